@@ -1,0 +1,147 @@
+//! Polynomials as types: what range a coefficient list keeps is in its name.
+//!
+//! All three hold `n` coefficients, index = power of `x`. They may hold secrets, so they are wiped when dropped,
+//! their `Debug` shows no coefficient, and their equality runs in constant time.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use subtle::{Choice, ConstantTimeEq};
+use zeroize::Zeroize;
+
+use crate::array::Array;
+use crate::ring::Ring;
+
+/// A coefficient lies outside the range that the polynomial type keeps.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum CoefficientError {
+    /// The list does not hold `n` coefficients.
+    Length {
+        /// `n` of the ring.
+        expected: usize,
+        /// Length of the list.
+        actual: usize,
+    },
+    /// The coefficient at this index is out of range.
+    Range {
+        /// Power of `x`.
+        index: usize,
+    },
+}
+
+impl fmt::Display for CoefficientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { expected, actual } => write!(f, "expected {expected} coefficients, got {actual}"),
+            Self::Range { index } => write!(f, "the coefficient of x^{index} is out of range"),
+        }
+    }
+}
+
+impl core::error::Error for CoefficientError {}
+
+macro_rules! polynomial {
+    ($(#[$doc:meta])* $name:ident($element:ty), $range:expr) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name<R: Ring> {
+            coeffs: R::Coeffs<$element>,
+            ring: PhantomData<R>,
+        }
+
+        impl<R: Ring> $name<R> {
+            /// The zero polynomial.
+            #[must_use]
+            pub fn zero() -> Self {
+                Self::from_array(R::Coeffs::zeroed())
+            }
+
+            /// Copies `n` coefficients, lowest power first.
+            ///
+            /// # Errors
+            /// [`CoefficientError`] if the list has another length than `n` or a coefficient is out of range.
+            pub fn from_coefficients(coefficients: &[$element]) -> Result<Self, CoefficientError> {
+                if coefficients.len() != R::N {
+                    return Err(CoefficientError::Length { expected: R::N, actual: coefficients.len() });
+                }
+                let in_range = $range;
+                match coefficients.iter().position(|&c| !in_range(c)) {
+                    Some(index) => Err(CoefficientError::Range { index }),
+                    None => Ok(Self::from_array(R::Coeffs::from_fn(|i| coefficients[i]))),
+                }
+            }
+
+            /// The coefficients, lowest power first.
+            #[must_use]
+            pub fn coefficients(&self) -> &[$element] {
+                self.coeffs.as_ref()
+            }
+
+            /// Wraps coefficients that the caller knows to be in range.
+            pub(crate) fn from_array(coeffs: R::Coeffs<$element>) -> Self {
+                let in_range = $range;
+                debug_assert!(coeffs.as_ref().iter().all(|&c| in_range(c)));
+                Self { coeffs, ring: PhantomData }
+            }
+
+            /// The coefficients for writing; the caller keeps them in range.
+            #[allow(dead_code)]
+            pub(crate) fn coefficients_mut(&mut self) -> &mut [$element] {
+                self.coeffs.as_mut()
+            }
+        }
+
+        impl<R: Ring> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "<{:?}>(..)"), R::default())
+            }
+        }
+
+        impl<R: Ring> ConstantTimeEq for $name<R> {
+            fn ct_eq(&self, other: &Self) -> Choice {
+                self.coefficients().ct_eq(other.coefficients())
+            }
+        }
+
+        impl<R: Ring> PartialEq for $name<R> {
+            fn eq(&self, other: &Self) -> bool {
+                self.ct_eq(other).into()
+            }
+        }
+        impl<R: Ring> Eq for $name<R> {}
+
+        impl<R: Ring> Zeroize for $name<R> {
+            fn zeroize(&mut self) {
+                self.coeffs.as_mut().zeroize();
+            }
+        }
+
+        impl<R: Ring> Drop for $name<R> {
+            fn drop(&mut self) {
+                self.zeroize();
+            }
+        }
+
+        impl<R: Ring> zeroize::ZeroizeOnDrop for $name<R> {}
+    };
+}
+
+polynomial! {
+    /// An element of `R_q` with canonical coefficients in `0..q`.
+    Poly(u16), |c: u16| u32::from(c) < R::Q
+}
+polynomial! {
+    /// A polynomial whose coefficients are at most [`SmallPoly::BOUND`] in absolute value: what is sampled
+    /// (`-eta..=eta`) and the secret `f = 2 f' + 1` (`1 - 2 eta..=2 eta + 1` at `x^0`, `-2 eta..=2 eta` elsewhere).
+    SmallPoly(i8), |c: i8| c.unsigned_abs() as u32 <= 2 * R::ETA + 1
+}
+polynomial! {
+    /// A polynomial with coefficients in `0..q2`, `q2 = 2^Q2_BITS`: a ciphertext, or a decrypted one before decoding.
+    RoundedPoly(u16), |c: u16| u32::from(c) < R::Q2
+}
+
+impl<R: Ring> SmallPoly<R> {
+    /// Largest absolute value of a coefficient: `2 eta + 1`.
+    pub const BOUND: u32 = 2 * R::ETA + 1;
+}
+

@@ -1,0 +1,3 @@
+//! What the tests of this workspace share: strategies for proptest and lists of the rings.
+
+pub mod strategies;
