@@ -31,6 +31,12 @@ pub fn small_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
 
 /// Any polynomial modulo `q2`.
 pub fn rounded_poly<R: Ring>() -> impl Strategy<Value = RoundedPoly<R>> {
-    numbers(R::N, 0, i64::from(R::Q2) - 1)
-        .prop_map(|c| RoundedPoly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap())
+    numbers(R::N, 0, i64::from(R::Q2) - 1).prop_map(|c| {
+        RoundedPoly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap()
+    })
+}
+
+/// `len` bytes: uniform, or one value throughout.
+pub fn bytes(len: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![4 => vec(any::<u8>(), len), 1 => any::<u8>().prop_map(move |byte| vec![byte; len])]
 }

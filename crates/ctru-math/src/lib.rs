@@ -3,11 +3,17 @@
 
 pub mod array;
 pub mod codec;
-mod poly;
+pub mod compress;
+pub mod e8;
+pub mod invert;
+mod lanes;
 pub mod ntt;
+mod poly;
 pub mod product;
 pub mod reduce;
 mod ring;
+pub mod sample;
+mod wipe;
 
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};
 pub use ring::{R653, R761, R1277, Ring};

@@ -11,6 +11,7 @@ use zeroize::Zeroize;
 
 use crate::array::Array;
 use crate::ring::Ring;
+use crate::wipe::wipe;
 
 /// A coefficient lies outside the range that the polynomial type keeps.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,12 @@ macro_rules! polynomial {
             #[must_use]
             pub fn zero() -> Self {
                 Self::from_array(R::Coeffs::zeroed())
+            }
+
+            /// The constant polynomial 1.
+            #[must_use]
+            pub fn one() -> Self {
+                Self::from_array(R::Coeffs::from_fn(|i| <$element>::from(i == 0)))
             }
 
             /// Copies `n` coefficients, lowest power first.
@@ -112,7 +119,7 @@ macro_rules! polynomial {
 
         impl<R: Ring> Zeroize for $name<R> {
             fn zeroize(&mut self) {
-                self.coeffs.as_mut().zeroize();
+                wipe(self.coeffs.as_mut());
             }
         }
 
@@ -145,3 +152,10 @@ impl<R: Ring> SmallPoly<R> {
     pub const BOUND: u32 = 2 * R::ETA + 1;
 }
 
+impl<R: Ring> From<&SmallPoly<R>> for Poly<R> {
+    /// The same element of `R_q` with canonical coefficients.
+    fn from(small: &SmallPoly<R>) -> Self {
+        let canonical = |c: i8| (i16::from(c) + (R::Q as i16 & (i16::from(c) >> 15))) as u16;
+        Self::from_array(R::Coeffs::from_fn(|i| canonical(small.coefficients()[i])))
+    }
+}

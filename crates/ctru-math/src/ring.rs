@@ -13,7 +13,9 @@ use crate::array::{Array, Element};
 /// compute array lengths, and `ring.rs` checks at compile time that the two agree.
 ///
 /// Source: CTRU-Prime paper, Tables 1 and 2.
-pub trait Ring: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + Ord + Hash + Send + Sync + 'static {
+pub trait Ring:
+    Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + Ord + Hash + Send + Sync + 'static
+{
     /// Degree `n` of the ring, a prime: 653, 761 or 1277.
     const N: usize;
     /// The prime modulus `q`, below 2^13.
@@ -55,12 +57,15 @@ pub trait Ring: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + O
     type MixedRadixBytes: Array<u8>;
     /// `[u8; SECRET_POLY_BYTES]`.
     type SecretPolyBytes: Array<u8>;
+    /// Room for the plain product of two elements, a multiple of 512 as the CPU's transforms want it: 1536 or 2560.
+    type Padded<T: Element>: Array<T>;
 }
 
 macro_rules! ring {
     ($(#[$doc:meta])* $name:ident { n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
         ntt_len: $ntt_len:literal, message: $message:literal, coins: $coins:literal, ciphertext: $ciphertext:literal,
-        packed13: $packed13:literal, mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)? }) => {
+        packed13: $packed13:literal, mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal,
+        padded: $padded:literal $(,)? }) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name;
@@ -78,12 +83,14 @@ macro_rules! ring {
             type Packed13Bytes = [u8; $packed13];
             type MixedRadixBytes = [u8; $mixed_radix];
             type SecretPolyBytes = [u8; $secret_poly];
+            type Padded<T: Element> = [T; $padded];
         }
 
         const _: () = {
             assert!($name::MESSAGE_BYTES == $message && $name::COIN_BYTES == $coins);
             assert!($name::CIPHERTEXT_BYTES == $ciphertext && $name::PACKED13_BYTES == $packed13);
             assert!($name::SECRET_POLY_BYTES == $secret_poly && $name::NTT_LEN > 2 * $n - 2);
+            assert!($padded > 2 * $n - 2 && $padded % 512 == 0);
         };
     };
 }
@@ -91,15 +98,15 @@ macro_rules! ring {
 ring! {
     /// `Z_4621[x]/(x^653 - x - 1)`, `q2 = 2048`, `eta = 3`.
     R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, ntt_len: 1344, message: 40, coins: 490, ciphertext: 898,
-        packed13: 1062, mixed_radix: 994, secret_poly: 327 }
+        packed13: 1062, mixed_radix: 994, secret_poly: 327, padded: 1536 }
 }
 ring! {
     /// `Z_4591[x]/(x^761 - x - 1)`, `q2 = 1024`, `eta = 2`.
     R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, ntt_len: 1536, message: 47, coins: 381, ciphertext: 952,
-        packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
+        packed13: 1237, mixed_radix: 1158, secret_poly: 381, padded: 1536 }
 }
 ring! {
     /// `Z_7879[x]/(x^1277 - x - 1)`, `q2 = 1024`, `eta = 2`.
     R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, ntt_len: 2560, message: 79, coins: 639, ciphertext: 1597,
-        packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
+        packed13: 2076, mixed_radix: 2067, secret_poly: 639, padded: 2560 }
 }

@@ -1,1 +1,255 @@
-//! TODO
+//! Products by the incomplete number-theoretic transform over a pseudo-Mersenne prime.
+//!
+//! `q` has no roots of unity for a transform, so the product is computed over the integers: modulo a prime `q'` that is
+//! larger than twice any coefficient, and modulo `x^N - 1` with `N >= 2n`, then folded by `x^n = x + 1` and reduced.
+//!
+//! | ring | N | q' | layers | leaves |
+//! |---|---:|---|---|---|
+//! | 653 | 1344 | `2^24 - 2^6 + 1` | six of radix 2, one of radix 3 | 192, modulo `x^7 - zeta` |
+//! | 761 | 1536 | `2^25 - 2^12 + 1` | nine of radix 2 | 512, modulo `x^3 - zeta` |
+//! | 1277 | 2560 | `2^25 - 2^12 + 1` | nine of radix 2 | 512, modulo `x^5 - zeta` |
+//!
+//! Operands are centred first, so that products are exact for every input. `q'` is large enough for products by what is
+//! sampled (`|b| <= eta`) and for ciphertexts by all of [`SmallPoly`], but not for all of `R_q` times all of
+//! [`SmallPoly`] in the rings 653 and 1277; [`mul_small`] splits the small operand there, [`mul_sampled`] does not.
+//!
+//! Layers reduce nothing but the product of each butterfly. `bounds.rs` works out what that leads to and refuses to
+//! compile if a number could overflow. The last step of the inverse has to reduce each coefficient anyway: it
+//! multiplies by `1 / LEAVES` to do so, and the scaling costs nothing of its own.
+//!
+//! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product; [`butterfly`] and [`leaf`] hold the
+//! parts that they are made of, for code that spreads a transform over threads.
+//!
+//! Source: CTRU-Prime paper, section 3 and Table 2 (the third row corrected).
+
+mod bounds;
+pub mod butterfly;
+pub mod leaf;
+mod rings;
+mod roots;
+
+pub use rings::{Radix3, Twiddles};
+
+use zeroize::Zeroize;
+
+use crate::array::Array;
+use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::reduce::{ReduceSum, Reducer};
+use crate::ring::Ring;
+
+/// A ring with the transform that multiplies in it.
+///
+/// The array holds one residue modulo `x^NTT_LEN - 1` at first. Radix-2 layer `l` finds `2^l` blocks of
+/// [`block_len`](Self::block_len) coefficients; in block `j` it joins coefficients `i` and `i + block_len / 2` by
+/// [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does the same with thirds of each block. Leaf `j` then
+/// is the residue modulo `x^LEAF_DEGREE - TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer and takes
+/// no product with it; no other block has 1 or -1.
+pub trait NttRing: Ring {
+    /// Arithmetic modulo the prime `q'`.
+    type Reducer: ReduceSum;
+    /// Arithmetic modulo `q`.
+    type CoefficientReducer: Reducer;
+    /// `[i32; NTT_LEN]`.
+    type NttCoeffs: Array<i32>;
+    /// `[i32; LEAF_DEGREE]`.
+    type Leaf: Array<i32>;
+
+    /// Number of radix-2 layers.
+    const RADIX2_LAYERS: u32;
+    /// Degree of the leaves.
+    const LEAF_DEGREE: usize;
+    /// Number of leaves, `2^RADIX2_LAYERS`, or 3 times that if a radix-3 layer follows.
+    const LEAVES: usize = Self::NTT_LEN / Self::LEAF_DEGREE;
+    /// Twiddle factors.
+    const TWIDDLES: Twiddles<<Self::Reducer as Reducer>::Factor>;
+
+    /// Largest absolute value of a coefficient that [`forward`] takes: that of a centred operand.
+    const OPERAND_BOUND: i32 = if Self::Q > Self::Q2 { (Self::Q / 2) as i32 } else { (Self::Q2 / 2) as i32 };
+    /// Largest absolute value of a coefficient that [`forward`] returns.
+    const FORWARD_BOUND: i32 = bounds::forward::<Self>() as i32;
+    /// The inverse radix-2 layer before which all coefficients are normalised, if that is needed at all.
+    const NORMALISE_BEFORE: Option<u32> = bounds::inverse::<Self>().0;
+
+    /// Length of the blocks that radix-2 layer `layer` splits.
+    #[must_use]
+    #[inline(always)]
+    fn block_len(layer: u32) -> usize {
+        Self::NTT_LEN >> layer
+    }
+
+    /// [`leaf::product`] for leaves of this ring, inputs up to `FORWARD_BOUND`.
+    fn leaf_product(a: Self::Leaf, b: Self::Leaf, zeta: <Self::Reducer as Reducer>::Factor) -> Self::Leaf;
+}
+
+/// The transform, in place, lazily reduced: inputs up to `OPERAND_BOUND`, outputs up to `FORWARD_BOUND`.
+pub fn forward<R: NttRing>(coeffs: &mut R::NttCoeffs) {
+    debug_assert!(coeffs.as_ref().iter().all(|c| c.abs() <= R::OPERAND_BOUND));
+    for layer in 0..R::RADIX2_LAYERS {
+        for (j, block) in coeffs.as_mut().chunks_exact_mut(R::block_len(layer)).enumerate() {
+            let z = R::TWIDDLES.radix2[j];
+            let (low, high) = block.split_at_mut(R::block_len(layer) / 2);
+            for (x, y) in low.iter_mut().zip(high) {
+                (*x, *y) = match j {
+                    0 => butterfly::radix2_unit(*x, *y),
+                    _ => butterfly::radix2::<R::Reducer>(*x, *y, z),
+                };
+            }
+        }
+    }
+    if let Some(Radix3 { omega, forward, .. }) = R::TWIDDLES.radix3 {
+        for_each_triple::<R>(coeffs, |j, x| match j {
+            0 => butterfly::radix3_unit::<R::Reducer>(x, omega),
+            _ => butterfly::radix3::<R::Reducer>(x, forward[j], omega),
+        });
+    }
+}
+
+/// Multiplies the transform `b` by the transform `a` leaf by leaf and divides it by `RADIX` of the reducer.
+///
+/// Inputs up to `FORWARD_BOUND`, outputs up to the reducer's output bound.
+pub fn multiply_leaves<R: NttRing>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
+    let leaves = a.as_ref().chunks_exact(R::LEAF_DEGREE).zip(b.as_mut().chunks_exact_mut(R::LEAF_DEGREE));
+    for ((a, b), &zeta) in leaves.zip(R::TWIDDLES.leaves) {
+        let product = R::leaf_product(R::Leaf::from_fn(|i| a[i]), R::Leaf::from_fn(|i| b[i]), zeta);
+        b.copy_from_slice(product.as_ref());
+    }
+}
+
+/// Undoes [`forward`] and the division of [`multiply_leaves`], in place: the transform of `c` becomes `RADIX * c`.
+///
+/// Inputs up to the reducer's output bound, so a transform that was not multiplied has to be normalised first; outputs
+/// centred modulo `q'`.
+pub fn inverse<R: NttRing>(coeffs: &mut R::NttCoeffs) {
+    if let Some(Radix3 { omega, inverse, .. }) = R::TWIDDLES.radix3 {
+        for_each_triple::<R>(coeffs, |j, x| match j {
+            0 => butterfly::radix3_unit_inverse::<R::Reducer>(x, omega),
+            _ => butterfly::radix3_inverse::<R::Reducer>(x, inverse[j], omega),
+        });
+    }
+    for layer in (0..R::RADIX2_LAYERS).rev() {
+        if R::NORMALISE_BEFORE == Some(layer) {
+            for c in coeffs.as_mut() {
+                *c = R::Reducer::normalise(*c);
+            }
+        }
+        for (j, block) in coeffs.as_mut().chunks_exact_mut(R::block_len(layer)).enumerate() {
+            let z = R::TWIDDLES.radix2_inverse[j];
+            let (low, high) = block.split_at_mut(R::block_len(layer) / 2);
+            for (x, y) in low.iter_mut().zip(high) {
+                (*x, *y) = match j {
+                    0 => butterfly::radix2_unit(*x, *y),
+                    _ => butterfly::radix2_inverse::<R::Reducer>(*x, *y, z),
+                };
+            }
+        }
+    }
+    for c in coeffs.as_mut() {
+        *c = R::Reducer::centred(R::Reducer::mul(*c, R::TWIDDLES.scale));
+    }
+}
+
+/// Replaces the coefficients that a radix-3 butterfly joins, given the number of their block.
+#[inline(always)]
+fn for_each_triple<R: NttRing>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32; 3]) -> [i32; 3]) {
+    let third = R::LEAF_DEGREE;
+    for (j, block) in coeffs.as_mut().chunks_exact_mut(3 * third).enumerate() {
+        for i in 0..third {
+            [block[i], block[third + i], block[2 * third + i]] =
+                f(j, [block[i], block[third + i], block[2 * third + i]]);
+        }
+    }
+}
+
+/// `a * b` in `R_q`, for every `b`.
+///
+/// Where `q'` is too small for the coefficients of `b` beyond `eta` (rings 653 and 1277), `b` is taken as `2 b1 + b0` with
+/// `b0` in `-1..=1`, for two more transforms. [`mul_sampled`] saves them.
+#[must_use]
+pub fn mul_small<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+    if const { bounds::is_exact::<R>(SmallPoly::<R>::BOUND) } {
+        let product = Scratch::from_poly(a).multiply(Scratch::from_small(b, |b| b));
+        return poly(|i| product.folded(i));
+    }
+    // Half of b, rounded towards 0, is at most eta.
+    let half = |b: i32| (b - (b >> 31)) >> 1;
+    let a = Scratch::from_poly(a);
+    let high = a.multiply(Scratch::from_small(b, half));
+    let low = a.multiply(Scratch::from_small(b, |b| b - 2 * half(b)));
+    poly(|i| 2 * high.folded(i) + low.folded(i))
+}
+
+/// `a * b` in `R_q` for a `b` whose coefficients are at most `eta` in absolute value, such as all that are sampled.
+///
+/// A larger coefficient may make the result wrong, and panics where debug assertions are on.
+#[must_use]
+pub fn mul_sampled<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+    debug_assert!(b.coefficients().iter().all(|c| u32::from(c.unsigned_abs()) <= R::ETA));
+    let product = Scratch::from_poly(a).multiply(Scratch::from_small(b, |b| b));
+    poly(|i| product.folded(i))
+}
+
+/// `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
+#[must_use]
+pub fn mul_rounded<R: NttRing>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
+    let product = Scratch::from_rounded(c).multiply(Scratch::from_small(f, |f| f));
+    RoundedPoly::from_array(R::Coeffs::from_fn(|i| (product.folded(i) as u32 & (R::Q2 - 1)) as u16))
+}
+
+/// The element of `R_q` with the given integers as coefficients.
+fn poly<R: NttRing>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
+    type Reducer<R> = <R as NttRing>::CoefficientReducer;
+    Poly::from_array(R::Coeffs::from_fn(|i| {
+        Reducer::<R>::canonical(Reducer::<R>::normalise(coefficient(i))) as u16
+    }))
+}
+
+/// An operand's transform, or the plain product; wiped when dropped.
+struct Scratch<R: NttRing>(R::NttCoeffs);
+
+impl<R: NttRing> Scratch<R> {
+    fn from_poly(a: &Poly<R>) -> Self {
+        Self::transform(|i| centre(a.coefficients()[i], R::Q))
+    }
+
+    fn from_rounded(c: &RoundedPoly<R>) -> Self {
+        Self::transform(|i| centre(c.coefficients()[i], R::Q2))
+    }
+
+    fn from_small(b: &SmallPoly<R>, f: impl Fn(i32) -> i32) -> Self {
+        Self::transform(|i| f(i32::from(b.coefficients()[i])))
+    }
+
+    fn transform(coefficient: impl Fn(usize) -> i32) -> Self {
+        let mut coeffs = R::NttCoeffs::from_fn(|i| if i < R::N { coefficient(i) } else { 0 });
+        forward::<R>(&mut coeffs);
+        Self(coeffs)
+    }
+
+    /// The plain product of the polynomials whose transforms these are.
+    fn multiply(&self, mut other: Self) -> Self {
+        multiply_leaves::<R>(&self.0, &mut other.0);
+        inverse::<R>(&mut other.0);
+        other
+    }
+
+    /// Coefficient `i < n` after folding the plain product by `x^n = x + 1`.
+    #[inline(always)]
+    fn folded(&self, i: usize) -> i32 {
+        let c = self.0.as_ref();
+        c[i] + c[R::N + i] + if i > 0 { c[R::N + i - 1] } else { 0 }
+    }
+}
+
+impl<R: NttRing> Drop for Scratch<R> {
+    fn drop(&mut self) {
+        self.0.as_mut().zeroize();
+    }
+}
+
+/// The representative of `a` nearest to 0, for `a` in `0..modulus`; half of an even modulus becomes negative.
+#[inline(always)]
+fn centre(a: u16, modulus: u32) -> i32 {
+    let (a, modulus) = (i32::from(a), modulus as i32);
+    // The largest representative is floor((modulus - 1) / 2); beyond it the difference is negative.
+    a - (modulus & (((modulus - 1) / 2 - a) >> 31))
+}

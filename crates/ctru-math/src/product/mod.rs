@@ -3,5 +3,11 @@
 //! | module | method | use |
 //! |---|---|---|
 //! | [`schoolbook`] | the definition, over the integers | oracle of all others |
+//! | [`toeplitz`] | one `n x n` matrix that contains the fold, times a vector | oracle of matrix-vector kernels |
+//! | [`polyphase`] | eight products of byte matrices | oracle of tensor-core kernels |
+//! | [`ntt`](crate::ntt) | incomplete transform over a pseudo-Mersenne prime | fast, exact, the paper's |
 
+pub mod polyphase;
+pub mod residue;
 pub mod schoolbook;
+pub mod toeplitz;

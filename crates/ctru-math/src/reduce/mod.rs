@@ -1,1 +1,105 @@
-//! TODO
+//! Modular multiplication on lazily reduced signed representatives: one trait, one type for each method.
+//!
+//! A residue is any `i32` congruent to it. A reducer promises how large a representative it takes and how large a
+//! one it returns, and leaves the rest to its caller: additions between two multiplications need no reduction as
+//! long as the bounds are kept, and [`Reducer::canonical`] is called once at the end.
+//!
+//! | type | modulus `m` | products for `a * w mod m` | fixed factor | output |
+//! |---|---|---|---|---|
+//! | [`Barrett`] | odd, below 2^30 | 3: `a * w`, one high, one low | plain | `3m/2` |
+//! | [`Montgomery`] | odd, below 2^30 | 3: `a * w`, one low, one high | `w * 2^32 mod m` | `m - 1` |
+//! | [`Shoup`] | odd, below 2^30 | 3: one high, two low | `w` and `w * 2^32 / m` | `m - 1` |
+//! | [`PseudoMersenne`] | `2^A - 2^B + 1` | 1: `a * w`, then shifts and additions | plain | a little above `m/2` |
+//!
+//! None of them divides, branches on a value or indexes with one. All constants are computed by the compiler.
+
+mod barrett;
+mod montgomery;
+mod pseudo_mersenne;
+mod shoup;
+
+pub use barrett::Barrett;
+pub use montgomery::Montgomery;
+pub use pseudo_mersenne::PseudoMersenne;
+pub use shoup::{Shoup, ShoupFactor};
+
+use core::fmt::Debug;
+
+use crate::array::Element;
+
+/// Multiplication modulo one number by one method, on signed lazy representatives.
+///
+/// An implementor is a type without values. It chooses [`Factor`](Self::Factor), the form in which it wants a
+/// multiplicand that is known beforehand (a twiddle factor), and states the two bounds; everything that is built
+/// on reducers derives the room it has for lazy additions from them at compile time. All functions take constant
+/// time in every argument and stay inside `i32` and `i64`, so they also serve as device code.
+///
+/// What an implementor has to guarantee:
+///
+/// - `OUTPUT_BOUND <= INPUT_BOUND` and `OUTPUT_BOUND < 2 * MODULUS`;
+/// - `|mul(a, w)| <= OUTPUT_BOUND` and `mul(a, factor(w)) = a * w mod MODULUS` for `|a| <= INPUT_BOUND`.
+///
+/// An input beyond its bound gives a wrong number, and a panic where debug assertions are on.
+pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
+    /// The modulus `m`, odd and below 2^30.
+    const MODULUS: u32;
+    /// Largest `|a|` that [`mul`](Self::mul) and [`normalise`](Self::normalise) take.
+    const INPUT_BOUND: i32;
+    /// Largest absolute value of a result, and the largest that [`canonical`](Self::canonical) takes.
+    const OUTPUT_BOUND: i32;
+
+    /// A fixed multiplicand in the form that the method wants.
+    type Factor: Element + Debug;
+
+    /// Prepares the multiplicand `w`, `|w| <= MODULUS / 2`.
+    fn factor(w: i32) -> Self::Factor;
+
+    /// A representative of `a * w` for `|a| <= INPUT_BOUND`; at most `OUTPUT_BOUND` in absolute value.
+    fn mul(a: i32, w: Self::Factor) -> i32;
+
+    /// A representative of `a` that is at most `OUTPUT_BOUND` in absolute value, for `|a| <= INPUT_BOUND`.
+    #[inline(always)]
+    fn normalise(a: i32) -> i32 {
+        Self::mul(a, Self::factor(1))
+    }
+
+    /// The representative of `a` in `0..MODULUS`, for `|a| <= OUTPUT_BOUND`.
+    #[inline(always)]
+    fn canonical(a: i32) -> u32 {
+        debug_assert!(a.unsigned_abs() <= Self::OUTPUT_BOUND as u32);
+        let modulus = Self::MODULUS as i32;
+        // `x >> 31` is all ones for a negative x, so each step adds the modulus to a negative number only.
+        let mut a = a + (modulus & (a >> 31));
+        if Self::OUTPUT_BOUND >= modulus {
+            a += modulus & (a >> 31);
+            a -= modulus;
+            a += modulus & (a >> 31);
+        }
+        a as u32
+    }
+
+    /// The representative of `a` in `-(MODULUS - 1) / 2..=(MODULUS - 1) / 2`, for `|a| <= OUTPUT_BOUND`.
+    #[inline(always)]
+    fn centred(a: i32) -> i32 {
+        let modulus = Self::MODULUS as i32;
+        let a = Self::canonical(a) as i32;
+        a - (modulus & ((modulus / 2 - a) >> 31))
+    }
+}
+
+/// A [`Reducer`] that can also reduce a sum of products of two variable operands.
+///
+/// Implementors guarantee that `mul(a, w)` is `reduce(product(a, w))` up to the choice of the representative. A method
+/// that lives on knowing one operand beforehand (Shoup's) cannot offer this.
+pub trait ReduceSum: Reducer {
+    /// Largest `|sum|` that [`reduce`](Self::reduce) takes, at least `INPUT_BOUND * MODULUS / 2`.
+    const SUM_BOUND: i64;
+    /// What `reduce` divides by, as a residue: 1, or the Montgomery radix.
+    const RADIX: u32;
+
+    /// `a * w * RADIX` as an unreduced number: what takes `a * w` into a sum. At most `|a| * MODULUS` in absolute value.
+    fn product(a: i32, w: Self::Factor) -> i64;
+
+    /// A representative of `sum / RADIX` for `|sum| <= SUM_BOUND`; at most `OUTPUT_BOUND` in absolute value.
+    fn reduce(sum: i64) -> i32;
+}

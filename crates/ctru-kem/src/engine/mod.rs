@@ -1,0 +1,173 @@
+//! Batches of operations: the trait that every engine implements, and the CPU engine.
+//!
+//! An engine takes slices and fills slices. Lengths are checked before anything is computed; when a call returns an
+//! error, no output slice has been touched, unless the error says otherwise.
+//!
+//! Results do not depend on the engine: the same seeds and keys give the same bytes everywhere.
+
+mod cpu;
+
+use core::fmt;
+
+use thiserror::Error;
+
+use crate::hash;
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::{ParameterSet, SEED_BYTES};
+use shake::XofReader;
+
+pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
+
+/// Seed bytes of one key pair: the seed of the polynomials, then the rejection secret `z`.
+pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
+
+/// Where the operations of a batch take their seeds from, `N` bytes each.
+///
+/// Seeds must be uniform and secret, and each must be used once.
+#[derive(Copy, Clone)]
+pub enum Seeds<'a, const N: usize> {
+    /// One seed an operation.
+    Each(&'a [[u8; N]]),
+    /// Operation `i` takes `SHAKE256("ctru batch seed" || N as one byte || master || i as 8 bytes, little-endian)`.
+    /// One master seed must serve one batch only.
+    Expand(&'a [u8; SEED_BYTES]),
+}
+
+/// Keys of a batch.
+pub enum Keys<'a, K, L> {
+    /// One key for all operations.
+    One(&'a K),
+    /// A key for each operation.
+    Each(&'a [K]),
+    /// Keys that the engine holds already: one for all operations, or one for each.
+    Loaded(&'a L),
+}
+
+impl<const N: usize> fmt::Debug for Seeds<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Each(seeds) => write!(f, "Seeds::Each({} seeds)", seeds.len()),
+            Self::Expand(_) => f.write_str("Seeds::Expand(..)"),
+        }
+    }
+}
+
+impl<K, L> fmt::Debug for Keys<'_, K, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(_) => f.write_str("Keys::One(..)"),
+            Self::Each(keys) => write!(f, "Keys::Each({} keys)", keys.len()),
+            Self::Loaded(_) => f.write_str("Keys::Loaded(..)"),
+        }
+    }
+}
+
+impl<K, L> Copy for Keys<'_, K, L> {}
+impl<K, L> Clone for Keys<'_, K, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+/// Why a batch was not computed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A slice has another length than the batch.
+    #[error("{slice} has {actual} elements, the batch has {expected}")]
+    Length {
+        /// Which slice.
+        slice: &'static str,
+        /// Length of the batch: that of the slice of shared secrets or encapsulation keys.
+        expected: usize,
+        /// Length of this slice.
+        actual: usize,
+    },
+    /// The worker threads could not be started.
+    #[error("the worker threads could not be started: {0}")]
+    Threads(std::string::String),
+}
+
+/// Runs batches of key generations, encapsulations and decapsulations of one parameter set.
+pub trait Engine<P: ParameterSet> {
+    /// Encapsulation keys in the form that the engine computes with, where it computes.
+    type EncapsulationKeys;
+    /// Decapsulation keys in the form that the engine computes with, where it computes; wiped when dropped.
+    type DecapsulationKeys;
+
+    /// Loads keys that will serve many operations: one, or one for each operation of the batches to come.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine cannot hold them.
+    fn load_encapsulation_keys(
+        &self,
+        keys: &[EncapsulationKey<P>],
+    ) -> Result<Self::EncapsulationKeys, EngineError>;
+
+    /// Loads keys that will serve many operations: one, or one for each operation of the batches to come.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine cannot hold them.
+    fn load_decapsulation_keys(
+        &self,
+        keys: &[DecapsulationKey<P>],
+    ) -> Result<Self::DecapsulationKeys, EngineError>;
+
+    /// Generates one key pair for each element of the output slices.
+    ///
+    /// # Errors
+    /// [`EngineError`]; then neither slice has been touched.
+    fn generate(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        encapsulation_keys: &mut [EncapsulationKey<P>],
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError>;
+
+    /// Encapsulates once for each element of the output slices.
+    ///
+    /// # Errors
+    /// [`EngineError`]; then neither slice has been touched.
+    fn encapsulate(
+        &self,
+        keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [Ciphertext<P>],
+        shared_secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError>;
+
+    /// Decapsulates every ciphertext.
+    ///
+    /// # Errors
+    /// [`EngineError`]; then the output slice has not been touched.
+    fn decapsulate(
+        &self,
+        keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
+        ciphertexts: &[Ciphertext<P>],
+        shared_secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError>;
+}
+
+impl<const N: usize> Seeds<'_, N> {
+    /// Writes the seed of operation `index`, which is below the length of the batch.
+    pub(crate) fn write(&self, index: usize, seed: &mut [u8; N]) {
+        match self {
+            Self::Each(seeds) => seed.copy_from_slice(&seeds[index]),
+            Self::Expand(master) => {
+                let index = (index as u64).to_le_bytes();
+                hash::shake256(&[b"ctru batch seed", &[N as u8], *master, &index]).read(seed);
+            }
+        }
+    }
+
+    pub(crate) fn check(&self, expected: usize) -> Result<(), EngineError> {
+        match self {
+            Self::Each(seeds) => check_length("seeds", expected, seeds.len()),
+            Self::Expand(_) => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn check_length(slice: &'static str, expected: usize, actual: usize) -> Result<(), EngineError> {
+    if actual == expected { Ok(()) } else { Err(EngineError::Length { slice, expected, actual }) }
+}

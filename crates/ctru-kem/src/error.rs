@@ -1,0 +1,59 @@
+//! What can be wrong with bytes that come from outside.
+
+use ctru_math::codec::bits::Packed13Error;
+use thiserror::Error;
+
+/// A byte string has another length than its type.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected {expected} bytes, got {actual}")]
+pub struct InvalidLength {
+    /// Bytes of the type.
+    pub expected: usize,
+    /// Bytes given.
+    pub actual: usize,
+}
+
+/// Why bytes are no encapsulation key.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidEncapsulationKey {
+    /// The length is wrong.
+    #[error(transparent)]
+    Length(#[from] InvalidLength),
+    /// 13-bit keys: the coefficient at this index is `q` or more.
+    #[error("the coefficient of x^{index} is not below q")]
+    Coefficient {
+        /// Power of `x`, the first such.
+        index: usize,
+    },
+    /// 13-bit keys: the bits after the last coefficient are not zero.
+    #[error("the padding bits are not zero")]
+    Padding,
+    /// Mixed-radix keys: the bytes decode to a polynomial that encodes to other bytes.
+    #[error("the bytes are not the canonical encoding of a polynomial")]
+    NotCanonical,
+}
+
+impl From<Packed13Error> for InvalidEncapsulationKey {
+    fn from(error: Packed13Error) -> Self {
+        match error {
+            Packed13Error::Coefficient { index } => Self::Coefficient { index },
+            Packed13Error::Padding => Self::Padding,
+        }
+    }
+}
+
+/// Why bytes are no decapsulation key.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidDecapsulationKey {
+    /// The length is wrong.
+    #[error(transparent)]
+    Length(#[from] InvalidLength),
+    /// The secret polynomial has a coefficient that no key has. Which one is not told.
+    #[error("the secret polynomial has coefficients that no key has")]
+    SecretPolynomial,
+    /// The encapsulation key inside is refused.
+    #[error("the public part is refused: {0}")]
+    PublicPart(InvalidEncapsulationKey),
+}

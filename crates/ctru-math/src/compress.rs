@@ -1,0 +1,58 @@
+//! Rounding from modulus `q` to `q2`, and the message on top.
+//!
+//! Source: CTRU-Prime paper, encryption. The message is added after rounding.
+
+use crate::e8;
+use crate::poly::{Poly, RoundedPoly};
+use crate::ring::Ring;
+
+/// `sigma q2 / q` rounded to the nearest integer, `0..=q2`, for `sigma` in `0..q`. As `q` is odd there is no tie.
+///
+/// That is `t = floor((q2 sigma + (q - 1)/2) / q)`. A product of 16 bits by 16 bits gives `t` or `t - 1`, and
+/// the remainder, `0..2q`, tells which; it is small, so arithmetic modulo 2^16 is enough for it, and a vector
+/// of 16-bit lanes does everything.
+#[inline(always)]
+#[must_use]
+pub fn compress<R: Ring>(sigma: u16) -> u16 {
+    let (factor, fraction_bits) = const { ratio(R::Q2, R::Q) };
+    let scaled = ((u32::from(sigma << 3) * u32::from(factor)) >> 16) as u16;
+    let low = (scaled + (1 << (fraction_bits - 1))) >> fraction_bits;
+
+    let q = R::Q as u16;
+    let remainder = (sigma << R::Q2_BITS).wrapping_add((q - 1) / 2).wrapping_sub(low.wrapping_mul(q));
+    low + ((q - 1).wrapping_sub(remainder) >> 15)
+}
+
+/// `floor(2^(13 + f) q2 / q)` and the largest `f` for which this fits 16 bits. A number below `2^13`, shifted
+/// to 16 bits, times the factor then has `f` binary places above bit 16.
+const fn ratio(q2: u32, q: u32) -> (u16, u32) {
+    let mut fraction_bits = 0;
+    while (q2 << (14 + fraction_bits)) / q <= u16::MAX as u32 {
+        fraction_bits += 1;
+    }
+    (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
+}
+
+/// The ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`, where `e` are the bits of the
+/// [`e8`] codewords of the message, least significant first, and 0 from [`Ring::CODED_COEFFS`] on.
+#[must_use]
+pub fn compress_with_message<R: Ring>(sigma: &Poly<R>, message: &R::MessageBytes) -> RoundedPoly<R> {
+    let mut rounded = RoundedPoly::zero();
+    let (coded, tail) = rounded.coefficients_mut().split_at_mut(R::CODED_COEFFS);
+    let (coded_sigma, tail_sigma) = sigma.coefficients().split_at(R::CODED_COEFFS);
+    let mask = R::Q2 as u16 - 1;
+    let half = R::Q2 as u16 / 2;
+
+    let pairs = coded.as_chunks_mut::<16>().0.iter_mut().zip(coded_sigma.as_chunks::<16>().0);
+    for ((c, sigma), &byte) in pairs.zip(message.as_ref()) {
+        let codewords = e8::encode_pair(byte).map(u16::from);
+        for i in 0..16 {
+            let bit = codewords[i / 8] << (R::Q2_BITS as usize - 1 - i % 8) & half;
+            c[i] = (compress::<R>(sigma[i]) + bit) & mask;
+        }
+    }
+    for (c, &sigma) in tail.iter_mut().zip(tail_sigma) {
+        *c = compress::<R>(sigma) & mask;
+    }
+    rounded
+}

@@ -1,0 +1,86 @@
+//! How large the lazily reduced numbers become, worked out by the compiler.
+
+use super::NttRing;
+use crate::array::Array;
+use crate::poly::SmallPoly;
+use crate::reduce::{ReduceSum, Reducer};
+use crate::ring::Ring;
+
+/// Largest absolute value after the forward layers, from inputs up to `NttRing::OPERAND_BOUND`.
+///
+/// Block 0 of each layer has the twiddle 1 and is never reduced: it doubles. Its numbers also make block 1 of the
+/// next layer. Everywhere else a layer adds one reduced product.
+pub(super) const fn forward<R: NttRing>() -> i64 {
+    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
+    let (mut block0, mut others) = (R::OPERAND_BOUND as i64, 0);
+    let mut layer = 0;
+    while layer < R::RADIX2_LAYERS {
+        block0 *= 2;
+        others = max(block0, others + out);
+        layer += 1;
+    }
+    if R::LEAVES >> R::RADIX2_LAYERS == 3 {
+        block0 = 2 * block0 + max(block0, out);
+        others = max(block0, others + 2 * out);
+    }
+    max(block0, others)
+}
+
+/// The inverse radix-2 layer before which all numbers have to be normalised, and the largest absolute value in the end.
+///
+/// Inverse layers double (radix 3: triple) the low coefficients, which are sums throughout.
+pub(super) const fn inverse<R: NttRing>() -> (Option<u32>, i64) {
+    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
+    let mut bound = out * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
+    let mut normalise = None;
+    let mut layer = R::RADIX2_LAYERS;
+    while layer > 0 {
+        layer -= 1;
+        if 2 * bound > <R::Reducer as Reducer>::INPUT_BOUND as i64 {
+            assert!(normalise.is_none(), "one normalisation must be enough");
+            normalise = Some(layer);
+            bound = out;
+        }
+        bound *= 2;
+    }
+    (normalise, bound)
+}
+
+/// Largest absolute value of a coefficient of the plain product of operands with coefficients up to `a` and `b`.
+const fn largest_coefficient<R: Ring>(a: u32, b: u32) -> u64 {
+    R::N as u64 * a as u64 * b as u64
+}
+
+/// Whether plain products of centred elements of `R_q` by numbers up to `small` can be told from their residues.
+pub(super) const fn is_exact<R: NttRing>(small: u32) -> bool {
+    2 * largest_coefficient::<R>(R::Q / 2, small) < <R::Reducer as Reducer>::MODULUS as u64
+}
+
+/// Fails to compile where a number could overflow or a product be ambiguous.
+pub(super) const fn check<R: NttRing>() {
+    let input = <R::Reducer as Reducer>::INPUT_BOUND as i64;
+    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
+    let modulus = <R::Reducer as Reducer>::MODULUS as i64;
+
+    assert!(<R::NttCoeffs as Array<i32>>::LEN == R::NTT_LEN && R::LEAVES * R::LEAF_DEGREE == R::NTT_LEN);
+    assert!(<R::CoefficientReducer as Reducer>::MODULUS == R::Q);
+    // The fold reads coefficient 2n - 1, which must exist and be 0.
+    assert!(2 * R::N <= R::NTT_LEN);
+
+    // Numbers of the forward layers, the sums of two of them in the leaves, and the sums of products there.
+    assert!(2 * forward::<R>() <= input);
+    let sum = R::LEAF_DEGREE as i64 * forward::<R>() * forward::<R>() + out * modulus;
+    assert!(sum <= <R::Reducer as ReduceSum>::SUM_BOUND);
+    // Karatsuba's intermediate terms: at most D/2 products of sums of two.
+    assert!(sum < i64::MAX / 4);
+    assert!(inverse::<R>().1 <= input);
+
+    // Products are exact. A folded coefficient is the sum of three, and `mul_small` adds two such sums, one doubled.
+    assert!(is_exact::<R>(R::ETA) && is_exact::<R>(1));
+    assert!(2 * largest_coefficient::<R>(R::Q2 / 2, SmallPoly::<R>::BOUND) < modulus as u64);
+    assert!(9 * (modulus / 2) <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);
+}
+
+const fn max(a: i64, b: i64) -> i64 {
+    if a > b { a } else { b }
+}

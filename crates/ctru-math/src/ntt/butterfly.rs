@@ -1,0 +1,75 @@
+//! Butterflies: the steps of the transform, one at a time.
+//!
+//! Sums are not reduced. With inputs up to `x` (and `2x`, `3x` within `i32` and the reducer's input bound) the bounds
+//! of the outputs are those stated, where `OUT` is the reducer's output bound.
+
+use crate::reduce::Reducer;
+
+/// Splits modulo `X^2 - z^2`: `x + y X` becomes `x + z y` modulo `X - z` and `x - z y` modulo `X + z`.
+///
+/// Outputs: at most `|x| + OUT`; `|y|` does not matter.
+#[must_use]
+#[inline(always)]
+pub fn radix2<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
+    radix2_unit(x, M::mul(y, z))
+}
+
+/// [`radix2`] and [`radix2_inverse`] for `z = 1`.
+///
+/// Outputs: at most `|x| + |y|`.
+#[must_use]
+#[inline(always)]
+pub fn radix2_unit(x: i32, y: i32) -> (i32, i32) {
+    (x + y, x - y)
+}
+
+/// Undoes [`radix2`] and multiplies by 2; `z` is the inverse twiddle.
+///
+/// Outputs: at most `|x| + |y|` and `OUT`.
+#[must_use]
+#[inline(always)]
+pub fn radix2_inverse<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
+    let (sum, difference) = radix2_unit(x, y);
+    (sum, M::mul(difference, z))
+}
+
+/// Splits modulo `X^3 - z^3`: `x[0] + x[1] X + x[2] X^2` is evaluated at `z`, `omega z` and `omega^2 z`.
+///
+/// `z` holds the factors `z` and `z^2`. Outputs: at most `|x[0]| + 2 OUT`.
+#[must_use]
+#[inline(always)]
+pub fn radix3<M: Reducer>(x: [i32; 3], z: [M::Factor; 2], omega: M::Factor) -> [i32; 3] {
+    radix3_unit::<M>([x[0], M::mul(x[1], z[0]), M::mul(x[2], z[1])], omega)
+}
+
+/// [`radix3`] for `z = 1`: the transform of length 3, with one product.
+///
+/// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
+#[must_use]
+#[inline(always)]
+pub fn radix3_unit<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3] {
+    // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2, and the other way round.
+    let t = M::mul(x[1] - x[2], omega);
+    [x[0] + x[1] + x[2], x[0] - x[2] + t, x[0] - x[1] - t]
+}
+
+/// Undoes [`radix3_unit`] and multiplies by 3.
+///
+/// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
+#[must_use]
+#[inline(always)]
+pub fn radix3_unit_inverse<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3] {
+    // The inverse has omega^-1 = omega^2 for omega, which swaps the last two outputs.
+    let [a, b, c] = radix3_unit::<M>(x, omega);
+    [a, c, b]
+}
+
+/// Undoes [`radix3`] and multiplies by 3; `z` holds the inverse factors, `omega` is the same one.
+///
+/// Outputs: at most `3x`, `OUT` and `OUT` for inputs up to `x`.
+#[must_use]
+#[inline(always)]
+pub fn radix3_inverse<M: Reducer>(x: [i32; 3], z: [M::Factor; 2], omega: M::Factor) -> [i32; 3] {
+    let [a, b, c] = radix3_unit_inverse::<M>(x, omega);
+    [a, M::mul(b, z[0]), M::mul(c, z[1])]
+}

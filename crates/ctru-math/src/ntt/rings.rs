@@ -1,0 +1,106 @@
+//! The transforms of the three rings: Table 2 of the paper.
+
+use super::NttRing;
+use super::roots::Roots;
+use crate::reduce::{Barrett, PseudoMersenne, ReduceSum, Reducer};
+use crate::ring::{R653, R761, R1277};
+
+/// Twiddle factors of a transform. Block numbers count from the low coefficients of the array.
+#[derive(Copy, Clone, Debug)]
+pub struct Twiddles<F: 'static> {
+    /// `z` of block `j`, the same in every radix-2 layer that has a block `j`; entry 0 is 1.
+    pub radix2: &'static [F],
+    /// The inverses of `radix2`.
+    pub radix2_inverse: &'static [F],
+    /// What the radix-3 layer needs, if there is one.
+    pub radix3: Option<Radix3<F>>,
+    /// `zeta` of leaf `j`.
+    pub leaves: &'static [F],
+    /// `RADIX / LEAVES`: what the last step of the inverse multiplies by.
+    pub scale: F,
+}
+
+/// Twiddle factors of a radix-3 layer.
+#[derive(Copy, Clone, Debug)]
+pub struct Radix3<F: 'static> {
+    /// A primitive cube root of unity.
+    pub omega: F,
+    /// `z` and `z^2` of block `j`; entry 0 is 1 and 1.
+    pub forward: &'static [[F; 2]],
+    /// `z^-1` and `z^-2` of block `j`.
+    pub inverse: &'static [[F; 2]],
+}
+
+/// The array of `$len` entries that are `$entry` at `$j`, in constants.
+macro_rules! table {
+    ($len:expr, |$j:ident| $entry:expr) => {{
+        let mut table = [{
+            let $j = 0;
+            $entry
+        }; $len];
+        let mut $j = 0;
+        while $j < $len {
+            table[$j] = $entry;
+            $j += 1;
+        }
+        table
+    }};
+}
+
+/// Implements [`NttRing`]: trait functions are not usable in constants yet, so every type is spelt out here.
+macro_rules! ntt_ring {
+    (@radix3 1, $layers:literal, $reducer:ty, $roots:ident) => {
+        None
+    };
+    (@radix3 3, $layers:literal, $reducer:ty, $roots:ident) => {
+        Some(Radix3 {
+            omega: <$reducer>::factor($roots.omega()),
+            forward: &table!(1 << $layers, |j| {
+                let [z, square] = $roots.radix3(j);
+                [<$reducer>::factor(z), <$reducer>::factor(square)]
+            }),
+            inverse: &table!(1 << $layers, |j| {
+                let [z, square] = $roots.radix3_inverse(j);
+                [<$reducer>::factor(z), <$reducer>::factor(square)]
+            }),
+        })
+    };
+    ($ring:ty { q: $q:literal, reducer: $reducer:ty, radix2_layers: $layers:literal, radix3: $radix3:tt,
+        leaf_degree: $degree:literal $(,)? }) => {
+        impl NttRing for $ring {
+            type Reducer = $reducer;
+            type CoefficientReducer = Barrett<$q>;
+            type NttCoeffs = [i32; ($radix3 << $layers) * $degree];
+            type Leaf = [i32; $degree];
+            const RADIX2_LAYERS: u32 = $layers;
+            const LEAF_DEGREE: usize = $degree;
+            const TWIDDLES: Twiddles<<$reducer as Reducer>::Factor> = {
+                const ROOTS: Roots = Roots::new(<$reducer>::MODULUS, $radix3 << $layers, $layers);
+                Twiddles {
+                    radix2: &table!(1 << ($layers - 1), |j| <$reducer>::factor(ROOTS.radix2(j))),
+                    radix2_inverse: &table!(1 << ($layers - 1), |j| <$reducer>::factor(
+                        ROOTS.radix2_inverse(j)
+                    )),
+                    radix3: ntt_ring!(@radix3 $radix3, $layers, $reducer, ROOTS),
+                    leaves: &table!($radix3 << $layers, |j| <$reducer>::factor(ROOTS.leaf(j))),
+                    scale: <$reducer>::factor(ROOTS.scale(<$reducer>::RADIX)),
+                }
+            };
+
+            #[inline(always)]
+            fn leaf_product(
+                a: [i32; $degree],
+                b: [i32; $degree],
+                zeta: <$reducer as Reducer>::Factor,
+            ) -> [i32; $degree] {
+                super::leaf::product::<$reducer, $degree>(a, b, zeta)
+            }
+        }
+
+        const _: () = super::bounds::check::<$ring>();
+    };
+}
+
+ntt_ring! { R653 { q: 4621, reducer: PseudoMersenne<24, 6>, radix2_layers: 6, radix3: 3, leaf_degree: 7 } }
+ntt_ring! { R761 { q: 4591, reducer: PseudoMersenne<25, 12>, radix2_layers: 9, radix3: 1, leaf_degree: 3 } }
+ntt_ring! { R1277 { q: 7879, reducer: PseudoMersenne<25, 12>, radix2_layers: 9, radix3: 1, leaf_degree: 5 } }

@@ -1,0 +1,77 @@
+//! Sampling from the centred binomial distribution.
+//!
+//! A coefficient takes `2 eta` coins: the number of ones among the first `eta` minus the number of ones among
+//! the others. Coins are taken in the bit order of [`codec::bits`](crate::codec::bits); those left over at
+//! the end are ignored.
+//!
+//! Source: CTRU-Prime paper, Table 1 (`eta`; it is 2 for n = 761 as in Table 2) and Algorithm 1 (`f = 2 f' + 1`).
+
+use crate::poly::SmallPoly;
+use crate::ring::Ring;
+
+/// The coefficient, in `-eta..=eta`, for the low `2 eta` bits; higher bits must be 0. `eta` is 2 or 3.
+#[inline(always)]
+#[must_use]
+pub fn centred_binomial(eta: u32, coins: u8) -> i8 {
+    // Two fields of eta bits count the ones of the two halves, one bit of both at a time.
+    let lowest = 1 | 1 << eta;
+    let mut counts = 0;
+    for bit in 0..eta {
+        counts += coins >> bit & lowest;
+    }
+    (counts & ((1 << eta) - 1)) as i8 - (counts >> eta) as i8
+}
+
+/// Six bytes of coins as eight fields of 6 bits, in order, each in a byte of its own.
+#[inline(always)]
+#[must_use]
+pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
+    let [a, b, c, d, e, f] = coins;
+    let halves =
+        u64::from(u32::from_le_bytes([a, b, c, 0])) | u64::from(u32::from_le_bytes([d, e, f, 0])) << 32;
+    // Of each half, and then of each quarter, the upper part moves up to where it belongs.
+    let quarters = halves & 0x0000_0fff_0000_0fff | (halves & 0x00ff_f000_00ff_f000) << 4;
+    let eighths = quarters & 0x003f_003f_003f_003f | (quarters & 0x0fc0_0fc0_0fc0_0fc0) << 2;
+    eighths.to_le_bytes()
+}
+
+/// A polynomial with coefficients in `-eta..=eta` from uniform coins.
+#[must_use]
+pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+    let mut poly = SmallPoly::zero();
+    let coeffs = poly.coefficients_mut();
+    if R::ETA == 2 {
+        let (pairs, last) = coeffs.as_chunks_mut::<2>();
+        for (pair, &byte) in pairs.iter_mut().zip(coins.as_ref()) {
+            *pair = [centred_binomial(2, byte & 15), centred_binomial(2, byte >> 4)];
+        }
+        last[0] = centred_binomial(2, coins.as_ref()[R::COIN_BYTES - 1] & 15);
+    } else {
+        let (groups, tail) = coeffs.as_chunks_mut::<8>();
+        let (coins, tail_coins) = coins.as_ref().as_chunks::<6>();
+        for (group, &coins) in groups.iter_mut().zip(coins) {
+            *group = spread_sextets(coins).map(|sextet| sextet as i8);
+        }
+        let mut last = [0; 6];
+        last[..tail_coins.len()].copy_from_slice(tail_coins);
+        for (coeff, sextet) in tail.iter_mut().zip(spread_sextets(last)) {
+            *coeff = sextet as i8;
+        }
+        for coeff in coeffs {
+            *coeff = centred_binomial(3, *coeff as u8);
+        }
+    }
+    poly
+}
+
+/// The secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins: 1 is added at `x^0` only.
+#[must_use]
+pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+    let mut poly = sample(coins);
+    let coeffs = poly.coefficients_mut();
+    for coeff in coeffs.iter_mut() {
+        *coeff *= 2;
+    }
+    coeffs[0] += 1;
+    poly
+}

@@ -1,0 +1,43 @@
+//! Wiping of scratch that held secrets.
+
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+use crate::array::{Array, Element};
+
+/// Overwrites `values` with zeros in a way that the compiler cannot drop, whole vectors at a time.
+pub(crate) fn wipe<T: Element>(values: &mut [T]) {
+    values.fill(T::default());
+    zeroize::optimization_barrier(values);
+}
+
+/// An array that starts as zeros and is wiped when dropped.
+pub(crate) struct Scratch<T: Element, A: Array<T>> {
+    array: A,
+    element: PhantomData<T>,
+}
+
+impl<T: Element, A: Array<T>> Scratch<T, A> {
+    pub(crate) fn new() -> Self {
+        Self { array: A::zeroed(), element: PhantomData }
+    }
+}
+
+impl<T: Element, A: Array<T>> Deref for Scratch<T, A> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        self.array.as_ref()
+    }
+}
+
+impl<T: Element, A: Array<T>> DerefMut for Scratch<T, A> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.array.as_mut()
+    }
+}
+
+impl<T: Element, A: Array<T>> Drop for Scratch<T, A> {
+    fn drop(&mut self) {
+        wipe(self.array.as_mut());
+    }
+}

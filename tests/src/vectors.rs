@@ -1,0 +1,127 @@
+//! The vectors in `tests/vectors/`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctru_math::array::Array;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Key generation and one encapsulation and decapsulation for each public-key encoding, with what lies
+/// between the steps. Lists are coefficients, lowest power first.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Intermediate {
+    #[serde(with = "const_hex")]
+    pub keygen_seed: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub z: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub encaps_seed: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub coins_f: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub coins_g: Vec<u8>,
+    pub f_prime: Vec<i8>,
+    pub f: Vec<i8>,
+    pub g: Vec<i8>,
+    pub f_inv: Vec<u16>,
+    pub h: Vec<u16>,
+    #[serde(with = "const_hex")]
+    pub f_packed: Vec<u8>,
+    #[serde(rename = "mixed-radix")]
+    pub mixed_radix: Encapsulation,
+    pub packed13: Encapsulation,
+}
+
+/// The part of [`Intermediate`] that depends on the public-key encoding.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Encapsulation {
+    #[serde(with = "const_hex")]
+    pub pk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub id_pk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub m: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub hash_input: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub hash_output: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub coins_r: Vec<u8>,
+    pub r: Vec<i8>,
+    pub sigma: Vec<u16>,
+    #[serde(with = "const_hex")]
+    pub e8_codeword_bytes: Vec<u8>,
+    /// Before the message is added.
+    pub sigma_compressed: Vec<u16>,
+    pub c: Vec<u16>,
+    #[serde(with = "const_hex")]
+    pub ct: Vec<u8>,
+    /// `c f` modulo `q2`, what the E8 decoder reads.
+    pub decoded: Vec<u16>,
+    pub decoded_nibbles: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub decoded_m: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub ss: Vec<u8>,
+    /// The secret that implicit rejection would return for `ct`.
+    #[serde(with = "const_hex")]
+    pub reject_key_for_this_ct: Vec<u8>,
+}
+
+impl Intermediate {
+    /// The vector for the ring of degree `n`.
+    #[must_use]
+    pub fn load(n: usize) -> Self {
+        serde_json::from_str(&read(&format!("intermediate-{n}.json"))).expect("a valid vector")
+    }
+
+    /// The records of both public-key encodings.
+    #[must_use]
+    pub fn encapsulations(&self) -> [&Encapsulation; 2] {
+        [&self.mixed_radix, &self.packed13]
+    }
+}
+
+/// One block for the E8 decoder.
+#[derive(Debug, Deserialize)]
+pub struct E8Block {
+    /// The modulus.
+    pub q2: u16,
+    /// Values in `0..q2`.
+    pub v: [u16; 8],
+    /// What the decoder returns.
+    pub nibble: u8,
+    /// Whether two codewords are equally near.
+    pub tie: bool,
+}
+
+impl E8Block {
+    /// All blocks.
+    #[must_use]
+    pub fn load() -> Vec<Self> {
+        json_lines("e8-decode.jsonl")
+    }
+}
+
+/// The bytes as an array.
+///
+/// # Panics
+/// If their number differs.
+#[must_use]
+pub fn array<A: Array<u8>>(bytes: &[u8]) -> A {
+    assert_eq!(bytes.len(), A::LEN);
+    A::from_fn(|i| bytes[i])
+}
+
+/// The records of a file that holds one JSON object a line.
+fn json_lines<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    read(name).lines().map(|line| serde_json::from_str(line).expect("a valid record")).collect()
+}
+
+fn read(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,68 @@
+//! Rounding to `q2` and adding the message, against vectors and the definition.
+
+#![allow(clippy::unwrap_used)]
+
+use ctru_math::compress::{compress, compress_with_message};
+use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_tests::strategies::{bytes, poly};
+use ctru_tests::vectors::{Intermediate, array};
+use proptest::prelude::*;
+
+fn rounded_plainly<R: Ring>(sigma: u16) -> u32 {
+    (R::Q2 * u32::from(sigma) + (R::Q - 1) / 2) / R::Q
+}
+
+/// Codewords of the nibbles 0..16.
+const CODEWORDS: [u8; 16] =
+    [0x00, 0x55, 0x0f, 0x5a, 0x3c, 0x69, 0x33, 0x66, 0xf0, 0xa5, 0xff, 0xaa, 0xcc, 0x99, 0xc3, 0x96];
+
+fn every_coefficient_of<R: Ring>() {
+    for sigma in 0..R::Q as u16 {
+        assert_eq!(u32::from(compress::<R>(sigma)), rounded_plainly::<R>(sigma), "{sigma}");
+    }
+}
+
+#[test]
+fn every_coefficient() {
+    every_coefficient_of::<R653>();
+    every_coefficient_of::<R761>();
+    every_coefficient_of::<R1277>();
+}
+
+fn vectors_of<R: Ring>() {
+    for record in Intermediate::load(R::N).encapsulations() {
+        let sigma = Poly::<R>::from_coefficients(&record.sigma).unwrap();
+        let mask = R::Q2 as u16 - 1;
+        let rounded: Vec<u16> = sigma.coefficients().iter().map(|&c| compress::<R>(c) & mask).collect();
+        assert_eq!(rounded, Vec::from_iter(record.sigma_compressed.iter().map(|t| t & mask)));
+        assert_eq!(compress_with_message(&sigma, &array(&record.m)).coefficients(), record.c);
+    }
+}
+
+#[test]
+fn vectors() {
+    vectors_of::<R653>();
+    vectors_of::<R761>();
+    vectors_of::<R1277>();
+}
+
+fn with_message_of<R: Ring>() {
+    proptest!(|(sigma in poly::<R>(), message in bytes(R::MESSAGE_BYTES))| {
+        let expected: Vec<u16> = (0..R::N).map(|i| {
+            let bit = message.get(i / 16).map_or(0, |byte| {
+                let nibble = if i / 8 % 2 == 0 { byte & 15 } else { byte >> 4 };
+                CODEWORDS[usize::from(nibble)] >> (i % 8) & 1
+            });
+            ((rounded_plainly::<R>(sigma.coefficients()[i]) + R::Q2 / 2 * u32::from(bit)) % R::Q2) as u16
+        }).collect();
+        let rounded = compress_with_message(&sigma, &array(&message));
+        prop_assert_eq!(rounded.coefficients(), expected);
+    });
+}
+
+#[test]
+fn with_message() {
+    with_message_of::<R653>();
+    with_message_of::<R761>();
+    with_message_of::<R1277>();
+}

@@ -1,0 +1,68 @@
+//! The CPU's products against the schoolbook.
+
+use ctru_math::product::{residue, schoolbook};
+use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_tests::strategies::{poly, rounded_poly, small_poly};
+use proptest::prelude::*;
+
+/// Constant polynomials at the ends of each range: the largest plain coefficients, of both signs.
+fn extremes<R: Ring>() {
+    let q = R::Q as u16;
+    let bound = SmallPoly::<R>::BOUND as i8;
+    let polys = [q - 1, q / 2, q / 2 + 1, 1].map(|c| Poly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
+    let smalls =
+        [bound, -bound, bound - 1, -1].map(|c| SmallPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
+    let q2 = R::Q2 as u16;
+    let rounded = [q2 - 1, q2 / 2, q2 / 2 - 1, q2 / 2 + 1]
+        .map(|c| RoundedPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
+    for small in &smalls {
+        for a in &polys {
+            assert_eq!(residue::mul_small(a, small), schoolbook::mul_small(a, small));
+        }
+        for c in &rounded {
+            assert_eq!(residue::mul_rounded(c, small), schoolbook::mul_rounded(c, small));
+        }
+    }
+    for a in &polys {
+        for b in &polys {
+            assert_eq!(residue::mul(a, b), schoolbook::mul(a, b));
+        }
+    }
+}
+
+#[test]
+fn extremes_653() {
+    extremes::<R653>();
+}
+#[test]
+fn extremes_761() {
+    extremes::<R761>();
+}
+#[test]
+fn extremes_1277() {
+    extremes::<R1277>();
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(48))]
+                #[test]
+                fn mul_small(a in poly::<$ring>(), b in small_poly::<$ring>()) {
+                    prop_assert_eq!(residue::mul_small(&a, &b), schoolbook::mul_small(&a, &b));
+                }
+                #[test]
+                fn mul(a in poly::<$ring>(), b in poly::<$ring>()) {
+                    prop_assert_eq!(residue::mul(&a, &b), schoolbook::mul(&a, &b));
+                }
+                #[test]
+                fn mul_rounded(a in rounded_poly::<$ring>(), b in small_poly::<$ring>()) {
+                    prop_assert_eq!(residue::mul_rounded(&a, &b), schoolbook::mul_rounded(&a, &b));
+                }
+            }
+        }
+    )*};
+}
+properties!(r653: R653, r761: R761, r1277: R1277);

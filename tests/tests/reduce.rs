@@ -1,0 +1,198 @@
+//! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the modulus, at random.
+
+use ctru_math::reduce::{Barrett, Montgomery, PseudoMersenne, ReduceSum, Reducer, Shoup};
+use proptest::prelude::*;
+
+fn modulus<M: Reducer>() -> i128 {
+    i128::from(M::MODULUS)
+}
+
+fn assert_congruent<M: Reducer>(a: i128, b: i128, what: &str) {
+    assert_eq!((a - b).rem_euclid(modulus::<M>()), 0, "{what} modulo {}", M::MODULUS);
+}
+
+/// The promises of `Reducer` for one input and one factor.
+fn check_mul<M: Reducer>(a: i32, w: i32) {
+    let what = format!("{} * {w}", a);
+    let product = M::mul(a, M::factor(w));
+    assert!(product.abs() <= M::OUTPUT_BOUND, "{what} = {product} modulo {}", M::MODULUS);
+    assert_congruent::<M>(product.into(), i128::from(a) * i128::from(w), &what);
+    check_canonical::<M>(product);
+
+    let small = M::normalise(a);
+    assert!(small.abs() <= M::OUTPUT_BOUND, "normalise({a}) = {small} modulo {}", M::MODULUS);
+    assert_congruent::<M>(small.into(), a.into(), "normalise");
+}
+
+/// The promises of `ReduceSum` for one sum.
+fn check_sum<M: ReduceSum>(sum: i64) {
+    let reduced = M::reduce(sum);
+    assert!(reduced.abs() <= M::OUTPUT_BOUND, "reduce({sum}) = {reduced} modulo {}", M::MODULUS);
+    assert_congruent::<M>(i128::from(reduced) * i128::from(M::RADIX), sum.into(), "reduce");
+}
+
+fn check_product<M: ReduceSum>(a: i32, w: i32) {
+    let product = M::product(a, M::factor(w));
+    assert!(i128::from(product).abs() <= i128::from(a).abs() * modulus::<M>());
+    let expected = i128::from(a) * i128::from(w) * i128::from(M::RADIX);
+    assert_congruent::<M>(product.into(), expected, "product");
+    check_sum::<M>(product);
+}
+
+fn check_canonical<M: Reducer>(a: i32) {
+    let expected = i128::from(a).rem_euclid(modulus::<M>());
+    assert_eq!(i128::from(M::canonical(a)), expected, "canonical({a}) modulo {}", M::MODULUS);
+    let centred = if expected > modulus::<M>() / 2 { expected - modulus::<M>() } else { expected };
+    assert_eq!(i128::from(M::centred(a)), centred, "centred({a}) modulo {}", M::MODULUS);
+}
+
+/// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some powers of two, each
+/// with its neighbours.
+fn edges(bound: i64, step: i64) -> Vec<i64> {
+    let multiples = [0, 1, 2, 3, step, bound / step].map(|k| k.checked_mul(step));
+    let halves = [Some(step / 2), Some(bound / 2), Some(bound)];
+    let powers = (0..63).map(|bit| Some(1i64 << bit));
+    multiples
+        .into_iter()
+        .chain(halves)
+        .chain(powers)
+        .flatten()
+        .flat_map(|x| [x - 1, x, x.saturating_add(1)])
+        .flat_map(|x| [x, -x])
+        .filter(|x| x.unsigned_abs() <= bound as u64)
+        .collect()
+}
+
+fn check_edges<M: Reducer>() {
+    const { assert!(M::OUTPUT_BOUND <= M::INPUT_BOUND && (M::OUTPUT_BOUND as u32) < 2 * M::MODULUS) };
+    let step = i64::from(M::MODULUS);
+    for a in edges(M::INPUT_BOUND.into(), step) {
+        for w in edges(step / 2, step) {
+            check_mul::<M>(a as i32, w as i32);
+        }
+    }
+    for a in edges(M::OUTPUT_BOUND.into(), step) {
+        check_canonical::<M>(a as i32);
+    }
+}
+
+fn check_sum_edges<M: ReduceSum>() {
+    let step = i64::from(M::MODULUS);
+    let largest_product = i128::from(M::INPUT_BOUND) * (modulus::<M>() / 2);
+    assert!(largest_product <= M::SUM_BOUND.into());
+    edges(M::SUM_BOUND, step).into_iter().for_each(check_sum::<M>);
+    for a in edges(M::INPUT_BOUND.into(), step) {
+        for w in edges(step / 2, step) {
+            check_product::<M>(a as i32, w as i32);
+        }
+    }
+}
+
+/// All values of a small range, so that no sign or carry combination is missed.
+fn check_small_exhaustively<M: Reducer>() {
+    let half = (M::MODULUS / 2) as i32;
+    for a in -M::OUTPUT_BOUND..=M::OUTPUT_BOUND {
+        check_canonical::<M>(a);
+        for w in -half..=half {
+            check_mul::<M>(a, w);
+        }
+    }
+}
+
+fn scaled(fraction: i64, bound: i64) -> i64 {
+    (i128::from(fraction) * i128::from(bound) / i128::from(i64::MAX)) as i64
+}
+
+macro_rules! reducer_tests {
+    ($($name:ident: $reducer:ty),* $(,)?) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn edges() {
+                check_edges::<$reducer>();
+            }
+
+            proptest! {
+                #[test]
+                fn random(a in -i64::MAX..=i64::MAX, w in -i64::MAX..=i64::MAX) {
+                    let half = i64::from(<$reducer>::MODULUS / 2);
+                    let a = scaled(a, <$reducer>::INPUT_BOUND.into());
+                    check_mul::<$reducer>(a as i32, scaled(w, half) as i32);
+                }
+            }
+        })*
+    };
+}
+
+macro_rules! sum_tests {
+    ($($name:ident: $reducer:ty),* $(,)?) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn edges() {
+                check_sum_edges::<$reducer>();
+            }
+
+            proptest! {
+                #[test]
+                fn random(sum in -i64::MAX..=i64::MAX, a in any::<i32>(), w in -i64::MAX..=i64::MAX) {
+                    check_sum::<$reducer>(scaled(sum, <$reducer>::SUM_BOUND));
+                    let w = scaled(w, i64::from(<$reducer>::MODULUS / 2));
+                    check_product::<$reducer>(a.clamp(-<$reducer>::INPUT_BOUND, <$reducer>::INPUT_BOUND), w as i32);
+                }
+            }
+        })*
+    };
+}
+
+/// Moduli just above and below powers of two are the hardest for quotient estimates.
+macro_rules! for_moduli {
+    ($($method:ident: $type:ident, $tests:ident);* $(;)?) => {
+        $(mod $method {
+            use super::*;
+            $tests! {
+                q3: $type<3>, q3329: $type<3329>, q4591: $type<4591>, q4621: $type<4621>, q7681: $type<7681>,
+                q7879: $type<7879>, q65521: $type<65521>, q65537: $type<65537>, q16777153: $type<16777153>,
+                q33550337: $type<33550337>, q268369921: $type<268369921>, q536870913: $type<536870913>,
+                q1073741823: $type<1073741823>,
+            }
+        })*
+    };
+}
+
+for_moduli! {
+    barrett: Barrett, reducer_tests;
+    barrett_sums: Barrett, sum_tests;
+    montgomery: Montgomery, reducer_tests;
+    montgomery_sums: Montgomery, sum_tests;
+    shoup: Shoup, reducer_tests;
+}
+
+mod pseudo_mersenne {
+    use super::*;
+    reducer_tests! { q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9> }
+}
+mod pseudo_mersenne_sums {
+    use super::*;
+    sum_tests! { q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9> }
+}
+
+#[test]
+fn moduli() {
+    assert_eq!(PseudoMersenne::<24, 6>::MODULUS, 16777153);
+    assert_eq!(PseudoMersenne::<25, 12>::MODULUS, 33550337);
+    assert_eq!(Barrett::<4591>::MODULUS, 4591);
+    assert_eq!(Montgomery::<7681>::RADIX, ((1u64 << 32) % 7681) as u32);
+}
+
+#[test]
+fn small_moduli_exhaustively() {
+    check_small_exhaustively::<Barrett<3>>();
+    check_small_exhaustively::<Montgomery<3>>();
+    check_small_exhaustively::<Shoup<3>>();
+    check_small_exhaustively::<Barrett<257>>();
+    check_small_exhaustively::<Montgomery<257>>();
+    check_small_exhaustively::<Shoup<257>>();
+}
