@@ -1,4 +1,5 @@
 //! The transform against its definition, and products by it against the schoolbook.
+#![allow(clippy::unwrap_used)]
 
 use ctru_math::array::Array;
 use ctru_math::ntt::{self, NttRing, butterfly, leaf};

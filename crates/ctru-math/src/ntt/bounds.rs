@@ -76,7 +76,7 @@ pub(super) const fn check<R: NttRing>() {
     assert!(inverse::<R>().1 <= input);
 
     // Products are exact. A folded coefficient is the sum of three, and `mul_small` adds two such sums, one doubled.
-    assert!(is_exact::<R>(R::ETA) && is_exact::<R>(1));
+    assert!(is_exact::<R>(R::ETA + 1));
     assert!(2 * largest_coefficient::<R>(R::Q2 / 2, SmallPoly::<R>::BOUND) < modulus as u64);
     assert!(9 * (modulus / 2) <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);
 }

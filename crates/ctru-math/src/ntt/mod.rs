@@ -17,8 +17,8 @@
 //! compile if a number could overflow. The last step of the inverse has to reduce each coefficient anyway: it
 //! multiplies by `1 / LEAVES` to do so, and the scaling costs nothing of its own.
 //!
-//! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product; [`butterfly`] and [`leaf`] hold the
-//! parts that they are made of, for code that spreads a transform over threads.
+//! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product; [`butterfly`] and [`leaf`] hold
+//! the parts that they are made of, for code that spreads a transform over threads.
 //!
 //! Source: CTRU-Prime paper, section 3 and Table 2 (the third row corrected).
 
@@ -30,20 +30,19 @@ mod roots;
 
 pub use rings::{Radix3, Twiddles};
 
-use zeroize::Zeroize;
-
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::reduce::{ReduceSum, Reducer};
 use crate::ring::Ring;
+use crate::wipe::wipe;
 
 /// A ring with the transform that multiplies in it.
 ///
 /// The array holds one residue modulo `x^NTT_LEN - 1` at first. Radix-2 layer `l` finds `2^l` blocks of
 /// [`block_len`](Self::block_len) coefficients; in block `j` it joins coefficients `i` and `i + block_len / 2` by
-/// [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does the same with thirds of each block. Leaf `j` then
-/// is the residue modulo `x^LEAF_DEGREE - TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer and takes
-/// no product with it; no other block has 1 or -1.
+/// [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does the same with thirds of each block. Leaf `j`
+/// then is the residue modulo `x^LEAF_DEGREE - TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer and
+/// takes no product with it; no other block has 1 or -1.
 pub trait NttRing: Ring {
     /// Arithmetic modulo the prime `q'`.
     type Reducer: ReduceSum;
@@ -162,19 +161,17 @@ fn for_each_triple<R: NttRing>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32
 
 /// `a * b` in `R_q`, for every `b`.
 ///
-/// Where `q'` is too small for the coefficients of `b` beyond `eta` (rings 653 and 1277), `b` is taken as `2 b1 + b0` with
-/// `b0` in `-1..=1`, for two more transforms. [`mul_sampled`] saves them.
+/// Where `q'` is too small for coefficients of `b` as large as they may be (rings 653 and 1277), `b` is taken as
+/// `2 b1 + b0`, `|b1| <= eta + 1` and `b0` 0 or 1, for two more transforms. [`mul_sampled`] saves them.
 #[must_use]
 pub fn mul_small<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     if const { bounds::is_exact::<R>(SmallPoly::<R>::BOUND) } {
-        let product = Scratch::from_poly(a).multiply(Scratch::from_small(b, |b| b));
+        let product = NttArray::from_poly(a).multiply(NttArray::from_small(b, |b| b));
         return poly(|i| product.folded(i));
     }
-    // Half of b, rounded towards 0, is at most eta.
-    let half = |b: i32| (b - (b >> 31)) >> 1;
-    let a = Scratch::from_poly(a);
-    let high = a.multiply(Scratch::from_small(b, half));
-    let low = a.multiply(Scratch::from_small(b, |b| b - 2 * half(b)));
+    let a = NttArray::from_poly(a);
+    let high = a.multiply(NttArray::from_small(b, |b| b >> 1));
+    let low = a.multiply(NttArray::from_small(b, |b| b & 1));
     poly(|i| 2 * high.folded(i) + low.folded(i))
 }
 
@@ -184,14 +181,14 @@ pub fn mul_small<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
 #[must_use]
 pub fn mul_sampled<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     debug_assert!(b.coefficients().iter().all(|c| u32::from(c.unsigned_abs()) <= R::ETA));
-    let product = Scratch::from_poly(a).multiply(Scratch::from_small(b, |b| b));
+    let product = NttArray::from_poly(a).multiply(NttArray::from_small(b, |b| b));
     poly(|i| product.folded(i))
 }
 
 /// `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
 #[must_use]
 pub fn mul_rounded<R: NttRing>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
-    let product = Scratch::from_rounded(c).multiply(Scratch::from_small(f, |f| f));
+    let product = NttArray::from_rounded(c).multiply(NttArray::from_small(f, |f| f));
     RoundedPoly::from_array(R::Coeffs::from_fn(|i| (product.folded(i) as u32 & (R::Q2 - 1)) as u16))
 }
 
@@ -204,9 +201,9 @@ fn poly<R: NttRing>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
 }
 
 /// An operand's transform, or the plain product; wiped when dropped.
-struct Scratch<R: NttRing>(R::NttCoeffs);
+struct NttArray<R: NttRing>(R::NttCoeffs);
 
-impl<R: NttRing> Scratch<R> {
+impl<R: NttRing> NttArray<R> {
     fn from_poly(a: &Poly<R>) -> Self {
         Self::transform(|i| centre(a.coefficients()[i], R::Q))
     }
@@ -220,9 +217,9 @@ impl<R: NttRing> Scratch<R> {
     }
 
     fn transform(coefficient: impl Fn(usize) -> i32) -> Self {
-        let mut coeffs = R::NttCoeffs::from_fn(|i| if i < R::N { coefficient(i) } else { 0 });
-        forward::<R>(&mut coeffs);
-        Self(coeffs)
+        let mut array = Self(R::NttCoeffs::from_fn(|i| if i < R::N { coefficient(i) } else { 0 }));
+        forward::<R>(&mut array.0);
+        array
     }
 
     /// The plain product of the polynomials whose transforms these are.
@@ -240,9 +237,9 @@ impl<R: NttRing> Scratch<R> {
     }
 }
 
-impl<R: NttRing> Drop for Scratch<R> {
+impl<R: NttRing> Drop for NttArray<R> {
     fn drop(&mut self) {
-        self.0.as_mut().zeroize();
+        wipe(self.0.as_mut());
     }
 }
 

@@ -3,8 +3,8 @@
 /// A principal root of unity of order `leaves = 2^layers` or `3 * 2^layers`, and what follows from it.
 ///
 /// Exponents below are of this root. A block of the transform is a residue modulo `x^len - root^e`. A radix-2 layer
-/// splits it with the twiddle `root^(e / 2)` into the blocks of exponents `e / 2` and `e / 2 + leaves / 2`, in this order,
-/// starting from `x^N - 1`, `e = 0`. Block `j` of `2^l` therefore has `e = bit_reverse(j) * leaves / 2^l`.
+/// splits it with the twiddle `root^(e / 2)` into the blocks of exponents `e / 2` and `e / 2 + leaves / 2`, in this
+/// order, starting from `x^N - 1`, `e = 0`. Block `j` of `2^l` therefore has `e = bit_reverse(j) * leaves / 2^l`.
 pub(super) struct Roots {
     modulus: u64,
     root: u64,

@@ -5,7 +5,7 @@
 //! | [`schoolbook`] | the definition, over the integers | oracle of all others |
 //! | [`toeplitz`] | one `n x n` matrix that contains the fold, times a vector | oracle of matrix-vector kernels |
 //! | [`polyphase`] | eight products of byte matrices | oracle of tensor-core kernels |
-//! | [`ntt`](crate::ntt) | incomplete transform over a pseudo-Mersenne prime | fast, exact, the paper's |
+//! | [`ntt`](crate::ntt) | the paper's incomplete transform over a pseudo-Mersenne prime | parts shared with kernels |
 
 pub mod polyphase;
 pub mod residue;

@@ -7,7 +7,8 @@
 //! sum over w of (A_w B_w)[m][v],   A_w[m][k] = r[8 (m - k) + w],   B_w[k][v] = h[8 k + v - w],
 //! ```
 //!
-//! with zeros outside both operands. `A_w` is Toeplitz in one phase of `r`; `B_w` is `h` in rows of eight, shifted by `w`.
+//! with zeros outside both operands. `A_w` is Toeplitz in one phase of `r`; `B_w` is `h` in rows of eight, shifted by
+//! `w`.
 //! `A_w` has [`output_rows`] rows, `B_w` has [`inner_rows`]. The entries of `B_w` have up to 13 bits and are split in
 //! two signed bytes ([`split`]), for two products `A_w B_w` whose sums fit in 32 bits.
 
@@ -24,10 +25,10 @@ pub const fn output_rows<R: Ring>() -> usize {
     (2 * R::N - 1).div_ceil(PHASES)
 }
 
-/// Columns of `A_w` and rows of `B_w`: the last one that the largest shift reaches holds `h[n - 1]`.
+/// Columns of `A_w` and rows of `B_w`: the rows that `n` coefficients reach when they are shifted by up to seven.
 #[must_use]
 pub const fn inner_rows<R: Ring>() -> usize {
-    (R::N - 1 + PHASES - 1) / PHASES + 1
+    (R::N - 1).div_ceil(PHASES) + 1
 }
 
 /// The bytes `(low, high)` with `value = low + 128 * high`, `low` in `-64..=63`, for `value` below 2^13.

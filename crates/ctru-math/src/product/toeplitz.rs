@@ -2,8 +2,8 @@
 //! `x^n = x + 1`. An oracle: nothing is reduced before the end.
 //!
 //! Column `j` of `T(h)` is `x^j h mod x^n - x - 1`. The coefficient `h_t` lands on `x^(j + t)`, and if `j + t >= n`, on
-//! `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is `h_((i - j) mod n)`, plus `h_(n - 1 + i - j)` if
-//! `1 <= i <= j`. It depends on `i - j` alone everywhere but in row 0.
+//! `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is `h_((i - j) mod n)`, plus `h_(n - 1 + i - j)`
+//! if `1 <= i <= j`. It depends on `i - j` alone everywhere but in row 0.
 //!
 //! Source: CTRU-Prime paper, equation (4).
 

@@ -97,7 +97,8 @@ pub trait ReduceSum: Reducer {
     /// What `reduce` divides by, as a residue: 1, or the Montgomery radix.
     const RADIX: u32;
 
-    /// `a * w * RADIX` as an unreduced number: what takes `a * w` into a sum. At most `|a| * MODULUS` in absolute value.
+    /// `a * w * RADIX` as an unreduced number: what takes `a * w` into a sum. Its absolute value is at most
+    /// `|a| * MODULUS`.
     fn product(a: i32, w: Self::Factor) -> i64;
 
     /// A representative of `sum / RADIX` for `|sum| <= SUM_BOUND`; at most `OUTPUT_BOUND` in absolute value.

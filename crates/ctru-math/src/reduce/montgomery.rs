@@ -12,8 +12,9 @@ use super::{ReduceSum, Reducer};
 /// - Cost: three products: `a * w` 32 x 32 -> 64 bits, one low 32 bits, one high 32 bits.
 /// - Precomputation: `M^-1 mod 2^32` and `2^64 mod M`; the fixed factor is `w * 2^32 mod M`.
 ///
-/// Source: P. L. Montgomery, "Modular multiplication without trial division", Mathematics of Computation 44, 1985; the
-/// signed form: G. Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE lattice cryptography", ePrint 2018/039.
+/// Source: P. L. Montgomery, "Modular multiplication without trial division", Mathematics of Computation 44, 1985;
+/// the signed form: G. Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE lattice cryptography", ePrint
+/// 2018/039.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Montgomery<const M: u32>;
 

@@ -21,8 +21,8 @@ pub struct ShoupFactor {
 /// - Cost: three products: one high 32 bits, two low 32 bits, of which only one has to wait for another.
 /// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed factor.
 ///
-/// Source: V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", Journal of Symbolic Computation
-/// 60, 2014.
+/// Source: V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", Journal of Symbolic
+/// Computation 60, 2014.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Shoup<const M: u32>;
 
