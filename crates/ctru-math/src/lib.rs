@@ -15,5 +15,6 @@ mod ring;
 pub mod sample;
 mod wipe;
 
+pub use lanes::backend;
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};
 pub use ring::{R653, R761, R1277, Ring};

@@ -15,6 +15,12 @@ pub(crate) type Baseline = sse2::Sse2;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type Baseline = portable::Portable;
 
+/// The vector instructions that the arithmetic of this build uses: what records of measurements name.
+#[must_use]
+pub const fn backend() -> &'static str {
+    if cfg!(target_arch = "x86_64") { "sse2" } else { "portable" }
+}
+
 /// A vector of `LANES` signed 16-bit integers.
 pub(crate) trait Lanes: Copy {
     /// Integers in a vector.
