@@ -2,17 +2,17 @@
 
 use std::hint::black_box;
 use std::io::Write;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
 
 use crate::engine::{AnySetEngine, EngineArgs, cpu_name};
 use crate::error::Error;
 use crate::info::new_table;
+use crate::record::{self, KeyUse, Operation, Record, Statistics};
 use crate::set::{Encoding, Set, Suite, Task};
 
 /// Measure every operation, one at a time and in batches
@@ -52,50 +52,6 @@ pub struct Args {
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
     if seconds > 0.0 && seconds <= 3600.0 { Ok(seconds) } else { Err("not between 0 and 3600".to_owned()) }
-}
-
-/// An operation of the KEM.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Operation {
-    /// Key generation.
-    Keygen,
-    /// Encapsulation.
-    Encaps,
-    /// Decapsulation.
-    Decaps,
-}
-
-/// Which keys the operations of a measurement use.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum KeyUse {
-    One,
-    Each,
-    Resident,
-}
-
-/// One line of `--json`: the shape of every record of a measurement in this project.
-#[derive(Clone, Debug, Serialize)]
-struct Record {
-    /// "single" or "batch".
-    bench: &'static str,
-    engine: &'static str,
-    device: String,
-    backend: &'static str,
-    set: &'static str,
-    pk_encoding: &'static str,
-    op: Operation,
-    keys: KeyUse,
-    batch: usize,
-    transfers: &'static str,
-    threads: usize,
-    ops_per_s: f64,
-    median_ns_per_op: f64,
-    spread: f64,
-    samples: usize,
-    commit: &'static str,
-    date: String,
 }
 
 /// Runs the command.
@@ -148,11 +104,11 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
     );
     for record in records {
         table.add_row([
-            record.set.to_owned(),
-            record.pk_encoding.to_owned(),
-            name(record.op),
-            record.bench.to_owned(),
-            format!("{:?}", record.keys).to_lowercase(),
+            record.set.clone(),
+            record.pk_encoding.clone(),
+            record.op.name().to_owned(),
+            record.bench.clone(),
+            record.keys.name().to_owned(),
             record.batch.to_string(),
             record.threads.to_string(),
             format!("{:.0}", record.ops_per_s),
@@ -164,10 +120,6 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "{engine} engine on {device} ({backend}), commit {commit}, {date}\n\n{table}")?;
     }
     Ok(())
-}
-
-fn name(operation: Operation) -> String {
-    format!("{operation:?}").to_lowercase()
 }
 
 /// What is measured.
@@ -208,7 +160,7 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
         progress.set_message(format!("{set} {encoding}: keys"));
         let fixture = Fixture::<P, _>::new(engine.engine::<P>(), batch)?;
         for &Case { operation, batch: keys } in cases {
-            progress.set_message(format!("{set} {encoding} {}", name(operation)));
+            progress.set_message(format!("{set} {encoding} {}", operation.name()));
             let (statistics, on_engine) = match keys {
                 None => (fixture.single(operation, budget)?, false),
                 Some(keys) => (fixture.batch(operation, keys, budget)?, true),
@@ -216,23 +168,23 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
             let median = statistics.median / if on_engine { batch as f64 } else { 1.0 };
             let single_keys = if operation == Operation::Keygen { KeyUse::Each } else { KeyUse::One };
             report(Record {
-                bench: if on_engine { "batch" } else { "single" },
-                engine: if on_engine { engine.name() } else { "cpu" },
+                bench: if on_engine { "batch" } else { "single" }.to_owned(),
+                engine: if on_engine { engine.name() } else { "cpu" }.to_owned(),
                 device: if on_engine { engine.device() } else { cpu_name() },
-                backend: if on_engine { engine.backend() } else { ctru_math::backend() },
-                set: set.degree(),
-                pk_encoding: encoding.name(),
+                backend: if on_engine { engine.backend() } else { ctru_math::backend() }.to_owned(),
+                set: set.degree().to_owned(),
+                pk_encoding: encoding.name().to_owned(),
                 op: operation,
                 keys: keys.unwrap_or(single_keys),
                 batch: if on_engine { batch } else { 1 },
-                transfers: if on_engine { engine.transfers() } else { "none" },
+                transfers: if on_engine { engine.transfers() } else { "none" }.to_owned(),
                 threads: if on_engine { engine.threads() } else { 1 },
                 ops_per_s: 1e9 / median,
                 median_ns_per_op: median,
                 spread: statistics.spread,
                 samples: statistics.samples,
-                commit: option_env!("CTRU_COMMIT").unwrap_or("unknown"),
-                date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+                commit: record::commit(),
+                date: record::now(),
             })?;
             progress.inc(1);
         }
@@ -248,6 +200,7 @@ struct Fixture<'a, P: ParameterSet, E: Engine<P>> {
     private: Vec<DecapsulationKey<P>>,
 }
 
+/// Seed of everything that is measured.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 impl<'a, P: ParameterSet, E: Engine<P>> Fixture<'a, P, E> {
@@ -312,15 +265,6 @@ fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: &'a L) -> Keys<'a, K, L>
     }
 }
 
-/// What the repetitions of a measurement say.
-struct Statistics {
-    /// Nanoseconds of a repetition.
-    median: f64,
-    /// From the 10th to the 90th percentile, in medians.
-    spread: f64,
-    samples: usize,
-}
-
 /// Fewer repetitions than this have no percentiles to speak of.
 const LEAST_SAMPLES: usize = 5;
 
@@ -343,8 +287,5 @@ fn sample(
         operation()?;
         samples.push(before.elapsed().as_nanos() as f64);
     }
-    samples.sort_by(f64::total_cmp);
-    let percentile = |percent: usize| samples[(samples.len() - 1) * percent / 100];
-    let median = percentile(50);
-    Ok(Statistics { median, spread: (percentile(90) - percentile(10)) / median, samples: samples.len() })
+    Ok(Statistics::of(samples))
 }

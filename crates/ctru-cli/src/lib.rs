@@ -19,6 +19,7 @@ mod format;
 pub mod info;
 pub mod kat;
 pub mod keygen;
+pub mod record;
 pub mod selftest;
 pub mod set;
 mod transcript;
