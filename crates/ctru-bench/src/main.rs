@@ -102,7 +102,15 @@ fn to_record(subject: &Subject, statistics: Statistics) -> Record {
 /// Times, and ratios to the same operation of the first peer.
 fn table(results: &[(Subject, Statistics)]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(["op", "library", "set", "batch", "median us/op", "spread", "ratio to sntrup761"]);
+    table.load_style(presets::ASCII_MARKDOWN).set_header([
+        "op",
+        "library",
+        "set",
+        "batch",
+        "median us/op",
+        "spread",
+        "ratio to sntrup761",
+    ]);
     for operation in [Operation::Keygen, Operation::Encaps, Operation::Decaps] {
         let of_operation = || results.iter().filter(|(subject, _)| subject.operation == operation);
         let reference = of_operation().next().map_or(f64::NAN, |(_, statistics)| statistics.median);
