@@ -1,4 +1,6 @@
-//! The post-quantum KEM CTRU-Prime.
+// The examples of the README take default features.
+#![cfg_attr(all(feature = "std", feature = "getrandom"), doc = include_str!("../README.md"))]
+#![cfg_attr(not(all(feature = "std", feature = "getrandom")), doc = "The post-quantum KEM CTRU-Prime.")]
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -1,4 +1,4 @@
-//! Arithmetic of CTRU-Prime: the rings `Z_q[x]/(x^n - x - 1)`, n = 653, 761, 1277.
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 pub mod array;

@@ -1,0 +1,105 @@
+//! CTRU-Prime-761 of this workspace: single operations on keys as bytes, and batches with a key for each operation.
+
+use std::hint::black_box;
+
+use ctru_cli::record::Operation;
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, Packed13, ParameterSet,
+    PublicKeyEncoding, SEED_BYTES, SharedSecret,
+};
+
+use crate::Subject;
+
+/// Operations of a batch.
+const BATCH: usize = 256;
+/// Seed of everything: these keys protect nothing, and no time depends on them.
+const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+
+/// Single operations and batches, for both public-key encodings.
+pub(crate) fn subjects() -> Vec<Subject> {
+    [single::<CtruPrime761<MixedRadix>>(), batch::<CtruPrime761<MixedRadix>>()]
+        .into_iter()
+        .chain([single::<CtruPrime761<Packed13>>(), batch::<CtruPrime761<Packed13>>()])
+        .flatten()
+        .collect()
+}
+
+fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnMut()>) -> Subject {
+    Subject {
+        operation,
+        engine: "ctru",
+        backend: ctru_math::backend(),
+        set: "761",
+        pk_encoding: P::Encoding::NAME,
+        batch,
+        run,
+    }
+}
+
+fn single<P: ParameterSet>() -> Vec<Subject> {
+    let private = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
+    let public = private.encapsulation_key();
+    let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+    vec![
+        subject::<P>(
+            Operation::Keygen,
+            1,
+            Box::new(|| {
+                black_box(DecapsulationKey::<P>::generate_deterministic(black_box(SEED), black_box(SEED)));
+            }),
+        ),
+        subject::<P>(
+            Operation::Encaps,
+            1,
+            Box::new(move || {
+                black_box(black_box(&public).encapsulate_deterministic(black_box(SEED)));
+            }),
+        ),
+        subject::<P>(
+            Operation::Decaps,
+            1,
+            Box::new(move || {
+                black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
+            }),
+        ),
+    ]
+}
+
+fn batch<P: ParameterSet>() -> Vec<Subject> {
+    let engine = || CpuEngine::with_threads(1).expect("one thread");
+    let mut public = vec![EncapsulationKey::<P>::placeholder(); BATCH];
+    let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
+    let mut ciphertexts = vec![Ciphertext::default(); BATCH];
+    let mut secrets = vec![SharedSecret::default(); BATCH];
+    engine().generate(Seeds::Expand(SEED), &mut public, &mut private).expect("slices of one length");
+    engine()
+        .encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)
+        .expect("slices of one length");
+
+    let keygen = {
+        let (engine, mut public, mut private) = (engine(), public.clone(), private.clone());
+        move || engine.generate(Seeds::Expand(SEED), &mut public, &mut private).expect("slices of one length")
+    };
+    let encaps = {
+        let (engine, mut ciphertexts, mut secrets) = (engine(), ciphertexts.clone(), secrets.clone());
+        move || {
+            engine
+                .encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)
+                .expect("slices of one length");
+        }
+    };
+    let decaps = {
+        let engine = engine();
+        move || {
+            engine
+                .decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)
+                .expect("slices of one length");
+        }
+    };
+    vec![
+        subject::<P>(Operation::Keygen, BATCH, Box::new(keygen)),
+        subject::<P>(Operation::Encaps, BATCH, Box::new(encaps)),
+        subject::<P>(Operation::Decaps, BATCH, Box::new(decaps)),
+    ]
+}

@@ -1,0 +1,291 @@
+//! `ctru bench`: how fast every operation is.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::engine::{AnySetEngine, EngineArgs, cpu_name};
+use crate::error::Error;
+use crate::info::new_table;
+use crate::record::{self, KeyUse, Operation, Record, Statistics};
+use crate::set::{Encoding, Set, Suite, Task};
+
+/// Measure every operation, one at a time and in batches
+///
+/// "single" measurements call the methods of the key types, which decode the key each time, on one thread. "batch"
+/// measurements give batches to the engine: with one key for all operations ("one"), with a key for each operation that
+/// the engine decodes each time ("each"), or with a key for each that it has decoded before ("resident"). Keys of key
+/// generation are its results, so always "each".
+///
+/// Each measurement repeats its operation or batch for --seconds after a warm-up; the time of an operation is the
+/// median over the repetitions, and the spread is the distance between their 10th and 90th percentiles, divided by the
+/// median.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Parameter sets to measure; repeat for several [default: all]
+    #[arg(long = "set", value_enum, value_name = "SET")]
+    sets: Vec<Set>,
+    /// Public-key encodings to measure; repeat for both
+    #[arg(long = "encoding", value_enum, value_name = "ENCODING", default_value = "mixed-radix")]
+    encodings: Vec<Encoding>,
+    /// Operations to measure; repeat for several [default: all]
+    #[arg(long = "op", value_enum, value_name = "OP")]
+    operations: Vec<Operation>,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// Operations of a batch
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+    /// Seconds that each measurement may take
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+    /// Print one JSON object a measurement
+    #[arg(long)]
+    json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    if seconds > 0.0 && seconds <= 3600.0 { Ok(seconds) } else { Err("not between 0 and 3600".to_owned()) }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error`] if the engine fails or standard output does.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
+    let all_sets = if args.sets.is_empty() { &Set::ALL[..] } else { &args.sets };
+    let operations = if args.operations.is_empty() { Operation::value_variants() } else { &args.operations };
+    let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
+    let suites: Vec<Suite> = all_sets
+        .iter()
+        .flat_map(|&set| args.encodings.iter().map(move |&encoding| Suite { set, encoding }))
+        .collect();
+
+    let engine = args.engine.start()?;
+    let progress = progress_bar(suites.len() * cases.len(), args.json);
+    let mut records = Vec::new();
+    for suite in suites {
+        let mut report = |record: Record| -> Result<(), Error> {
+            if args.json {
+                serde_json::to_writer(&mut *out, &record).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+            }
+            records.push(record);
+            Ok(())
+        };
+        let budget = Duration::from_secs_f64(args.seconds);
+        let (batch, progress, report) = (args.batch as usize, &progress, &mut report);
+        suite.run(Measure { suite, engine: &engine, cases: &cases, batch, budget, progress, report })?;
+    }
+    progress.finish_and_clear();
+    if !args.json {
+        print_table(&records, out)?;
+    }
+    Ok(())
+}
+
+fn progress_bar(steps: usize, hidden: bool) -> ProgressBar {
+    // Standard error hides the bar by itself where it is no terminal.
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").expect("a valid template");
+    ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style)
+}
+
+fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
+    let mut table = new_table(
+        ["set", "encoding", "op", "bench", "keys", "batch", "threads", "ops/s", "median us/op", "spread"],
+        5..10,
+    );
+    for record in records {
+        table.add_row([
+            record.set.clone(),
+            record.pk_encoding.clone(),
+            record.op.name().to_owned(),
+            record.bench.clone(),
+            record.keys.name().to_owned(),
+            record.batch.to_string(),
+            record.threads.to_string(),
+            format!("{:.0}", record.ops_per_s),
+            format!("{:.2}", record.median_ns_per_op / 1000.0),
+            format!("{:.1} %", record.spread * 100.0),
+        ]);
+    }
+    if let Some(Record { engine, device, backend, commit, date, .. }) = records.last() {
+        writeln!(out, "{engine} engine on {device} ({backend}), commit {commit}, {date}\n\n{table}")?;
+    }
+    Ok(())
+}
+
+/// What is measured.
+#[derive(Copy, Clone, Debug)]
+struct Case {
+    operation: Operation,
+    /// Keys of a batch; none for the methods of the key types.
+    batch: Option<KeyUse>,
+}
+
+impl Case {
+    fn of(operation: Operation) -> impl Iterator<Item = Self> {
+        let batches: &[KeyUse] = match operation {
+            Operation::Keygen => &[KeyUse::Each],
+            Operation::Encaps | Operation::Decaps => &[KeyUse::One, KeyUse::Each, KeyUse::Resident],
+        };
+        let batches = batches.iter().map(|&keys| Some(keys));
+        std::iter::once(None).chain(batches).map(move |batch| Self { operation, batch })
+    }
+}
+
+/// Measures all cases for one suite.
+struct Measure<'a, E> {
+    suite: Suite,
+    engine: &'a E,
+    cases: &'a [Case],
+    batch: usize,
+    budget: Duration,
+    progress: &'a ProgressBar,
+    report: &'a mut dyn FnMut(Record) -> Result<(), Error>,
+}
+
+impl<E: AnySetEngine> Task for Measure<'_, E> {
+    type Output = Result<(), Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<(), Error> {
+        let Self { suite: Suite { set, encoding }, engine, cases, batch, budget, progress, report } = self;
+        progress.set_message(format!("{set} {encoding}: keys"));
+        let fixture = Fixture::<P, _>::new(engine.engine::<P>(), batch)?;
+        for &Case { operation, batch: keys } in cases {
+            progress.set_message(format!("{set} {encoding} {}", operation.name()));
+            let (statistics, on_engine) = match keys {
+                None => (fixture.single(operation, budget)?, false),
+                Some(keys) => (fixture.batch(operation, keys, budget)?, true),
+            };
+            let median = statistics.median / if on_engine { batch as f64 } else { 1.0 };
+            let single_keys = if operation == Operation::Keygen { KeyUse::Each } else { KeyUse::One };
+            report(Record {
+                bench: if on_engine { "batch" } else { "single" }.to_owned(),
+                engine: if on_engine { engine.name() } else { "cpu" }.to_owned(),
+                device: if on_engine { engine.device() } else { cpu_name() },
+                backend: if on_engine { engine.backend() } else { ctru_math::backend() }.to_owned(),
+                set: set.degree().to_owned(),
+                pk_encoding: encoding.name().to_owned(),
+                op: operation,
+                keys: keys.unwrap_or(single_keys),
+                batch: if on_engine { batch } else { 1 },
+                transfers: if on_engine { engine.transfers() } else { "none" }.to_owned(),
+                threads: if on_engine { engine.threads() } else { 1 },
+                ops_per_s: 1e9 / median,
+                median_ns_per_op: median,
+                spread: statistics.spread,
+                samples: statistics.samples,
+                commit: record::commit(),
+                date: record::now(),
+            })?;
+            progress.inc(1);
+        }
+        Ok(())
+    }
+}
+
+/// Keys for the operations that are measured. The seed is a constant: these keys protect nothing, and the time of no
+/// operation depends on it.
+struct Fixture<'a, P: ParameterSet, E: Engine<P>> {
+    engine: &'a E,
+    public: Vec<EncapsulationKey<P>>,
+    private: Vec<DecapsulationKey<P>>,
+}
+
+/// Seed of everything that is measured.
+const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+
+impl<'a, P: ParameterSet, E: Engine<P>> Fixture<'a, P, E> {
+    fn new(engine: &'a E, batch: usize) -> Result<Self, EngineError> {
+        let mut public = vec![EncapsulationKey::placeholder(); batch];
+        let mut private = vec![DecapsulationKey::placeholder(); batch];
+        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+        Ok(Self { engine, public, private })
+    }
+
+    /// Measures a method of a key type.
+    fn single(&self, operation: Operation, budget: Duration) -> Result<Statistics, EngineError> {
+        let (public, private) = (&self.public[0], &self.private[0]);
+        let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+        sample(budget, || {
+            match operation {
+                Operation::Keygen => {
+                    black_box(DecapsulationKey::<P>::generate_deterministic(
+                        black_box(SEED),
+                        black_box(SEED),
+                    ));
+                }
+                Operation::Encaps => {
+                    black_box(black_box(public).encapsulate_deterministic(black_box(SEED)));
+                }
+                Operation::Decaps => {
+                    black_box(black_box(private).decapsulate(black_box(&ciphertext)));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Measures batches on the engine, in time for each batch.
+    fn batch(&self, operation: Operation, keys: KeyUse, budget: Duration) -> Result<Statistics, EngineError> {
+        let Self { engine, public, private } = self;
+        if operation == Operation::Keygen {
+            let (mut public, mut private) = (public.clone(), private.clone());
+            return sample(budget, || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
+        }
+        let mut ciphertexts = vec![Ciphertext::default(); public.len()];
+        let mut secrets = vec![SharedSecret::default(); public.len()];
+        let loaded = engine.load_encapsulation_keys(public)?;
+        let public = choose(keys, public, &loaded);
+        let mut encapsulate =
+            || engine.encapsulate(public, Seeds::Expand(SEED), &mut ciphertexts, &mut secrets);
+        if operation == Operation::Encaps {
+            return sample(budget, encapsulate);
+        }
+        encapsulate()?;
+        let loaded = engine.load_decapsulation_keys(private)?;
+        let private = choose(keys, private, &loaded);
+        sample(budget, || engine.decapsulate(private, &ciphertexts, &mut secrets))
+    }
+}
+
+fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: &'a L) -> Keys<'a, K, L> {
+    match keys {
+        KeyUse::One => Keys::One(&all[0]),
+        KeyUse::Each => Keys::Each(all),
+        KeyUse::Resident => Keys::Loaded(loaded),
+    }
+}
+
+/// Fewer repetitions than this have no percentiles to speak of.
+const LEAST_SAMPLES: usize = 5;
+
+/// Repeats `operation` for the time of `budget`, after a tenth of that to warm up.
+fn sample(
+    budget: Duration,
+    mut operation: impl FnMut() -> Result<(), EngineError>,
+) -> Result<Statistics, EngineError> {
+    let start = Instant::now();
+    loop {
+        operation()?;
+        if start.elapsed() >= budget / 10 {
+            break;
+        }
+    }
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < LEAST_SAMPLES || start.elapsed() < budget {
+        let before = Instant::now();
+        operation()?;
+        samples.push(before.elapsed().as_nanos() as f64);
+    }
+    Ok(Statistics::of(samples))
+}

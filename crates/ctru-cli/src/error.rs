@@ -1,0 +1,77 @@
+//! What can go wrong. Messages name the file and what is wrong with it.
+
+use std::io;
+
+use ctru_kem::engine::EngineError;
+use thiserror::Error;
+
+use crate::format::Problem;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read.
+    #[error("{file}: cannot be read: {source}")]
+    Read {
+        /// Which file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("{file}: cannot be written: {source}")]
+    Write {
+        /// Which file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is there already.
+    #[error("{file}: exists already; --force replaces it")]
+    Exists {
+        /// Which file.
+        file: String,
+    },
+    /// Even `--force` replaces nothing but files.
+    #[error("{file}: is not a regular file, so it is not replaced")]
+    NotRegular {
+        /// What is no file.
+        file: String,
+    },
+    /// Two outputs have the same name.
+    #[error("{file}: named for two outputs")]
+    SameOutput {
+        /// The name.
+        file: String,
+    },
+    /// Two inputs are to come from standard input.
+    #[error("standard input cannot be both key and ciphertext")]
+    SameInput,
+    /// Two files of one name cannot go to standard output.
+    #[error("a key pair is two files: --out needs a name, not -")]
+    KeyPairToStandardOutput,
+    /// A file does not contain what it should.
+    #[error("{file}: {problem}")]
+    Contents {
+        /// Which file.
+        file: String,
+        /// What is wrong with it.
+        problem: Problem,
+    },
+    /// A file of known-answer records has none.
+    #[error("{file}: no records")]
+    NoRecords {
+        /// Which file.
+        file: String,
+    },
+    /// The operating system gave no randomness.
+    #[error("the operating system gives no randomness: {0}")]
+    Randomness(#[from] getrandom::Error),
+    /// An engine refused to work.
+    #[error("engine: {0}")]
+    Engine(#[from] EngineError),
+    /// A report could not be written.
+    #[error("standard output: {0}")]
+    Report(#[from] io::Error),
+}

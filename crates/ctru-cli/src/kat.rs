@@ -1,0 +1,337 @@
+//! `ctru kat check`: known-answer vectors.
+//!
+//! A file holds one JSON object a line, with the fields that `ctru kat check --help` lists. Each record is checked in three ways: by the
+//! methods of the key types, and by an engine with and without resident keys.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
+use serde::Deserialize;
+
+use crate::engine::{AnySetEngine, EngineArgs};
+use crate::error::Error;
+use crate::set::{Encoding, Set, Suite, Task};
+use crate::transcript::{Inputs, Transcript, Way, transcripts};
+
+/// Known-answer vectors
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Check files of known-answer records
+    ///
+    /// A file holds one JSON object a line with the fields n, pk_encoding, keygen_seed, z, pk, sk, encaps_seed, ct, ss,
+    /// bad_ct and bad_ss; bytes are hexadecimal. Each record is checked by the methods of the key types and by the
+    /// engine. The last line is "N passed, M failed"; a file without records or that cannot be read counts as failed.
+    Check {
+        #[command(flatten)]
+        engine: EngineArgs,
+        /// Files to check
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// What checking a file gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Records that agree in everything.
+    pub passed: usize,
+    /// Records that do not, and lines that are no records.
+    pub failed: usize,
+    /// Everything that does not agree.
+    pub failures: Vec<Failure>,
+}
+
+/// Something that does not agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Line of the record, from 1.
+    pub line: usize,
+    /// Field of the record, if it is one that is wrong.
+    pub field: Option<&'static str>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Runs the command. The result says whether everything passed.
+///
+/// # Errors
+/// [`Error`] if no report could be given.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+    let Action::Check { engine, files } = &args.action;
+    let engine = engine.start()?;
+    let (mut passed, mut failed) = (0, 0);
+    for path in files {
+        let file = path.display();
+        match check_file(path, &engine) {
+            Ok(report) => {
+                for Failure { line, field, problem } in &report.failures {
+                    match field {
+                        Some(field) => writeln!(out, "{file}:{line}: {field}: {problem}")?,
+                        None => writeln!(out, "{file}:{line}: {problem}")?,
+                    }
+                }
+                let records = report.passed + report.failed;
+                writeln!(out, "{file}: {records} records, {} wrong", report.failed)?;
+                passed += report.passed;
+                failed += report.failed;
+            }
+            Err(error @ (Error::Read { .. } | Error::NoRecords { .. })) => {
+                writeln!(out, "{error}")?;
+                failed += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    writeln!(out, "{passed} passed, {failed} failed")?;
+    Ok(failed == 0)
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// [`Error::Read`] if it cannot be read, [`Error::NoRecords`] if there is nothing in it, [`Error::Engine`].
+pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Error> {
+    let unreadable = |source| Error::Read { file: path.display().to_string(), source };
+    let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
+    let mut report = Report::default();
+    loop {
+        let mut records = Vec::new();
+        while records.len() < RECORDS_PER_BATCH {
+            let Some(line) = lines.next().map_err(unreadable)? else { break };
+            match Record::parse(line) {
+                Ok(record) => records.push((lines.number, record)),
+                Err((field, problem)) => {
+                    report.failed += 1;
+                    report.failures.push(Failure { line: lines.number, field, problem });
+                }
+            }
+        }
+        if records.is_empty() {
+            break;
+        }
+        for suite in Suite::all() {
+            let batch: Vec<_> = records.iter().filter(|(_, record)| record.suite == suite).collect();
+            if !batch.is_empty() {
+                suite.run(Check { records: &batch, engine, report: &mut report })?;
+            }
+        }
+    }
+    if report.passed + report.failed == 0 {
+        return Err(Error::NoRecords { file: path.display().to_string() });
+    }
+    report.failures.sort_by_key(|failure| failure.line);
+    Ok(report)
+}
+
+/// Enough for every core, and little memory however long the file is.
+const RECORDS_PER_BATCH: usize = 256;
+
+/// The lines of a file that are not blank.
+struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, line: Vec::new(), number: 0 }
+    }
+
+    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            self.line.clear();
+            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(Some(self.line.trim_ascii()));
+            }
+        }
+    }
+}
+
+/// A record as it is written.
+#[derive(Deserialize)]
+struct Line<'a> {
+    n: u32,
+    pk_encoding: &'a str,
+    keygen_seed: &'a str,
+    z: &'a str,
+    pk: &'a str,
+    sk: &'a str,
+    encaps_seed: &'a str,
+    ct: &'a str,
+    ss: &'a str,
+    bad_ct: &'a str,
+    bad_ss: &'a str,
+}
+
+/// A key pair, an encapsulation, its decapsulation, and that of the ciphertext with one bit changed.
+struct Record {
+    suite: Suite,
+    keygen_seed: [u8; SEED_BYTES],
+    z: [u8; SEED_BYTES],
+    pk: Vec<u8>,
+    sk: Vec<u8>,
+    encaps_seed: [u8; SEED_BYTES],
+    ct: Vec<u8>,
+    ss: Vec<u8>,
+    bad_ct: Vec<u8>,
+    bad_ss: Vec<u8>,
+}
+
+/// What is wrong, and with which field if with one.
+type Wrong = (Option<&'static str>, String);
+
+impl Record {
+    fn parse(line: &[u8]) -> Result<Self, Wrong> {
+        let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+            // The parser sees one line, so it calls each the first.
+            let error = error.to_string().replace(" at line 1 column", " at column");
+            (None, format!("not a known-answer record: {error}"))
+        })?;
+        let set = Set::ALL
+            .into_iter()
+            .find(|set| set.degree() == line.n.to_string())
+            .ok_or_else(|| (Some("n"), format!("no parameter set has n = {}", line.n)))?;
+        let encoding = Encoding::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == line.pk_encoding)
+            .ok_or_else(|| (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding)))?;
+        Ok(Self {
+            suite: Suite { set, encoding },
+            keygen_seed: seed("keygen_seed", line.keygen_seed)?,
+            z: seed("z", line.z)?,
+            pk: bytes("pk", line.pk)?,
+            sk: bytes("sk", line.sk)?,
+            encaps_seed: seed("encaps_seed", line.encaps_seed)?,
+            ct: bytes("ct", line.ct)?,
+            ss: bytes("ss", line.ss)?,
+            bad_ct: bytes("bad_ct", line.bad_ct)?,
+            bad_ss: bytes("bad_ss", line.bad_ss)?,
+        })
+    }
+
+    fn inputs<P: ParameterSet>(&self) -> Result<Inputs<P>, Wrong> {
+        let ciphertext =
+            |field, bytes: &[u8]| Ciphertext::from_bytes(bytes).map_err(|error| invalid(field, error));
+        Ok(Inputs {
+            keygen_seed: self.keygen_seed,
+            z: self.z,
+            encapsulation_key: EncapsulationKey::from_bytes(&self.pk)
+                .map_err(|error| invalid("pk", error))?,
+            encaps_seed: self.encaps_seed,
+            decapsulation_key: DecapsulationKey::from_bytes(&self.sk)
+                .map_err(|error| invalid("sk", error))?,
+            ciphertexts: [ciphertext("ct", &self.ct)?, ciphertext("bad_ct", &self.bad_ct)?],
+        })
+    }
+
+    /// Which fields differ from the transcript, and how.
+    fn compare<P: ParameterSet>(&self, transcript: &Transcript<P>) -> Vec<(&'static str, String)> {
+        let [decapsulated, rejected] = &transcript.decapsulated;
+        [
+            ("pk", "KeyGen", &self.pk, transcript.encapsulation_key.as_bytes()),
+            ("sk", "KeyGen", &self.sk, transcript.decapsulation_key.as_bytes()),
+            ("ct", "Encaps", &self.ct, transcript.ciphertext.as_bytes()),
+            ("ss", "Encaps", &self.ss, transcript.shared_secret.as_bytes()),
+            ("ss", "Decaps(ct)", &self.ss, decapsulated.as_bytes()),
+            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected.as_bytes()),
+        ]
+        .into_iter()
+        .filter_map(|(field, operation, expected, actual)| {
+            let difference = difference(expected, actual)?;
+            Some((field, format!("{operation} gives other bytes: {difference}")))
+        })
+        .collect()
+    }
+}
+
+fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
+    (Some(field), error.to_string())
+}
+
+fn bytes(field: &'static str, hex: &str) -> Result<Vec<u8>, Wrong> {
+    const_hex::decode(hex).map_err(|error| invalid(field, error))
+}
+
+fn seed(field: &'static str, hex: &str) -> Result<[u8; SEED_BYTES], Wrong> {
+    let bytes = bytes(field, hex)?;
+    let length = bytes.len();
+    bytes.try_into().map_err(|_| (Some(field), format!("expected {SEED_BYTES} bytes, got {length}")))
+}
+
+/// Where two strings differ first.
+fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
+    if expected.len() != actual.len() {
+        return Some(format!("{} in the record, {} computed", expected.len(), actual.len()));
+    }
+    let at = expected.iter().zip(actual).position(|(expected, actual)| expected != actual)?;
+    let shown = |bytes: &[u8]| const_hex::encode(&bytes[at..bytes.len().min(at + 8)]);
+    Some(format!("from byte {at} on {} in the record, {} computed", shown(expected), shown(actual)))
+}
+
+/// Checks records of one suite, with their lines.
+struct Check<'a, E> {
+    records: &'a [&'a (usize, Record)],
+    engine: &'a E,
+    report: &'a mut Report,
+}
+
+impl<E: AnySetEngine> Task for Check<'_, E> {
+    type Output = Result<(), Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<(), Error> {
+        let Self { records, engine, report } = self;
+        let mut sound = Vec::new();
+        let mut inputs = Vec::new();
+        for (line, record) in records {
+            match record.inputs::<P>() {
+                Ok(input) => {
+                    sound.push((*line, record));
+                    inputs.push(input);
+                }
+                Err((field, problem)) => {
+                    report.failed += 1;
+                    report.failures.push(Failure { line: *line, field, problem });
+                }
+            }
+        }
+        // The same difference in several ways is told once, with all of them.
+        let mut differences: Vec<Vec<(&'static str, String, Vec<Way>)>> = vec![Vec::new(); sound.len()];
+        for way in Way::ALL {
+            let transcripts = transcripts(way, engine.engine::<P>(), &inputs)?;
+            for ((transcript, (_, record)), told) in transcripts.iter().zip(&sound).zip(&mut differences) {
+                for (field, problem) in record.compare(transcript) {
+                    match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
+                        Some((_, _, ways)) => ways.push(way),
+                        None => told.push((field, problem, vec![way])),
+                    }
+                }
+            }
+        }
+        for ((line, _), told) in sound.into_iter().zip(differences) {
+            if told.is_empty() {
+                report.passed += 1;
+            } else {
+                report.failed += 1;
+            }
+            report.failures.extend(told.into_iter().map(|(field, problem, ways)| {
+                let ways: Vec<_> = ways.iter().map(Way::to_string).collect();
+                Failure { line, field: Some(field), problem: format!("{problem} ({})", ways.join(", ")) }
+            }));
+        }
+        Ok(())
+    }
+}

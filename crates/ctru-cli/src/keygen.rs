@@ -1,0 +1,72 @@
+//! `ctru keygen`: a new key pair.
+
+use std::path::PathBuf;
+
+use ctru_kem::{DecapsulationKey, ParameterSet};
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+use crate::files::{self, Output, Place};
+use crate::format::{self, Kind};
+use crate::info;
+use crate::set::{Encoding, Set, Suite, Task};
+
+/// Generate a key pair
+///
+/// The private key goes to the file that --out names, readable by its owner alone, and the public key to the same name
+/// with .pub appended. Both files are written or neither.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Parameter set
+    #[arg(long, value_enum)]
+    set: Set,
+    /// How the public key is encoded
+    #[arg(long, value_enum, default_value = "mixed-radix")]
+    encoding: Encoding,
+    /// File of the private key
+    #[arg(long, short, value_name = "FILE")]
+    out: Place,
+    /// Write bare bytes, not PEM
+    #[arg(long)]
+    raw: bool,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error`]; then no file has been written.
+pub fn run(args: &Args) -> Result<(), Error> {
+    let Place::File(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
+    let mut public_path = path.clone().into_os_string();
+    public_path.push(".pub");
+    let public_place = Place::File(PathBuf::from(public_path));
+
+    let suite = Suite { set: args.set, encoding: args.encoding };
+    let (private, public) = suite.run(Generate)?;
+    let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
+    let outputs = [
+        Output { place: &args.out, contents: contents(Kind::PrivateKey, private), secret: true },
+        Output { place: &public_place, contents: contents(Kind::PublicKey, public), secret: false },
+    ];
+    files::write(&outputs, args.force)?;
+    if let Some(warning) = info::warning(args.set) {
+        eprintln!("warning: {warning}");
+    }
+    Ok(())
+}
+
+struct Generate;
+
+impl Task for Generate {
+    /// Private and public key.
+    type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
+
+    fn run<P: ParameterSet>(self) -> Self::Output {
+        let key = DecapsulationKey::<P>::try_generate()?;
+        let public = key.encapsulation_key();
+        Ok((Zeroizing::new(key.as_bytes().to_vec()), Zeroizing::new(public.as_bytes().to_vec())))
+    }
+}

@@ -1,0 +1,71 @@
+//! The program `ctru`: keys, encapsulation and decapsulation on files, known-answer checks, benchmarks.
+//!
+//! One module a subcommand; under them [`set`] turns a choice made at run time into the types of `ctru-kem`,
+//! [`engine`] does the same for engines, `format` knows what a file contains, and `files` how it is read and written.
+//! Nothing but the subcommands knows the command line.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub mod bench;
+pub mod decaps;
+pub mod encaps;
+pub mod engine;
+mod error;
+mod files;
+mod format;
+pub mod info;
+pub mod kat;
+pub mod keygen;
+pub mod record;
+pub mod selftest;
+pub mod set;
+mod transcript;
+
+pub use error::Error;
+pub use files::Place;
+pub use format::{Kind, Object, Problem};
+
+/// The post-quantum KEM CTRU-Prime on files and in benchmarks. Not standardised: see `ctru info`.
+#[derive(Debug, Parser)]
+#[command(name = "ctru", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Keygen(keygen::Args),
+    Encaps(encaps::Args),
+    Decaps(decaps::Args),
+    Info(info::Args),
+    Kat(kat::Args),
+    Bench(bench::Args),
+    Selftest(selftest::Args),
+}
+
+/// Runs the program. An error is reported on standard error; the status is 1 for errors and failed checks.
+#[must_use]
+pub fn run(cli: &Cli) -> ExitCode {
+    let out = &mut io::stdout();
+    let result = match &cli.command {
+        Command::Keygen(args) => keygen::run(args).map(|()| true),
+        Command::Encaps(args) => encaps::run(args).map(|()| true),
+        Command::Decaps(args) => decaps::run(args).map(|()| true),
+        Command::Info(args) => info::run(args, out).map(|()| true),
+        Command::Kat(args) => kat::run(args, out),
+        Command::Bench(args) => bench::run(args, out).map(|()| true),
+        Command::Selftest(args) => selftest::run(args, out),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `ctru selftest`: does this build, on this machine, compute what it should?
+//!
+//! For every suite a chain of operations from fixed seeds is hashed and compared with a constant, computed once by an
+//! implementation that passes all known-answer vectors. Then keys from the system's randomness are used both ways.
+
+use std::io::Write;
+
+use ctru_kem::engine::Engine;
+use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
+use sha3::{Digest, Sha3_256};
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+use crate::engine::{AnySetEngine, EngineArgs};
+use crate::error::Error;
+use crate::set::{Encoding, Set, Suite, Task};
+use crate::transcript::{Inputs, Transcript, Way, transcripts};
+
+/// Check that this build computes what it should
+///
+/// Compares chains of operations with built-in known answers, by the methods of the key types and by the engine, then
+/// makes keys from the system's randomness, encapsulates and decapsulates with them, and checks that a changed
+/// ciphertext gives another secret.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+/// Runs of the chain: with more than one the engine has a batch.
+const CHAIN: u8 = 8;
+
+/// SHA3-256 over everything that the chain makes.
+fn known_answer(suite: Suite) -> &'static str {
+    match (suite.set, suite.encoding) {
+        (Set::N653, Encoding::MixedRadix) => {
+            "61f585c3e7899373f11f47a8f39ad27d1f65f18c60d859a1b72ba367fe0c1f8e"
+        }
+        (Set::N653, Encoding::Packed13) => "3034c1d1cbd1d56e10ecd3b5ebb27d8f6f99f1d35f622394e078624cf46388d2",
+        (Set::N761, Encoding::MixedRadix) => {
+            "e2f1f641230bdf80567bee2f6c9aee74855e7f55cde8e2510e7e90b746b91e55"
+        }
+        (Set::N761, Encoding::Packed13) => "ccf29fd556430e90dbddcdbad5df9487dbec3ef0f5903e3c2ebf667af998eacf",
+        (Set::N1277, Encoding::MixedRadix) => {
+            "ac4f067c238df9b48b569459337755d1dadd09a198123828641468ab9dbbdff6"
+        }
+        (Set::N1277, Encoding::Packed13) => {
+            "a81cf5ae01036280a287eaf1656b1524caa7eba35f738f0affc7582c26bbb781"
+        }
+    }
+}
+
+/// Runs the command. The result says whether everything passed.
+///
+/// # Errors
+/// [`Error`] if there is no randomness, the engine fails or standard output does.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+    let engine = args.engine.start()?;
+    writeln!(
+        out,
+        "{} engine on {} ({}), {} threads",
+        engine.name(),
+        engine.device(),
+        engine.backend(),
+        engine.threads()
+    )?;
+    let mut all = true;
+    for suite in Suite::all() {
+        for (check, passed) in suite.run(Check { engine: &engine, known_answer: known_answer(suite) })? {
+            writeln!(out, "{} {suite}: {check}", if passed { "ok    " } else { "FAILED" })?;
+            all &= passed;
+        }
+    }
+    writeln!(out, "{}", if all { "self-test passed" } else { "self-test FAILED" })?;
+    Ok(all)
+}
+
+struct Check<'a, E> {
+    engine: &'a E,
+    known_answer: &'a str,
+}
+
+impl<E: AnySetEngine> Task for Check<'_, E> {
+    /// What was checked, and whether it passed.
+    type Output = Result<Vec<(String, bool)>, Error>;
+
+    fn run<P: ParameterSet>(self) -> Self::Output {
+        let engine = self.engine.engine::<P>();
+        let mut checks = Vec::new();
+        for way in Way::ALL {
+            let answer = chain::<P, _>(way, engine)?;
+            checks.push((format!("known answer, {way}"), answer == self.known_answer));
+        }
+        let Fresh { agreed, rejected } = fresh::<P>()?;
+        checks.push(("fresh keys agree on a secret".to_owned(), agreed));
+        checks.push(("a changed ciphertext gives another secret".to_owned(), rejected));
+        Ok(checks)
+    }
+}
+
+/// The hash of everything that comes of fixed seeds.
+fn chain<P: ParameterSet, E: Engine<P>>(way: Way, engine: &E) -> Result<String, Error> {
+    let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
+    let mut hash = Sha3_256::new();
+    for transcript in transcripts(way, engine, &inputs)? {
+        let Transcript { encapsulation_key, decapsulation_key, ciphertext, shared_secret, decapsulated } =
+            transcript;
+        for bytes in [encapsulation_key.as_bytes(), decapsulation_key.as_bytes(), ciphertext.as_bytes()] {
+            Digest::update(&mut hash, bytes);
+        }
+        let [accepted, rejected] = decapsulated;
+        for secret in [shared_secret, accepted, rejected] {
+            Digest::update(&mut hash, secret.as_bytes());
+        }
+    }
+    Ok(const_hex::encode(hash.finalize()))
+}
+
+/// Run `index` of the chain: a key pair, an encapsulation for it, the ciphertext and a changed one.
+fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
+    let mut shake = Shake256::default();
+    Update::update(&mut shake, b"ctru selftest");
+    Update::update(&mut shake, &[index]);
+    let mut seeds = [[0; SEED_BYTES]; 3];
+    shake.finalize_xof().read(seeds.as_flattened_mut());
+    let [keygen_seed, z, encaps_seed] = seeds;
+
+    let decapsulation_key = DecapsulationKey::generate_deterministic(&keygen_seed, &z);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let (ciphertext, _) = encapsulation_key.encapsulate_deterministic(&encaps_seed);
+    let changed = flip_bit(&ciphertext, usize::from(index));
+    Inputs {
+        keygen_seed,
+        z,
+        encapsulation_key,
+        encaps_seed,
+        decapsulation_key,
+        ciphertexts: [ciphertext, changed],
+    }
+}
+
+struct Fresh {
+    agreed: bool,
+    rejected: bool,
+}
+
+/// Keys from the system's randomness.
+fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
+    let key = DecapsulationKey::<P>::try_generate()?;
+    let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
+    // The last bit of all carries no coefficient in some sets; it must count all the same.
+    let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
+    let instead = key.decapsulate(&changed);
+    Ok(Fresh {
+        agreed: key.decapsulate(&ciphertext) == secret,
+        rejected: instead != secret && instead == key.decapsulate(&changed),
+    })
+}
+
+fn flip_bit<P: ParameterSet>(ciphertext: &Ciphertext<P>, bit: usize) -> Ciphertext<P> {
+    let mut bytes = ciphertext.as_bytes().to_vec();
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    Ciphertext::from_bytes(&bytes).expect("as long as before")
+}

@@ -1,0 +1,480 @@
+//! The built program, as a user runs it.
+
+// The lint knows that tests may unwrap, but not that these helpers are tests too.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+const SETS: [&str; 3] = ["653", "761", "1277"];
+const ENCODINGS: [&str; 2] = ["mixed-radix", "packed13"];
+
+/// A directory to run the program in.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        fs::write(self.path(name), contents).unwrap();
+    }
+
+    /// The names of all files, hidden ones too.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru"));
+        command.current_dir(self.0.path()).args(arguments.split_whitespace());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command that must succeed; its standard output comes back.
+    fn succeed(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command that must fail with status 1, changing nothing; its message comes back.
+    fn fail(&self, arguments: &str) -> String {
+        let before = self.names();
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {}", stderr(&output));
+        assert_eq!(self.names(), before, "{arguments}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        stderr(&output)
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+}
+
+fn vectors() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    let files =
+        ["653", "761", "1277"].map(|n| ENCODINGS.map(|encoding| format!("ctru-prime-{n}-{encoding}.jsonl")));
+    files.as_flattened().iter().map(|file| directory.join(file)).collect()
+}
+
+#[test]
+fn secrets_agree_for_all_suites_and_forms() {
+    for set in SETS {
+        for encoding in ENCODINGS {
+            for raw in ["", "--raw"] {
+                let place = Place::new();
+                place.succeed(&format!("keygen --set {set} --encoding {encoding} --out k {raw}"));
+                place.succeed(&format!("encaps --key k.pub --ciphertext c --secret s1 {raw}"));
+                place.succeed(&format!("decaps --key k --ciphertext c --secret s2 {raw}"));
+                assert_eq!(place.read("s1"), place.read("s2"));
+                assert_eq!(place.names(), ["c", "k", "k.pub", "s1", "s2"]);
+                if raw.is_empty() {
+                    for (name, kind) in [
+                        ("k", "PRIVATE KEY"),
+                        ("k.pub", "PUBLIC KEY"),
+                        ("c", "CIPHERTEXT"),
+                        ("s1", "SHARED SECRET"),
+                    ] {
+                        let text = String::from_utf8(place.read(name)).unwrap();
+                        let encoding = encoding.to_uppercase().replace('-', " ");
+                        assert_contains(
+                            &text,
+                            &[&format!("-----BEGIN CTRU PRIME {set} {encoding} {kind}-----\n")],
+                        );
+                    }
+                } else {
+                    assert_eq!(place.read("s1").len(), 32);
+                }
+            }
+        }
+    }
+}
+
+/// The mixed-radix encoding is the default, and the two forms hold the same bytes.
+#[test]
+fn pem_and_raw_mix() {
+    let place = Place::new();
+    place.succeed("keygen --set 761 --out k");
+    place.succeed("encaps --key k.pub --ciphertext c --secret s1 --raw");
+    assert_eq!((place.read("c").len(), place.read("s1").len()), (952, 32));
+    place.succeed("decaps --key k --ciphertext c --secret s2 --raw");
+    assert_eq!(place.read("s1"), place.read("s2"));
+}
+
+#[test]
+fn two_encapsulations_differ() {
+    let place = Place::new();
+    place.succeed("keygen --set 653 --out k");
+    place.succeed("encaps --key k.pub --ciphertext c1 --secret s1");
+    place.succeed("encaps --key k.pub --ciphertext c2 --secret s2");
+    assert_ne!(place.read("c1"), place.read("c2"));
+    assert_ne!(place.read("s1"), place.read("s2"));
+}
+
+#[test]
+fn flipped_bit_gives_another_secret_and_no_error() {
+    for set in SETS {
+        let place = Place::new();
+        place.succeed(&format!("keygen --set {set} --out k"));
+        place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+        let ciphertext = place.read("c");
+        // The last of these bits is padding in some sets.
+        for (byte, mask) in [(0, 1), (ciphertext.len() / 2, 16), (ciphertext.len() - 1, 128)] {
+            let mut changed = ciphertext.clone();
+            changed[byte] ^= mask;
+            place.write("changed", changed);
+            place.succeed("decaps --key k --ciphertext changed --secret other --raw --force");
+            assert_eq!(place.read("other").len(), 32);
+            assert_ne!(place.read("other"), place.read("s"));
+        }
+    }
+}
+
+#[test]
+fn standard_input_and_output() {
+    let place = Place::new();
+    place.succeed("keygen --set 761 --out k");
+    let ciphertext = place.run("encaps --key k.pub --ciphertext - --secret s").stdout;
+    let mut decaps = place
+        .command("decaps --key k --ciphertext - --secret -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    decaps.stdin.take().unwrap().write_all(&ciphertext).unwrap();
+    let output = decaps.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(output.stdout, place.read("s"));
+
+    assert_contains(&place.fail("keygen --set 761 --out -"), &["--out"]);
+    assert_contains(&place.fail("decaps --key - --ciphertext - --secret t"), &["standard input"]);
+    assert_contains(&place.fail("encaps --key k.pub --ciphertext - --secret -"), &["two outputs"]);
+}
+
+#[test]
+fn damaged_files_are_named_with_their_sizes() {
+    let place = Place::new();
+    for raw in ["", "--raw"] {
+        place.succeed(&format!("keygen --set 761 --out k {raw} --force"));
+        place.succeed(&format!("encaps --key k.pub --ciphertext c --secret s {raw} --force"));
+        for (name, size) in [("k", 1571), ("k.pub", 1158), ("c", 952)] {
+            let intact = place.read(name);
+            let expected = if raw.is_empty() { intact.len() } else { size }.to_string();
+            // Cut off: the PEM form in the middle and before its last line is complete.
+            for length in [intact.len() / 2, intact.len() - 2] {
+                place.write("cut", &intact[..length]);
+                let message = place.fail(&match name {
+                    "k" => "decaps --key cut --ciphertext c --secret t".to_owned(),
+                    "c" => "decaps --key k --ciphertext cut --secret t".to_owned(),
+                    _ => "encaps --key cut --ciphertext d --secret t".to_owned(),
+                });
+                assert_contains(&message, &["cut: ", &expected, &length.to_string()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_are_no_keys() {
+    let place = Place::new();
+    place.succeed("keygen --set 761 --out k --raw");
+    place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+    place.write("empty", "");
+    place.write("garbage", "this is not a key");
+    place.write("ones", [255; 1158]);
+    place.write("private-ones", [255; 1571]);
+    place.write("huge", vec![0; 100_000]);
+    place.write("foreign", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+    for (name, message) in [
+        ("missing", "cannot be read"),
+        (".", "cannot be read"),
+        ("empty", "0 bytes"),
+        ("garbage", "17 bytes"),
+        ("huge", "more than 65536 bytes"),
+        ("foreign", "label"),
+        ("ones", "not the canonical encoding"),
+        ("k", "a CTRU-Prime-761 mixed-radix private key, not a public key"),
+        ("c", "a CTRU-Prime-761 ciphertext, not a public key"),
+    ] {
+        let error = place.fail(&format!("encaps --key {name} --ciphertext d --secret t"));
+        assert_contains(&error, &[&format!("error: {name}: "), message]);
+    }
+    for (name, message) in [
+        ("empty", "0 bytes"),
+        ("private-ones", "coefficients that no key has"),
+        ("k.pub", "a CTRU-Prime-761 mixed-radix public key, not a private key"),
+    ] {
+        let error = place.fail(&format!("decaps --key {name} --ciphertext c --secret t"));
+        assert_contains(&error, &[&format!("error: {name}: "), message]);
+    }
+    let error = place.fail("decaps --key k --ciphertext empty --secret t");
+    assert_contains(&error, &["empty: 0 bytes are no ciphertext; expected 952 for CTRU-Prime-761"]);
+}
+
+#[test]
+fn ciphertext_of_another_set() {
+    let place = Place::new();
+    place.succeed("keygen --set 653 --out small");
+    place.succeed("keygen --set 761 --out k");
+    place.succeed("keygen --set 761 --encoding packed13 --out packed");
+    place.succeed("encaps --key small.pub --ciphertext raw --secret s1 --raw");
+    place.succeed("encaps --key small.pub --ciphertext pem --secret s2");
+    place.succeed("encaps --key packed.pub --ciphertext packed-pem --secret s3");
+    for (ciphertext, found) in [
+        ("raw", "a CTRU-Prime-653 ciphertext"),
+        ("pem", "a CTRU-Prime-653 mixed-radix ciphertext"),
+        ("packed-pem", "a CTRU-Prime-761 packed13 ciphertext"),
+    ] {
+        let error = place.fail(&format!("decaps --key k --ciphertext {ciphertext} --secret t"));
+        assert_contains(
+            &error,
+            &[&format!("{ciphertext}: {found}"), "the key is of CTRU-Prime-761 mixed-radix"],
+        );
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let place = Place::new();
+    // One of the pair in the way is enough, whichever it is, and the other is not written either.
+    for existing in ["k", "k.pub"] {
+        place.write(existing, "precious");
+        let error = place.fail("keygen --set 653 --out k");
+        assert_contains(&error, &[&format!("error: {existing}: exists already"), "--force"]);
+        assert_eq!(place.read(existing), b"precious");
+        fs::remove_file(place.path(existing)).unwrap();
+    }
+    place.succeed("keygen --set 653 --out k");
+    place.write("s", "precious");
+    place.fail("encaps --key k.pub --ciphertext c --secret s");
+    place.fail("encaps --key k.pub --ciphertext s --secret c");
+    assert_eq!(place.read("s"), b"precious");
+    place.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+    let secret = place.read("s");
+    place.fail("decaps --key k --ciphertext c --secret s");
+    place.write("s", "precious");
+    place.succeed("decaps --key k --ciphertext c --secret s --force");
+    assert_eq!(place.read("s"), secret);
+    assert_eq!(place.names(), ["c", "k", "k.pub", "s"]);
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let place = Place::new();
+    let error = place.fail("keygen --set 653 --out nowhere/k");
+    assert_contains(&error, &["nowhere/k: cannot be written"]);
+    fs::create_dir(place.path("d")).unwrap();
+    fs::create_dir(place.path("k.pub")).unwrap();
+    place.fail("keygen --set 653 --out d");
+    // Even with --force a directory is not replaced, and the other file of the pair is left alone.
+    place.write("k", "old");
+    assert_contains(&place.fail("keygen --set 653 --out k --force"), &["k.pub: is not a regular file"]);
+    assert_eq!(place.read("k"), b"old");
+    fs::remove_dir(place.path("k.pub")).unwrap();
+    place.succeed("keygen --set 653 --out k --force");
+    assert_contains(
+        &place.fail("encaps --key k.pub --ciphertext x --secret ./x --force"),
+        &["./x: named for two outputs"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_are_for_the_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
+    for _ in 0..2 {
+        place.succeed("keygen --set 653 --out k --force");
+        place.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+        place.succeed("decaps --key k --ciphertext c --secret t --force");
+        for secret in ["k", "s", "t"] {
+            assert_eq!(mode(secret), 0o600, "{secret}");
+            // The second time round the files that are replaced are readable by all.
+            fs::set_permissions(place.path(secret), fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        place.write("ordinary", "");
+        assert_eq!(mode("k.pub"), mode("ordinary"));
+        assert_eq!(mode("c"), mode("ordinary"));
+    }
+}
+
+#[test]
+fn usage_errors_have_status_2() {
+    let place = Place::new();
+    for arguments in
+        ["", "keygen --out k", "keygen --set 700 --out k", "encaps --key k", "kat check", "bench --batch 0"]
+    {
+        assert_eq!(place.run(arguments).status.code(), Some(2), "{arguments}");
+    }
+}
+
+#[test]
+fn users_of_1277_are_warned() {
+    let place = Place::new();
+    let warning = |set| stderr(&place.run(&format!("keygen --set {set} --out k{set}")));
+    assert_contains(&warning("1277"), &["warning: CTRU-Prime-1277", "2^-279"]);
+    assert_eq!(warning("761"), "");
+}
+
+#[test]
+fn info_has_sizes_and_status() {
+    let info = Place::new().succeed("info");
+    assert_contains(&info, &["not standardised", "does not hold", "-279", "2067", "2747", "1597"]);
+    for size in [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597] {
+        assert_contains(&info, &[&format!(" {size} ")]);
+    }
+}
+
+#[test]
+fn kat_check_passes() {
+    let place = Place::new();
+    let output = place.command("kat check").args(vectors()).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(report.lines().last(), Some("156 passed, 0 failed"), "{report}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// Every field is looked at: a change of any makes its record fail, and its record alone.
+#[test]
+fn kat_check_finds_every_corruption() {
+    let place = Place::new();
+    let vectors = fs::read_to_string(&vectors()[0]).unwrap();
+    let mut lines: Vec<String> = vectors.lines().take(14).map(str::to_owned).collect();
+    let fields = ["keygen_seed", "z", "pk", "sk", "encaps_seed", "ct", "ss", "bad_ct", "bad_ss"];
+    for (line, field) in lines.iter_mut().zip(fields) {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let hex = record[field].as_str().unwrap();
+        // The tenth digit: in keys and ciphertexts it belongs to a coefficient near the constant one.
+        let digit = if hex.as_bytes()[10] == b'0' { "1" } else { "0" };
+        record[field] = format!("{}{digit}{}", &hex[..10], &hex[11..]).into();
+        *line = record.to_string();
+    }
+    lines[9] = lines[9].replace("\"n\":653", "\"n\":654").replace("\"n\": 653", "\"n\": 654");
+    lines[10].truncate(500);
+    lines[11] = "{}".to_owned();
+    lines[12] = String::new();
+    place.write("bad.jsonl", lines.join("\n"));
+
+    let output = place.run("kat check bad.jsonl");
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(report.lines().last(), Some("1 passed, 12 failed"), "{report}");
+    assert_eq!(output.status.code(), Some(1));
+    for (line, field) in fields.iter().enumerate() {
+        // A wrong seed shows in what it makes.
+        let field = match *field {
+            "keygen_seed" => "pk",
+            "z" => "sk",
+            "encaps_seed" => "ct",
+            "bad_ct" => "bad_ss",
+            field => field,
+        };
+        assert_contains(&report, &[&format!("bad.jsonl:{}: {field}: ", line + 1)]);
+    }
+    assert_contains(
+        &report,
+        &["bad.jsonl:10: n: ", "bad.jsonl:11: not a known-answer record", "bad.jsonl:12: not a"],
+    );
+    assert!(!report.contains("bad.jsonl:13:") && !report.contains("bad.jsonl:14:"), "{report}");
+}
+
+#[test]
+fn kat_check_of_files_without_records() {
+    let place = Place::new();
+    place.write("empty.jsonl", "\n\n");
+    for (file, message) in
+        [("empty.jsonl", "empty.jsonl: no records"), ("missing", "missing: cannot be read")]
+    {
+        let output = place.run(&format!("kat check {file}"));
+        assert_eq!(output.status.code(), Some(1));
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_contains(&report, &[message]);
+        assert_eq!(report.lines().last(), Some("0 passed, 1 failed"));
+    }
+    // A good file does not make up for a bad one.
+    let good = &vectors()[0];
+    let output = place.command("kat check missing").arg(good).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().last(), Some("26 passed, 1 failed"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn bench_records_have_all_keys() {
+    let report = Place::new()
+        .succeed("bench --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1");
+    let records: Vec<serde_json::Value> =
+        report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(records.len(), 2 + 4 + 4);
+    for record in &records {
+        for key in [
+            "bench",
+            "engine",
+            "device",
+            "backend",
+            "set",
+            "pk_encoding",
+            "op",
+            "keys",
+            "transfers",
+            "commit",
+        ] {
+            assert!(!record[key].as_str().unwrap().is_empty(), "{key}: {record}");
+        }
+        for key in ["batch", "ops_per_s", "median_ns_per_op", "spread", "threads"] {
+            assert!(record[key].is_number(), "{key}: {record}");
+        }
+        assert_eq!((&record["set"], &record["pk_encoding"]), (&"653".into(), &"packed13".into()));
+        let date = record["date"].as_str().unwrap();
+        assert!(date.len() == 20 && date.contains('T') && date.ends_with('Z'), "{date}");
+    }
+    let of = |bench: &str, op: &str| {
+        let records = records.iter().filter(|record| record["bench"] == bench && record["op"] == op);
+        records.map(|record| record["keys"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("single", "encaps"), ["one"]);
+    assert_eq!(of("batch", "keygen"), ["each"]);
+    assert_eq!(of("batch", "decaps"), ["one", "each", "resident"]);
+}
+
+#[test]
+fn bench_table() {
+    let table = Place::new().succeed("bench --set 761 --op encaps --seconds 0.001 --batch 3");
+    assert_contains(&table, &["cpu engine on ", "| 761 | mixed-radix | encaps | single | one "]);
+}
+
+#[test]
+fn selftest_passes() {
+    let report = Place::new().succeed("selftest");
+    assert_eq!(report.lines().last(), Some("self-test passed"));
+    assert_eq!(report.lines().filter(|line| line.starts_with("ok ")).count(), 6 * 5);
+}

@@ -1,0 +1,135 @@
+//! Both crates in a static library without the standard library.
+//!
+//! It brings a panic handler of its own. The standard library has one as well, and a program must not have two, so this
+//! builds only if nothing in the dependency tree links `std`. `.ci/run` builds it for the host and for a microcontroller.
+//!
+//! It holds every operation of the KEM and the arithmetic under it, for every parameter set, and nothing else. So it is
+//! also what `.ci/no-division` disassembles and what `.ci/no-secret-branch` runs under valgrind, with `main.c`.
+#![no_std]
+
+use core::hint::black_box;
+use core::panic::PanicInfo;
+
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
+    Packed13, ParameterSet,
+};
+use ctru_math::array::Array;
+use ctru_math::codec::{bits, mixed_radix, secret_poly};
+use ctru_math::product::residue;
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, compress, e8, invert, sample};
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    loop {}
+}
+
+/// Tells a tool that watches the program that these bytes are secret, or no longer are.
+pub type Mark = extern "C" fn(*const u8, usize);
+
+fn mark(mark: Mark, bytes: &[u8]) {
+    mark(bytes.as_ptr(), bytes.len());
+}
+
+/// Key generation, as a function that `valgrind.supp` can name.
+#[inline(never)]
+fn generate<P: ParameterSet>(seed: &[u8; 32], z: &[u8; 32]) -> DecapsulationKey<P> {
+    DecapsulationKey::generate_deterministic(seed, z)
+}
+
+/// Every operation of the KEM, from bytes to bytes. Returns 0 if both sides have the same secret.
+fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+    let public_part = P::Ring::SECRET_POLY_BYTES..P::DECAPSULATION_KEY_BYTES - 32;
+    mark(hide, seeds.as_flattened());
+    let key = generate::<P>(&seeds[0], &seeds[1]);
+    mark(reveal, &key.as_bytes()[public_part]);
+    let Ok(key) = DecapsulationKey::<P>::from_bytes(black_box(key.as_bytes())) else { return 1 };
+    let public = key.encapsulation_key();
+    let Ok(public) = EncapsulationKey::<P>::from_bytes(black_box(public.as_bytes())) else { return 2 };
+    let (sent, secret) = public.encapsulate_deterministic(&seeds[2]);
+    mark(reveal, sent.as_bytes());
+    let Ok(received) = Ciphertext::<P>::from_bytes(black_box(sent.as_bytes())) else { return 3 };
+    let answer = key.decapsulate(&received);
+    let rejection = key.decapsulate(&Ciphertext::default());
+    for secret in [&secret, &answer, &rejection] {
+        mark(reveal, secret.as_bytes());
+    }
+    if answer == secret && rejection != secret { 0 } else { 4 }
+}
+
+/// The arithmetic that handles secrets, called on its own.
+fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
+    let f: SmallPoly<R> = black_box(sample::sample_secret(coins));
+    let g: SmallPoly<R> = black_box(sample::sample(coins));
+    let Some(inverse) = Option::<Poly<R>>::from(invert::invert(&Poly::from(&f))) else { return 1 };
+    let mut batch = [Poly::from(&f), Poly::from(&g)];
+    let mut scratch = [Poly::zero(), Poly::zero()];
+    if invert::invert_batch(&mut batch, &mut scratch).is_err() || batch[0] != inverse {
+        return 2;
+    }
+    let h = black_box(residue::mul_small(&inverse, &g));
+    if residue::mul(&h, &Poly::from(&f)) != Poly::from(&g) {
+        return 3;
+    }
+    if secret_poly::unpack::<R>(&black_box(secret_poly::pack(&f))).as_ref() != Ok(&f)
+        || bits::unpack13::<R>(&black_box(bits::pack13(&h))).as_ref() != Ok(&h)
+        || mixed_radix::decode_canonical::<R>(&black_box(mixed_radix::encode(&h))).as_ref() != Ok(&h)
+    {
+        return 4;
+    }
+    let c = compress::compress_with_message(&residue::mul_small(&h, &g), message);
+    let c = bits::unpack_rounded::<R>(&black_box(bits::pack_rounded::<R>(&c)));
+    let decoded = black_box(e8::decode(&residue::mul_rounded(&c, &f)));
+    u32::from(decoded.as_ref() != message.as_ref()) << 3
+}
+
+macro_rules! kem_entry_points {
+    ($($name:ident => $set:ty;)*) => {
+        $(
+            /// Runs [`kem`]; 0 is success.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+                kem::<$set>(seeds, hide, reveal)
+            }
+        )*
+    };
+}
+
+kem_entry_points! {
+    ctru_kem_653_mixed_radix => CtruPrime653<MixedRadix>;
+    ctru_kem_653_packed13 => CtruPrime653<Packed13>;
+    ctru_kem_761_mixed_radix => CtruPrime761<MixedRadix>;
+    ctru_kem_761_packed13 => CtruPrime761<Packed13>;
+    ctru_kem_1277_mixed_radix => CtruPrime1277<MixedRadix>;
+    ctru_kem_1277_packed13 => CtruPrime1277<Packed13>;
+}
+
+/// Bytes that look random enough for coins.
+fn spread(start: u8, index: usize) -> u8 {
+    ((index as u32 ^ u32::from(start) << 16).wrapping_mul(0x9e37_79b1).wrapping_mul(0x85eb_ca77) >> 24) as u8
+}
+
+macro_rules! math_entry_points {
+    ($($name:ident => $ring:ty;)*) => {
+        $(
+            /// Runs [`arithmetic`]; 0 is success.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(coin: u8, message: u8) -> u32 {
+                arithmetic::<$ring>(&Array::from_fn(|i| spread(coin, i)), &Array::from_fn(|i| spread(message, i)))
+            }
+        )*
+    };
+}
+
+math_entry_points! {
+    ctru_math_653 => R653;
+    ctru_math_761 => R761;
+    ctru_math_1277 => R1277;
+}
+
+/// A division that cannot be anything else: the search for divisions has to find this one.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn ctru_no_std_control(dividend: u32, divisor: u32) -> u32 {
+    dividend.checked_div(divisor).unwrap_or(0)
+}

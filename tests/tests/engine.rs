@@ -1,0 +1,313 @@
+//! The CPU engine gives what the operations give one by one, and an error leaves every output alone.
+
+// A failure is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Debug;
+
+use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+};
+use ctru_tests::every_set;
+use ctru_tests::vectors::array;
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+every_set!(
+    generates_what_the_single_operation_generates,
+    encapsulates_as_the_single_operation_does,
+    decapsulates_as_the_single_operation_does,
+    wrong_lengths_leave_key_pairs_alone,
+    wrong_lengths_leave_encapsulations_alone,
+    wrong_lengths_leave_decapsulations_alone,
+);
+
+/// Around the number of keys that share an inversion, and small ones.
+const BATCHES: [usize; 8] = [0, 1, 2, 3, 127, 128, 129, LARGEST];
+const LARGEST: usize = 300;
+const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
+
+fn engines() -> [CpuEngine; 3] {
+    [1, 2, 3].map(|threads| {
+        let engine = CpuEngine::with_threads(threads).unwrap();
+        assert_eq!(engine.threads(), threads);
+        engine
+    })
+}
+
+/// The seeds that the documentation of [`Seeds::Expand`] states.
+fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
+    (0..count as u64)
+        .map(|index| {
+            let shake = Shake256::default()
+                .chain(b"ctru batch seed")
+                .chain([N as u8])
+                .chain(MASTER)
+                .chain(index.to_le_bytes());
+            let mut seed = [0; N];
+            shake.finalize_xof().read(&mut seed);
+            seed
+        })
+        .collect()
+}
+
+/// Other seeds, one for each operation.
+fn seeds<const N: usize>(count: usize) -> Vec<[u8; N]> {
+    (0..count).map(|index| std::array::from_fn(|byte| (7 * index + 31 * byte + (index >> 5)) as u8)).collect()
+}
+
+fn generate_one<P: ParameterSet>(seed: &[u8; KEY_PAIR_SEED_BYTES]) -> DecapsulationKey<P> {
+    let (polynomials, z) = seed.split_at(SEED_BYTES);
+    DecapsulationKey::generate_deterministic(&array(polynomials), &array(z))
+}
+
+/// `count` key pairs.
+fn key_pairs<P: ParameterSet>(count: usize) -> (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>) {
+    let mut public = vec![EncapsulationKey::placeholder(); count];
+    let mut secret = vec![DecapsulationKey::placeholder(); count];
+    CpuEngine::new().unwrap().generate(Seeds::Expand(&MASTER), &mut public, &mut secret).unwrap();
+    (public, secret)
+}
+
+fn generates_what_the_single_operation_generates<P: ParameterSet>() {
+    let (each, from_master) = (seeds(LARGEST), expanded(LARGEST));
+    let expected =
+        [&each, &from_master].map(|seeds: &Vec<_>| seeds.iter().map(generate_one::<P>).collect::<Vec<_>>());
+    for engine in engines() {
+        for count in BATCHES {
+            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
+            for (seeds, expected) in sources.into_iter().zip(&expected) {
+                let mut public = vec![EncapsulationKey::placeholder(); count];
+                let mut secret = vec![DecapsulationKey::placeholder(); count];
+                engine.generate(seeds, &mut public, &mut secret).unwrap();
+                assert_eq!(secret, expected[..count], "{count} keys, {engine:?}, {seeds:?}");
+                let expected = expected[..count].iter().map(DecapsulationKey::encapsulation_key);
+                assert!(public.into_iter().eq(expected), "{count} keys, {engine:?}, {seeds:?}");
+            }
+        }
+    }
+}
+
+fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
+    let (keys, _) = key_pairs::<P>(LARGEST);
+    let (each, from_master) = (seeds(LARGEST), expanded(LARGEST));
+    let run = |seeds: &[[u8; SEED_BYTES]], key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
+        let operations = seeds.iter().enumerate();
+        operations.map(|(i, seed)| keys[key(i)].encapsulate_deterministic(seed)).unzip()
+    };
+    let expected = [&each, &from_master].map(|seeds: &Vec<_>| [run(seeds, &|_| 0), run(seeds, &|i| i)]);
+    for engine in engines() {
+        let one = engine.load_encapsulation_keys(&keys[..1]).unwrap();
+        for count in BATCHES {
+            let all = engine.load_encapsulation_keys(&keys[..count]).unwrap();
+            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
+            for (seeds, [with_one, with_each]) in sources.into_iter().zip(&expected) {
+                let kinds = [
+                    (Keys::One(&keys[0]), with_one),
+                    (Keys::Each(&keys[..count]), with_each),
+                    (Keys::Loaded(&one), with_one),
+                    (Keys::Loaded(&all), with_each),
+                ];
+                for (kind, (expected_sent, expected_secrets)) in kinds {
+                    let mut sent = vec![Ciphertext::default(); count];
+                    let mut secrets = vec![SharedSecret::default(); count];
+                    engine.encapsulate(kind, seeds, &mut sent, &mut secrets).unwrap();
+                    assert_eq!(sent, expected_sent[..count], "{count}, {engine:?}, {seeds:?}, {kind:?}");
+                    assert_eq!(
+                        secrets,
+                        expected_secrets[..count],
+                        "{count}, {engine:?}, {seeds:?}, {kind:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
+    let (public, keys) = key_pairs::<P>(LARGEST);
+    // For the first key or a key each; every third ciphertext is tampered with.
+    let sent = |key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
+        let operations = seeds(LARGEST).into_iter().enumerate();
+        operations
+            .map(|(i, seed)| {
+                let (sent, secret) = public[key(i)].encapsulate_deterministic(&seed);
+                let mut bytes = sent.as_bytes().to_vec();
+                if i % 3 == 2 {
+                    bytes[i] ^= 1;
+                }
+                let received = Ciphertext::<P>::from_bytes(&bytes).unwrap();
+                let answer = keys[key(i)].decapsulate(&received);
+                assert_eq!(answer == secret, i % 3 != 2);
+                (received, answer)
+            })
+            .unzip()
+    };
+    let (to_one, to_each) = (sent(&|_| 0), sent(&|i| i));
+    for engine in engines() {
+        let one = engine.load_decapsulation_keys(&keys[..1]).unwrap();
+        for count in BATCHES {
+            let all = engine.load_decapsulation_keys(&keys[..count]).unwrap();
+            let kinds = [
+                (Keys::One(&keys[0]), &to_one),
+                (Keys::Each(&keys[..count]), &to_each),
+                (Keys::Loaded(&one), &to_one),
+                (Keys::Loaded(&all), &to_each),
+            ];
+            for (kind, (received, expected)) in kinds {
+                let mut secrets = vec![SharedSecret::default(); count];
+                engine.decapsulate(kind, &received[..count], &mut secrets).unwrap();
+                assert_eq!(secrets, expected[..count], "{count} ciphertexts, {engine:?}, {kind:?}");
+            }
+        }
+    }
+}
+
+/// Lengths of batch and slice that differ.
+const MISMATCHES: [(usize, usize); 7] = [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
+
+/// The call says which slice has the wrong length, and the outputs hold what they held before.
+fn refused<A: Clone + PartialEq + Debug, B: Clone + PartialEq + Debug>(
+    (slice, expected, actual): (&'static str, usize, usize),
+    (mut first, mut second): (Vec<A>, Vec<B>),
+    call: impl FnOnce(&mut [A], &mut [B]) -> Result<(), EngineError>,
+) {
+    let before = (first.clone(), second.clone());
+    let error = call(&mut first, &mut second).expect_err(slice);
+    assert_eq!(error, EngineError::Length { slice, expected, actual });
+    let message = format!("{slice} has {actual} elements, the batch has {expected}");
+    assert_eq!(error.to_string(), message);
+    assert!((first, second) == before, "{message}, and an output was written");
+}
+
+/// Values that no call below computes.
+struct Sentinels<P: ParameterSet> {
+    secret_key: DecapsulationKey<P>,
+    public_key: EncapsulationKey<P>,
+    ciphertext: Ciphertext<P>,
+    secret: SharedSecret,
+}
+
+impl<P: ParameterSet> Sentinels<P> {
+    fn new() -> Self {
+        let secret_key = DecapsulationKey::generate_deterministic(&[0xee; SEED_BYTES], &[0xef; SEED_BYTES]);
+        let public_key = secret_key.encapsulation_key();
+        let (ciphertext, secret) = public_key.encapsulate_deterministic(&[0xed; SEED_BYTES]);
+        Self { secret_key, public_key, ciphertext, secret }
+    }
+}
+
+fn wrong_lengths_leave_key_pairs_alone<P: ParameterSet>() {
+    let sentinels = Sentinels::<P>::new();
+    let engine = CpuEngine::with_threads(2).unwrap();
+    let outputs = |publics, secrets| {
+        (vec![sentinels.public_key.clone(); publics], vec![sentinels.secret_key.clone(); secrets])
+    };
+    for (count, other) in MISMATCHES {
+        let seeds = seeds(count.max(other));
+        refused(("decapsulation keys", count, other), outputs(count, other), |public, secret| {
+            engine.generate(Seeds::Each(&seeds[..count]), public, secret)
+        });
+        refused(("decapsulation keys", count, other), outputs(count, other), |public, secret| {
+            engine.generate(Seeds::Expand(&MASTER), public, secret)
+        });
+        refused(("seeds", count, other), outputs(count, count), |public, secret| {
+            engine.generate(Seeds::Each(&seeds[..other]), public, secret)
+        });
+    }
+}
+
+fn wrong_lengths_leave_encapsulations_alone<P: ParameterSet>() {
+    let sentinels = Sentinels::<P>::new();
+    let engine = CpuEngine::with_threads(2).unwrap();
+    let (keys, _) = key_pairs::<P>(129);
+    let loaded = |count: usize| engine.load_encapsulation_keys(&keys[..count]).unwrap();
+    let outputs =
+        |sent, secrets| (vec![sentinels.ciphertext.clone(); sent], vec![sentinels.secret.clone(); secrets]);
+    for (count, other) in MISMATCHES {
+        let seeds = seeds(count.max(other));
+        let (right, wrong) = (Seeds::Each(&seeds[..count]), Seeds::Each(&seeds[..other]));
+        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))] {
+            refused(("ciphertexts", count, other), outputs(other, count), |sent, secrets| {
+                engine.encapsulate(kind, right, sent, secrets)
+            });
+            refused(("seeds", count, other), outputs(count, count), |sent, secrets| {
+                engine.encapsulate(kind, wrong, sent, secrets)
+            });
+        }
+        for seeds in [right, Seeds::Expand(&MASTER)] {
+            refused(("keys", count, other), outputs(count, count), |sent, secrets| {
+                engine.encapsulate(Keys::Each(&keys[..other]), seeds, sent, secrets)
+            });
+            // One loaded key serves every operation.
+            if other != 1 {
+                refused(("loaded keys", count, other), outputs(count, count), |sent, secrets| {
+                    engine.encapsulate(Keys::Loaded(&loaded(other)), seeds, sent, secrets)
+                });
+            }
+        }
+    }
+}
+
+fn wrong_lengths_leave_decapsulations_alone<P: ParameterSet>() {
+    let sentinels = Sentinels::<P>::new();
+    let engine = CpuEngine::with_threads(2).unwrap();
+    let (_, keys) = key_pairs::<P>(129);
+    let loaded = |count: usize| engine.load_decapsulation_keys(&keys[..count]).unwrap();
+    let received = vec![Ciphertext::<P>::default(); 129];
+    let outputs = |secrets| (vec![sentinels.secret.clone(); secrets], Vec::<()>::new());
+    for (count, other) in MISMATCHES {
+        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))] {
+            refused(("ciphertexts", count, other), outputs(count), |secrets, _| {
+                engine.decapsulate(kind, &received[..other], secrets)
+            });
+        }
+        refused(("keys", count, other), outputs(count), |secrets, _| {
+            engine.decapsulate(Keys::Each(&keys[..other]), &received[..count], secrets)
+        });
+        if other != 1 {
+            refused(("loaded keys", count, other), outputs(count), |secrets, _| {
+                engine.decapsulate(Keys::Loaded(&loaded(other)), &received[..count], secrets)
+            });
+        }
+    }
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    let engine = CpuEngine::with_threads(2).unwrap();
+    assert_eq!(format!("{engine:?}"), "CpuEngine { threads: 2 }");
+    let (public, secret) = key_pairs::<CtruPrime761>(2);
+    let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
+    let loaded_secret = engine.load_decapsulation_keys(&secret).unwrap();
+    assert_eq!(format!("{loaded_public:?}"), "LoadedEncapsulationKeys<CTRU-Prime-761>(2 keys)");
+    assert_eq!(format!("{loaded_secret:?}"), "LoadedDecapsulationKeys<CTRU-Prime-761>(2 keys)");
+    assert_eq!(format!("{:?}", Seeds::Expand::<SEED_BYTES>(&MASTER)), "Seeds::Expand(..)");
+    assert_eq!(format!("{:?}", Seeds::Each(&[MASTER, MASTER])), "Seeds::Each(2 seeds)");
+    assert_eq!(format!("{:?}", Keys::<_, ()>::One(&secret[0])), "Keys::One(..)");
+    assert_eq!(format!("{:?}", Keys::<_, ()>::Each(&secret)), "Keys::Each(2 keys)");
+    assert_eq!(format!("{:?}", Keys::<(), _>::Loaded(&loaded_secret)), "Keys::Loaded(..)");
+}
+
+/// The engine can be shared: calls from several threads at once do not disturb one another.
+#[test]
+fn several_threads_share_one_engine() {
+    let engine = CpuEngine::new().unwrap();
+    let (public, secret) = key_pairs::<CtruPrime761>(40);
+    std::thread::scope(|scope| {
+        for first in 0..4 {
+            let (engine, public, secret) =
+                (&engine, &public[10 * first..][..10], &secret[10 * first..][..10]);
+            scope.spawn(move || {
+                let mut sent = vec![Ciphertext::default(); 10];
+                let mut secrets = vec![SharedSecret::default(); 10];
+                engine
+                    .encapsulate(Keys::Each(public), Seeds::Expand(&MASTER), &mut sent, &mut secrets)
+                    .unwrap();
+                let mut answers = vec![SharedSecret::default(); 10];
+                engine.decapsulate(Keys::Each(secret), &sent, &mut answers).unwrap();
+                assert_eq!(answers, secrets);
+            });
+        }
+    });
+}

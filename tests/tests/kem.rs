@@ -1,0 +1,575 @@
+//! Keys, encapsulation and decapsulation of `ctru-kem`, one at a time.
+
+// A failure is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::fmt;
+
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix, Packed13,
+    ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+};
+use ctru_math::codec::{bits, mixed_radix};
+use ctru_math::{Poly, Ring};
+use ctru_tests::vectors::array;
+use ctru_tests::{every_set, strategies};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+use rand_core::{TryCryptoRng, TryRng};
+use sha3::{Digest, Sha3_512};
+use subtle::ConstantTimeEq;
+
+every_set!(
+    round_trips,
+    every_tampered_byte_is_rejected,
+    rejection_depends_on_ciphertext_and_key,
+    secrets_follow_the_specification,
+    wrong_lengths,
+    secret_nibbles,
+    accepted_keys_round_trip,
+    accepted_public_keys_are_canonical,
+    placeholders,
+    debug_shows_no_secret,
+    equality,
+    generators,
+);
+
+/// A key whose seeds are all `byte`.
+fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
+    DecapsulationKey::generate_deterministic(&[byte; SEED_BYTES], &[!byte; SEED_BYTES])
+}
+
+/// The last bytes of a key: the secret that only implicit rejection uses.
+fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
+    &key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
+}
+
+/// The first half of `SHA3-512(ID(pk) || middle || end)`.
+fn hash<P: ParameterSet>(key: &DecapsulationKey<P>, middle: &[u8], end: &[u8]) -> [u8; SHARED_SECRET_BYTES] {
+    let public = key.encapsulation_key();
+    let input = [&public.as_bytes()[..KEY_ID_BYTES], middle, end].concat();
+    array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
+}
+
+fn ciphertext<P: ParameterSet>(bytes: &[u8]) -> Ciphertext<P> {
+    Ciphertext::from_bytes(bytes).unwrap()
+}
+
+/// Runs `test` on `cases` values of the strategy.
+fn proptest<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(&strategy, test).unwrap();
+}
+
+fn round_trips<P: ParameterSet>() {
+    let secret_key = DecapsulationKey::<P>::try_generate().unwrap();
+    let public_key = secret_key.encapsulation_key();
+    let mut secrets = HashSet::new();
+    for _ in 0..20 {
+        let (ciphertext, secret) = public_key.try_encapsulate().unwrap();
+        assert_eq!(secret_key.decapsulate(&ciphertext), secret);
+        assert!(secrets.insert(*secret.as_bytes()), "the system's randomness repeats");
+    }
+    assert_ne!(DecapsulationKey::<P>::try_generate().unwrap(), secret_key);
+
+    proptest(20, any::<[[u8; SEED_BYTES]; 3]>(), |[seed, z, encapsulation_seed]| {
+        let secret_key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
+        let public_key = secret_key.encapsulation_key();
+        let (sent, secret) = public_key.encapsulate_deterministic(&encapsulation_seed);
+        prop_assert_eq!(sent.as_bytes().len(), P::CIPHERTEXT_BYTES);
+        prop_assert_eq!(&secret_key.decapsulate(&sent), &secret);
+
+        // Both sides go through bytes, and a second run gives the same bytes.
+        let received = DecapsulationKey::<P>::from_bytes(secret_key.as_bytes()).unwrap();
+        prop_assert_eq!(&received.decapsulate(&ciphertext(sent.as_bytes())), &secret);
+        let received = EncapsulationKey::<P>::try_from(public_key.as_bytes()).unwrap();
+        prop_assert_eq!(received.encapsulate_deterministic(&encapsulation_seed), (sent, secret));
+        prop_assert_eq!(DecapsulationKey::<P>::generate_deterministic(&seed, &z), secret_key);
+        Ok(())
+    });
+}
+
+/// Every byte of a ciphertext once with one bit flipped, every bit of the last byte, padding included.
+fn every_tampered_byte_is_rejected<P: ParameterSet>() {
+    let secret_key = key::<P>(1);
+    let (sent, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
+    let last = P::CIPHERTEXT_BYTES - 1;
+    let padding = 8 * P::CIPHERTEXT_BYTES - P::Ring::Q2_BITS as usize * P::Ring::N;
+    assert!(padding > 0 && sent.as_bytes()[last] >> (8 - padding) == 0);
+
+    let flips = (0..=last).map(|byte| (byte, 1 << (byte % 8))).chain((0..8).map(|bit| (last, 1 << bit)));
+    for (byte, flip) in flips {
+        let mut bytes = sent.as_bytes().to_vec();
+        bytes[byte] ^= flip;
+        let answer = secret_key.decapsulate(&ciphertext(&bytes));
+        assert_ne!(answer, secret, "byte {byte} ^ {flip}");
+        assert_eq!(*answer.as_bytes(), hash(&secret_key, z(&secret_key), &bytes), "byte {byte} ^ {flip}");
+        assert_eq!(answer, secret_key.decapsulate(&ciphertext(&bytes)), "byte {byte} ^ {flip}");
+    }
+    // The untampered one is not answered by the rejection secret.
+    assert_ne!(*secret.as_bytes(), hash(&secret_key, z(&secret_key), sent.as_bytes()));
+}
+
+fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
+    let keys = [
+        DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]),
+        // The same polynomials, another z.
+        DecapsulationKey::generate_deterministic(&[1; SEED_BYTES], &[3; SEED_BYTES]),
+        // The same z, other polynomials.
+        DecapsulationKey::generate_deterministic(&[4; SEED_BYTES], &[2; SEED_BYTES]),
+    ];
+    assert_eq!(keys[0].encapsulation_key(), keys[1].encapsulation_key());
+    let strategy = vec(strategies::bytes(P::CIPHERTEXT_BYTES), 1..8);
+    proptest(16, strategy, |ciphertexts| {
+        let distinct: HashSet<_> = ciphertexts.into_iter().collect();
+        let mut answers = HashSet::new();
+        for bytes in &distinct {
+            for key in &keys {
+                let answer = *key.decapsulate(&ciphertext(bytes)).as_bytes();
+                prop_assert_eq!(answer, hash(key, z(key), bytes));
+                answers.insert(answer);
+            }
+        }
+        prop_assert_eq!(answers.len(), distinct.len() * keys.len());
+        Ok(())
+    });
+}
+
+/// An accepted ciphertext's secret is the hash of the message, which is the hash of the seed.
+fn secrets_follow_the_specification<P: ParameterSet>() {
+    use shake::{ExtendableOutput, Shake256, Update, XofReader};
+    let secret_key = key::<P>(5);
+    proptest(20, any::<[u8; SEED_BYTES]>(), |seed| {
+        let mut message = vec![0; P::Ring::MESSAGE_BYTES];
+        Shake256::default().chain(seed).finalize_xof().read(&mut message);
+        let (_, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&seed);
+        prop_assert_eq!(*secret.as_bytes(), hash(&secret_key, &message, &[]));
+        Ok(())
+    });
+}
+
+fn sizes<P: ParameterSet>() -> [usize; 3] {
+    [P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES, P::CIPHERTEXT_BYTES]
+}
+
+fn wrong_lengths<P: ParameterSet>() {
+    let others = [
+        sizes::<CtruPrime653<MixedRadix>>(),
+        sizes::<CtruPrime653<Packed13>>(),
+        sizes::<CtruPrime761<MixedRadix>>(),
+        sizes::<CtruPrime761<Packed13>>(),
+        sizes::<CtruPrime1277<MixedRadix>>(),
+        sizes::<CtruPrime1277<Packed13>>(),
+    ];
+    let secret_key = key::<P>(6);
+    let public_key = secret_key.encapsulation_key();
+    let (sent, _) = public_key.encapsulate_deterministic(&[7; SEED_BYTES]);
+    let values = [public_key.as_bytes(), secret_key.as_bytes(), sent.as_bytes()];
+    let [public_len, secret_len, ciphertext_len] = sizes::<P>();
+    for expected in sizes::<P>() {
+        let lengths = [0, 1, expected - 1, expected + 1, 2 * expected].into_iter();
+        for actual in lengths.chain(others.into_iter().flatten()) {
+            for value in values {
+                // A beginning or a repetition of something valid, so that nothing but the length is wrong.
+                let bytes: Vec<u8> = value.iter().copied().cycle().take(actual).collect();
+                let error = |expected| InvalidLength { expected, actual };
+                if actual != public_len {
+                    let error = InvalidEncapsulationKey::Length(error(public_len));
+                    assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes), Err(error));
+                    assert_eq!(EncapsulationKey::<P>::try_from(&bytes[..]), Err(error));
+                }
+                if actual != secret_len {
+                    let error = InvalidDecapsulationKey::Length(error(secret_len));
+                    assert_eq!(DecapsulationKey::<P>::from_bytes(&bytes), Err(error));
+                    assert_eq!(DecapsulationKey::<P>::try_from(&bytes[..]), Err(error));
+                }
+                if actual != ciphertext_len {
+                    assert_eq!(Ciphertext::<P>::from_bytes(&bytes), Err(error(ciphertext_len)));
+                    assert_eq!(Ciphertext::<P>::try_from(&bytes[..]), Err(error(ciphertext_len)));
+                } else {
+                    assert!(Ciphertext::<P>::from_bytes(&bytes).is_ok());
+                }
+            }
+        }
+    }
+    let error = InvalidLength { expected: public_len, actual: 3 };
+    assert_eq!(error.to_string(), format!("expected {public_len} bytes, got 3"));
+    assert_eq!(InvalidEncapsulationKey::from(error).to_string(), error.to_string());
+    assert_eq!(InvalidDecapsulationKey::from(error).to_string(), error.to_string());
+}
+
+/// The decapsulation key `secret_key` with other bytes for its public part.
+fn with_public_part<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8]) -> Vec<u8> {
+    let mut bytes = secret_key.as_bytes().to_vec();
+    bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES].copy_from_slice(public);
+    bytes
+}
+
+/// `public` is refused with `error`, alone and inside a decapsulation key.
+fn refused<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8], error: InvalidEncapsulationKey) {
+    assert_eq!(EncapsulationKey::<P>::from_bytes(public), Err(error));
+    let bytes = with_public_part(secret_key, public);
+    assert_eq!(DecapsulationKey::<P>::from_bytes(&bytes), Err(InvalidDecapsulationKey::PublicPart(error)));
+}
+
+/// Overwrites the 13 bits of a coefficient.
+fn set_coefficient(bytes: &mut [u8], index: usize, value: u32) {
+    for bit in 0..13 {
+        let position = 13 * index + bit;
+        bytes[position / 8] &= !(1 << (position % 8));
+        bytes[position / 8] |= ((value >> bit & 1) as u8) << (position % 8);
+    }
+}
+
+fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
+    let secret_key = key::<P>(8);
+    let public_key = secret_key.encapsulation_key();
+    let (n, q) = (P::Ring::N, P::Ring::Q);
+    for index in [0, 1, 2, 3, 4, 5, 6, 7, 8, n / 2, n - 9, n - 6, n - 5, n - 4, n - 3, n - 2, n - 1] {
+        let error = InvalidEncapsulationKey::Coefficient { index };
+        assert_eq!(error.to_string(), format!("the coefficient of x^{index} is not below q"));
+        let mut bytes = public_key.as_bytes().to_vec();
+        for value in [q, q + 1, 8190, 8191] {
+            set_coefficient(&mut bytes, index, value);
+            refused(&secret_key, &bytes, error);
+        }
+        // The first of several is named.
+        set_coefficient(&mut bytes, n - 1, q);
+        refused(&secret_key, &bytes, error);
+        set_coefficient(&mut bytes, n - 1, 0);
+        for value in [0, q - 1] {
+            set_coefficient(&mut bytes, index, value);
+            assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_bytes(), bytes);
+        }
+    }
+    let padding = 8 * P::ENCAPSULATION_KEY_BYTES - 13 * n;
+    assert_eq!(padding, if P::Ring::N == 761 { 3 } else { 7 });
+    for bit in 8 - padding..8 {
+        let mut bytes = public_key.as_bytes().to_vec();
+        *bytes.last_mut().unwrap() |= 1 << bit;
+        refused(&secret_key, &bytes, InvalidEncapsulationKey::Padding);
+    }
+    refused(
+        &secret_key,
+        &vec![0xff; P::ENCAPSULATION_KEY_BYTES],
+        InvalidEncapsulationKey::Coefficient { index: 0 },
+    );
+}
+
+#[test]
+fn packed13_keys_with_large_coefficients_or_padding_are_refused() {
+    packed13_refuses::<CtruPrime653<Packed13>>();
+    packed13_refuses::<CtruPrime761<Packed13>>();
+    packed13_refuses::<CtruPrime1277<Packed13>>();
+}
+
+fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_bytes: usize) {
+    let error = InvalidEncapsulationKey::NotCanonical;
+    let secret_key = key::<P>(9);
+    let public_key = secret_key.encapsulation_key();
+    let (n, q) = (P::Ring::N, P::Ring::Q as u16);
+
+    // The value at the end is the root's radix or more.
+    for value in (root..1 << (8 * root_bytes)).step_by(1 + (root as usize / 97)) {
+        let mut bytes = public_key.as_bytes().to_vec();
+        let start = bytes.len() - root_bytes;
+        bytes[start..].copy_from_slice(&value.to_le_bytes()[..root_bytes]);
+        refused(&secret_key, &bytes, error);
+    }
+    // A pair of two coefficients q - 1 whose two low bytes make it q^2 or more; every pair of the first level.
+    for pair in [0, 1, 2, n / 4, n / 2 - 2, n / 2 - 1] {
+        let mut coefficients = vec![0; n];
+        coefficients[2 * pair..2 * pair + 2].fill(q - 1);
+        let poly = Poly::<P::Ring>::from_coefficients(&coefficients).unwrap();
+        let mut bytes = mixed_radix::encode(&poly).as_ref().to_vec();
+        assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_bytes(), bytes);
+        bytes[2 * pair..2 * pair + 2].fill(0xff);
+        refused(&secret_key, &bytes, error);
+    }
+    refused(&secret_key, &vec![0xff; P::ENCAPSULATION_KEY_BYTES], error);
+
+    // Any string is accepted exactly if it re-encodes to itself.
+    let strategy = (strategies::bytes(P::ENCAPSULATION_KEY_BYTES), any::<bool>(), any::<u32>());
+    let canonical_seen = std::cell::Cell::new(0);
+    proptest(200, strategy, |(mut bytes, small_root, value)| {
+        if small_root {
+            let start = bytes.len() - root_bytes;
+            bytes[start..].copy_from_slice(&(value % root).to_le_bytes()[..root_bytes]);
+        }
+        let again = mixed_radix::encode(&mixed_radix::decode::<P::Ring>(&array(&bytes)));
+        if again.as_ref() == bytes {
+            canonical_seen.set(canonical_seen.get() + 1);
+            let key = EncapsulationKey::<P>::from_bytes(&bytes);
+            prop_assert_eq!(key.as_ref().map(|key| key.as_bytes()), Ok(&bytes[..]));
+        } else {
+            refused(&secret_key, &bytes, error);
+        }
+        Ok(())
+    });
+    assert!(canonical_seen.get() > 0, "no string was canonical");
+}
+
+#[test]
+fn mixed_radix_keys_that_do_not_reencode_are_refused() {
+    mixed_radix_refuses::<CtruPrime653<MixedRadix>>(86, 1);
+    mixed_radix_refuses::<CtruPrime761<MixedRadix>>(1608, 2);
+    mixed_radix_refuses::<CtruPrime1277<MixedRadix>>(3696, 2);
+}
+
+/// All 16 nibbles at each kind of place: `f_0`, odd and even powers, the last power and the free nibble after it.
+fn secret_nibbles<P: ParameterSet>() {
+    let secret_key = key::<P>(10);
+    let (sent, _) = secret_key.encapsulation_key().encapsulate_deterministic(&[11; SEED_BYTES]);
+    let n = P::Ring::N;
+    for index in [0, 1, 2, 3, 4, 5, n / 2, n / 2 + 1, n - 3, n - 2, n - 1, n] {
+        for nibble in 0..16 {
+            let mut bytes = secret_key.as_bytes().to_vec();
+            let shift = 4 * (index % 2);
+            bytes[index / 2] = bytes[index / 2] & !(15 << shift) | nibble << shift;
+            // f = 2 f' + 1 with |f'_i| <= eta, stored as 2 eta + 1 - f_i.
+            let valid = match index {
+                0 => nibble % 2 == 0 && u32::from(nibble) <= 4 * P::Ring::ETA,
+                _ if index == n => nibble == 0,
+                _ => nibble % 2 == 1 && u32::from(nibble) <= 4 * P::Ring::ETA + 1,
+            };
+            match DecapsulationKey::<P>::from_bytes(&bytes) {
+                Ok(key) => {
+                    assert!(valid, "nibble {nibble} of coefficient {index} is accepted");
+                    assert_eq!(key.as_bytes(), bytes);
+                    let _ = key.decapsulate(&sent);
+                }
+                Err(error) => {
+                    assert!(!valid, "nibble {nibble} of coefficient {index} is refused");
+                    assert_eq!(error, InvalidDecapsulationKey::SecretPolynomial);
+                    assert!(!error.to_string().chars().any(char::is_numeric), "{error} tells where");
+                }
+            }
+        }
+    }
+}
+
+/// What decapsulation keys accept they give back, and it works without a panic.
+fn accepted_keys_round_trip<P: ParameterSet>() {
+    let [first, second] = [key::<P>(12), key::<P>(13)];
+    let (sent, _) = first.encapsulation_key().encapsulate_deterministic(&[14; SEED_BYTES]);
+    let mutations = vec((any::<Index>(), any::<u8>()), 0..4);
+    let seen = std::cell::Cell::new([0; 2]);
+    proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_public)| {
+        // The public part of another key is fine: that it belongs to f is not checked.
+        let mut bytes = match other_public {
+            true => with_public_part(&first, second.encapsulation_key().as_bytes()),
+            false => first.as_bytes().to_vec(),
+        };
+        let start = if in_z { P::DECAPSULATION_KEY_BYTES - SEED_BYTES } else { 0 };
+        for (index, value) in mutations {
+            let place = start + index.index(bytes.len() - start);
+            bytes[place] ^= value;
+        }
+        let accepted = DecapsulationKey::<P>::from_bytes(&bytes);
+        let mut counts = seen.get();
+        counts[usize::from(accepted.is_ok())] += 1;
+        seen.set(counts);
+        if let Ok(key) = accepted {
+            prop_assert_eq!(key.as_bytes(), bytes);
+            let public_key = key.encapsulation_key();
+            prop_assert!(EncapsulationKey::from_bytes(public_key.as_bytes()) == Ok(public_key.clone()));
+            let _ = key.decapsulate(&sent);
+            let (again, _) = public_key.encapsulate_deterministic(&[15; SEED_BYTES]);
+            let _ = key.decapsulate(&again);
+        }
+        Ok(())
+    });
+    let [refused, accepted] = seen.get();
+    assert!(refused >= 20 && accepted >= 20, "{refused} refused, {accepted} accepted");
+}
+
+/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial is accepted.
+fn accepted_public_keys_are_canonical<P: ParameterSet>() {
+    let honest = key::<P>(16).encapsulation_key();
+    proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {
+        let mut bytes = honest.as_bytes().to_vec();
+        for (index, value) in mutations {
+            let place = index.index(bytes.len());
+            bytes[place] ^= value;
+        }
+        if let Ok(key) = EncapsulationKey::<P>::from_bytes(&bytes) {
+            prop_assert_eq!(key.as_bytes(), &bytes);
+            let poly = P::Encoding::decode::<P::Ring>(&array(key.as_bytes())).unwrap();
+            prop_assert!(P::Encoding::encode(&poly).as_ref() == bytes);
+            let _ = key.encapsulate_deterministic(&[17; SEED_BYTES]);
+        }
+        Ok(())
+    });
+    proptest(100, strategies::poly::<P::Ring>(), |poly| {
+        let bytes = P::Encoding::encode(&poly);
+        let key = EncapsulationKey::<P>::from_bytes(bytes.as_ref()).unwrap();
+        prop_assert_eq!(key.as_bytes(), bytes.as_ref());
+        let (_, secret) = key.encapsulate_deterministic(&[18; SEED_BYTES]);
+        prop_assert_ne!(secret, SharedSecret::default());
+        Ok(())
+    });
+    // The packed key has the same polynomial as the mixed-radix one.
+    let poly = P::Encoding::decode::<P::Ring>(&array(honest.as_bytes())).unwrap();
+    assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
+}
+
+fn placeholders<P: ParameterSet>() {
+    let public_key = EncapsulationKey::<P>::placeholder();
+    assert_eq!(EncapsulationKey::from_bytes(public_key.as_bytes()), Ok(public_key.clone()));
+    let secret_key = DecapsulationKey::<P>::placeholder();
+    assert_eq!(DecapsulationKey::from_bytes(secret_key.as_bytes()), Ok(secret_key.clone()));
+    assert_eq!(secret_key.encapsulation_key(), public_key);
+    assert_eq!(Ciphertext::<P>::default().as_bytes(), vec![0; P::CIPHERTEXT_BYTES]);
+    assert_eq!(SharedSecret::default().as_bytes(), &[0; SHARED_SECRET_BYTES]);
+    // It is well formed but no real key: decapsulation answers.
+    let (sent, _) = public_key.encapsulate_deterministic(&[19; SEED_BYTES]);
+    let _ = secret_key.decapsulate(&sent);
+}
+
+/// Whether some three bytes in a row can be read in the text, in hexadecimal or decimal.
+fn shows(text: &str, bytes: &[u8]) -> bool {
+    let text = text.to_lowercase();
+    bytes.windows(3).any(|window| {
+        let hex: Vec<_> = window.iter().map(|byte| format!("{byte:02x}")).collect();
+        let decimal: Vec<_> = window.iter().map(u8::to_string).collect();
+        [hex.concat(), hex.join(", "), decimal.join(", ")].iter().any(|shown| text.contains(shown))
+    })
+}
+
+fn debug_shows_no_secret<P: ParameterSet>() {
+    let secret_key = key::<P>(20);
+    let public_key = secret_key.encapsulation_key();
+    let (sent, secret) = public_key.encapsulate_deterministic(&[21; SEED_BYTES]);
+    for text in [format!("{secret_key:?}"), format!("{secret_key:#?}")] {
+        assert!(text.contains(P::NAME), "{text}");
+        assert!(!shows(&text, secret_key.as_bytes()), "{text}");
+    }
+    // Nothing of it depends on the secret.
+    assert_eq!(format!("{secret_key:?}"), format!("{:?}", key::<P>(22)));
+    assert_eq!(format!("{secret:?}"), format!("{:?}", SharedSecret::default()));
+    assert!(!shows(&format!("{secret:#?}"), secret.as_bytes()));
+    // The search finds bytes where they are shown: public values can be told apart.
+    assert!(shows(&format!("{public_key:?}"), public_key.as_bytes()));
+    assert!(shows(&format!("{sent:?}"), sent.as_bytes()));
+    assert!(shows(&format!("{:?}", secret.as_bytes()), secret.as_bytes()));
+}
+
+fn equality<P: ParameterSet>() {
+    let secret_key = key::<P>(23);
+    assert!(bool::from(secret_key.ct_eq(&secret_key.clone())));
+    // A difference anywhere that leaves a key: z, then the secret polynomial.
+    for place in P::DECAPSULATION_KEY_BYTES - SEED_BYTES..P::DECAPSULATION_KEY_BYTES {
+        let mut bytes = secret_key.as_bytes().to_vec();
+        bytes[place] ^= 0x80;
+        let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
+        assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);
+    }
+    for place in 1..P::Ring::SECRET_POLY_BYTES - 1 {
+        let mut bytes = secret_key.as_bytes().to_vec();
+        bytes[place] = if bytes[place] == 0x11 { 0x33 } else { 0x11 };
+        let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
+        assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);
+    }
+    let public_key = secret_key.encapsulation_key();
+    assert_eq!(public_key, public_key.clone());
+    assert_ne!(public_key, key::<P>(24).encapsulation_key());
+
+    let (sent, secret) = public_key.encapsulate_deterministic(&[25; SEED_BYTES]);
+    let (other_sent, other_secret) = public_key.encapsulate_deterministic(&[26; SEED_BYTES]);
+    assert!(bool::from(secret.ct_eq(&secret.clone())) && !bool::from(secret.ct_eq(&other_secret)));
+    assert!(secret != other_secret && sent != other_sent);
+
+    let hashes = HashSet::from([sent.clone(), sent.clone(), other_sent]);
+    assert_eq!(hashes.len(), 2);
+    assert!(hashes.contains(&sent));
+    assert_eq!(HashSet::from([public_key.clone(), public_key]).len(), 1);
+}
+
+/// Yields the bytes it was given, then fails.
+struct Bytes(Vec<u8>);
+
+#[derive(Debug, PartialEq)]
+struct Exhausted {
+    asked: usize,
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no bytes left when asked for {}", self.asked)
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+impl TryRng for Bytes {
+    type Error = Exhausted;
+    fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes).map(|()| u32::from_le_bytes(bytes))
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Exhausted> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Exhausted> {
+        if bytes.len() > self.0.len() {
+            return Err(Exhausted { asked: bytes.len() });
+        }
+        bytes.copy_from_slice(&self.0[..bytes.len()]);
+        self.0.drain(..bytes.len());
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Bytes {}
+
+/// A generator that cannot fail, over one that must not.
+struct Infinite(Bytes);
+
+impl TryRng for Infinite {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0.try_next_u32().unwrap())
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.try_next_u64().unwrap())
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(bytes).unwrap();
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Infinite {}
+
+/// A generator's bytes are the seeds, in the order seed, z; its errors come through.
+fn generators<P: ParameterSet>() {
+    let bytes: Vec<u8> = (100..164).collect();
+    let (seed, z) = bytes.split_at(SEED_BYTES);
+    let secret_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(&mut Bytes(bytes.clone())).unwrap(), secret_key);
+    assert_eq!(DecapsulationKey::<P>::generate_from_rng(&mut Infinite(Bytes(bytes.clone()))), secret_key);
+
+    let public_key = secret_key.encapsulation_key();
+    let expected = public_key.encapsulate_deterministic(&array(seed));
+    assert_eq!(public_key.try_encapsulate_with_rng(&mut Bytes(seed.to_vec())).unwrap(), expected);
+    assert_eq!(public_key.encapsulate_with_rng(&mut Infinite(Bytes(seed.to_vec()))), expected);
+    // As a trait object, too.
+    let generator: &mut dyn TryCryptoRng<Error = Exhausted> = &mut Bytes(bytes.clone());
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(generator).unwrap(), secret_key);
+
+    let error = Exhausted { asked: SEED_BYTES };
+    for given in [0, SEED_BYTES - 1, SEED_BYTES, 2 * SEED_BYTES - 1] {
+        let failing = &mut Bytes(bytes[..given].to_vec());
+        assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(failing).as_ref(), Err(&error), "{given}");
+    }
+    for given in [0, SEED_BYTES - 1] {
+        let failing = &mut Bytes(bytes[..given].to_vec());
+        assert_eq!(public_key.try_encapsulate_with_rng(failing).as_ref(), Err(&error), "{given}");
+    }
+}

@@ -1,0 +1,104 @@
+//! `Serialize` and `Deserialize`: hexadecimal in JSON, bytes in postcard.
+
+// A failure is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES};
+use ctru_math::Ring;
+use ctru_tests::every_set;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+every_set!(round_trips, refused_values_are_errors);
+
+struct Values<P: ParameterSet> {
+    public: EncapsulationKey<P>,
+    secret: DecapsulationKey<P>,
+    ciphertext: Ciphertext<P>,
+}
+
+impl<P: ParameterSet> Values<P> {
+    fn new() -> Self {
+        let secret = DecapsulationKey::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
+        let public = secret.encapsulation_key();
+        let (ciphertext, _) = public.encapsulate_deterministic(&[3; SEED_BYTES]);
+        Self { public, secret, ciphertext }
+    }
+}
+
+fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, bytes: &[u8]) {
+    let json = serde_json::to_string(value).unwrap();
+    assert_eq!(json, format!("\"{}\"", const_hex::encode(bytes)));
+    assert_eq!(&serde_json::from_str::<T>(&json).unwrap(), value);
+    assert_eq!(&serde_json::from_reader::<_, T>(json.as_bytes()).unwrap(), value);
+    assert_eq!(&serde_json::from_str::<Vec<T>>(&format!("[{json}]")).unwrap()[0], value);
+
+    let binary = postcard::to_stdvec(value).unwrap();
+    // A length as postcard's varint, two bytes for all sizes here, then the bytes.
+    assert_eq!(&binary[2..], bytes);
+    assert_eq!(&postcard::from_bytes::<T>(&binary).unwrap(), value);
+}
+
+fn round_trips<P: ParameterSet>() {
+    let Values { public, secret, ciphertext } = Values::<P>::new();
+    round_trip(&public, public.as_bytes());
+    round_trip(&secret, secret.as_bytes());
+    round_trip(&ciphertext, ciphertext.as_bytes());
+}
+
+/// Both formats refuse the bytes, with a message that contains `reason`.
+fn refused<T: DeserializeOwned + Debug>(bytes: &[u8], reason: &str) {
+    let error = serde_json::from_str::<T>(&format!("\"{}\"", const_hex::encode(bytes))).unwrap_err();
+    assert!(error.to_string().contains(reason), "{error} does not say {reason}");
+    let binary = postcard::to_stdvec(&Bytes(bytes)).unwrap();
+    assert!(postcard::from_bytes::<T>(&binary).is_err(), "postcard accepts a value: {reason}");
+}
+
+struct Bytes<'a>(&'a [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+fn refused_values_are_errors<P: ParameterSet>() {
+    let Values { public, secret, ciphertext } = Values::<P>::new();
+    for wrong in [0, 1, 31, 3000] {
+        let bytes = vec![0; wrong];
+        refused::<EncapsulationKey<P>>(&bytes, &format!("expected {} bytes", P::ENCAPSULATION_KEY_BYTES));
+        refused::<DecapsulationKey<P>>(&bytes, &format!("expected {} bytes", P::DECAPSULATION_KEY_BYTES));
+        refused::<Ciphertext<P>>(&bytes, &format!("expected {} bytes, got {wrong}", P::CIPHERTEXT_BYTES));
+    }
+    for (bytes, change) in [(public.as_bytes(), -1), (public.as_bytes(), 1)] {
+        let mut other = bytes.to_vec();
+        other.resize(bytes.len().saturating_add_signed(change), 0);
+        refused::<EncapsulationKey<P>>(&other, "bytes, got");
+    }
+    let no_key = vec![0xff; P::ENCAPSULATION_KEY_BYTES];
+    let reason = match P::Encoding::NAME {
+        "packed13" => "the coefficient of x^0 is not below q",
+        _ => "not the canonical encoding",
+    };
+    refused::<EncapsulationKey<P>>(&no_key, reason);
+
+    let mut with_public_part = secret.as_bytes().to_vec();
+    with_public_part[P::Ring::SECRET_POLY_BYTES..][..no_key.len()].copy_from_slice(&no_key);
+    refused::<DecapsulationKey<P>>(&with_public_part, reason);
+    let mut with_nibble = secret.as_bytes().to_vec();
+    with_nibble[1] = 0xff;
+    refused::<DecapsulationKey<P>>(&with_nibble, "coefficients that no key has");
+
+    // Neither hexadecimal nor whole; other JSON types.
+    let hex = const_hex::encode(ciphertext.as_bytes());
+    let odd = format!("\"{}\"", &hex[1..]);
+    let letters = format!("\"zz{}\"", &hex[2..]);
+    for text in [&odd[..], &letters, "null", "7", "[1,2,3]", "{}", "\"", ""] {
+        assert!(serde_json::from_str::<Ciphertext<P>>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<EncapsulationKey<P>>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<DecapsulationKey<P>>(text).is_err(), "{text}");
+    }
+    let whole = postcard::to_stdvec(&ciphertext).unwrap();
+    assert!(postcard::from_bytes::<Ciphertext<P>>(&whole[..whole.len() - 1]).is_err());
+}
