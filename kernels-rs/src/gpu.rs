@@ -44,7 +44,9 @@ impl Gpu {
     pub(crate) unsafe fn new() -> Self {
         let shared;
         // SAFETY: takes an address.
-        unsafe { asm!("mov.u32 {}, shared_memory;", out(reg32) shared, options(pure, nomem, nostack, preserves_flags)) }
+        unsafe {
+            asm!("mov.u32 {}, shared_memory;", out(reg32) shared, options(pure, nomem, nostack, preserves_flags))
+        }
         Self { shared }
     }
 }

@@ -13,6 +13,7 @@ use ctru_gpu_kernels::table::*;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::compress::compress_with_message;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
+use ctru_tests::device;
 use ctru_tests::strategies::{bytes, poly, rounded_poly};
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::collection::vec;
@@ -46,7 +47,7 @@ fn blank<T: Word>(len: usize) -> Buffer {
 
 /// Launches for `count` operations.
 fn launch(kernel: &Kernel, buffers: &[&Buffer], count: usize) {
-    Emulator::new().launch(kernel, buffers, Batch::each(count as u32)).unwrap();
+    device::launch(kernel, buffers, Batch::each(count as u32));
 }
 
 /// Checks that the rows of an array begin with what is expected.

@@ -8,13 +8,16 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
+};
 use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::product::residue;
 use ctru_math::sample::sample;
 use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_tests::device;
 use ctru_tests::every_set;
 use ctru_tests::strategies::bytes;
 use proptest::collection::vec;
@@ -27,6 +30,9 @@ use shake::{ExtendableOutput, Shake256, Update, XofReader};
 const SEED_BYTES: usize = 8 * SEED_WORDS as usize;
 /// One thread, parts of a warp, a warp and one thread, a block and one thread.
 const COUNTS: [usize; 5] = [1, 2, 31, 33, 129];
+
+/// Strings of bytes of one length.
+type Rows = Vec<Vec<u8>>;
 
 fn shake256(input: &[u8], length: usize) -> Vec<u8> {
     let mut shake = Shake256::default();
@@ -54,19 +60,19 @@ fn unfilled(rows: usize, words: u32) -> Buffer {
 }
 
 /// The bytes of a buffer's rows.
-fn rows(buffer: &Buffer, words: u32) -> Vec<Vec<u8>> {
+fn rows(buffer: &Buffer, words: u32) -> Rows {
     let row = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     buffer.content::<u64>().chunks(words as usize).map(row).collect()
 }
 
 /// The first bytes of every row.
-fn cut(mut rows: Vec<Vec<u8>>, bytes: usize) -> Vec<Vec<u8>> {
+fn cut(mut rows: Rows, bytes: usize) -> Rows {
     rows.iter_mut().for_each(|row| row.truncate(bytes));
     rows
 }
 
 fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
-    Emulator::new().launch(kernel, buffers, batch).unwrap();
+    device::launch(kernel, buffers, batch);
 }
 
 /// Secrets and public data of some operations, with one key or one each.
@@ -75,12 +81,12 @@ struct Operations {
     batch: Batch,
     master: Vec<u8>,
     first: u64,
-    key_pair_seeds: Vec<Vec<u8>>,
-    seeds: Vec<Vec<u8>>,
-    messages: Vec<Vec<u8>>,
-    ids: Vec<Vec<u8>>,
-    z: Vec<Vec<u8>>,
-    ciphertexts: Vec<Vec<u8>>,
+    key_pair_seeds: Rows,
+    seeds: Rows,
+    messages: Rows,
+    ids: Rows,
+    z: Rows,
+    ciphertexts: Rows,
 }
 
 impl Operations {
@@ -95,16 +101,18 @@ impl Operations {
             rows(keys, SEED_BYTES),
             rows(count, R::CIPHERTEXT_BYTES),
         )
-            .prop_map(move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| Self {
-                batch: Batch { count: count as u32, keys: keys as u32 },
-                master: expansion.0,
-                first: expansion.1,
-                key_pair_seeds,
-                seeds,
-                messages,
-                ids,
-                z,
-                ciphertexts,
+            .prop_map(move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| {
+                Self {
+                    batch: Batch { count: count as u32, keys: keys as u32 },
+                    master: expansion.0,
+                    first: expansion.1,
+                    key_pair_seeds,
+                    seeds,
+                    messages,
+                    ids,
+                    z,
+                    ciphertexts,
+                }
             })
     }
 
@@ -126,7 +134,7 @@ impl Operations {
     }
 
     /// Runs a kernel from messages to shared secrets and coins.
-    fn decapsulate<R: Ring>(&self, kernels: &Kernels) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn decapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows) {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
         let buffers = [&words(&self.messages), &self.id_buffer(), &secrets, &coins];
@@ -135,7 +143,7 @@ impl Operations {
     }
 
     /// Runs a kernel from seeds to messages with their unused bytes, shared secrets and coins.
-    fn encapsulate<R: Ring>(&self, kernels: &Kernels) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn encapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows, Rows) {
         let messages = unfilled(self.count(), message_words::<R>());
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
@@ -149,7 +157,7 @@ impl Operations {
     }
 
     /// Runs a kernel from ciphertexts to rejection secrets.
-    fn reject<R: Ring>(&self, kernels: &Kernels) -> Vec<Vec<u8>> {
+    fn reject<R: Ring>(&self, kernels: &Kernels) -> Rows {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let ciphertexts = Buffer::new(&self.ciphertexts.concat());
         let buffers = [&self.id_buffer(), &words(&self.z), &ciphertexts, &secrets];
@@ -164,7 +172,7 @@ fn select<R: Ring>(
     expected: &[Vec<u8>],
     rejection_secrets: &[Vec<u8>],
     shared_secrets: &[Vec<u8>],
-) -> Vec<Vec<u8>> {
+) -> Rows {
     let secrets = words(shared_secrets);
     let [received, expected] = [received, expected].map(|rows| Buffer::new(&rows.concat()));
     let batch = Batch::each(shared_secrets.len() as u32);
@@ -175,10 +183,12 @@ fn select<R: Ring>(
 fn check_expansion<R: Ring>(operations: &Operations) {
     for (kernels, bytes) in [(&EXPAND_SEEDS, SEED_BYTES), (&EXPAND_KEY_PAIR_SEEDS, 2 * SEED_BYTES)] {
         let seeds = unfilled(operations.count(), bytes as u32 / 8);
-        let (master, first) = (words(std::slice::from_ref(&operations.master)), Buffer::new(&[operations.first]));
+        let (master, first) =
+            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[operations.first]));
         launch(kernels.of::<R>(), &[&master, &first, &seeds], operations.batch);
         for (i, seed) in (operations.first..).zip(rows(&seeds, bytes as u32 / 8)) {
-            let input = [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()].concat();
+            let input =
+                [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()].concat();
             assert_eq!(seed, shake256(&input, bytes));
         }
     }
@@ -369,11 +379,8 @@ fn agrees_with_the_kem<P: ParameterSet>() {
         .collect();
     let ids = |key: &DecapsulationKey<P>| key.encapsulation_key().as_bytes()[..ID_BYTES as usize].to_vec();
     let z = |key: &DecapsulationKey<P>| key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec();
-    let mut operations = Operations {
-        ids: keys.iter().map(ids).collect(),
-        z: keys.iter().map(z).collect(),
-        ..operations
-    };
+    let mut operations =
+        Operations { ids: keys.iter().map(ids).collect(), z: keys.iter().map(z).collect(), ..operations };
     let (messages, secrets, coins) = operations.encapsulate::<P::Ring>(&DERIVE_ENCAPSULATION);
     let mut sent = Vec::new();
     for (i, key) in keys.iter().enumerate() {
@@ -400,7 +407,6 @@ fn agrees_with_the_kem<P: ParameterSet>() {
 
 /// Encrypts a row of a message with a row of coins.
 fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
-    use ctru_kem::PublicKeyEncoding;
     let h: Poly<P::Ring> = P::Encoding::decode(&Array::from_fn(|i| public.as_bytes()[i])).unwrap();
     let sigma = residue::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
     let rounded = compress_with_message(&sigma, &Array::from_fn(|i| message[i]));

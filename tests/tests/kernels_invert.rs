@@ -10,6 +10,7 @@ use ctru_gpu_kernels::table::INVERT;
 use ctru_math::invert::invert;
 use ctru_math::ntt::NttRing;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_tests::device;
 use ctru_tests::strategies::small_poly;
 use ctru_tests::vectors::Intermediate;
 use proptest::prelude::*;
@@ -24,7 +25,7 @@ fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
 fn inverses<R: Ring>(elements: &[SmallPoly<R>]) -> Vec<Vec<u16>> {
     let inverses = Buffer::new(&vec![0xffff_u16; elements.len() * row::<R>() as usize]);
     let batch = Batch::each(elements.len() as u32);
-    Emulator::new().launch(INVERT.of::<R>(), &[&rows(elements), &inverses], batch).unwrap();
+    device::launch(INVERT.of::<R>(), &[&rows(elements), &inverses], batch);
     inverses.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 

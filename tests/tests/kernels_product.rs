@@ -3,12 +3,13 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
-use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::*;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_tests::device;
 use ctru_tests::strategies::numbers;
 use proptest::prelude::*;
 
@@ -23,7 +24,7 @@ fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<
     let operations = small.len();
     let small = Buffer::new(&rows::<R, u8>(small, 0xef, |c| c as i8 as u8));
     let product = Buffer::new(&vec![0u16; operations * row::<R>() as usize]);
-    Emulator::new().launch(kernel, &[&large, &small, &product], Batch::each(operations as u32)).unwrap();
+    device::launch(kernel, &[&large, &small, &product], Batch::each(operations as u32));
     product.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 

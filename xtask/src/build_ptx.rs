@@ -16,7 +16,8 @@ pub const RECIPE: Recipe = Recipe {
         // The assembly is the result; there is nothing to link.
         "--emit=asm",
         "-Clinker=true",
-        // A thread's arrays live in registers, which needs loops over them to be unrolled whatever their size.
+        // A thread's arrays live in registers, which needs the loops over them to be unrolled; LLVM's own threshold is too
+        // low for the leaves of the ring 653. Much higher ones unroll Keccak's rounds, and ptxas takes minutes for it.
         "-Cllvm-args=-unroll-threshold=1000",
     ],
 };
@@ -51,7 +52,8 @@ pub fn run(options: &Options) -> Result<()> {
     let compiler = compiler::find(options.compiler.as_deref(), None)?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
-        let path = save("ctru.draft.ptx", &ptx::normalise(&compile(&root, &compiler, RECIPE.arch, false, &[])?))?;
+        let path =
+            save("ctru.draft.ptx", &ptx::normalise(&compile(&root, &compiler, RECIPE.arch, false, &[])?))?;
         println!("{}", path.display());
         return Ok(());
     }
@@ -110,7 +112,11 @@ fn check_other(rebuilt: &str, compiler: &Compiler) -> Result<()> {
             for arch in ptx_report::ARCHITECTURES {
                 ptx_report::assemble(&ptxas, &saved, arch)?;
             }
-            println!("what {} makes assembles for {}", compiler.version, ptx_report::ARCHITECTURES.join(", "));
+            println!(
+                "what {} makes assembles for {}",
+                compiler.version,
+                ptx_report::ARCHITECTURES.join(", ")
+            );
         }
         Err(error) => println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version),
     }

@@ -1,76 +1,56 @@
-//! A library that stands for the NVIDIA driver while programs are linked.
+//! A library that stands for the NVIDIA driver while programs are built.
 //!
-//! `cust` links `libcuda.so`, which comes with the driver or, as a stub, with the CUDA toolkit. This job makes a stub where
-//! there is neither: it exports the names that `cust_raw` declares. A program linked with it looks for `libcuda.so.1` when
-//! it starts, and finds the driver's there. Where there is no driver, `LD_LIBRARY_PATH=<folder>/no-driver` lets it start, too:
-//! every call then fails with `CUDA_ERROR_STUB_LIBRARY`. That folder is not `lib64`, because cargo puts the folders of
-//! libraries that it finds in `target` before the system's when it runs a program, and would hide the driver.
+//! The build script of `cust` looks for a `libcuda` in the folder of a CUDA toolkit. On Linux (x86-64 and 64-bit Arm)
+//! nothing is taken from it: `ctru-gpu-runtime` defines the driver's functions itself and passes them on to the driver that it
+//! opens at run time. So an empty archive is enough to build on a machine without driver and toolkit.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::{IoContext, Result, process, workspace};
+use crate::{IoContext, Result, workspace};
 
-/// The functions that `cust_raw` 0.11.3 declares.
-const NAMES: &str = include_str!("cuda_stub/names.txt");
+/// An `ar` archive without members.
+const EMPTY_ARCHIVE: &str = "!<arch>\n";
 
-/// What the driver's library is called at run time.
-const SONAME: &str = "libcuda.so.1";
-
-/// Makes a stub of the NVIDIA driver, enough to build on a machine without driver and CUDA toolkit
+/// Makes a stand-in for the NVIDIA driver's library, enough to build on Linux without driver and CUDA toolkit
 ///
-/// Build with CUDA_LIBRARY_PATH=FOLDER. Programs then start where there is a driver, and elsewhere with
-/// LD_LIBRARY_PATH=FOLDER/no-driver, to find no device.
+/// Build with CUDA_LIBRARY_PATH=FOLDER. The programs look for the driver when they need it.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Where `lib64/libcuda.so` goes [default: target/cuda-stub]
+    /// Where `lib64/libcuda.a` goes [default: target/cuda-stub]
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
 /// Does the job.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) if the folder cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let folder = match &options.folder {
         Some(folder) => std::path::absolute(folder).at("resolve", folder)?,
-        None => workspace::target().join("cuda-stub"),
+        None => default_folder(),
     };
-    let library = make(&folder)?;
-    println!("{} exports {} functions; build with", library.display(), NAMES.lines().count());
-    println!("  CUDA_LIBRARY_PATH={}", folder.display());
+    make(&folder)?;
+    println!("build with CUDA_LIBRARY_PATH={}", folder.display());
     Ok(())
 }
 
-/// Makes the library below `folder` and returns its path.
-pub fn make(folder: &Path) -> Result<PathBuf> {
-    let lib64 = folder.join("lib64");
-    fs::create_dir_all(&lib64).at("create", &lib64)?;
-    let source = folder.join("libcuda.c");
-    fs::write(&source, c_source()).at("write", &source)?;
-
-    let library = lib64.join("libcuda.so");
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    process::output(
-        Command::new(compiler)
-            .args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{SONAME}"), "-o"])
-            .args([&library, &source]),
-    )?;
-    let no_driver = folder.join("no-driver");
-    fs::create_dir_all(&no_driver).at("create", &no_driver)?;
-    let copy = no_driver.join(SONAME);
-    fs::copy(&library, &copy).at("write", &copy)?;
-    Ok(library)
+/// Where the library goes if nobody says otherwise.
+#[must_use]
+pub fn default_folder() -> PathBuf {
+    workspace::target().join("cuda-stub")
 }
 
-/// Every function returns what NVIDIA's own stub returns: `CUDA_ERROR_STUB_LIBRARY`.
-fn c_source() -> String {
-    let mut source = "/* Made by cargo xtask cuda-stub. */\n".to_owned();
-    for name in NAMES.lines() {
-        // Writing to a string cannot fail.
-        let _ = writeln!(source, "int {name}(void) {{ return 34; }}");
-    }
-    source
+/// Makes the library below `folder`.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) if the folder cannot be written.
+pub fn make(folder: &Path) -> Result<()> {
+    let lib64 = folder.join("lib64");
+    fs::create_dir_all(&lib64).at("create", &lib64)?;
+    let library = lib64.join("libcuda.a");
+    fs::write(&library, EMPTY_ARCHIVE).at("write", &library)
 }
 
 #[cfg(test)]
@@ -78,13 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exports_every_name_under_the_driver_s_soname() {
+    fn makes_an_archive_where_cust_looks_for_it() {
         let folder = tempfile::tempdir().unwrap();
-        let library = fs::read(make(folder.path()).unwrap()).unwrap();
-        let contains = |name: &[u8]| library.windows(name.len()).any(|window| window == name);
-        assert!(contains(b"\0libcuda.so.1\0"));
-        for name in NAMES.lines() {
-            assert!(contains(format!("\0{name}\0").as_bytes()), "{name}");
-        }
+        make(folder.path()).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("lib64/libcuda.a")).unwrap(), EMPTY_ARCHIVE);
     }
 }

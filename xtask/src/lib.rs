@@ -4,6 +4,7 @@ pub mod build_ptx;
 pub mod compiler;
 pub mod cuda_stub;
 mod error;
+pub mod gpu_bundle;
 pub mod manifest;
 mod process;
 pub mod ptx;

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, cuda_stub, ptx_report};
+use xtask::{build_ptx, cuda_stub, gpu_bundle, ptx_report};
 
 /// Jobs around the device code of the ctru workspace
 #[derive(Parser)]
@@ -19,6 +19,7 @@ enum Job {
     BuildPtx(build_ptx::Options),
     PtxReport(ptx_report::Options),
     CudaStub(cuda_stub::Options),
+    GpuBundle(gpu_bundle::Options),
 }
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Job::BuildPtx(options) => build_ptx::run(&options),
         Job::PtxReport(options) => ptx_report::run(&options),
         Job::CudaStub(options) => cuda_stub::run(&options),
+        Job::GpuBundle(options) => gpu_bundle::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

@@ -96,7 +96,8 @@ impl Manifest {
         if self.ptx_sha256 != expected.ptx_sha256 {
             differences.push("the PTX is not the one that was built".into());
         }
-        let flags = |manifest: &Self| (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone());
+        let flags =
+            |manifest: &Self| (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone());
         if flags(self) != flags(&expected) {
             differences.push("it was built for another target or with other flags".into());
         }

@@ -32,7 +32,8 @@ pub(crate) fn outside_cargo(mut command: Command) -> Command {
         let name = name.to_string_lossy();
         let of_package = name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_BUILD_");
         let of_profile = name.starts_with("CARGO_PROFILE_") || name.starts_with("CARGO_TARGET_");
-        let others = ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
+        let others =
+            ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
         if of_package || of_profile || name.starts_with("RUSTC") || others.contains(&&*name) {
             command.env_remove(&*name);
         }

@@ -15,8 +15,23 @@ pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90"];
 
 /// Classes of instructions that have a column of their own in the table.
 const COLUMNS: &[&str] = &[
-    "IMAD", "IMAD.WIDE", "IMAD.HI", "IMMA", "IADD3", "LOP3", "SHF", "PRMT", "MOV", "SEL", "LDS", "STS", "LDG", "STG",
-    "BAR", "SHFL", "BRA",
+    "IMAD",
+    "IMAD.WIDE",
+    "IMAD.HI",
+    "IMMA",
+    "IADD3",
+    "LOP3",
+    "SHF",
+    "PRMT",
+    "MOV",
+    "SEL",
+    "LDS",
+    "STS",
+    "LDG",
+    "STG",
+    "BAR",
+    "SHFL",
+    "BRA",
 ];
 
 /// Shows what NVIDIA's assembler makes of the kernels: registers, spills, shared memory, instructions
@@ -199,14 +214,19 @@ pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
 fn class(line: &str) -> Option<&str> {
     let (address, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     u32::from_str_radix(address, 16).ok()?;
-    let mut words = instruction.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with('{'));
+    let mut words =
+        instruction.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with('{'));
     let name = words.next()?.trim_end_matches(';');
     let mut dots = name.match_indices('.').map(|(position, _)| position);
     let first = dots.next().unwrap_or(name.len());
     match &name[..first] {
         "NOP" => None,
+        // A jump inside the kernel, for ends of loops at which threads may have parted.
+        "CALL" if instruction.contains("`(.L_") => Some("BRA"),
         "IMAD" => match name[first..].split('.').nth(1) {
-            Some("WIDE" | "HI" | "MOV" | "IADD" | "SHL" | "X") => Some(&name[..dots.next().unwrap_or(name.len())]),
+            Some("WIDE" | "HI" | "MOV" | "IADD" | "SHL" | "X") => {
+                Some(&name[..dots.next().unwrap_or(name.len())])
+            }
             _ => Some("IMAD"),
         },
         opcode => Some(opcode),
@@ -236,15 +256,26 @@ impl Line {
 /// The table for people.
 fn table(lines: &[Line]) -> String {
     let headings = ["kernel", "arch", "threads", "shared", "registers", "stack", "spills", "all"];
-    let headings = headings.iter().chain(COLUMNS).chain(&["other"]).map(|&heading| heading.to_owned()).collect();
+    let headings =
+        headings.iter().chain(COLUMNS).chain(&["other"]).map(|&heading| heading.to_owned()).collect();
     let mut rows: Vec<Vec<String>> = vec![headings];
     for line in lines {
-        let of_block = |field: fn(Block) -> u32| line.block.map_or("?".into(), |block| field(block).to_string());
+        let of_block =
+            |field: fn(Block) -> u32| line.block.map_or("?".into(), |block| field(block).to_string());
         let count = |class: &str| line.instructions.get(class).copied().unwrap_or_default();
-        let (all, shown) = (line.instructions.values().sum::<u32>(), COLUMNS.iter().map(|class| count(class)).sum::<u32>());
+        let (all, shown) =
+            (line.instructions.values().sum::<u32>(), COLUMNS.iter().map(|class| count(class)).sum::<u32>());
         let r = line.resources;
-        let mut row = vec![line.kernel.clone(), line.arch.clone(), of_block(|b| b.threads), of_block(|b| b.shared_bytes)];
-        row.extend([r.registers, r.stack_bytes, r.spill_store_bytes + r.spill_load_bytes, all].map(|n| n.to_string()));
+        let mut row = vec![
+            line.kernel.clone(),
+            line.arch.clone(),
+            of_block(|b| b.threads),
+            of_block(|b| b.shared_bytes),
+        ];
+        row.extend(
+            [r.registers, r.stack_bytes, r.spill_store_bytes + r.spill_load_bytes, all]
+                .map(|n| n.to_string()),
+        );
         row.extend(COLUMNS.iter().map(|class| count(class).to_string()));
         row.push((all - shown).to_string());
         rows.push(row);
@@ -295,7 +326,9 @@ a_653:
         /*0070*/                   BRA `(.L_x_1);
         /*0080*/                   NOP;
 //--------------------- .text.b_653 --------------------------
-        /*0000*/                   CALL.REL.NOINC `(.L_x_2) ;
+        /*0000*/              @!P0 CALL.REL.NOINC `(.L_x_2) ;
+.L_x_2:
+        /*0010*/                   CALL.REL.NOINC `($b_653$__internal_0_$__cuda_sm20_div_u16) ;
 "#;
 
     fn line(resources: Resources, classes: &[(&str, u32)]) -> Line {
@@ -309,17 +342,23 @@ a_653:
         assert_eq!(resources.len(), 2);
         let clean = Resources { registers: 40, ..Default::default() };
         assert_eq!(resources["multiply_sampled_761"], clean);
-        let other = Resources { registers: 48, stack_bytes: 224, spill_store_bytes: 16, spill_load_bytes: 20 };
+        let other =
+            Resources { registers: 48, stack_bytes: 224, spill_store_bytes: 16, spill_load_bytes: 20 };
         assert_eq!(resources["multiply_sampled_653"], other);
     }
 
     #[test]
     fn counts_instructions() {
         let instructions = instructions(SASS);
-        let expected = [("BRA", 1), ("EXIT", 1), ("IMAD", 2), ("IMAD.MOV", 1), ("IMAD.WIDE", 1), ("LDC", 1), ("LDG", 1)];
-        let of_a: Vec<_> = instructions["a_653"].iter().map(|(class, &count)| (class.as_str(), count)).collect();
+        let expected =
+            [("BRA", 1), ("EXIT", 1), ("IMAD", 2), ("IMAD.MOV", 1), ("IMAD.WIDE", 1), ("LDC", 1), ("LDG", 1)];
+        let of_a: Vec<_> =
+            instructions["a_653"].iter().map(|(class, &count)| (class.as_str(), count)).collect();
         assert_eq!(of_a, expected);
-        assert_eq!(instructions["b_653"], BTreeMap::from([("CALL".to_owned(), 1)]));
+        assert_eq!(
+            instructions["b_653"],
+            [("BRA", 1), ("CALL", 1)].map(|(class, n)| (class.to_owned(), n)).into()
+        );
     }
 
     #[test]
@@ -334,8 +373,11 @@ a_653:
 
     #[test]
     fn prints_a_row_a_kernel() {
-        let text = table(&[line(Resources { registers: 40, ..Default::default() }, &[("IMAD", 9), ("S2R", 2)])]);
-        let cells = |row: usize| text.lines().nth(row).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let text =
+            table(&[line(Resources { registers: 40, ..Default::default() }, &[("IMAD", 9), ("S2R", 2)])]);
+        let cells = |row: usize| {
+            text.lines().nth(row).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
         let row: BTreeMap<_, _> = cells(0).into_iter().zip(cells(1)).collect();
         assert_eq!([&row["kernel"], &row["registers"], &row["all"]], ["a_653", "40", "11"]);
         assert_eq!([&row["IMAD"], &row["other"]], ["9", "2"]);

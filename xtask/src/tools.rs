@@ -16,11 +16,8 @@ pub struct Tool {
 
 impl Tool {
     /// The assembler.
-    pub const PTXAS: Self = Self {
-        name: "ptxas",
-        variable: "PTXAS",
-        folders: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"],
-    };
+    pub const PTXAS: Self =
+        Self { name: "ptxas", variable: "PTXAS", folders: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"] };
     /// The disassembler.
     pub const NVDISASM: Self = Self {
         name: "nvdisasm",
@@ -38,7 +35,9 @@ impl Tool {
         let toolkits = toolkits.chain(["/usr/local/cuda".into()]).map(|toolkit| toolkit.join("bin"));
         std::env::split_paths(&path)
             .chain(toolkits)
-            .chain(site_packages().iter().flat_map(|site| self.folders.iter().map(|folder| site.join(folder))))
+            .chain(
+                site_packages().iter().flat_map(|site| self.folders.iter().map(|folder| site.join(folder))),
+            )
             .map(|folder| folder.join(self.name))
             .find(|program| is_program(program))
             .ok_or(Error::NoTool { program: self.name, variable: self.variable })

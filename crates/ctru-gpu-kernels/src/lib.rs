@@ -5,5 +5,6 @@
 pub mod emulator;
 pub mod kernel;
 pub mod kernels;
+pub mod ptx;
 pub mod simt;
 pub mod table;

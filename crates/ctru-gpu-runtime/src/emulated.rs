@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctru_gpu_kernels::emulator::{self, Emulator, Event};
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
-use ctru_gpu_kernels::simt::{Quad, Word};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
@@ -93,40 +92,6 @@ pub struct EmulatedMemory {
     content: Mutex<Vec<u8>>,
     bytes: usize,
     element_bytes: u32,
-}
-
-impl EmulatedMemory {
-    /// `content` as the emulator takes it. Elements of other sizes than those of [`Plain`] numbers do not occur.
-    fn to_emulator(&self, content: &[u8]) -> emulator::Buffer {
-        fn array<T: Word>(content: &[u8]) -> emulator::Buffer {
-            let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
-            let words: Vec<T> =
-                content.chunks_exact(T::BYTES as usize).map(|bytes| T::from_bits(bits(bytes))).collect();
-            emulator::Buffer::new(&words)
-        }
-        match self.element_bytes {
-            1 => array::<u8>(content),
-            2 => array::<u16>(content),
-            4 => array::<u32>(content),
-            8 => array::<u64>(content),
-            _ => array::<Quad>(content),
-        }
-    }
-
-    /// The array's content after a launch.
-    fn content_of(&self, buffer: &emulator::Buffer) -> Vec<u8> {
-        fn bytes<T: Word>(buffer: &emulator::Buffer) -> Vec<u8> {
-            let bytes = |word: &T| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize);
-            buffer.content::<T>().iter().flat_map(bytes).collect()
-        }
-        match self.element_bytes {
-            1 => bytes::<u8>(buffer),
-            2 => bytes::<u16>(buffer),
-            4 => bytes::<u32>(buffer),
-            8 => bytes::<u64>(buffer),
-            _ => bytes::<Quad>(buffer),
-        }
-    }
 }
 
 impl DeviceMemory for EmulatedMemory {
@@ -295,7 +260,7 @@ impl Queue for EmulatedQueue {
                 Some(array) => array.emulated.clone(),
                 None => {
                     let before = Zeroizing::new(lock(&memory.content).clone());
-                    let emulated = memory.to_emulator(&before);
+                    let emulated = emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
                     arrays.push(Array { memory, before, emulated: emulated.clone() });
                     emulated
                 }
@@ -311,7 +276,7 @@ impl Queue for EmulatedQueue {
         }
         for Array { memory, before, emulated } in &arrays {
             // Other queues may have written elsewhere in the meantime: only what changed is taken over.
-            let after = Zeroizing::new(memory.content_of(emulated));
+            let after = Zeroizing::new(emulated.bytes());
             let mut content = lock(&memory.content);
             for ((byte, before), after) in content.iter_mut().zip(before.iter()).zip(after.iter()) {
                 if before != after {

@@ -33,8 +33,8 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
 }
 
-/// The ciphertext coefficient for `sigma` in `0..q` and bit `j < 8` of a codeword: rounded, and `q2/2` more for a 1, modulo
-/// `q2`.
+/// The ciphertext coefficient for `sigma` in `0..q` and bit `j < 8` of a codeword: rounded, and `q2/2` more for a 1,
+/// modulo `q2`.
 #[inline(always)]
 #[must_use]
 pub fn compress_with_codeword<R: Ring>(sigma: u16, codeword: u8, j: usize) -> u16 {

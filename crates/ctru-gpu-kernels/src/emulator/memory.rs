@@ -138,9 +138,29 @@ impl Buffer {
             .iter()
             .flat_map(|value| value.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize))
             .collect();
+        Self::from_bytes(T::BYTES, bytes)
+    }
+
+    /// An array of elements of `element_bytes` bytes each, little-endian.
+    #[must_use]
+    pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
         let histories = std::vec![History::default(); bytes.len()];
         let memory = Memory { bytes, histories, starts_undefined: false };
-        Self { memory: Rc::new(RefCell::new(memory)), element_bytes: T::BYTES }
+        Self { memory: Rc::new(RefCell::new(memory)), element_bytes }
+    }
+
+    /// The array's content as bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.memory.borrow().bytes.clone()
+    }
+
+    /// Replaces the array's content.
+    ///
+    /// # Panics
+    /// If there are more or fewer bytes than the array has.
+    pub fn set_bytes(&self, bytes: &[u8]) {
+        self.memory.borrow_mut().bytes.copy_from_slice(bytes);
     }
 
     /// Bytes of an element.

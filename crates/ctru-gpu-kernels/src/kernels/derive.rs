@@ -3,7 +3,7 @@
 
 use ctru_math::Ring;
 
-use super::keccak::{PerThread, SHA3_512, SHAKE256, State, Words};
+use super::keccak::{PerThread, SHA3_512, SHAKE256, State, Words, rolled};
 use super::{ID_BYTES, SEED_WORDS, coin_words, message_words, word_of_bytes};
 use crate::kernel::{Batch, Shape};
 use crate::simt::Simt;
@@ -94,7 +94,7 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
         let state: PerThread<S> =
             SHAKE256.absorb_block(s, 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
         let mut previous = 0;
-        squeeze(state, skipped + words, |i, word| {
+        squeeze(s, state, skipped + words, |i, word| {
             if i < words {
                 s.store(f_coins, words * operation + i, word);
             }
@@ -243,14 +243,14 @@ fn secret_and_coins<R: Ring, T: State>(
         if i < SEED_WORDS { word } else { 0 }
     });
     let words = coin_words::<R>();
-    squeeze(state, words, |i, word| s.store(coins, words * operation + i, word));
+    squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
 }
 
 /// Gives the first `words` words of the output that follows on `state` to `output`.
 #[inline(always)]
-fn squeeze<T: State>(mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
+fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
     let rate = SHAKE256.rate;
-    for block in 0..words.div_ceil(rate) {
+    for block in 0..rolled(s, words.div_ceil(rate)) {
         state = state.permute();
         state.output(rate, |i, word| {
             if rate * block + i < words {

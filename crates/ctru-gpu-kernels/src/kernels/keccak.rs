@@ -2,17 +2,16 @@
 //!
 //! Source: FIPS 202.
 
-use core::marker::PhantomData;
-
-use keccak::Keccak;
+use core::array;
 
 use crate::simt::{Simt, WARP};
 
-/// 64-bit lanes of a state; lane `x + 5 y` is FIPS 202's `(x, y)`.
+/// 64-bit lanes of a state.
 const LANES: u32 = 25;
-const ROUNDS: usize = 24;
+const ROUNDS: u32 = 24;
 
-/// A state, so that what is hashed can be written once, whoever holds the lanes.
+/// A state, whose lane `x + 5 y` is FIPS 202's `(x, y)`. A trait, so that what is hashed can be written once, whoever
+/// holds the lanes.
 ///
 /// Closures get numbers of lanes and may be called with numbers from 25 on, where what they give is dropped. A warp's
 /// threads call them together: shuffles are allowed inside, but not where the number of the lane decides about them.
@@ -43,16 +42,16 @@ pub(super) type Words<T> = <<T as State>::Machine as Simt>::Global<u64>;
 /// A state in the registers of one thread.
 #[derive(Copy, Clone)]
 pub(super) struct PerThread<S> {
+    s: S,
     lanes: [u64; LANES as usize],
-    machine: PhantomData<S>,
 }
 
 impl<S: Simt> State for PerThread<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(_: S) -> Self {
-        Self { lanes: [0; LANES as usize], machine: PhantomData }
+    fn zero(s: S) -> Self {
+        Self { s, lanes: [0; LANES as usize] }
     }
     #[inline(always)]
     fn absorb(mut self, lanes: u32, word: impl Fn(u32) -> u64) -> Self {
@@ -63,7 +62,22 @@ impl<S: Simt> State for PerThread<S> {
     }
     #[inline(always)]
     fn permute(mut self) -> Self {
-        Keccak::new().with_f1600(|permute| permute(&mut self.lanes));
+        let Self { s, lanes: a } = &mut self;
+        for round in 0..rolled(*s, ROUNDS) {
+            let columns: [u64; 5] = array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
+            for i in 0..LANES as usize {
+                a[i] ^= columns[(i + 4) % 5] ^ columns[(i + 1) % 5].rotate_left(1);
+            }
+            let b: [u64; LANES as usize] = array::from_fn(|i| {
+                let source = before_pi(i as u32) as usize;
+                a[source].rotate_left(ROTATIONS[source])
+            });
+            for i in 0..LANES as usize {
+                let [b0, b1, b2] = [0, 1, 2].map(|k| b[right(i as u32, k) as usize]);
+                a[i] = b0 ^ (!b1 & b2);
+            }
+            a[0] ^= s.constant(&ROUND_CONSTANTS, round);
+        }
         self
     }
     #[inline(always)]
@@ -102,18 +116,16 @@ impl<S: Simt> State for PerWarp<S> {
     #[inline(always)]
     fn permute(mut self) -> Self {
         let Self { s, lane: mut a } = self;
-        let (x, y) = (s.lane() % 5, s.lane() / 5);
-        let rotation = s.constant(&ROTATIONS, s.lane());
-        // Sources of theta, and of pi followed by chi: lane (x + 3y, x) comes to (x, y).
-        let at = |x, y| x % 5 + 5 * (y % 5);
-        let moved = |x| at(x + 3 * y, x);
-        for round in 0..ROUNDS as u32 {
-            let column = (1..5).fold(a, |sum, k| sum ^ shuffle(s, a, at(x, y + k)));
-            a ^= shuffle(s, column, at(x + 4, y)) ^ shuffle(s, column, at(x + 1, y)).rotate_left(1);
+        let i = s.lane();
+        let rotation = s.constant(&ROTATIONS, i);
+        for round in 0..rolled(s, ROUNDS) {
+            let column = (1..5).fold(a, |sum, k| sum ^ shuffle(s, a, (i + 5 * k) % LANES));
+            a ^= shuffle(s, column, right(i, 4)) ^ shuffle(s, column, right(i, 1)).rotate_left(1);
             a = a.rotate_left(rotation);
-            let [b0, b1, b2] = [0, 1, 2].map(|k| shuffle(s, a, moved((x + k) % 5)));
-            let iota = s.constant(&ROUND_CONSTANTS, round);
-            a = b0 ^ (!b1 & b2) ^ if s.lane() == 0 { iota } else { 0 };
+            let [b0, b1, b2] = [0, 1, 2].map(|k| shuffle(s, a, before_pi(right(i, k))));
+            a = b0 ^ (!b1 & b2);
+            let constant = s.constant(&ROUND_CONSTANTS, round);
+            a ^= if i == 0 { constant } else { 0 };
         }
         self.lane = a;
         self
@@ -138,6 +150,27 @@ fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+/// Where pi takes lane `i` from. Source: FIPS 202, algorithm 3.
+#[inline(always)]
+const fn before_pi(i: u32) -> u32 {
+    let (x, y) = (i % 5, i / 5);
+    (x + 3 * y) % 5 + 5 * x
+}
+
+/// The lane that is `k` places to the right of lane `i` in its row, which is a ring.
+#[inline(always)]
+const fn right(i: u32, k: u32) -> u32 {
+    i - i % 5 + (i + k) % 5
+}
+
+/// `count`, at most 32, in a form that compilers do not know: a block has no less threads. They would write out loops
+/// around or in permutations turn by turn, which is more than a GPU's instruction cache holds.
+#[inline(always)]
+pub(super) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
+    debug_assert!(count <= WARP);
+    s.threads().min(count)
+}
+
 /// What rho rotates the lanes by, and something for the threads that hold none. Source: FIPS 202, algorithm 2.
 static ROTATIONS: [u32; WARP as usize] = {
     let mut rotations = [0; WARP as usize];
@@ -152,16 +185,16 @@ static ROTATIONS: [u32; WARP as usize] = {
 };
 
 /// What iota adds to lane 0. Source: FIPS 202, algorithms 5 and 6.
-static ROUND_CONSTANTS: [u64; ROUNDS] = {
-    let mut constants = [0; ROUNDS];
+static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
+    let mut constants = [0; ROUNDS as usize];
     let mut register = 1;
     let mut round = 0;
-    while round < ROUNDS {
+    while round < constants.len() {
         let mut j = 0;
         while j < 7 {
             constants[round] |= (register as u64 & 1) << ((1 << j) - 1);
             // Multiplication by x modulo x^8 + x^6 + x^5 + x^4 + 1.
-            register = register << 1 ^ (register >> 7) * 0x171;
+            register = (register << 1) ^ ((register >> 7) * 0x171);
             j += 1;
         }
         round += 1;
@@ -198,12 +231,7 @@ impl Sponge {
     /// A state to which an input of one block, `length` bytes in words with zeros behind them, has been added. Each
     /// permutation from here on gives a block of the output.
     #[inline(always)]
-    pub(super) fn absorb_block<T: State>(
-        self,
-        s: T::Machine,
-        length: u32,
-        word: impl Fn(u32) -> u64,
-    ) -> T {
+    pub(super) fn absorb_block<T: State>(self, s: T::Machine, length: u32, word: impl Fn(u32) -> u64) -> T {
         T::zero(s).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
     }
 }

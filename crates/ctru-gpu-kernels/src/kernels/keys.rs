@@ -17,8 +17,8 @@ pub(super) trait Encoding<R: Ring> {
     /// Sets the list to the coefficients that the string encodes. The caller has a barrier before and after.
     fn decode<S: Simt>(s: S);
 
-    /// Sets the string to the encoding of the list, `n` coefficients in `0..q` and zeros up to a multiple of 8. The caller
-    /// has a barrier before and after.
+    /// Sets the string to the encoding of the list, `n` coefficients in `0..q` and zeros up to a multiple of 8. The
+    /// caller has a barrier before and after.
     fn encode<S: Simt>(s: S);
 }
 
@@ -45,7 +45,8 @@ pub(super) const fn shape<R: Ring>() -> Shape {
     warp::shape(half_list::<R>() + row::<R>())
 }
 
-/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first [`ID_BYTES`] to row `key` of `ids`.
+/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first [`ID_BYTES`] to row `key` of
+/// `ids`.
 #[inline(always)]
 pub(super) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -206,8 +207,8 @@ macro_rules! key_kernels {
             $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
         }
 
-        /// The parts of secret keys: the secret polynomials `f`, the public keys as from [`decode`], and `z`. The keys must
-        /// be valid.
+        /// The parts of secret keys: the secret polynomials `f`, the public keys as from [`decode`], and `z`. The keys
+        /// must be valid.
         ///
         /// `keys` has rows of [`Ring::SECRET_POLY_BYTES`], the encoding's length and 32 bytes together; `f` rows of
         /// [`row`](super::row) signed bytes, `z` rows of [`SEED_WORDS`](super::SEED_WORDS) words.

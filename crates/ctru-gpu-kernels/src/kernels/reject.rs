@@ -4,7 +4,7 @@
 use ctru_math::Ring;
 
 use super::derive::Id;
-use super::keccak::{PerThread, SHA3_512, State, Words};
+use super::keccak::{PerThread, SHA3_512, State, Words, rolled};
 use super::{ID_BYTES, SEED_WORDS, word_of_bytes};
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Simt, WARP};
@@ -39,7 +39,7 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let inside = |operation: u32| operation.min(batch.count - 1);
     let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
     let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.key(inside(operation)) }, z);
-    for block in 0..SHA3_512.blocks(input_bytes::<R>()) {
+    for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
         // A ciphertext's bytes lie together, so the warp loads word by word of one operation after the other.
         s.sync_warp();
         for k in 0..rate {
@@ -75,7 +75,12 @@ pub(super) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
 
 /// Word `i` of the hash's input without what [`absorb_key`] adds, in a string of whole blocks.
 #[inline(always)]
-pub(super) fn ciphertext_word<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>, operation: u32, i: u32) -> u64 {
+pub(super) fn ciphertext_word<S: Simt, R: Ring>(
+    s: S,
+    ciphertexts: S::Global<u8>,
+    operation: u32,
+    i: u32,
+) -> u64 {
     let bytes = R::CIPHERTEXT_BYTES as u32;
     let first = (8 * i).wrapping_sub(KEY_BYTES);
     word_of_bytes(s, ciphertexts, bytes * operation, bytes, first) ^ SHA3_512.padding(input_bytes::<R>(), i)

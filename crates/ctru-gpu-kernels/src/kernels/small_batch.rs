@@ -4,7 +4,7 @@
 use ctru_math::Ring;
 
 use super::derive::{self, Id};
-use super::keccak::{PerWarp, SHA3_512, State};
+use super::keccak::{PerWarp, SHA3_512, State, rolled};
 use super::{SEED_WORDS, reject, warp};
 use crate::kernel::{Batch, Shape};
 use crate::simt::Simt;
@@ -59,7 +59,7 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let operation = s.block();
     let rate = SHA3_512.rate;
     let mut state: PerWarp<S> = reject::absorb_key(Id { s, ids, key: batch.key(operation) }, z);
-    for block in 0..SHA3_512.blocks(reject::input_bytes::<R>()) {
+    for block in 0..rolled(s, SHA3_512.blocks(reject::input_bytes::<R>())) {
         let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, operation, rate * block + i);
         state = state.absorb(rate, word).permute();
     }

@@ -1,4 +1,4 @@
-//! What the kernels that give an operation to a warp have in common. Each warp is a block of its own, so neighbours in a
+//! What the kernels that give an operation to a warp have in common. Each warp is a block of its own. Neighbours in a
 //! row belong to neighbouring threads, and a barrier costs next to nothing.
 
 use ctru_math::codec::bits::{self, GROUP};

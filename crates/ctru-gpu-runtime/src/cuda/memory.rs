@@ -146,15 +146,15 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
 
     fn read(&self) -> Result<&[T], RuntimeError> {
         self.wait()?;
-        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not write to it: earlier operations are done, and one
-        // that writes needs `&mut self`.
+        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not write to it: earlier
+        // operations are done, and one that writes needs `&mut self`.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) })
     }
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
         self.wait()?;
-        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not touch it: earlier operations are done, and others
-        // need `&self`.
+        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not touch it: earlier
+        // operations are done, and others need `&self`.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
     }
 }

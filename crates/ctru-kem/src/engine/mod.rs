@@ -19,6 +19,10 @@ use crate::params::{ParameterSet, SEED_BYTES};
 use shake::XofReader;
 
 #[cfg(feature = "gpu")]
+pub use ctru_gpu_runtime::RuntimeError;
+#[cfg(feature = "cuda")]
+pub use device::cuda;
+#[cfg(feature = "gpu")]
 pub use device::{DeviceEngine, DeviceOptions, KeyKernels, LoadedPrivate, LoadedPublic};
 #[cfg(feature = "gpu")]
 pub(crate) use device::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
@@ -95,7 +99,7 @@ pub enum EngineError {
     #[error("{error}{}", if done.is_empty() { "" } else { "; part of the batch is done" })]
     Device {
         /// What happened.
-        error: ctru_gpu_runtime::RuntimeError,
+        error: RuntimeError,
         /// Operations that were done before, in order: their outputs are written, all others are untouched.
         done: std::vec::Vec<core::ops::Range<usize>>,
     },

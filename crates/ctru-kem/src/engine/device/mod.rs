@@ -5,6 +5,8 @@
 //! all operations are decoded on the device once.
 
 mod arrays;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod pipeline;
 
 use core::fmt;
