@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod sets;
+pub mod device;
 pub mod strategies;
 pub mod vectors;

@@ -2,29 +2,29 @@
 #![allow(clippy::unwrap_used)]
 
 use ctru_math::array::Array;
-use ctru_math::ntt::{self, NttRing, butterfly, leaf};
+use ctru_math::ntt::{self, Folding, Multiplying, NttRing, butterfly, leaf};
 use ctru_math::product::schoolbook;
 use ctru_math::reduce::{Montgomery, PseudoMersenne, ReduceSum, Reducer};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::strategies::{numbers, poly, rounded_poly, small_poly};
 use proptest::prelude::*;
 
-fn small<R: NttRing>(coefficients: &[i64]) -> SmallPoly<R> {
+fn small<R: Ring>(coefficients: &[i64]) -> SmallPoly<R> {
     let coefficients: Vec<i8> = coefficients.iter().map(|&c| c as i8).collect();
     SmallPoly::from_coefficients(&coefficients).unwrap()
 }
 
-fn sampled_poly<R: NttRing>() -> impl Strategy<Value = SmallPoly<R>> {
+fn sampled_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     let eta = i64::from(R::ETA);
     numbers(R::N, -eta, eta).prop_map(|c| small(&c))
 }
 
 /// An array that `forward` takes.
-fn operand<R: NttRing>() -> impl Strategy<Value = Vec<i64>> {
+fn operand<R: NttRing<A>, A>() -> impl Strategy<Value = Vec<i64>> {
     numbers(R::NTT_LEN, -i64::from(R::OPERAND_BOUND), R::OPERAND_BOUND.into())
 }
 
-fn ntt_coeffs<R: NttRing>(coefficients: &[i64]) -> R::NttCoeffs {
+fn ntt_coeffs<R: NttRing<A>, A>(coefficients: &[i64]) -> R::NttCoeffs {
     R::NttCoeffs::from_fn(|i| coefficients[i] as i32)
 }
 
@@ -54,10 +54,10 @@ fn patterns(len: usize, values: &[i64]) -> Vec<Vec<i64>> {
 }
 
 /// Leaf `j` is the input modulo `x^d - zeta_j`, and the `zeta_j` are all roots of unity of order `LEAVES`.
-fn check_leaves<R: NttRing>(input: &[i64]) {
+fn check_leaves<R: NttRing<A>, A>(input: &[i64]) {
     let modulus = u64::from(R::Reducer::MODULUS);
-    let mut coeffs = ntt_coeffs::<R>(input);
-    ntt::forward::<R>(&mut coeffs);
+    let mut coeffs = ntt_coeffs::<R, A>(input);
+    ntt::forward::<R, A>(&mut coeffs);
 
     let mut seen = std::collections::HashSet::new();
     for (leaf, &zeta) in coeffs.as_ref().chunks_exact(R::LEAF_DEGREE).zip(R::TWIDDLES.leaves) {
@@ -76,13 +76,13 @@ fn check_leaves<R: NttRing>(input: &[i64]) {
     assert_eq!(seen.len(), R::LEAVES);
 }
 
-fn check_round_trip<R: NttRing>(input: &[i64]) {
-    let mut coeffs = ntt_coeffs::<R>(input);
-    ntt::forward::<R>(&mut coeffs);
+fn check_round_trip<R: NttRing<A>, A>(input: &[i64]) {
+    let mut coeffs = ntt_coeffs::<R, A>(input);
+    ntt::forward::<R, A>(&mut coeffs);
     for c in coeffs.as_mut() {
-        *c = R::Reducer::normalise(*c);
+        *c = R::Butterfly::normalise(*c);
     }
-    ntt::inverse::<R>(&mut coeffs);
+    ntt::inverse::<R, A>(&mut coeffs);
     for (&actual, &expected) in coeffs.as_ref().iter().zip(input) {
         let expected = i128::from(expected) * i128::from(R::Reducer::RADIX);
         assert_eq!(residue::<R::Reducer>(actual.into()), residue::<R::Reducer>(expected));
@@ -91,9 +91,9 @@ fn check_round_trip<R: NttRing>(input: &[i64]) {
 }
 
 /// The inverse of any array within its bound goes back to that array.
-fn check_inverse<R: NttRing>(input: &[i64]) {
-    let mut coeffs = ntt_coeffs::<R>(input);
-    ntt::inverse::<R>(&mut coeffs);
+fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
+    let mut coeffs = ntt_coeffs::<R, A>(input);
+    ntt::inverse::<R, A>(&mut coeffs);
     // The outputs are too large for `forward`, so evaluate at two leaves of each kind by hand.
     for j in [0, 1, R::LEAVES / 2, R::LEAVES - 1] {
         let zeta = value::<R::Reducer>(R::TWIDDLES.leaves[j]);
@@ -136,7 +136,7 @@ fn check_extreme_leaf_products<M: ReduceSum, const D: usize>(bound: i32) {
 }
 
 /// All combinations of extreme coefficients, through every product.
-fn check_extreme_products<R: NttRing>() {
+fn check_extreme_products<R: NttRing<A>, A>() {
     let (q, q2) = (R::Q as u16, R::Q2 as u16);
     let (eta, bound) = (R::ETA as i8, SmallPoly::<R>::BOUND as i8);
     let operands = |values: &[i8]| -> Vec<SmallPoly<R>> {
@@ -149,42 +149,42 @@ fn check_extreme_products<R: NttRing>() {
         let h = Poly::<R>::from_coefficients(&vec![h; R::N]).unwrap();
         for r in &sampled {
             let expected = schoolbook::mul_small(&h, r);
-            assert_eq!(ntt::mul_sampled(&h, r), expected);
-            assert_eq!(ntt::mul_small(&h, r), expected);
+            assert_eq!(ntt::mul_sampled::<R, A>(&h, r), expected);
+            assert_eq!(ntt::mul_small::<R, A>(&h, r), expected);
         }
         for b in &any {
-            assert_eq!(ntt::mul_small(&h, b), schoolbook::mul_small(&h, b));
+            assert_eq!(ntt::mul_small::<R, A>(&h, b), schoolbook::mul_small(&h, b));
         }
     }
     for c in [q2 - 1, q2 / 2, q2 / 2 - 1, 0] {
         let c = RoundedPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap();
         for f in &any {
-            assert_eq!(ntt::mul_rounded(&c, f), schoolbook::mul_rounded(&c, f));
+            assert_eq!(ntt::mul_rounded::<R, A>(&c, f), schoolbook::mul_rounded(&c, f));
         }
     }
 }
 
 macro_rules! ring_tests {
-    ($($name:ident: $ring:ty),* $(,)?) => {
+    ($($name:ident: $ring:ty, $arithmetic:ty);* $(;)?) => {
         $(mod $name {
             use super::*;
 
             #[test]
             fn extreme_transforms() {
-                let bound = i64::from(<$ring>::OPERAND_BOUND);
+                let bound = i64::from(<$ring as NttRing<$arithmetic>>::OPERAND_BOUND);
                 for input in patterns(<$ring>::NTT_LEN, &[bound, -bound, 0]) {
-                    check_leaves::<$ring>(&input);
-                    check_round_trip::<$ring>(&input);
+                    check_leaves::<$ring, $arithmetic>(&input);
+                    check_round_trip::<$ring, $arithmetic>(&input);
                 }
-                let bound = i64::from(<$ring as NttRing>::Reducer::OUTPUT_BOUND);
+                let bound = i64::from(<<$ring as NttRing<$arithmetic>>::Reducer as Reducer>::OUTPUT_BOUND);
                 for input in patterns(<$ring>::NTT_LEN, &[bound, -bound]) {
-                    check_inverse::<$ring>(&input);
+                    check_inverse::<$ring, $arithmetic>(&input);
                 }
             }
 
             #[test]
             fn extreme_products() {
-                check_extreme_products::<$ring>();
+                check_extreme_products::<$ring, $arithmetic>();
             }
 
             #[test]
@@ -193,54 +193,61 @@ macro_rules! ring_tests {
             fn mul_sampled_refuses_larger_coefficients() {
                 let mut b = vec![0; <$ring>::N];
                 b[7] = -(<$ring>::ETA as i64) - 1;
-                let _ = ntt::mul_sampled(&Poly::<$ring>::zero(), &small(&b));
+                let _ = ntt::mul_sampled::<$ring, $arithmetic>(&Poly::<$ring>::zero(), &small(&b));
             }
 
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(24))]
 
                 #[test]
-                fn leaves(input in operand::<$ring>()) {
-                    check_leaves::<$ring>(&input);
+                fn leaves(input in operand::<$ring, $arithmetic>()) {
+                    check_leaves::<$ring, $arithmetic>(&input);
                 }
 
                 #[test]
-                fn round_trip(input in operand::<$ring>()) {
-                    check_round_trip::<$ring>(&input);
+                fn round_trip(input in operand::<$ring, $arithmetic>()) {
+                    check_round_trip::<$ring, $arithmetic>(&input);
                 }
 
                 #[test]
                 fn inverse(seed in numbers(<$ring>::NTT_LEN, -1000, 1000)) {
-                    let bound = i64::from(<$ring as NttRing>::Reducer::OUTPUT_BOUND);
-                    check_inverse::<$ring>(&seed.iter().map(|c| c * bound / 1000).collect::<Vec<_>>());
+                    let bound = i64::from(<<$ring as NttRing<$arithmetic>>::Reducer as Reducer>::OUTPUT_BOUND);
+                    check_inverse::<$ring, $arithmetic>(&seed.iter().map(|c| c * bound / 1000).collect::<Vec<_>>());
                 }
 
                 #[test]
                 fn mul_sampled(a in poly::<$ring>(), b in sampled_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_sampled(&a, &b), schoolbook::mul_small(&a, &b));
+                    prop_assert_eq!(ntt::mul_sampled::<$ring, $arithmetic>(&a, &b), schoolbook::mul_small(&a, &b));
                 }
 
                 #[test]
                 fn mul_small(a in poly::<$ring>(), b in small_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_small(&a, &b), schoolbook::mul_small(&a, &b));
+                    prop_assert_eq!(ntt::mul_small::<$ring, $arithmetic>(&a, &b), schoolbook::mul_small(&a, &b));
                 }
 
                 #[test]
                 fn mul_rounded(c in rounded_poly::<$ring>(), f in small_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_rounded(&c, &f), schoolbook::mul_rounded(&c, &f));
+                    prop_assert_eq!(ntt::mul_rounded::<$ring, $arithmetic>(&c, &f), schoolbook::mul_rounded(&c, &f));
                 }
             }
         })*
     };
 }
 
-ring_tests! { r653: R653, r761: R761, r1277: R1277 }
+ring_tests! {
+    r653_folding: R653, Folding;
+    r761_folding: R761, Folding;
+    r1277_folding: R1277, Folding;
+    r653_multiplying: R653, Multiplying;
+    r761_multiplying: R761, Multiplying;
+    r1277_multiplying: R1277, Multiplying;
+}
 
 #[test]
 fn extreme_leaf_products() {
-    check_extreme_leaf_products::<<R761 as NttRing>::Reducer, 3>(R761::FORWARD_BOUND);
-    check_extreme_leaf_products::<<R1277 as NttRing>::Reducer, 5>(R1277::FORWARD_BOUND);
-    check_extreme_leaf_products::<<R653 as NttRing>::Reducer, 7>(R653::FORWARD_BOUND);
+    check_extreme_leaf_products::<<R761 as NttRing>::Reducer, 3>(<R761 as NttRing>::FORWARD_BOUND);
+    check_extreme_leaf_products::<<R1277 as NttRing>::Reducer, 5>(<R1277 as NttRing>::FORWARD_BOUND);
+    check_extreme_leaf_products::<<R653 as NttRing>::Reducer, 7>(<R653 as NttRing>::FORWARD_BOUND);
 }
 
 proptest! {
@@ -261,7 +268,7 @@ proptest! {
         let (x, y, u) = (x, i32::from(y), i32::from(u));
         let same = |a: i32, b: i128| assert_eq!(residue::<M>(a.into()), residue::<M>(b));
 
-        let root = value::<M>(R653::TWIDDLES.leaves[R653::LEAVES / 3 - 1]);
+        let root = value::<M>(<R653 as NttRing>::TWIDDLES.leaves[<R653 as NttRing>::LEAVES / 3 - 1]);
         let z = centred(pow::<M>(root, exponent));
         let inverse = centred(pow::<M>(root, 192 - exponent));
         let wide = |a: i32| i128::from(a);
@@ -273,7 +280,7 @@ proptest! {
         same(a, 2 * wide(x));
         same(b, 2 * wide(y));
 
-        let omega = R653::TWIDDLES.radix3.unwrap().omega;
+        let omega = <R653 as NttRing>::TWIDDLES.radix3.unwrap().omega;
         let squared = |w: i32| centred(pow::<M>(residue::<M>(w.into()), 2));
         let at = |p: i128| wide(x) + p * wide(y) + p * p % i128::from(modulus) * wide(u);
         let images = butterfly::radix3::<M>([x, y, u], [z, squared(z)], omega);

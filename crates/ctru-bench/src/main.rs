@@ -81,7 +81,7 @@ fn to_record(subject: &Subject, statistics: Statistics) -> Record {
         backend: subject.backend.to_owned(),
         set: subject.set.to_owned(),
         pk_encoding: subject.pk_encoding.to_owned(),
-        op: subject.operation,
+        op: subject.operation.name().to_owned(),
         keys: if subject.batch == 1 && subject.operation != Operation::Keygen {
             KeyUse::One
         } else {

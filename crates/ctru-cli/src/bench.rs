@@ -9,7 +9,7 @@ use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::engine::{AnySetEngine, EngineArgs, cpu_name};
+use crate::engine::{AnySetEngine, EngineArgs, cpu_name, with_engine};
 use crate::error::Error;
 use crate::info::new_table;
 use crate::record::{self, KeyUse, Operation, Record, Statistics};
@@ -59,6 +59,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// [`Error`] if the engine fails or standard output does.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
+    with_engine!(args.engine, |engine| measure(args, engine, out))
+}
+
+fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Result<(), Error> {
     let all_sets = if args.sets.is_empty() { &Set::ALL[..] } else { &args.sets };
     let operations = if args.operations.is_empty() { Operation::value_variants() } else { &args.operations };
     let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
@@ -67,7 +71,6 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
         .flat_map(|&set| args.encodings.iter().map(move |&encoding| Suite { set, encoding }))
         .collect();
 
-    let engine = args.engine.start()?;
     let progress = progress_bar(suites.len() * cases.len(), args.json);
     let mut records = Vec::new();
     for suite in suites {
@@ -81,7 +84,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
         };
         let budget = Duration::from_secs_f64(args.seconds);
         let (batch, progress, report) = (args.batch as usize, &progress, &mut report);
-        suite.run(Measure { suite, engine: &engine, cases: &cases, batch, budget, progress, report })?;
+        suite.run(Measure { suite, engine, cases: &cases, batch, budget, progress, report })?;
     }
     progress.finish_and_clear();
     if !args.json {
@@ -106,7 +109,7 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
         table.add_row([
             record.set.clone(),
             record.pk_encoding.clone(),
-            record.op.name().to_owned(),
+            record.op.clone(),
             record.bench.clone(),
             record.keys.name().to_owned(),
             record.batch.to_string(),
@@ -158,7 +161,7 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
         let Self { suite: Suite { set, encoding }, engine, cases, batch, budget, progress, report } = self;
         progress.set_message(format!("{set} {encoding}: keys"));
-        let fixture = Fixture::<P, _>::new(engine.engine::<P>(), batch)?;
+        let fixture = Fixture::<P, _>::new(engine.engine::<P>()?, batch)?;
         for &Case { operation, batch: keys } in cases {
             progress.set_message(format!("{set} {encoding} {}", operation.name()));
             let (statistics, on_engine) = match keys {
@@ -174,7 +177,7 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
                 backend: if on_engine { engine.backend() } else { ctru_math::backend() }.to_owned(),
                 set: set.degree().to_owned(),
                 pk_encoding: encoding.name().to_owned(),
-                op: operation,
+                op: operation.name().to_owned(),
                 keys: keys.unwrap_or(single_keys),
                 batch: if on_engine { batch } else { 1 },
                 transfers: if on_engine { engine.transfers() } else { "none" }.to_owned(),
@@ -194,8 +197,8 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
 
 /// Keys for the operations that are measured. The seed is a constant: these keys protect nothing, and the time of no
 /// operation depends on it.
-struct Fixture<'a, P: ParameterSet, E: Engine<P>> {
-    engine: &'a E,
+struct Fixture<P: ParameterSet, E: Engine<P>> {
+    engine: E,
     public: Vec<EncapsulationKey<P>>,
     private: Vec<DecapsulationKey<P>>,
 }
@@ -203,8 +206,8 @@ struct Fixture<'a, P: ParameterSet, E: Engine<P>> {
 /// Seed of everything that is measured.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
-impl<'a, P: ParameterSet, E: Engine<P>> Fixture<'a, P, E> {
-    fn new(engine: &'a E, batch: usize) -> Result<Self, EngineError> {
+impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
+    fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
         let mut public = vec![EncapsulationKey::placeholder(); batch];
         let mut private = vec![DecapsulationKey::placeholder(); batch];
         engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;

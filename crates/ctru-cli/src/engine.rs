@@ -13,6 +13,10 @@ use crate::error::Error;
 pub enum EngineChoice {
     /// All cores of this machine.
     Cpu,
+    /// An NVIDIA GPU.
+    Gpu,
+    /// A GPU if there is one, the CPU otherwise.
+    Auto,
 }
 
 /// Options of every command that runs batches.
@@ -24,7 +28,38 @@ pub struct EngineArgs {
     /// Threads of the CPU engine, one for each core if 0
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
+    #[cfg(feature = "cuda")]
+    #[command(flatten)]
+    gpu: crate::gpu::GpuArgs,
 }
+
+/// An engine that has been started; `with_engine!` makes one type of it.
+#[derive(Debug)]
+pub enum Started {
+    /// On the CPU.
+    Cpu(CpuEngine),
+    /// On a GPU.
+    #[cfg(feature = "cuda")]
+    Gpu(crate::gpu::Gpu),
+}
+
+/// Evaluates an expression with the started engine of [`EngineArgs`] as a reference to some [`AnySetEngine`].
+macro_rules! with_engine {
+    ($args:expr, |$engine:ident| $body:expr) => {
+        match $args.start()? {
+            $crate::engine::Started::Cpu(engine) => {
+                let $engine = &engine;
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            $crate::engine::Started::Gpu(engine) => {
+                let $engine = &engine;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_engine;
 
 /// An engine that works for every parameter set, and what records say about it.
 pub trait AnySetEngine {
@@ -32,7 +67,10 @@ pub trait AnySetEngine {
     type For<P: ParameterSet>: Engine<P>;
 
     /// The engine of one parameter set.
-    fn engine<P: ParameterSet>(&self) -> &Self::For<P>;
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if there is no room for it.
+    fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error>;
 
     /// Its name on the command line and in records.
     fn name(&self) -> &'static str;
@@ -49,8 +87,8 @@ pub trait AnySetEngine {
 impl AnySetEngine for CpuEngine {
     type For<P: ParameterSet> = Self;
 
-    fn engine<P: ParameterSet>(&self) -> &Self {
-        self
+    fn engine<P: ParameterSet>(&self) -> Result<Self, Error> {
+        Ok(self.clone())
     }
     fn name(&self) -> &'static str {
         "cpu"
@@ -73,10 +111,19 @@ impl EngineArgs {
     /// Starts the engine.
     ///
     /// # Errors
-    /// [`Error::Engine`] if it cannot work here.
-    pub fn start(&self) -> Result<impl AnySetEngine + use<>, Error> {
+    /// [`Error::Engine`] if it cannot work here, [`Error::WithoutGpu`] if this program knows no GPU.
+    pub fn start(&self) -> Result<Started, Error> {
+        let cpu = || Ok(Started::Cpu(CpuEngine::with_threads(self.threads)?));
         match self.engine {
-            EngineChoice::Cpu => Ok(CpuEngine::with_threads(self.threads)?),
+            EngineChoice::Cpu => cpu(),
+            #[cfg(feature = "cuda")]
+            EngineChoice::Gpu => Ok(Started::Gpu(self.gpu.start()?)),
+            #[cfg(feature = "cuda")]
+            EngineChoice::Auto => if crate::gpu::is_there() { Ok(Started::Gpu(self.gpu.start()?)) } else { cpu() },
+            #[cfg(not(feature = "cuda"))]
+            EngineChoice::Gpu => Err(Error::WithoutGpu),
+            #[cfg(not(feature = "cuda"))]
+            EngineChoice::Auto => cpu(),
         }
     }
 }

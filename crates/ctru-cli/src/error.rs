@@ -68,6 +68,9 @@ pub enum Error {
     /// The operating system gave no randomness.
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
+    /// The program was built without GPUs.
+    #[error("this program was built without GPUs: build ctru-cli with --features cuda")]
+    WithoutGpu,
     /// An engine refused to work.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),

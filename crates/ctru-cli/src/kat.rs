@@ -11,7 +11,7 @@ use clap::Subcommand;
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
 use serde::Deserialize;
 
-use crate::engine::{AnySetEngine, EngineArgs};
+use crate::engine::{AnySetEngine, EngineArgs, with_engine};
 use crate::error::Error;
 use crate::set::{Encoding, Set, Suite, Task};
 use crate::transcript::{Inputs, Transcript, Way, transcripts};
@@ -67,11 +67,14 @@ pub struct Failure {
 /// [`Error`] if no report could be given.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
-    let engine = engine.start()?;
+    with_engine!(engine, |engine| check_files(files, engine, out))
+}
+
+fn check_files<E: AnySetEngine>(files: &[PathBuf], engine: &E, out: &mut dyn Write) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
     for path in files {
         let file = path.display();
-        match check_file(path, &engine) {
+        match check_file(path, engine) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
                     match field {
@@ -294,6 +297,7 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
 
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
         let Self { records, engine, report } = self;
+        let engine = engine.engine::<P>()?;
         let mut sound = Vec::new();
         let mut inputs = Vec::new();
         for (line, record) in records {
@@ -311,7 +315,7 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
         // The same difference in several ways is told once, with all of them.
         let mut differences: Vec<Vec<(&'static str, String, Vec<Way>)>> = vec![Vec::new(); sound.len()];
         for way in Way::ALL {
-            let transcripts = transcripts(way, engine.engine::<P>(), &inputs)?;
+            let transcripts = transcripts(way, &engine, &inputs)?;
             for ((transcript, (_, record)), told) in transcripts.iter().zip(&sound).zip(&mut differences) {
                 for (field, problem) in record.compare(transcript) {
                     match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {

@@ -16,8 +16,12 @@ pub mod engine;
 mod error;
 mod files;
 mod format;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 pub mod info;
 pub mod kat;
+#[cfg(feature = "cuda")]
+pub mod kernels;
 pub mod keygen;
 pub mod record;
 pub mod selftest;
@@ -45,6 +49,10 @@ enum Command {
     Kat(kat::Args),
     Bench(bench::Args),
     Selftest(selftest::Args),
+    #[cfg(feature = "cuda")]
+    Devices(gpu::Args),
+    #[cfg(feature = "cuda")]
+    Kernels(kernels::Args),
 }
 
 /// Runs the program. An error is reported on standard error; the status is 1 for errors and failed checks.
@@ -58,6 +66,10 @@ pub fn run(cli: &Cli) -> ExitCode {
         Command::Info(args) => info::run(args, out).map(|()| true),
         Command::Kat(args) => kat::run(args, out),
         Command::Bench(args) => bench::run(args, out).map(|()| true),
+        #[cfg(feature = "cuda")]
+        Command::Devices(args) => gpu::run(args, out).map(|()| true),
+        #[cfg(feature = "cuda")]
+        Command::Kernels(args) => kernels::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),
     };
     match result {

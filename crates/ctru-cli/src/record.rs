@@ -68,8 +68,8 @@ pub struct Record {
     pub set: String,
     /// The public-key encoding.
     pub pk_encoding: String,
-    /// The operation.
-    pub op: Operation,
+    /// The operation, or the name of a kernel.
+    pub op: String,
     /// Which keys it used.
     pub keys: KeyUse,
     /// Operations of a batch.

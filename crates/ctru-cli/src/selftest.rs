@@ -10,7 +10,7 @@ use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
 use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-use crate::engine::{AnySetEngine, EngineArgs};
+use crate::engine::{AnySetEngine, EngineArgs, with_engine};
 use crate::error::Error;
 use crate::set::{Encoding, Set, Suite, Task};
 use crate::transcript::{Inputs, Transcript, Way, transcripts};
@@ -54,7 +54,10 @@ fn known_answer(suite: Suite) -> &'static str {
 /// # Errors
 /// [`Error`] if there is no randomness, the engine fails or standard output does.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
-    let engine = args.engine.start()?;
+    with_engine!(args.engine, |engine| check(engine, out))
+}
+
+fn check<E: AnySetEngine>(engine: &E, out: &mut dyn Write) -> Result<bool, Error> {
     writeln!(
         out,
         "{} engine on {} ({}), {} threads",
@@ -65,7 +68,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     )?;
     let mut all = true;
     for suite in Suite::all() {
-        for (check, passed) in suite.run(Check { engine: &engine, known_answer: known_answer(suite) })? {
+        for (check, passed) in suite.run(Check { engine, known_answer: known_answer(suite) })? {
             writeln!(out, "{} {suite}: {check}", if passed { "ok    " } else { "FAILED" })?;
             all &= passed;
         }
@@ -84,10 +87,10 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
     type Output = Result<Vec<(String, bool)>, Error>;
 
     fn run<P: ParameterSet>(self) -> Self::Output {
-        let engine = self.engine.engine::<P>();
+        let engine = self.engine.engine::<P>()?;
         let mut checks = Vec::new();
         for way in Way::ALL {
-            let answer = chain::<P, _>(way, engine)?;
+            let answer = chain::<P, _>(way, &engine)?;
             checks.push((format!("known answer, {way}"), answer == self.known_answer));
         }
         let Fresh { agreed, rejected } = fresh::<P>()?;

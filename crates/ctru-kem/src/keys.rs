@@ -256,6 +256,14 @@ impl SharedSecret {
         Self { bytes: *bytes }
     }
 
+    /// Takes a secret that an engine computed, as little-endian words.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn overwrite(&mut self, words: &[u64]) {
+        for (bytes, word) in self.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+    }
+
     /// The secret's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; SHARED_SECRET_BYTES] {
@@ -338,6 +346,14 @@ impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
 /// What all types over byte arrays have.
 macro_rules! bytes_type {
     ($name:ident, $error:ty) => {
+        #[cfg(feature = "gpu")]
+        impl<P: ParameterSet> $name<P> {
+            /// Takes bytes that an engine computed.
+            pub(crate) fn overwrite(&mut self, bytes: &[u8]) {
+                self.bytes.as_mut().copy_from_slice(bytes);
+            }
+        }
+
         impl<P: ParameterSet> Clone for $name<P> {
             fn clone(&self) -> Self {
                 Self { bytes: self.bytes }

@@ -33,6 +33,16 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
 }
 
+/// The ciphertext coefficient for `sigma` in `0..q` and bit `j < 8` of a codeword: rounded, and `q2/2` more for a 1,
+/// modulo `q2`.
+#[inline(always)]
+#[must_use]
+pub fn compress_with_codeword<R: Ring>(sigma: u16, codeword: u8, j: usize) -> u16 {
+    let half = R::Q2 as u16 / 2;
+    let bit = u16::from(codeword) << (R::Q2_BITS as usize - 1 - j) & half;
+    (compress::<R>(sigma) + bit) & (R::Q2 as u16 - 1)
+}
+
 /// The ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`, where `e` are the bits of the
 /// [`e8`] codewords of the message, least significant first, and 0 from [`Ring::CODED_COEFFS`] on.
 #[must_use]
@@ -40,19 +50,15 @@ pub fn compress_with_message<R: Ring>(sigma: &Poly<R>, message: &R::MessageBytes
     let mut rounded = RoundedPoly::zero();
     let (coded, tail) = rounded.coefficients_mut().split_at_mut(R::CODED_COEFFS);
     let (coded_sigma, tail_sigma) = sigma.coefficients().split_at(R::CODED_COEFFS);
-    let mask = R::Q2 as u16 - 1;
-    let half = R::Q2 as u16 / 2;
-
     let pairs = coded.as_chunks_mut::<16>().0.iter_mut().zip(coded_sigma.as_chunks::<16>().0);
     for ((c, sigma), &byte) in pairs.zip(message.as_ref()) {
-        let codewords = e8::encode_pair(byte).map(u16::from);
+        let codewords = e8::encode_pair(byte);
         for i in 0..16 {
-            let bit = codewords[i / 8] << (R::Q2_BITS as usize - 1 - i % 8) & half;
-            c[i] = (compress::<R>(sigma[i]) + bit) & mask;
+            c[i] = compress_with_codeword::<R>(sigma[i], codewords[i / 8], i % 8);
         }
     }
     for (c, &sigma) in tail.iter_mut().zip(tail_sigma) {
-        *c = compress::<R>(sigma) & mask;
+        *c = compress_with_codeword::<R>(sigma, 0, 0);
     }
     rounded
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec::Vec;
 
 use ctru_math::invert::invert_batch;
@@ -19,9 +20,10 @@ use crate::pke;
 /// Key pairs that share one inversion. Beyond this the inversion is small beside the three products a key.
 const KEYS_PER_INVERSION: usize = 128;
 
-/// Runs batches on the cores of this machine.
+/// Runs batches on the cores of this machine. Clones share the threads.
+#[derive(Clone)]
 pub struct CpuEngine {
-    pool: ThreadPool,
+    pool: Arc<ThreadPool>,
 }
 
 impl CpuEngine {
@@ -43,7 +45,7 @@ impl CpuEngine {
             .thread_name(|i| std::format!("ctru-cpu-{i}"))
             .build()
             .map_err(|error| EngineError::Threads(error.to_string()))?;
-        Ok(Self { pool })
+        Ok(Self { pool: Arc::new(pool) })
     }
 
     /// Worker threads.

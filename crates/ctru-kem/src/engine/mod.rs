@@ -6,6 +6,8 @@
 //! Results do not depend on the engine: the same seeds and keys give the same bytes everywhere.
 
 mod cpu;
+#[cfg(feature = "gpu")]
+mod device;
 
 use core::fmt;
 
@@ -15,6 +17,15 @@ use crate::hash;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
 use shake::XofReader;
+
+#[cfg(feature = "gpu")]
+pub use ctru_gpu_runtime::RuntimeError;
+#[cfg(feature = "cuda")]
+pub use device::cuda;
+#[cfg(feature = "gpu")]
+pub use device::{DeviceEngine, DeviceOptions, KeyKernels, LoadedPrivate, LoadedPublic};
+#[cfg(feature = "gpu")]
+pub(crate) use device::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
 
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 
@@ -82,6 +93,24 @@ pub enum EngineError {
         expected: usize,
         /// Length of this slice.
         actual: usize,
+    },
+    /// The device failed.
+    #[cfg(feature = "gpu")]
+    #[error("{error}{}", if done.is_empty() { "" } else { "; part of the batch is done" })]
+    Device {
+        /// What happened.
+        error: RuntimeError,
+        /// Operations that were done before, in order: their outputs are written, all others are untouched.
+        done: std::vec::Vec<core::ops::Range<usize>>,
+    },
+    /// The options of an engine leave no room for a single operation.
+    #[cfg(feature = "gpu")]
+    #[error("one operation a slot takes {needed} bytes of device memory in all, the limit is {limit}")]
+    Options {
+        /// Bytes that chunks of one operation would take.
+        needed: usize,
+        /// The limit.
+        limit: usize,
     },
     /// The worker threads could not be started.
     #[error("the worker threads could not be started: {0}")]

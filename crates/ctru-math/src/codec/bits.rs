@@ -14,7 +14,7 @@ use crate::ring::Ring;
 pub const GROUP: usize = 8;
 
 /// Bits of a public-key coefficient: `q < 2^13` in all rings.
-const PUBLIC_KEY_WIDTH: u32 = 13;
+pub const PUBLIC_KEY_WIDTH: u32 = 13;
 
 /// Why a string is not the [`pack13`] of any polynomial.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

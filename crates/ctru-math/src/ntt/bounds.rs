@@ -8,11 +8,11 @@ use crate::ring::Ring;
 
 /// Largest absolute value after the forward layers, from inputs up to `NttRing::OPERAND_BOUND`.
 ///
-/// Block 0 of each layer has the twiddle 1 and is never reduced: it doubles. Its numbers also make block 1 of the
-/// next layer. Everywhere else a layer adds one reduced product.
-pub(super) const fn forward<R: NttRing>() -> i64 {
-    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
-    let (mut block0, mut others) = (R::OPERAND_BOUND as i64, 0);
+/// Block 0 of each layer has the twiddle 1 and need not be reduced: then it doubles. Its numbers also make block 1 of the
+/// next layer. Everywhere else, and in block 0 if it is treated like the others, a layer adds one reduced product.
+pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
+    let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
+    let (mut block0, mut others) = (R::OPERAND_BOUND as i64, R::OPERAND_BOUND as i64);
     let mut layer = 0;
     while layer < R::RADIX2_LAYERS {
         block0 *= 2;
@@ -29,14 +29,14 @@ pub(super) const fn forward<R: NttRing>() -> i64 {
 /// The inverse radix-2 layer before which all numbers have to be normalised, and the largest absolute value in the end.
 ///
 /// Inverse layers double (radix 3: triple) the low coefficients, which are sums throughout.
-pub(super) const fn inverse<R: NttRing>() -> (Option<u32>, i64) {
-    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
-    let mut bound = out * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
+pub(super) const fn inverse<R: NttRing<A>, A>() -> (Option<u32>, i64) {
+    let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
+    let mut bound = max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64) * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
     let mut normalise = None;
     let mut layer = R::RADIX2_LAYERS;
     while layer > 0 {
         layer -= 1;
-        if 2 * bound > <R::Reducer as Reducer>::INPUT_BOUND as i64 {
+        if 2 * bound > <R::Butterfly as Reducer>::INPUT_BOUND as i64 {
             assert!(normalise.is_none(), "one normalisation must be enough");
             normalise = Some(layer);
             bound = out;
@@ -52,31 +52,55 @@ const fn largest_coefficient<R: Ring>(a: u32, b: u32) -> u64 {
 }
 
 /// Whether plain products of centred elements of `R_q` by numbers up to `small` can be told from their residues.
-pub(super) const fn is_exact<R: NttRing>(small: u32) -> bool {
+pub(super) const fn is_exact<R: NttRing<A>, A>(small: u32) -> bool {
     2 * largest_coefficient::<R>(R::Q / 2, small) < <R::Reducer as Reducer>::MODULUS as u64
 }
 
+/// How many operands of a leaf product have to be normalised so that sums of products are not too large: 0, 1 or 2.
+pub(super) const fn normalised_operands<R: NttRing<A>, A>() -> u32 {
+    let bound = <R::Reducer as ReduceSum>::SUM_BOUND - reduced_product::<R, A>();
+    let mut normalised = 0;
+    while leaf_sum::<R, A>(normalised) > bound {
+        normalised += 1;
+        assert!(normalised <= 2, "normalised operands must be small enough");
+    }
+    normalised
+}
+
+/// Largest sum of products in a leaf with so many normalised operands.
+const fn leaf_sum<R: NttRing<A>, A>(normalised: u32) -> i64 {
+    let (lazy, small) = (forward::<R, A>(), <R::Butterfly as Reducer>::OUTPUT_BOUND as i64);
+    let first = if normalised > 1 { small } else { lazy };
+    let second = if normalised > 0 { small } else { lazy };
+    R::LEAF_DEGREE as i64 * first * second
+}
+
+/// Largest product of a reduced number and `zeta`, which is added to such a sum.
+const fn reduced_product<R: NttRing<A>, A>() -> i64 {
+    <R::Reducer as Reducer>::OUTPUT_BOUND as i64 * <R::Reducer as Reducer>::MODULUS as i64
+}
+
 /// Fails to compile where a number could overflow or a product be ambiguous.
-pub(super) const fn check<R: NttRing>() {
-    let input = <R::Reducer as Reducer>::INPUT_BOUND as i64;
-    let out = <R::Reducer as Reducer>::OUTPUT_BOUND as i64;
+pub(super) const fn check<R: NttRing<A>, A>() {
+    let input = <R::Butterfly as Reducer>::INPUT_BOUND as i64;
     let modulus = <R::Reducer as Reducer>::MODULUS as i64;
 
     assert!(<R::NttCoeffs as Array<i32>>::LEN == R::NTT_LEN && R::LEAVES * R::LEAF_DEGREE == R::NTT_LEN);
     assert!(<R::CoefficientReducer as Reducer>::MODULUS == R::Q);
+    assert!(<R::Butterfly as Reducer>::MODULUS as i64 == modulus);
     // The fold reads coefficient 2n - 1, which must exist and be 0.
     assert!(2 * R::N <= R::NTT_LEN);
 
     // Numbers of the forward layers, the sums of two of them in the leaves, and the sums of products there.
-    assert!(2 * forward::<R>() <= input);
-    let sum = R::LEAF_DEGREE as i64 * forward::<R>() * forward::<R>() + out * modulus;
+    assert!(2 * forward::<R, A>() <= input);
+    let sum = leaf_sum::<R, A>(normalised_operands::<R, A>()) + reduced_product::<R, A>();
     assert!(sum <= <R::Reducer as ReduceSum>::SUM_BOUND);
     // Karatsuba's intermediate terms: at most D/2 products of sums of two.
     assert!(sum < i64::MAX / 4);
-    assert!(inverse::<R>().1 <= input);
+    assert!(inverse::<R, A>().1 <= input);
 
     // Products are exact. A folded coefficient is the sum of three, and `mul_small` adds two such sums, one doubled.
-    assert!(is_exact::<R>(R::ETA + 1));
+    assert!(is_exact::<R, A>(R::ETA + 1));
     assert!(2 * largest_coefficient::<R>(R::Q2 / 2, SmallPoly::<R>::BOUND) < modulus as u64);
     assert!(9 * (modulus / 2) <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);
 }

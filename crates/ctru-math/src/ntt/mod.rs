@@ -28,7 +28,7 @@ pub mod leaf;
 mod rings;
 mod roots;
 
-pub use rings::{Radix3, Twiddles};
+pub use rings::{Folding, Multiplying, Radix3, Twiddles};
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
@@ -36,15 +36,17 @@ use crate::reduce::{ReduceSum, Reducer};
 use crate::ring::Ring;
 use crate::wipe::wipe;
 
-/// A ring with the transform that multiplies in it.
+/// A ring with the transform that multiplies in it, by the arithmetic `A`: [`Folding`] or [`Multiplying`].
 ///
 /// The array holds one residue modulo `x^NTT_LEN - 1` at first. Radix-2 layer `l` finds `2^l` blocks of
 /// [`block_len`](Self::block_len) coefficients; in block `j` it joins coefficients `i` and `i + block_len / 2` by
 /// [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does the same with thirds of each block. Leaf `j`
 /// then is the residue modulo `x^LEAF_DEGREE - TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer and
 /// takes no product with it; no other block has 1 or -1.
-pub trait NttRing: Ring {
-    /// Arithmetic modulo the prime `q'`.
+pub trait NttRing<A = Folding>: Ring {
+    /// Products by twiddle factors modulo the prime `q'`.
+    type Butterfly: Reducer;
+    /// Products in the leaves, modulo the same prime.
     type Reducer: ReduceSum;
     /// Arithmetic modulo `q`.
     type CoefficientReducer: Reducer;
@@ -60,14 +62,17 @@ pub trait NttRing: Ring {
     /// Number of leaves, `2^RADIX2_LAYERS`, or 3 times that if a radix-3 layer follows.
     const LEAVES: usize = Self::NTT_LEN / Self::LEAF_DEGREE;
     /// Twiddle factors.
-    const TWIDDLES: Twiddles<<Self::Reducer as Reducer>::Factor>;
+    const TWIDDLES: Twiddles<<Self::Butterfly as Reducer>::Factor, <Self::Reducer as Reducer>::Factor>;
 
     /// Largest absolute value of a coefficient that [`forward`] takes: that of a centred operand.
     const OPERAND_BOUND: i32 = if Self::Q > Self::Q2 { (Self::Q / 2) as i32 } else { (Self::Q2 / 2) as i32 };
     /// Largest absolute value of a coefficient that [`forward`] returns.
-    const FORWARD_BOUND: i32 = bounds::forward::<Self>() as i32;
+    const FORWARD_BOUND: i32 = bounds::forward::<Self, A>() as i32;
     /// The inverse radix-2 layer before which all coefficients are normalised, if that is needed at all.
-    const NORMALISE_BEFORE: Option<u32> = bounds::inverse::<Self>().0;
+    const NORMALISE_BEFORE: Option<u32> = bounds::inverse::<Self, A>().0;
+
+    /// How many operands of [`leaf_product`](Self::leaf_product) are normalised before: none, the second, or both.
+    const NORMALISED_OPERANDS: u32 = bounds::normalised_operands::<Self, A>();
 
     /// Length of the blocks that radix-2 layer `layer` splits.
     #[must_use]
@@ -76,12 +81,12 @@ pub trait NttRing: Ring {
         Self::NTT_LEN >> layer
     }
 
-    /// [`leaf::product`] for leaves of this ring, inputs up to `FORWARD_BOUND`.
+    /// [`leaf::product`] for leaves of this ring, inputs up to `FORWARD_BOUND`; see `NORMALISED_OPERANDS`.
     fn leaf_product(a: Self::Leaf, b: Self::Leaf, zeta: <Self::Reducer as Reducer>::Factor) -> Self::Leaf;
 }
 
 /// The transform, in place, lazily reduced: inputs up to `OPERAND_BOUND`, outputs up to `FORWARD_BOUND`.
-pub fn forward<R: NttRing>(coeffs: &mut R::NttCoeffs) {
+pub fn forward<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     debug_assert!(coeffs.as_ref().iter().all(|c| c.abs() <= R::OPERAND_BOUND));
     for layer in 0..R::RADIX2_LAYERS {
         for (j, block) in coeffs.as_mut().chunks_exact_mut(R::block_len(layer)).enumerate() {
@@ -90,15 +95,15 @@ pub fn forward<R: NttRing>(coeffs: &mut R::NttCoeffs) {
             for (x, y) in low.iter_mut().zip(high) {
                 (*x, *y) = match j {
                     0 => butterfly::radix2_unit(*x, *y),
-                    _ => butterfly::radix2::<R::Reducer>(*x, *y, z),
+                    _ => butterfly::radix2::<R::Butterfly>(*x, *y, z),
                 };
             }
         }
     }
     if let Some(Radix3 { omega, forward, .. }) = R::TWIDDLES.radix3 {
-        for_each_triple::<R>(coeffs, |j, x| match j {
-            0 => butterfly::radix3_unit::<R::Reducer>(x, omega),
-            _ => butterfly::radix3::<R::Reducer>(x, forward[j], omega),
+        for_each_triple::<R, A>(coeffs, |j, x| match j {
+            0 => butterfly::radix3_unit::<R::Butterfly>(x, omega),
+            _ => butterfly::radix3::<R::Butterfly>(x, forward[j], omega),
         });
     }
 }
@@ -106,29 +111,41 @@ pub fn forward<R: NttRing>(coeffs: &mut R::NttCoeffs) {
 /// Multiplies the transform `b` by the transform `a` leaf by leaf and divides it by `RADIX` of the reducer.
 ///
 /// Inputs up to `FORWARD_BOUND`, outputs up to the reducer's output bound.
-pub fn multiply_leaves<R: NttRing>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
+pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
     let leaves = a.as_ref().chunks_exact(R::LEAF_DEGREE).zip(b.as_mut().chunks_exact_mut(R::LEAF_DEGREE));
     for ((a, b), &zeta) in leaves.zip(R::TWIDDLES.leaves) {
-        let product = R::leaf_product(R::Leaf::from_fn(|i| a[i]), R::Leaf::from_fn(|i| b[i]), zeta);
+        let product = R::leaf_product(
+            R::Leaf::from_fn(|i| leaf_operand::<R, A>(a[i], 2)),
+            R::Leaf::from_fn(|i| leaf_operand::<R, A>(b[i], 1)),
+            zeta,
+        );
         b.copy_from_slice(product.as_ref());
     }
+}
+
+/// A coefficient of an operand of [`NttRing::leaf_product`], which is normalised if at least `from` operands are: 1 for the
+/// second operand, 2 for the first.
+#[must_use]
+#[inline(always)]
+pub fn leaf_operand<R: NttRing<A>, A>(x: i32, from: u32) -> i32 {
+    if R::NORMALISED_OPERANDS >= from { R::Butterfly::normalise(x) } else { x }
 }
 
 /// Undoes [`forward`] and the division of [`multiply_leaves`], in place: the transform of `c` becomes `RADIX * c`.
 ///
 /// Inputs up to the reducer's output bound, so a transform that was not multiplied has to be normalised first; outputs
 /// centred modulo `q'`.
-pub fn inverse<R: NttRing>(coeffs: &mut R::NttCoeffs) {
+pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     if let Some(Radix3 { omega, inverse, .. }) = R::TWIDDLES.radix3 {
-        for_each_triple::<R>(coeffs, |j, x| match j {
-            0 => butterfly::radix3_unit_inverse::<R::Reducer>(x, omega),
-            _ => butterfly::radix3_inverse::<R::Reducer>(x, inverse[j], omega),
+        for_each_triple::<R, A>(coeffs, |j, x| match j {
+            0 => butterfly::radix3_unit_inverse::<R::Butterfly>(x, omega),
+            _ => butterfly::radix3_inverse::<R::Butterfly>(x, inverse[j], omega),
         });
     }
     for layer in (0..R::RADIX2_LAYERS).rev() {
         if R::NORMALISE_BEFORE == Some(layer) {
             for c in coeffs.as_mut() {
-                *c = R::Reducer::normalise(*c);
+                *c = R::Butterfly::normalise(*c);
             }
         }
         for (j, block) in coeffs.as_mut().chunks_exact_mut(R::block_len(layer)).enumerate() {
@@ -137,19 +154,19 @@ pub fn inverse<R: NttRing>(coeffs: &mut R::NttCoeffs) {
             for (x, y) in low.iter_mut().zip(high) {
                 (*x, *y) = match j {
                     0 => butterfly::radix2_unit(*x, *y),
-                    _ => butterfly::radix2_inverse::<R::Reducer>(*x, *y, z),
+                    _ => butterfly::radix2_inverse::<R::Butterfly>(*x, *y, z),
                 };
             }
         }
     }
     for c in coeffs.as_mut() {
-        *c = R::Reducer::centred(R::Reducer::mul(*c, R::TWIDDLES.scale));
+        *c = R::Butterfly::centred(R::Butterfly::mul(*c, R::TWIDDLES.scale));
     }
 }
 
 /// Replaces the coefficients that a radix-3 butterfly joins, given the number of their block.
 #[inline(always)]
-fn for_each_triple<R: NttRing>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32; 3]) -> [i32; 3]) {
+fn for_each_triple<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32; 3]) -> [i32; 3]) {
     let third = R::LEAF_DEGREE;
     for (j, block) in coeffs.as_mut().chunks_exact_mut(3 * third).enumerate() {
         for i in 0..third {
@@ -164,46 +181,46 @@ fn for_each_triple<R: NttRing>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32
 /// Where `q'` is too small for coefficients of `b` as large as they may be (rings 653 and 1277), `b` is taken as
 /// `2 b1 + b0`, `|b1| <= eta + 1` and `b0` 0 or 1, for two more transforms. [`mul_sampled`] saves them.
 #[must_use]
-pub fn mul_small<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-    if const { bounds::is_exact::<R>(SmallPoly::<R>::BOUND) } {
-        let product = NttArray::from_poly(a).multiply(NttArray::from_small(b, |b| b));
-        return poly(|i| product.folded(i));
+pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+    if const { bounds::is_exact::<R, A>(SmallPoly::<R>::BOUND) } {
+        let product = NttArray::<R, A>::from_poly(a).multiply(NttArray::<R, A>::from_small(b, |b| b));
+        return poly::<R, A>(|i| product.folded(i));
     }
-    let a = NttArray::from_poly(a);
-    let high = a.multiply(NttArray::from_small(b, |b| b >> 1));
-    let low = a.multiply(NttArray::from_small(b, |b| b & 1));
-    poly(|i| 2 * high.folded(i) + low.folded(i))
+    let a = NttArray::<R, A>::from_poly(a);
+    let high = a.multiply(NttArray::<R, A>::from_small(b, |b| b >> 1));
+    let low = a.multiply(NttArray::<R, A>::from_small(b, |b| b & 1));
+    poly::<R, A>(|i| 2 * high.folded(i) + low.folded(i))
 }
 
 /// `a * b` in `R_q` for a `b` whose coefficients are at most `eta` in absolute value, such as all that are sampled.
 ///
 /// A larger coefficient may make the result wrong, and panics where debug assertions are on.
 #[must_use]
-pub fn mul_sampled<R: NttRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+pub fn mul_sampled<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     debug_assert!(b.coefficients().iter().all(|c| u32::from(c.unsigned_abs()) <= R::ETA));
-    let product = NttArray::from_poly(a).multiply(NttArray::from_small(b, |b| b));
-    poly(|i| product.folded(i))
+    let product = NttArray::<R, A>::from_poly(a).multiply(NttArray::<R, A>::from_small(b, |b| b));
+    poly::<R, A>(|i| product.folded(i))
 }
 
 /// `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
 #[must_use]
-pub fn mul_rounded<R: NttRing>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
-    let product = NttArray::from_rounded(c).multiply(NttArray::from_small(f, |f| f));
+pub fn mul_rounded<R: NttRing<A>, A>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
+    let product = NttArray::<R, A>::from_rounded(c).multiply(NttArray::<R, A>::from_small(f, |f| f));
     RoundedPoly::from_array(R::Coeffs::from_fn(|i| (product.folded(i) as u32 & (R::Q2 - 1)) as u16))
 }
 
 /// The element of `R_q` with the given integers as coefficients.
-fn poly<R: NttRing>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
-    type Reducer<R> = <R as NttRing>::CoefficientReducer;
+fn poly<R: NttRing<A>, A>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
+    type Reducer<R, A> = <R as NttRing<A>>::CoefficientReducer;
     Poly::from_array(R::Coeffs::from_fn(|i| {
-        Reducer::<R>::canonical(Reducer::<R>::normalise(coefficient(i))) as u16
+        Reducer::<R, A>::canonical(Reducer::<R, A>::normalise(coefficient(i))) as u16
     }))
 }
 
 /// An operand's transform, or the plain product; wiped when dropped.
-struct NttArray<R: NttRing>(R::NttCoeffs);
+struct NttArray<R: NttRing<A>, A>(R::NttCoeffs);
 
-impl<R: NttRing> NttArray<R> {
+impl<R: NttRing<A>, A> NttArray<R, A> {
     fn from_poly(a: &Poly<R>) -> Self {
         Self::transform(|i| centre(a.coefficients()[i], R::Q))
     }
@@ -218,14 +235,14 @@ impl<R: NttRing> NttArray<R> {
 
     fn transform(coefficient: impl Fn(usize) -> i32) -> Self {
         let mut array = Self(R::NttCoeffs::from_fn(|i| if i < R::N { coefficient(i) } else { 0 }));
-        forward::<R>(&mut array.0);
+        forward::<R, A>(&mut array.0);
         array
     }
 
     /// The plain product of the polynomials whose transforms these are.
     fn multiply(&self, mut other: Self) -> Self {
-        multiply_leaves::<R>(&self.0, &mut other.0);
-        inverse::<R>(&mut other.0);
+        multiply_leaves::<R, A>(&self.0, &mut other.0);
+        inverse::<R, A>(&mut other.0);
         other
     }
 
@@ -237,7 +254,7 @@ impl<R: NttRing> NttArray<R> {
     }
 }
 
-impl<R: NttRing> Drop for NttArray<R> {
+impl<R: NttRing<A>, A> Drop for NttArray<R, A> {
     fn drop(&mut self) {
         wipe(self.0.as_mut());
     }

@@ -2,12 +2,21 @@
 
 use super::NttRing;
 use super::roots::Roots;
-use crate::reduce::{Barrett, PseudoMersenne, ReduceSum, Reducer};
+use crate::reduce::{Barrett, Montgomery, PseudoMersenne, ReduceSum, Reducer, Shoup};
 use crate::ring::{R653, R761, R1277};
+
+/// The paper's arithmetic: products are reduced by folding, because `q'` is pseudo-Mersenne.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Folding;
+
+/// Arithmetic for machines whose multiplier is as fast as their adder: Shoup's products by twiddle factors, Montgomery's
+/// reduction in the leaves. Any prime `q'` would do.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Multiplying;
 
 /// Twiddle factors of a transform. Block numbers count from the low coefficients of the array.
 #[derive(Copy, Clone, Debug)]
-pub struct Twiddles<F: 'static> {
+pub struct Twiddles<F: 'static, L: 'static> {
     /// `z` of block `j`, the same in every radix-2 layer that has a block `j`; entry 0 is 1.
     pub radix2: &'static [F],
     /// The inverses of `radix2`.
@@ -15,7 +24,7 @@ pub struct Twiddles<F: 'static> {
     /// What the radix-3 layer needs, if there is one.
     pub radix3: Option<Radix3<F>>,
     /// `zeta` of leaf `j`.
-    pub leaves: &'static [F],
+    pub leaves: &'static [L],
     /// `RADIX / LEAVES`: what the last step of the inverse multiplies by.
     pub scale: F,
 }
@@ -49,41 +58,42 @@ macro_rules! table {
 
 /// Implements [`NttRing`]: trait functions are not usable in constants yet, so every type is spelt out here.
 macro_rules! ntt_ring {
-    (@radix3 1, $layers:literal, $reducer:ty, $roots:ident) => {
+    (@radix3 1, $layers:literal, $butterfly:ty, $roots:ident) => {
         None
     };
-    (@radix3 3, $layers:literal, $reducer:ty, $roots:ident) => {
+    (@radix3 3, $layers:literal, $butterfly:ty, $roots:ident) => {
         Some(Radix3 {
-            omega: <$reducer>::factor($roots.omega()),
+            omega: <$butterfly>::factor($roots.omega()),
             forward: &table!(1 << $layers, |j| {
                 let [z, square] = $roots.radix3(j);
-                [<$reducer>::factor(z), <$reducer>::factor(square)]
+                [<$butterfly>::factor(z), <$butterfly>::factor(square)]
             }),
             inverse: &table!(1 << $layers, |j| {
                 let [z, square] = $roots.radix3_inverse(j);
-                [<$reducer>::factor(z), <$reducer>::factor(square)]
+                [<$butterfly>::factor(z), <$butterfly>::factor(square)]
             }),
         })
     };
-    ($ring:ty { q: $q:literal, reducer: $reducer:ty, radix2_layers: $layers:literal, radix3: $radix3:tt,
-        leaf_degree: $degree:literal $(,)? }) => {
-        impl NttRing for $ring {
+    ($ring:ty, $arithmetic:ty { q: $q:literal, butterfly: $butterfly:ty, reducer: $reducer:ty,
+        radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal $(,)? }) => {
+        impl NttRing<$arithmetic> for $ring {
+            type Butterfly = $butterfly;
             type Reducer = $reducer;
             type CoefficientReducer = Barrett<$q>;
             type NttCoeffs = [i32; ($radix3 << $layers) * $degree];
             type Leaf = [i32; $degree];
             const RADIX2_LAYERS: u32 = $layers;
             const LEAF_DEGREE: usize = $degree;
-            const TWIDDLES: Twiddles<<$reducer as Reducer>::Factor> = {
+            const TWIDDLES: Twiddles<<$butterfly as Reducer>::Factor, <$reducer as Reducer>::Factor> = {
                 const ROOTS: Roots = Roots::new(<$reducer>::MODULUS, $radix3 << $layers, $layers);
                 Twiddles {
-                    radix2: &table!(1 << ($layers - 1), |j| <$reducer>::factor(ROOTS.radix2(j))),
-                    radix2_inverse: &table!(1 << ($layers - 1), |j| <$reducer>::factor(
+                    radix2: &table!(1 << ($layers - 1), |j| <$butterfly>::factor(ROOTS.radix2(j))),
+                    radix2_inverse: &table!(1 << ($layers - 1), |j| <$butterfly>::factor(
                         ROOTS.radix2_inverse(j)
                     )),
-                    radix3: ntt_ring!(@radix3 $radix3, $layers, $reducer, ROOTS),
+                    radix3: ntt_ring!(@radix3 $radix3, $layers, $butterfly, ROOTS),
                     leaves: &table!($radix3 << $layers, |j| <$reducer>::factor(ROOTS.leaf(j))),
-                    scale: <$reducer>::factor(ROOTS.scale(<$reducer>::RADIX)),
+                    scale: <$butterfly>::factor(ROOTS.scale(<$reducer>::RADIX)),
                 }
             };
 
@@ -97,10 +107,24 @@ macro_rules! ntt_ring {
             }
         }
 
-        const _: () = super::bounds::check::<$ring>();
+        const _: () = super::bounds::check::<$ring, $arithmetic>();
     };
 }
 
-ntt_ring! { R653 { q: 4621, reducer: PseudoMersenne<24, 6>, radix2_layers: 6, radix3: 3, leaf_degree: 7 } }
-ntt_ring! { R761 { q: 4591, reducer: PseudoMersenne<25, 12>, radix2_layers: 9, radix3: 1, leaf_degree: 3 } }
-ntt_ring! { R1277 { q: 7879, reducer: PseudoMersenne<25, 12>, radix2_layers: 9, radix3: 1, leaf_degree: 5 } }
+/// Both arithmetics of a ring.
+macro_rules! ntt_rings {
+    ($($ring:ty { q: $q:literal, a: $a:literal, b: $b:literal, radix2_layers: $layers:literal, radix3: $radix3:tt,
+        leaf_degree: $degree:literal })*) => {$(
+        ntt_ring! { $ring, Folding { q: $q, butterfly: PseudoMersenne<$a, $b>, reducer: PseudoMersenne<$a, $b>,
+            radix2_layers: $layers, radix3: $radix3, leaf_degree: $degree } }
+        ntt_ring! { $ring, Multiplying { q: $q, butterfly: Shoup<{ (1 << $a) - (1 << $b) + 1 }>,
+            reducer: Montgomery<{ (1 << $a) - (1 << $b) + 1 }>,
+            radix2_layers: $layers, radix3: $radix3, leaf_degree: $degree } }
+    )*};
+}
+
+ntt_rings! {
+    R653 { q: 4621, a: 24, b: 6, radix2_layers: 6, radix3: 3, leaf_degree: 7 }
+    R761 { q: 4591, a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 3 }
+    R1277 { q: 7879, a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 5 }
+}

@@ -8,7 +8,7 @@
 //! |---|---|---|---|---|
 //! | [`Barrett`] | odd, below 2^30 | 3: `a * w`, one high, one low | plain | `3m/2` |
 //! | [`Montgomery`] | odd, below 2^30 | 3: `a * w`, one low, one high | `w * 2^32 mod m` | `m - 1` |
-//! | [`Shoup`] | odd, below 2^30 | 3: one high, two low | `w` and `w * 2^32 / m` | `m - 1` |
+//! | [`Shoup`] | odd, below 2^30 | 3: one high, two low | `w` and `w * 2^32 / m` | `11m/8` |
 //! | [`PseudoMersenne`] | `2^A - 2^B + 1` | 1: `a * w`, then shifts and additions | plain | a little above `m/2` |
 //!
 //! None of them divides, branches on a value or indexes with one. All constants are computed by the compiler.

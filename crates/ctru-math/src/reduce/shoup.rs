@@ -13,11 +13,11 @@ pub struct ShoupFactor {
 
 /// Shoup multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`.
 ///
-/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded. It is off by at most 1/2 (rounding) plus
-/// `|a| / 2^32 * 3/4 <= 3/8` (error of the stored quotient), which is less than one.
+/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. The rounding makes it too small by less
+/// than 1, the error of the stored quotient off by at most `|a| / 2^32 * 3/4 <= 3/8`.
 ///
 /// - Input: any `|a| < 2^31`.
-/// - Output: `|r| < M`.
+/// - Output: `-3/8 M < r < 11/8 M`.
 /// - Cost: three products: one high 32 bits, two low 32 bits, of which only one has to wait for another.
 /// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed factor.
 ///
@@ -48,7 +48,7 @@ impl<const M: u32> Reducer for Shoup<M> {
         M
     };
     const INPUT_BOUND: i32 = i32::MAX;
-    const OUTPUT_BOUND: i32 = Self::MODULUS as i32 - 1;
+    const OUTPUT_BOUND: i32 = (Self::MODULUS as i64 * 11 / 8) as i32;
 
     type Factor = ShoupFactor;
 
@@ -60,7 +60,7 @@ impl<const M: u32> Reducer for Shoup<M> {
     #[inline(always)]
     fn mul(a: i32, w: ShoupFactor) -> i32 {
         debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
-        let quotient = (i64::from(a) * i64::from(w.quotient) + (1 << 31)) >> 32;
+        let quotient = (i64::from(a) * i64::from(w.quotient)) >> 32;
         // The remainder fits in 32 bits, so low halves of both products are enough.
         a.wrapping_mul(w.value).wrapping_sub((quotient as i32).wrapping_mul(Self::MODULUS as i32))
     }

@@ -1,0 +1,139 @@
+//! Runs the threads of one block from barrier to barrier.
+
+use core::panic::Location;
+use std::rc::Rc;
+use std::vec::Vec;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::fault::Fault;
+use super::memory::Buffer;
+use super::thread::{Block, Event, Request, Thread, Wait};
+use crate::kernel::{Batch, Kernel};
+use crate::simt::WARP;
+
+/// Bytes of a thread's stack: kernels keep some hundred numbers, but unoptimised builds copy them often.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Where a thread is.
+#[derive(Copy, Clone)]
+enum State {
+    /// It goes on with this answer.
+    Ready(u32),
+    Waiting(Wait),
+    Returned,
+}
+
+impl State {
+    fn location(&self) -> Option<&'static Location<'static>> {
+        match self {
+            Self::Waiting(wait) => Some(wait.location),
+            Self::Ready(_) | Self::Returned => None,
+        }
+    }
+}
+
+/// Runs one block to its end.
+pub(super) fn run(
+    kernel: &Kernel,
+    number: u32,
+    launch: u32,
+    buffers: &Rc<[Buffer]>,
+    batch: Batch,
+    trace: bool,
+) -> Result<Vec<Event>, Fault> {
+    let block = Rc::new(Block::new(kernel, number, launch, trace));
+    let emulate = kernel.emulate;
+    let mut coroutines: Vec<_> = (0..kernel.shape.threads)
+        .map(|thread| {
+            let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
+            let stack = DefaultStack::new(STACK_BYTES).expect("memory for the stack of an emulated thread");
+            Coroutine::with_stack(stack, move |yielder, _| {
+                let arguments: Vec<&Buffer> = buffers.iter().collect();
+                emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);
+            })
+        })
+        .collect();
+    let mut states = std::vec![State::Ready(0); coroutines.len()];
+
+    loop {
+        for (warp, states) in states.chunks_mut(WARP as usize).enumerate() {
+            let coroutines = &mut coroutines[warp * WARP as usize..];
+            loop {
+                for (state, coroutine) in states.iter_mut().zip(coroutines.iter_mut()) {
+                    if let State::Ready(answer) = *state {
+                        *state = match coroutine.resume(answer) {
+                            CoroutineResult::Yield(wait) => State::Waiting(wait),
+                            CoroutineResult::Return(()) => State::Returned,
+                        };
+                        if let Some(fault) = block.fault.borrow_mut().take() {
+                            return Err(fault);
+                        }
+                    }
+                }
+                together(&block, warp * WARP as usize, states)?;
+                if !meet_in_warp(&block, warp, states) {
+                    break;
+                }
+            }
+        }
+        // All warps have returned or wait for the block.
+        together(&block, 0, &states)?;
+        if matches!(states[0], State::Returned) {
+            let events = block.events.as_ref().map(|events| events.take().concat());
+            return Ok(events.unwrap_or_default());
+        }
+        block.block_barriers.set(block.block_barriers.get() + 1);
+        states.fill(State::Ready(0));
+    }
+}
+
+/// Checks that threads wait at one place, or have all returned.
+fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> {
+    let expected = states[0].location();
+    match states.iter().position(|state| state.location() != expected) {
+        None => Ok(()),
+        Some(other) => Err(Fault::Divergence {
+            kernel: block.kernel,
+            block: block.number,
+            thread: first as u32,
+            at: expected,
+            other: (first + other) as u32,
+            other_at: states[other].location(),
+        }),
+    }
+}
+
+/// Answers a barrier or shuffle of a warp; false if the warp waits for others or has returned.
+fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
+    let request = |state: &State| match state {
+        State::Waiting(wait) => Some(wait.request),
+        State::Ready(_) | State::Returned => None,
+    };
+    match request(&states[0]) {
+        Some(Request::SyncWarp) => {
+            let barriers = &block.warp_barriers[warp];
+            barriers.set(barriers.get() + 1);
+            states.fill(State::Ready(0));
+        }
+        Some(Request::Shuffle { .. }) => {
+            let requests: Vec<_> = states.iter().map(request).collect();
+            for (state, own) in states.iter_mut().zip(&requests) {
+                let Some(Request::Shuffle { lane, .. }) = *own else { continue };
+                // A lane that the warp does not have gives what a GPU might: anything. Here the complement.
+                let answer = match requests.get(lane as usize) {
+                    Some(Some(Request::Shuffle { value, .. })) => *value,
+                    _ => !lane,
+                };
+                *state = State::Ready(answer);
+            }
+        }
+        Some(Request::Any(_)) => {
+            let any = states.iter().any(|state| matches!(request(state), Some(Request::Any(true))));
+            states.fill(State::Ready(u32::from(any)));
+        }
+        Some(Request::SyncBlock | Request::Stop) | None => return false,
+    }
+    true
+}

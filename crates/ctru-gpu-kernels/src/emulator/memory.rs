@@ -1,0 +1,193 @@
+//! Memory with a record of who touched each byte.
+
+use core::cell::RefCell;
+use core::fmt;
+use std::rc::Rc;
+use std::vec::Vec;
+
+use super::fault::Access;
+use crate::simt::{WARP, Word};
+
+/// A moment in a thread's life: what lies before and after it follows from the barriers passed.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Stamp {
+    /// Number of the launch.
+    pub(super) launch: u32,
+    /// Barriers that the block has passed.
+    pub(super) block_barriers: u32,
+    /// Barriers that the thread's warp has passed.
+    pub(super) warp_barriers: u32,
+    pub(super) access: Access,
+}
+
+impl Stamp {
+    /// Whether nothing orders this access before `later`.
+    fn races_with(&self, later: &Self) -> bool {
+        let (a, b) = (&self.access, &later.access);
+        let same_thread = (a.block, a.thread) == (b.block, b.thread);
+        let ordered_in_warp = a.thread / WARP == b.thread / WARP && self.warp_barriers < later.warp_barriers;
+        let ordered = a.block == b.block && (self.block_barriers < later.block_barriers || ordered_in_warp);
+        self.launch == later.launch && !same_thread && !ordered
+    }
+}
+
+/// The last write of a byte and the last two reads of different threads since then.
+#[derive(Copy, Clone, Default)]
+struct History {
+    write: Option<Stamp>,
+    reads: [Option<Stamp>; 2],
+}
+
+impl History {
+    /// Records the access, or returns an earlier one that races with it.
+    fn record(&mut self, stamp: Stamp) -> Result<(), Access> {
+        let racing = |earlier: &Option<Stamp>| earlier.filter(|earlier| earlier.races_with(&stamp));
+        if let Some(earlier) = racing(&self.write) {
+            return Err(earlier.access);
+        }
+        if stamp.access.writes {
+            if let Some(earlier) = self.reads.iter().find_map(racing) {
+                return Err(earlier.access);
+            }
+            *self = Self { write: Some(stamp), reads: [None; 2] };
+        } else {
+            let thread = |stamp: &Stamp| (stamp.launch, stamp.access.block, stamp.access.thread);
+            if self.reads[0].is_none_or(|last| thread(&last) != thread(&stamp)) {
+                self.reads[1] = self.reads[0];
+            }
+            self.reads[0] = Some(stamp);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with an access.
+pub(super) enum Problem {
+    Bounds { bytes: u64 },
+    Uninitialised { address: u64 },
+    Race { first: Access, address: u64 },
+}
+
+/// Bytes with their histories.
+pub(super) struct Memory {
+    bytes: Vec<u8>,
+    histories: Vec<History>,
+    /// Whether reading a byte that nobody wrote is a fault.
+    starts_undefined: bool,
+}
+
+impl Memory {
+    pub(super) fn shared(bytes: u32) -> Self {
+        // A GPU's shared memory starts with what the last block left.
+        let bytes = bytes as usize;
+        Self {
+            bytes: std::vec![0xa5; bytes],
+            histories: std::vec![History::default(); bytes],
+            starts_undefined: true,
+        }
+    }
+
+    fn checked_range(&self, address: u64, length: u32) -> Result<core::ops::Range<usize>, Problem> {
+        let bytes = self.bytes.len() as u64;
+        if address % u64::from(length) != 0 || address + u64::from(length) > bytes {
+            return Err(Problem::Bounds { bytes });
+        }
+        Ok(address as usize..address as usize + length as usize)
+    }
+
+    pub(super) fn load<T: Word>(&mut self, address: u64, stamp: Stamp) -> Result<T, Problem> {
+        let range = self.checked_range(address, T::BYTES)?;
+        let mut bits = 0;
+        for byte in range.rev() {
+            let history = &mut self.histories[byte];
+            if self.starts_undefined && history.write.is_none() {
+                return Err(Problem::Uninitialised { address: byte as u64 });
+            }
+            history.record(stamp).map_err(|first| Problem::Race { first, address: byte as u64 })?;
+            bits = bits << 8 | u128::from(self.bytes[byte]);
+        }
+        Ok(T::from_bits(bits))
+    }
+
+    pub(super) fn store<T: Word>(&mut self, address: u64, value: T, stamp: Stamp) -> Result<(), Problem> {
+        let range = self.checked_range(address, T::BYTES)?;
+        let mut bits = value.to_bits();
+        for byte in range {
+            self.histories[byte]
+                .record(stamp)
+                .map_err(|first| Problem::Race { first, address: byte as u64 })?;
+            self.bytes[byte] = bits as u8;
+            bits >>= 8;
+        }
+        Ok(())
+    }
+}
+
+/// An array in the emulated global memory. Clones are the same memory.
+#[derive(Clone)]
+pub struct Buffer {
+    pub(super) memory: Rc<RefCell<Memory>>,
+    element_bytes: u32,
+}
+
+impl Buffer {
+    /// An array with this content.
+    #[must_use]
+    pub fn new<T: Word>(content: &[T]) -> Self {
+        let bytes: Vec<u8> = content
+            .iter()
+            .flat_map(|value| value.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize))
+            .collect();
+        Self::from_bytes(T::BYTES, bytes)
+    }
+
+    /// An array of elements of `element_bytes` bytes each, little-endian.
+    #[must_use]
+    pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
+        let histories = std::vec![History::default(); bytes.len()];
+        let memory = Memory { bytes, histories, starts_undefined: false };
+        Self { memory: Rc::new(RefCell::new(memory)), element_bytes }
+    }
+
+    /// The array's content as bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.memory.borrow().bytes.clone()
+    }
+
+    /// Replaces the array's content.
+    ///
+    /// # Panics
+    /// If there are more or fewer bytes than the array has.
+    pub fn set_bytes(&self, bytes: &[u8]) {
+        self.memory.borrow_mut().bytes.copy_from_slice(bytes);
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn element_bytes(&self) -> u32 {
+        self.element_bytes
+    }
+
+    /// The array's content.
+    ///
+    /// # Panics
+    /// If `T` has another size than the array's elements.
+    #[must_use]
+    pub fn content<T: Word>(&self) -> Vec<T> {
+        assert_eq!(T::BYTES, self.element_bytes, "the array holds elements of another size");
+        let element = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
+        self.memory
+            .borrow()
+            .bytes
+            .chunks_exact(T::BYTES as usize)
+            .map(|bytes| T::from_bits(element(bytes)))
+            .collect()
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.memory.borrow().bytes.len())
+    }
+}

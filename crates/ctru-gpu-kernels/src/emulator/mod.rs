@@ -1,0 +1,76 @@
+//! The CPU machine: runs kernels one block after the other, each thread a coroutine, and checks what a GPU does not.
+//!
+//! A launch that breaks a rule of [`Simt`](crate::simt::Simt) stops with a [`Fault`] that names kernel, threads and
+//! source lines. With tracing on, a launch returns which addresses its threads touched and how they branched.
+
+mod block;
+mod fault;
+mod memory;
+mod thread;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::vec::Vec;
+
+pub use fault::{Access, Fault};
+pub use memory::Buffer;
+pub use thread::{Event, Thread, View};
+
+use crate::kernel::{Batch, Kernel};
+
+/// The emulated device.
+#[derive(Debug, Default)]
+pub struct Emulator {
+    launches: Cell<u32>,
+}
+
+impl Emulator {
+    /// A device without memory limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs `kernel` on a batch.
+    ///
+    /// # Errors
+    /// The first [`Fault`] that a thread commits; memory is then left as it was at that moment.
+    pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
+        self.run(kernel, buffers, batch, false).map(drop)
+    }
+
+    /// Runs `kernel` on a batch and returns what every thread did, in the order of blocks, and of threads in
+    /// each.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn trace(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<Vec<Event>, Fault> {
+        self.run(kernel, buffers, batch, true)
+    }
+
+    fn run(
+        &self,
+        kernel: &Kernel,
+        buffers: &[&Buffer],
+        batch: Batch,
+        trace: bool,
+    ) -> Result<Vec<Event>, Fault> {
+        let parameters = kernel.parameters;
+        let matches = parameters.len() == buffers.len()
+            && parameters
+                .iter()
+                .zip(buffers)
+                .all(|(parameter, buffer)| parameter.element_bytes == buffer.element_bytes());
+        if !matches {
+            return Err(Fault::Arguments { kernel: kernel.name });
+        }
+        self.launches.set(self.launches.get() + 1);
+        let launch = self.launches.get();
+        let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
+        let mut events = Vec::new();
+        for block in 0..kernel.blocks(batch.count) {
+            events.extend(block::run(kernel, block, launch, &arguments, batch, trace)?);
+        }
+        Ok(events)
+    }
+}

@@ -1,0 +1,233 @@
+//! The emulator's thread: [`Simt`] on a coroutine.
+
+use core::cell::{Cell, RefCell};
+use core::fmt;
+use core::marker::PhantomData;
+use core::panic::Location;
+use std::vec::Vec;
+
+use corosensei::Yielder;
+
+use super::fault::{Access, Fault};
+use super::memory::{Buffer, Memory, Problem, Stamp};
+use crate::kernel::Kernel;
+use crate::simt::{Simt, WARP, Word};
+
+/// What a thread asks the block to do before it goes on.
+#[derive(Copy, Clone)]
+pub(super) enum Request {
+    SyncBlock,
+    SyncWarp,
+    Shuffle {
+        value: u32,
+        lane: u32,
+    },
+    Any(bool),
+    /// The thread broke a rule: it does not go on.
+    Stop,
+}
+
+/// A request and its source line.
+#[derive(Copy, Clone)]
+pub(super) struct Wait {
+    pub(super) request: Request,
+    pub(super) location: &'static Location<'static>,
+}
+
+/// What the threads of a block have in common.
+pub(super) struct Block {
+    pub(super) kernel: &'static str,
+    pub(super) number: u32,
+    pub(super) launch: u32,
+    pub(super) threads: u32,
+    pub(super) shared: RefCell<Memory>,
+    pub(super) block_barriers: Cell<u32>,
+    pub(super) warp_barriers: Vec<Cell<u32>>,
+    pub(super) fault: RefCell<Option<Fault>>,
+    /// One list a thread, if the launch is traced.
+    pub(super) events: Option<RefCell<Vec<Vec<Event>>>>,
+}
+
+impl Block {
+    pub(super) fn new(kernel: &Kernel, number: u32, launch: u32, trace: bool) -> Self {
+        let events = std::vec![Vec::new(); kernel.shape.threads as usize];
+        Self {
+            kernel: kernel.name,
+            number,
+            launch,
+            threads: kernel.shape.threads,
+            shared: RefCell::new(Memory::shared(kernel.shape.shared_bytes)),
+            block_barriers: Cell::new(0),
+            warp_barriers: (0..kernel.shape.threads.div_ceil(WARP)).map(|_| Cell::new(0)).collect(),
+            fault: RefCell::new(None),
+            events: trace.then_some(RefCell::new(events)),
+        }
+    }
+}
+
+/// Something that an observer of a thread could see.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An access to global or shared memory at this byte.
+    Access {
+        /// Whether it wrote.
+        writes: bool,
+        /// First byte, in its array.
+        address: u64,
+        /// Source line.
+        location: &'static Location<'static>,
+    },
+    /// A branch.
+    Branch {
+        /// The condition.
+        taken: bool,
+        /// Source line.
+        location: &'static Location<'static>,
+    },
+}
+
+/// A thread of a kernel that the emulator runs.
+#[derive(Copy, Clone)]
+pub struct Thread<'a> {
+    pub(super) block: &'a Block,
+    pub(super) yielder: &'a Yielder<u32, Wait>,
+    pub(super) number: u32,
+}
+
+impl fmt::Debug for Thread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Thread({} of block {})", self.number, self.block.number)
+    }
+}
+
+/// An array in global memory, as a kernel holds it.
+#[derive(Copy, Clone)]
+pub struct View<'a, T> {
+    buffer: &'a Buffer,
+    element: PhantomData<T>,
+}
+
+impl<T> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.buffer.fmt(f)
+    }
+}
+
+impl Buffer {
+    /// The array as a kernel takes it; the launch has checked the size of its elements.
+    #[must_use]
+    pub fn view<T: Word>(&self) -> View<'_, T> {
+        View { buffer: self, element: PhantomData }
+    }
+}
+
+impl Thread<'_> {
+    /// Suspends until all that have to take part ask for the same.
+    #[track_caller]
+    fn wait(self, request: Request) -> u32 {
+        self.yielder.suspend(Wait { request, location: Location::caller() })
+    }
+
+    #[track_caller]
+    fn event(self, event: impl FnOnce(&'static Location<'static>) -> Event) {
+        if let Some(events) = &self.block.events {
+            events.borrow_mut()[self.number as usize].push(event(Location::caller()));
+        }
+    }
+
+    /// Runs `operation` on a memory with the stamp of this moment; a problem ends the thread.
+    #[track_caller]
+    fn access<V>(
+        self,
+        memory: &RefCell<Memory>,
+        address: u64,
+        writes: bool,
+        operation: impl FnOnce(&mut Memory, Stamp) -> Result<V, Problem>,
+    ) -> V {
+        let Block { kernel, number, .. } = *self.block;
+        let access = Access { block: number, thread: self.number, writes, location: Location::caller() };
+        self.event(|location| Event::Access { writes, address, location });
+        let stamp = Stamp {
+            launch: self.block.launch,
+            block_barriers: self.block.block_barriers.get(),
+            warp_barriers: self.block.warp_barriers[self.warp() as usize].get(),
+            access,
+        };
+        let problem = match operation(&mut memory.borrow_mut(), stamp) {
+            Ok(value) => return value,
+            Err(problem) => problem,
+        };
+        self.stop(match problem {
+            Problem::Bounds { bytes } => Fault::Bounds { kernel, access, address, bytes },
+            Problem::Uninitialised { address } => Fault::Uninitialised { kernel, access, address },
+            Problem::Race { first, address } => Fault::Race { kernel, first, second: access, address },
+        })
+    }
+
+    /// Ends the launch: the thread is never resumed.
+    #[track_caller]
+    fn stop(self, fault: Fault) -> ! {
+        *self.block.fault.borrow_mut() = Some(fault);
+        loop {
+            self.wait(Request::Stop);
+        }
+    }
+}
+
+impl<'a> Simt for Thread<'a> {
+    type Global<T: Word> = View<'a, T>;
+
+    fn thread(self) -> u32 {
+        self.number
+    }
+    fn threads(self) -> u32 {
+        self.block.threads
+    }
+    fn block(self) -> u32 {
+        self.block.number
+    }
+    fn sync_block(self) {
+        self.wait(Request::SyncBlock);
+    }
+    fn sync_warp(self) {
+        self.wait(Request::SyncWarp);
+    }
+    fn shuffle(self, value: u32, lane: u32) -> u32 {
+        self.wait(Request::Shuffle { value, lane })
+    }
+    fn any(self, condition: bool) -> bool {
+        self.wait(Request::Any(condition)) != 0
+    }
+    fn load<T: Word>(self, memory: View<'a, T>, index: u32) -> T {
+        let address = u64::from(index) * u64::from(T::BYTES);
+        self.access(&memory.buffer.memory, address, false, |memory, stamp| memory.load(address, stamp))
+    }
+    fn store<T: Word>(self, memory: View<'a, T>, index: u32, value: T) {
+        let address = u64::from(index) * u64::from(T::BYTES);
+        self.access(&memory.buffer.memory, address, true, |memory, stamp| {
+            memory.store(address, value, stamp)
+        });
+    }
+    fn load_shared<T: Word>(self, address: u32) -> T {
+        let address = u64::from(address);
+        self.access(&self.block.shared, address, false, |memory, stamp| memory.load(address, stamp))
+    }
+    fn store_shared<T: Word>(self, address: u32, value: T) {
+        let address = u64::from(address);
+        self.access(&self.block.shared, address, true, |memory, stamp| memory.store(address, value, stamp));
+    }
+    fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
+        let address = u64::from(index) * size_of::<T>() as u64;
+        self.event(|location| Event::Access { writes: false, address, location });
+        table.get(index as usize).copied().unwrap_or_else(|| {
+            let Block { kernel, number, .. } = *self.block;
+            let access =
+                Access { block: number, thread: self.number, writes: false, location: Location::caller() };
+            self.stop(Fault::Bounds { kernel, access, address, bytes: size_of_val(table) as u64 })
+        })
+    }
+    fn branch(self, condition: bool) -> bool {
+        self.event(|location| Event::Branch { taken: condition, location });
+        condition
+    }
+}

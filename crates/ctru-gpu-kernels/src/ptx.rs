@@ -1,0 +1,60 @@
+//! The kernels as PTX, which `cargo xtask build-ptx` makes of them and the NVIDIA driver compiles for the GPU at hand.
+
+/// The PTX of all kernels of [`table`](crate::table), by their names.
+pub const TEXT: &str = include_str!("../ptx/ctru.ptx");
+
+/// What it was made of, as JSON: [`MANIFEST`] and the hashes by which `cargo xtask build-ptx --check` finds that the sources
+/// have changed.
+pub const MANIFEST_JSON: &str = include_str!("../ptx/manifest.json");
+
+/// What the PTX was made by, and what it runs on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Version of the compiler.
+    pub rustc: &'static str,
+    /// Version of its LLVM.
+    pub llvm: &'static str,
+    /// The least architecture of a GPU that runs the PTX, like `sm_80`.
+    pub arch: &'static str,
+    /// The version of the PTX language, which the driver has to know.
+    pub ptx_isa: &'static str,
+    /// SHA-256 of [`TEXT`].
+    pub ptx_sha256: &'static str,
+}
+
+/// The manifest of [`TEXT`].
+pub const MANIFEST: Manifest = Manifest {
+    rustc: string("rustc"),
+    llvm: string("llvm"),
+    arch: string("arch"),
+    ptx_isa: string("ptx_isa"),
+    ptx_sha256: string("ptx_sha256"),
+};
+
+/// The string that follows `"key": "` in the manifest; fails to compile if there is none.
+const fn string(key: &str) -> &'static str {
+    let (json, key) = (MANIFEST_JSON, key.as_bytes());
+    let mut start = 1;
+    while !(json.as_bytes()[start - 1] == b'"' && begins_with(json.as_bytes(), start, key)) {
+        start += 1;
+    }
+    start += key.len();
+    assert!(begins_with(json.as_bytes(), start, b"\": \""), "the key must have a string");
+    let (_, value) = json.split_at(start + 4);
+    let mut end = 0;
+    while value.as_bytes()[end] != b'"' {
+        end += 1;
+    }
+    value.split_at(end).0
+}
+
+const fn begins_with(text: &[u8], start: usize, what: &[u8]) -> bool {
+    let mut i = 0;
+    while i < what.len() {
+        if start + i >= text.len() || text[start + i] != what[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}

@@ -1,0 +1,122 @@
+//! The machine that kernels are written for: many threads in blocks, each block with a shared memory of its own, 32
+//! threads a warp.
+
+use ctru_math::array::Element;
+
+/// Threads of a warp.
+pub const WARP: u32 = 32;
+
+/// What memory holds: plain numbers of 1, 2, 4 or 8 bytes, and a vector of 16 bytes that one instruction moves.
+pub trait Word: Element + PartialEq + core::fmt::Debug {
+    /// Bytes, a power of two; addresses are multiples of it.
+    const BYTES: u32;
+
+    /// The number in the low bytes.
+    fn to_bits(self) -> u128;
+
+    /// The number with these low bytes; higher ones are ignored.
+    fn from_bits(bits: u128) -> Self;
+}
+
+macro_rules! word {
+    ($($number:ty),*) => {$(
+        impl Word for $number {
+            const BYTES: u32 = size_of::<$number>() as u32;
+            #[inline(always)]
+            fn to_bits(self) -> u128 {
+                u128::from(self)
+            }
+            #[inline(always)]
+            fn from_bits(bits: u128) -> Self {
+                bits as Self
+            }
+        }
+    )*};
+}
+word!(u8, u16, u32, u64);
+
+/// Four 32-bit numbers, 16-byte aligned.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct Quad(pub [u32; 4]);
+
+impl Word for Quad {
+    const BYTES: u32 = 16;
+    #[inline(always)]
+    fn to_bits(self) -> u128 {
+        self.0.iter().rev().fold(0, |bits, &word| bits << 32 | u128::from(word))
+    }
+    #[inline(always)]
+    fn from_bits(bits: u128) -> Self {
+        Self([bits as u32, (bits >> 32) as u32, (bits >> 64) as u32, (bits >> 96) as u32])
+    }
+}
+
+/// A thread of a running kernel.
+///
+/// Kernels are functions generic over this trait, so that the same code runs on a GPU and on the emulator. On a GPU
+/// every method is one instruction or a few.
+///
+/// Rules that the emulator checks and a GPU does not:
+/// - every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of a warp the same
+///   [`sync_warp`](Self::sync_warp) or shuffle;
+/// - two threads that touch the same byte, at least one of them writing, have one of those barriers between them
+///   (shuffles order nothing), and threads of different blocks never do;
+/// - memory is read inside its bounds only, and shared memory after it was written.
+pub trait Simt: Copy {
+    /// Memory that all blocks and the host see: an array of `T`.
+    type Global<T: Word>: Copy;
+
+    /// Number of this thread in its block.
+    fn thread(self) -> u32;
+    /// Threads of a block.
+    fn threads(self) -> u32;
+    /// Number of this block.
+    fn block(self) -> u32;
+
+    /// Waits for all threads of the block; what they wrote before is seen after.
+    #[track_caller]
+    fn sync_block(self);
+    /// Waits for all threads of the warp; what they wrote before is seen after.
+    #[track_caller]
+    fn sync_warp(self);
+    /// The `value` of the warp's thread `lane`, `lane < 32`.
+    #[track_caller]
+    fn shuffle(self, value: u32, lane: u32) -> u32;
+    /// Whether `condition` holds in some thread of the warp.
+    #[track_caller]
+    fn any(self, condition: bool) -> bool;
+
+    /// Element `index` of global memory.
+    #[track_caller]
+    fn load<T: Word>(self, memory: Self::Global<T>, index: u32) -> T;
+    /// Sets element `index` of global memory.
+    #[track_caller]
+    fn store<T: Word>(self, memory: Self::Global<T>, index: u32, value: T);
+
+    /// The number at byte `address` of shared memory, a multiple of its size.
+    #[track_caller]
+    fn load_shared<T: Word>(self, address: u32) -> T;
+    /// Sets the number at byte `address` of shared memory, a multiple of its size.
+    #[track_caller]
+    fn store_shared<T: Word>(self, address: u32, value: T);
+
+    /// Entry `index` of a table that is part of the program.
+    #[track_caller]
+    fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T;
+
+    /// `condition`, where the program branches on it. The emulator's trace records it.
+    #[track_caller]
+    fn branch(self, condition: bool) -> bool;
+
+    /// Number of this thread in its warp.
+    #[inline(always)]
+    fn lane(self) -> u32 {
+        self.thread() % WARP
+    }
+    /// Number of this thread's warp in its block.
+    #[inline(always)]
+    fn warp(self) -> u32 {
+        self.thread() / WARP
+    }
+}

@@ -1,0 +1,47 @@
+//! Checks before anything is issued.
+#![cfg_attr(not(any(feature = "cuda", feature = "emulator")), allow(dead_code))]
+
+use core::ops::Range;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+
+use crate::error::RuntimeError;
+use crate::memory::DeviceMemory;
+
+/// Whether `kernel` takes this memory and this batch.
+pub(crate) fn check<M: DeviceMemory>(
+    kernel: &Kernel,
+    memory: &[&M],
+    batch: Batch,
+) -> Result<(), RuntimeError> {
+    let Kernel { name, parameters, .. } = *kernel;
+    if parameters.len() != memory.len() {
+        let (expected, actual) = (parameters.len(), memory.len());
+        return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
+    }
+    for (parameter, memory) in parameters.iter().zip(memory) {
+        let (expected, actual) = (parameter.element_bytes, memory.element_bytes());
+        if expected != actual {
+            return Err(RuntimeError::Argument { kernel: name, parameter: parameter.name, expected, actual });
+        }
+    }
+    if batch.keys != 1 && batch.keys != batch.count {
+        return Err(RuntimeError::Batch { kernel: name, count: batch.count, keys: batch.keys });
+    }
+    Ok(())
+}
+
+/// Whether `range` lies in `from` elements, and as many elements from `start` on in `to` elements.
+pub(crate) fn check_copy(
+    range: &Range<usize>,
+    from: usize,
+    start: usize,
+    to: usize,
+) -> Result<(), RuntimeError> {
+    let inside = |range: &Range<usize>, len: usize| match range.start <= range.end && range.end <= len {
+        true => Ok(()),
+        false => Err(RuntimeError::Range { start: range.start, end: range.end, len }),
+    };
+    inside(range, from)?;
+    inside(&(start..start.saturating_add(range.len())), to)
+}

@@ -1,0 +1,184 @@
+//! Memory of a GPU, and host memory that it can reach.
+#![allow(unsafe_code)]
+
+use core::ptr::{self, NonNull};
+use core::{fmt, slice};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cust::sys::CUdeviceptr;
+use zeroize::Zeroize;
+
+use super::calls;
+use super::device::CudaDevice;
+use super::stream::Stream;
+use crate::error::RuntimeError;
+use crate::memory::{DeviceMemory, HostMemory, Plain};
+use crate::queue::Device;
+
+/// Pinned for all devices: `CU_MEMHOSTALLOC_PORTABLE`.
+const PORTABLE: u32 = 1;
+
+/// Memory of a [`CudaDevice`]. Dropping it waits until the device has nothing left to do, so keep it as long as there is
+/// work.
+pub struct CudaMemory {
+    pub(super) device: CudaDevice,
+    /// 0 if there are no bytes.
+    pub(super) pointer: CUdeviceptr,
+    bytes: usize,
+    element_bytes: u32,
+}
+
+impl CudaMemory {
+    pub(super) fn allocate<T: Plain>(device: CudaDevice, len: usize) -> Result<Self, RuntimeError> {
+        let bytes = len.saturating_mul(size_of::<T>());
+        let out_of_memory = || {
+            let free = device.memory_info()?.free;
+            Err(RuntimeError::OutOfMemory { requested: bytes, free })
+        };
+        if bytes > isize::MAX as usize {
+            return out_of_memory();
+        }
+        let mut pointer = 0;
+        if bytes != 0 {
+            let _current = device.enter()?;
+            // SAFETY: `pointer` may be written, a device is current.
+            match unsafe { calls::cuMemAlloc_v2(&raw mut pointer, bytes) } {
+                Err(error) if calls::is_out_of_memory(&error) => return out_of_memory(),
+                result => result?,
+            }
+        }
+        Ok(Self { device, pointer, bytes, element_bytes: T::BYTES })
+    }
+}
+
+impl DeviceMemory for CudaMemory {
+    fn element_bytes(&self) -> u32 {
+        self.element_bytes
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for CudaMemory {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        let Ok(_current) = self.device.enter() else { return };
+        // Any queue of the device may be working on it: all are waited for. An error means that the device does not work
+        // for this process any more, and then the driver gives its memory back, or that some operation failed, which
+        // its queue reports. So the memory is freed in any case.
+        // SAFETY: the memory has this many bytes, and nobody uses it after the first line.
+        unsafe {
+            let _ = calls::cuCtxSynchronize();
+            let _ = calls::cuMemsetD8_v2(self.pointer, 0, self.bytes);
+            let _ = calls::cuCtxSynchronize();
+            let _ = calls::cuMemFree_v2(self.pointer);
+        }
+    }
+}
+
+impl fmt::Debug for CudaMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaMemory({} bytes, {:?})", self.bytes, self.device)
+    }
+}
+
+/// Pinned host memory for copies of the [`CudaQueue`](super::CudaQueue) that made it.
+pub struct CudaPinned<T: Plain> {
+    pub(super) stream: Arc<Stream>,
+    /// Dangling if there are no elements.
+    pub(super) pointer: NonNull<T>,
+    len: usize,
+    /// Number of the queue's last operation on it.
+    last_use: AtomicU64,
+}
+
+// SAFETY: it owns the memory, as a vector of numbers does; the driver's functions take it from any thread.
+unsafe impl<T: Plain> Send for CudaPinned<T> {}
+// SAFETY: as above; what can be done with a shared reference is reading and letting the device read.
+unsafe impl<T: Plain> Sync for CudaPinned<T> {}
+
+impl<T: Plain> CudaPinned<T> {
+    pub(super) fn new(stream: Arc<Stream>, len: usize) -> Result<Self, RuntimeError> {
+        let bytes = len.saturating_mul(size_of::<T>());
+        let pointer = if bytes == 0 { NonNull::dangling() } else { Self::allocate(&stream, bytes)? };
+        Ok(Self { stream, pointer, len, last_use: AtomicU64::new(0) })
+    }
+
+    /// Zeros of this many bytes, not none.
+    fn allocate(stream: &Stream, bytes: usize) -> Result<NonNull<T>, RuntimeError> {
+        let out_of_memory = RuntimeError::OutOfHostMemory { requested: bytes };
+        if bytes > isize::MAX as usize {
+            return Err(out_of_memory);
+        }
+        let _current = stream.device.enter()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` may be written, a device is current.
+        match unsafe { calls::cuMemHostAlloc(&raw mut raw, bytes, PORTABLE) } {
+            Err(error) if calls::is_out_of_memory(&error) => return Err(out_of_memory),
+            result => result?,
+        }
+        // Whole pages, so aligned for every number.
+        let pointer = NonNull::new(raw.cast::<T>()).ok_or(out_of_memory)?;
+        // SAFETY: the memory has this many bytes, and zeros are numbers.
+        unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
+        Ok(pointer)
+    }
+
+    /// Notes that the queue's operation of this number works on it.
+    pub(super) fn used_by(&self, operation: u64) {
+        self.last_use.fetch_max(operation, Ordering::AcqRel);
+    }
+
+    fn wait(&self) -> Result<(), RuntimeError> {
+        self.stream.wait(self.last_use.load(Ordering::Acquire))
+    }
+}
+
+impl<T: Plain> HostMemory<T> for CudaPinned<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn read(&self) -> Result<&[T], RuntimeError> {
+        self.wait()?;
+        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not write to it: earlier
+        // operations are done, and one that writes needs `&mut self`.
+        Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) })
+    }
+
+    fn write(&mut self) -> Result<&mut [T], RuntimeError> {
+        self.wait()?;
+        // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not touch it: earlier
+        // operations are done, and others need `&self`.
+        Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
+    }
+}
+
+impl<T: Plain> Drop for CudaPinned<T> {
+    fn drop(&mut self) {
+        // An operation that failed is over too. Only a driver that is gone, at the end of the process, has taken the
+        // memory with it.
+        const DEINITIALISED: i32 = 4;
+        let gone = matches!(self.wait(), Err(RuntimeError::Driver { code: DEINITIALISED, .. }));
+        let bytes = self.len * size_of::<T>();
+        if gone || bytes == 0 {
+            return;
+        }
+        // SAFETY: the memory has this many bytes, and nobody else has it. (Zeros are written as volatile.)
+        unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
+        let Ok(_current) = self.stream.device.enter() else { return };
+        // SAFETY: it came from the driver, and nobody uses it after this.
+        let _ = unsafe { calls::cuMemFreeHost(self.pointer.as_ptr().cast()) };
+    }
+}
+
+impl<T: Plain> fmt::Debug for CudaPinned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaPinned({} elements)", self.len)
+    }
+}

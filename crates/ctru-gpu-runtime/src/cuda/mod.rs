@@ -1,0 +1,22 @@
+//! NVIDIA GPUs through the CUDA driver.
+//!
+//! The driver is looked for when it is first needed: a program with this module starts on every machine, and
+//! [`devices`] returns [`RuntimeError::NoDriver`](crate::RuntimeError::NoDriver) or
+//! [`RuntimeError::NoDevice`](crate::RuntimeError::NoDevice) where there is nothing to use. That holds for Linux on
+//! x86-64 and 64-bit Arm; elsewhere the program is linked with the driver and does not start without it.
+//!
+//! The driver compiles the kernels when a [`CudaDevice`] is opened, once for each device and process. It keeps what it
+//! has compiled on disk (`~/.nv/ComputeCache`), so that later processes start faster.
+//!
+//! A device stays open until the process ends. The calling thread's current CUDA context is left as it was, so that other
+//! users of CUDA in the process are not disturbed.
+
+mod calls;
+mod device;
+mod forward;
+mod memory;
+mod stream;
+
+pub use device::{CudaDevice, DeviceInfo, cuda_version, devices};
+pub use memory::{CudaMemory, CudaPinned};
+pub use stream::{CudaEvent, CudaQueue};

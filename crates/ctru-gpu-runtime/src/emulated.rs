@@ -1,0 +1,293 @@
+//! The device on the CPU: kernels run on the [emulator], operations are done when they are called.
+
+use core::fmt;
+use core::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ctru_gpu_kernels::emulator::{self, Emulator, Event};
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::arguments;
+use crate::error::RuntimeError;
+use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
+use crate::queue::{Device, MemoryInfo, Queue};
+
+/// What memory holds at first: anything. Here a pattern that is no sensible number.
+const UNDEFINED: u8 = 0xa5;
+
+/// The lock's content. A thread that panicked has left plain numbers there.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A device on the CPU.
+#[derive(Clone)]
+pub struct EmulatedDevice(Arc<State>);
+
+struct State {
+    total: usize,
+    used: AtomicUsize,
+    /// What threads did, if launches are traced.
+    trace: Option<Mutex<Vec<Event>>>,
+}
+
+impl EmulatedDevice {
+    /// A device with as much memory as the host can give.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_memory(isize::MAX as usize)
+    }
+
+    /// A device with this many bytes of memory.
+    #[must_use]
+    pub fn with_memory(total: usize) -> Self {
+        Self(Arc::new(State { total, used: AtomicUsize::new(0), trace: None }))
+    }
+
+    /// A device that records what the threads of every launch do.
+    #[must_use]
+    pub fn traced() -> Self {
+        let trace = Some(Mutex::default());
+        Self(Arc::new(State { total: isize::MAX as usize, used: AtomicUsize::new(0), trace }))
+    }
+
+    /// What threads have done since the last call: launch after launch, in each the blocks, in each the threads. Empty if
+    /// the device is not [traced](Self::traced).
+    #[must_use]
+    pub fn take_trace(&self) -> Vec<Event> {
+        self.0.trace.as_ref().map(|trace| core::mem::take(&mut *lock(trace))).unwrap_or_default()
+    }
+}
+
+impl Default for EmulatedDevice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for EmulatedDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EmulatedDevice")
+    }
+}
+
+impl Device for EmulatedDevice {
+    type Queue = EmulatedQueue;
+
+    fn queue(&self) -> Result<EmulatedQueue, RuntimeError> {
+        Ok(EmulatedQueue { device: self.clone() })
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
+        let State { total, used, .. } = &*self.0;
+        Ok(MemoryInfo { free: total.saturating_sub(used.load(Ordering::Relaxed)), total: *total })
+    }
+}
+
+/// Memory of an [`EmulatedDevice`].
+pub struct EmulatedMemory {
+    device: EmulatedDevice,
+    content: Mutex<Vec<u8>>,
+    bytes: usize,
+    element_bytes: u32,
+}
+
+impl DeviceMemory for EmulatedMemory {
+    fn element_bytes(&self) -> u32 {
+        self.element_bytes
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for EmulatedMemory {
+    fn drop(&mut self) {
+        lock(&self.content).zeroize();
+        self.device.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for EmulatedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatedMemory({} bytes)", self.bytes)
+    }
+}
+
+/// Host memory for copies of an [`EmulatedQueue`].
+pub struct EmulatedPinned<T: Plain>(Vec<T>);
+
+impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self) -> Result<&[T], RuntimeError> {
+        Ok(&self.0)
+    }
+
+    fn write(&mut self) -> Result<&mut [T], RuntimeError> {
+        Ok(&mut self.0)
+    }
+}
+
+impl<T: Plain> Drop for EmulatedPinned<T> {
+    fn drop(&mut self) {
+        self.0.fill(T::default());
+        // Without a reader the compiler may leave the writes out.
+        core::hint::black_box(&self.0);
+    }
+}
+
+impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatedPinned({} elements)", self.0.len())
+    }
+}
+
+/// A queue of an [`EmulatedDevice`]: every operation is done when its call returns.
+#[derive(Clone)]
+pub struct EmulatedQueue {
+    device: EmulatedDevice,
+}
+
+impl EmulatedQueue {
+    fn check_owner(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
+        match Arc::ptr_eq(&self.device.0, &memory.device.0) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
+        }
+    }
+}
+
+/// An array of a launch.
+struct Array<'a> {
+    memory: &'a EmulatedMemory,
+    before: Zeroizing<Vec<u8>>,
+    emulated: emulator::Buffer,
+}
+
+impl fmt::Debug for EmulatedQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EmulatedQueue")
+    }
+}
+
+impl Queue for EmulatedQueue {
+    type Memory = EmulatedMemory;
+    type Pinned<T: Plain> = EmulatedPinned<T>;
+
+    fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, EmulatedMemory>, RuntimeError> {
+        let State { total, used, .. } = &*self.device.0;
+        let requested = len.saturating_mul(size_of::<T>());
+        let reserve = |used: usize| used.checked_add(requested).filter(|used| used <= total);
+        let mut content = Vec::new();
+        used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve)
+            .map_err(|used| RuntimeError::OutOfMemory { requested, free: total.saturating_sub(used) })?;
+        if content.try_reserve_exact(requested).is_err() {
+            used.fetch_sub(requested, Ordering::Relaxed);
+            return Err(RuntimeError::OutOfMemory { requested, free: 0 });
+        }
+        content.resize(requested, UNDEFINED);
+        Ok(Buffer::new(EmulatedMemory {
+            device: self.device.clone(),
+            content: Mutex::new(content),
+            bytes: requested,
+            element_bytes: T::BYTES,
+        }))
+    }
+
+    fn pinned<T: Plain>(&self, len: usize) -> Result<EmulatedPinned<T>, RuntimeError> {
+        let mut content = Vec::new();
+        let requested = len.saturating_mul(size_of::<T>());
+        content.try_reserve_exact(len).map_err(|_| RuntimeError::OutOfHostMemory { requested })?;
+        content.resize(len, T::default());
+        Ok(EmulatedPinned(content))
+    }
+
+    fn upload<T: Plain>(
+        &self,
+        from: &EmulatedPinned<T>,
+        range: Range<usize>,
+        to: &Buffer<T, EmulatedMemory>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(to)?;
+        arguments::check_copy(&range, from.len(), start, to.len())?;
+        let mut content = lock(&to.content);
+        let slots = content.chunks_exact_mut(size_of::<T>()).skip(start);
+        for (bytes, word) in slots.zip(&from.0[range]) {
+            bytes.copy_from_slice(&word.to_bits().to_le_bytes()[..size_of::<T>()]);
+        }
+        Ok(())
+    }
+
+    fn download<T: Plain>(
+        &self,
+        from: &Buffer<T, EmulatedMemory>,
+        range: Range<usize>,
+        to: &mut EmulatedPinned<T>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(from)?;
+        arguments::check_copy(&range, from.len(), start, to.len())?;
+        let content = lock(&from.content);
+        let words = content.chunks_exact(size_of::<T>()).skip(range.start).take(range.len());
+        for (word, bytes) in to.0[start..].iter_mut().zip(words) {
+            *word = T::from_bits(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)));
+        }
+        Ok(())
+    }
+
+    fn wipe(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
+        self.check_owner(memory)?;
+        lock(&memory.content).fill(0);
+        Ok(())
+    }
+
+    fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Result<(), RuntimeError> {
+        memory.iter().try_for_each(|memory| self.check_owner(memory))?;
+        arguments::check(kernel, memory, batch)?;
+        // Memory that occurs twice is one array.
+        let mut arrays: Vec<Array<'_>> = Vec::new();
+        let mut arguments = Vec::new();
+        for &memory in memory {
+            let known = arrays.iter().find(|array| core::ptr::eq(array.memory, memory));
+            arguments.push(match known {
+                Some(array) => array.emulated.clone(),
+                None => {
+                    let before = Zeroizing::new(lock(&memory.content).clone());
+                    let emulated = emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
+                    arrays.push(Array { memory, before, emulated: emulated.clone() });
+                    emulated
+                }
+            });
+        }
+        let arguments: Vec<&emulator::Buffer> = arguments.iter().collect();
+        match &self.device.0.trace {
+            None => Emulator::new().launch(kernel, &arguments, batch)?,
+            Some(trace) => {
+                let events = Emulator::new().trace(kernel, &arguments, batch)?;
+                lock(trace).extend(events);
+            }
+        }
+        for Array { memory, before, emulated } in &arrays {
+            // Other queues may have written elsewhere in the meantime: only what changed is taken over.
+            let after = Zeroizing::new(emulated.bytes());
+            let mut content = lock(&memory.content);
+            for ((byte, before), after) in content.iter_mut().zip(before.iter()).zip(after.iter()) {
+                if before != after {
+                    *byte = *after;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn synchronise(&self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}

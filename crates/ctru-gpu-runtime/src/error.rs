@@ -1,0 +1,146 @@
+//! What can go wrong.
+
+use thiserror::Error;
+
+/// Why a device did not do what it was asked to. The text says what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// There is no NVIDIA driver on this machine.
+    #[error("no NVIDIA driver: {reason}; install the driver, or compute on the CPU")]
+    NoDriver {
+        /// What the dynamic linker says.
+        reason: String,
+    },
+    /// There is a driver, but no GPU that this process may use.
+    #[error(
+        "the NVIDIA driver sees no GPU: see `nvidia-smi`, the permissions of /dev/nvidia* and the variable \
+         CUDA_VISIBLE_DEVICES, or compute on the CPU"
+    )]
+    NoDevice,
+    /// There is no GPU of this number.
+    #[error("there is no GPU number {index}: this machine has {count}, numbered from 0")]
+    UnknownDevice {
+        /// The number asked for.
+        index: u32,
+        /// GPUs there are.
+        count: u32,
+    },
+    /// A call of the driver failed.
+    #[error("{call}: {name} ({code}){}", advice(*code))]
+    Driver {
+        /// The call that reported it. Where it waits for operations, an earlier one may be the cause.
+        call: &'static str,
+        /// The driver's code.
+        code: i32,
+        /// The driver's name for the code.
+        name: String,
+    },
+    /// The driver did not compile the kernels.
+    #[error("the driver did not compile the kernels: {name} ({code}){}\n{log}", advice(*code))]
+    Compilation {
+        /// The driver's code.
+        code: i32,
+        /// The driver's name for the code.
+        name: String,
+        /// What its compiler says.
+        log: String,
+    },
+    /// The loaded kernels have none of this name.
+    #[error(
+        "the loaded kernels have none named {name}: were the kernels and this program built from the same sources?"
+    )]
+    UnknownKernel {
+        /// The name.
+        name: &'static str,
+    },
+    /// A launch has too many or too few arrays.
+    #[error("{kernel} takes {expected} arrays, the launch has {actual}")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: &'static str,
+        /// Arrays that it takes.
+        expected: usize,
+        /// Arrays given.
+        actual: usize,
+    },
+    /// An array of a launch has elements of another size.
+    #[error(
+        "{kernel}: the array {parameter} has elements of {expected} bytes, the launch has one with {actual}"
+    )]
+    Argument {
+        /// The kernel.
+        kernel: &'static str,
+        /// The array.
+        parameter: &'static str,
+        /// Bytes of an element that it takes.
+        expected: u32,
+        /// Bytes of an element given.
+        actual: u32,
+    },
+    /// The number of keys of a launch is neither 1 nor that of its operations.
+    #[error("{kernel}: a batch of {count} operations has 1 key or {count}, not {keys}")]
+    Batch {
+        /// The kernel.
+        kernel: &'static str,
+        /// Operations.
+        count: u32,
+        /// Keys.
+        keys: u32,
+    },
+    /// A copy from or to elements that are not there.
+    #[error("a copy of the elements {start}..{end} of memory with {len}")]
+    Range {
+        /// First element.
+        start: usize,
+        /// Element after the last one.
+        end: usize,
+        /// Elements there are.
+        len: usize,
+    },
+    /// Memory was used on a queue of another device, or pinned memory on another queue than the one that made it.
+    #[error("{what} belongs to another {owner}: use it where it was allocated")]
+    Foreign {
+        /// What was used.
+        what: &'static str,
+        /// What it belongs to.
+        owner: &'static str,
+    },
+    /// The device has less memory than was asked for.
+    #[error(
+        "the device has no room for {requested} bytes, {free} are free: ask for smaller or fewer buffers"
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: usize,
+        /// Bytes that were free, not always in one piece.
+        free: usize,
+    },
+    /// The host has less memory that can be pinned than was asked for.
+    #[error("the host has no room for {requested} pinned bytes: ask for smaller or fewer buffers")]
+    OutOfHostMemory {
+        /// Bytes asked for.
+        requested: usize,
+    },
+    /// A kernel broke a rule of the machine.
+    #[cfg(feature = "emulator")]
+    #[error("the emulator stopped: {0}")]
+    Emulator(#[from] ctru_gpu_kernels::emulator::Fault),
+}
+
+/// What to do about a code of the driver, where there is more to say than its name does.
+fn advice(code: i32) -> &'static str {
+    match code {
+        46 => ": another process has this GPU for itself (see `nvidia-smi -q -d COMPUTE`)",
+        200 | 218 => ": the kernels are damaged, or made for another kind of GPU",
+        209 => ": the kernels are made for a newer GPU than this one",
+        222 => ": the driver is older than the kernels; update it",
+        221 | 223 => ": the driver's compiler is missing or switched off (see CUDA_DISABLE_PTX_JIT)",
+        214 | 220 | 226 | 700 | 702 | 710 | 713..=719 => {
+            ": this process cannot use the GPU any more; end it, and report the failure"
+        }
+        802 => ": the system is still starting, or its fabric manager is not running",
+        803 => ": the driver in the kernel and its libraries have different versions; restart the machine",
+        _ => "",
+    }
+}

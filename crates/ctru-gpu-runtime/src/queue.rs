@@ -1,0 +1,101 @@
+//! What a device can do.
+
+use core::fmt::Debug;
+use core::ops::Range;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+
+use crate::error::RuntimeError;
+use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
+
+/// Bytes of a device's memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Bytes that nobody holds.
+    pub free: usize,
+    /// Bytes that the device has.
+    pub total: usize,
+}
+
+/// A device that runs kernels. Clones are the same device.
+pub trait Device: Clone + Debug + Send + Sync {
+    /// Its queues.
+    type Queue: Queue;
+
+    /// A new queue.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the device has no room for one.
+    fn queue(&self) -> Result<Self::Queue, RuntimeError>;
+
+    /// How much memory there is.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the device does not answer.
+    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError>;
+}
+
+/// Operations on a device, done in order. The calls may return before the operation is done; see the
+/// [rules](crate#rules).
+pub trait Queue: Debug + Send + Sync {
+    /// Memory of the device, whatever its elements.
+    type Memory: DeviceMemory;
+    /// Host memory that copies take and fill.
+    type Pinned<T: Plain>: HostMemory<T>;
+
+    /// Memory for `len` elements on the device. What it holds at first is undefined.
+    ///
+    /// # Errors
+    /// [`RuntimeError::OutOfMemory`], among others.
+    fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Self::Memory>, RuntimeError>;
+
+    /// Memory for `len` elements on the host, zeros at first, for copies on this queue.
+    ///
+    /// # Errors
+    /// [`RuntimeError::OutOfHostMemory`], among others.
+    fn pinned<T: Plain>(&self, len: usize) -> Result<Self::Pinned<T>, RuntimeError>;
+
+    /// Copies elements `range` of host memory to the device, to `start` and following.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Range`] if either does not have these elements; [`RuntimeError::Foreign`] if one is not of this
+    /// queue or device.
+    fn upload<T: Plain>(
+        &self,
+        from: &Self::Pinned<T>,
+        range: Range<usize>,
+        to: &Buffer<T, Self::Memory>,
+        start: usize,
+    ) -> Result<(), RuntimeError>;
+
+    /// Copies elements `range` of device memory to the host, to `start` and following.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    fn download<T: Plain>(
+        &self,
+        from: &Buffer<T, Self::Memory>,
+        range: Range<usize>,
+        to: &mut Self::Pinned<T>,
+        start: usize,
+    ) -> Result<(), RuntimeError>;
+
+    /// Overwrites device memory with zeros.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the operation cannot be issued.
+    fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
+
+    /// Runs `kernel` on a batch. A batch without operations is no error.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`] or [`RuntimeError::Batch`] if the kernel takes
+    /// something else; then nothing has been issued. [`RuntimeError::UnknownKernel`] if the device has no such kernel.
+    fn launch(&self, kernel: &Kernel, memory: &[&Self::Memory], batch: Batch) -> Result<(), RuntimeError>;
+
+    /// Waits until all operations are done.
+    ///
+    /// # Errors
+    /// What went wrong in an operation since the last call.
+    fn synchronise(&self) -> Result<(), RuntimeError>;
+}

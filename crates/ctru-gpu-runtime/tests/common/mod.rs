@@ -1,0 +1,229 @@
+//! What every device must do. Both test files run all of it.
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::simt::{Quad, Simt};
+use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
+
+/// Threads of a block of `reverse`, and elements of an operation.
+const LEN: u32 = 64;
+const N: usize = LEN as usize;
+
+/// `output[i] = key[LEN - 1 - i] + i`, through shared memory.
+fn reverse<S: Simt>(s: S, keys: S::Global<u16>, output: S::Global<u32>, batch: Batch) {
+    let (operation, i) = (s.block(), s.thread());
+    s.store_shared::<u32>(4 * i, u32::from(s.load(keys, batch.key(operation) * LEN + i)));
+    s.sync_block();
+    let mirrored = s.load_shared::<u32>(4 * (LEN - 1 - i));
+    s.store(output, operation * LEN + i, mirrored + i);
+}
+
+/// The same by hand for the GPU.
+#[allow(dead_code)] // The test of the emulator has no use for it.
+pub(crate) const PTX: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 smem[];
+
+.visible .entry reverse(.param .u64 p_keys, .param .u64 p_output, .param .u32 p_count, .param .u32 p_number)
+{
+    .reg .pred %p;
+    .reg .u16 %h;
+    .reg .u32 %i, %block, %key, %number, %value, %address, %base;
+    .reg .u64 %keys, %output, %offset;
+
+    ld.param.u64 %keys, [p_keys];
+    ld.param.u64 %output, [p_output];
+    ld.param.u32 %number, [p_number];
+    cvta.to.global.u64 %keys, %keys;
+    cvta.to.global.u64 %output, %output;
+    mov.u32 %i, %tid.x;
+    mov.u32 %block, %ctaid.x;
+    mov.u32 %base, smem;
+
+    setp.eq.u32 %p, %number, 1;
+    selp.u32 %key, 0, %block, %p;
+    mad.lo.u32 %key, %key, 64, %i;
+    mad.wide.u32 %offset, %key, 2, %keys;
+    ld.global.u16 %h, [%offset];
+    cvt.u32.u16 %value, %h;
+    mad.lo.u32 %address, %i, 4, %base;
+    st.shared.u32 [%address], %value;
+    bar.sync 0;
+    sub.u32 %address, 63, %i;
+    mad.lo.u32 %address, %address, 4, %base;
+    ld.shared.u32 %value, [%address];
+    add.u32 %value, %value, %i;
+    mad.lo.u32 %key, %block, 64, %i;
+    mad.wide.u32 %offset, %key, 4, %output;
+    st.global.u32 [%offset], %value;
+    ret;
+}
+";
+
+const PARAMETERS: &[Parameter] =
+    &[Parameter { name: "keys", element_bytes: 2 }, Parameter { name: "output", element_bytes: 4 }];
+
+fn kernel(name: &'static str, shared_bytes: u32) -> Kernel {
+    Kernel {
+        name,
+        shape: Shape { threads: LEN, per_block: 1, shared_bytes },
+        parameters: PARAMETERS,
+        emulate: |thread, buffers, batch| {
+            let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };
+            reverse(thread, keys.view(), output.view(), batch);
+        },
+    }
+}
+
+/// More shared memory than a block may use without asking.
+static REVERSE: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| kernel("reverse", 64 << 10));
+
+type Done = Result<(), RuntimeError>;
+
+/// Everything below.
+pub(crate) fn check<D: Device>(device: &D) -> Done {
+    copies::<D, u8>(device, |i| i as u8)?;
+    copies::<D, u16>(device, |i| i as u16 * 257)?;
+    copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
+    copies::<D, u64>(device, |i| u64::from(i) << 40 | 7)?;
+    copies::<D, Quad>(device, |i| Quad([i, !i, i << 8, 1]))?;
+    launches(device, 5, 5)?;
+    launches(device, 5, 1)?;
+    launches(device, 1, 1)?;
+    launches(device, 300, 300)?;
+    launches(device, 0, 0)?;
+    queues_share_memory(device)?;
+    bad_arguments(device)?;
+    out_of_memory(device)?;
+    memory_is_given_back(device)
+}
+
+fn copies<D: Device, T: Plain>(device: &D, element: impl Fn(u32) -> T) -> Done {
+    let queue = device.queue()?;
+    let content: Vec<T> = (0..100).map(element).collect();
+    let mut pinned = queue.pinned::<T>(100)?;
+    assert_eq!(pinned.read()?, [T::default(); 100]);
+    pinned.write()?.copy_from_slice(&content);
+
+    let buffer = queue.allocate::<T>(100)?;
+    assert_eq!(buffer.len(), 100);
+    queue.upload(&pinned, 0..100, &buffer, 0)?;
+    queue.upload(&pinned, 90..100, &buffer, 5)?;
+    let mut back = queue.pinned::<T>(120)?;
+    queue.download(&buffer, 0..100, &mut back, 20)?;
+    queue.download(&buffer, 5..15, &mut back, 0)?;
+    queue.download(&buffer, 7..7, &mut back, 0)?;
+    assert_eq!(back.read()?[..10], content[90..]);
+    assert_eq!(back.read()?[10..20], [T::default(); 10]);
+    assert_eq!(back.read()?[20..25], content[..5]);
+    assert_eq!(back.read()?[25..35], content[90..]);
+    assert_eq!(back.read()?[35..], content[15..]);
+
+    queue.wipe(&buffer)?;
+    queue.download(&buffer, 0..100, &mut back, 0)?;
+    queue.synchronise()?;
+    assert_eq!(back.read()?[..100], [T::default(); 100]);
+    Ok(())
+}
+
+fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
+    let queue = device.queue()?;
+    let mut input = queue.pinned::<u16>(N * keys as usize)?;
+    for (i, key) in input.write()?.iter_mut().enumerate() {
+        *key = (i * 31) as u16;
+    }
+    let mut output = queue.pinned::<u32>(N * count as usize)?;
+    let (from, to) = (queue.allocate::<u16>(input.len())?, queue.allocate::<u32>(output.len())?);
+    queue.upload(&input, 0..input.len(), &from, 0)?;
+    queue.launch(&REVERSE, &[&from, &to], Batch { count, keys })?;
+    queue.download(&to, 0..to.len(), &mut output, 0)?;
+    for (operation, output) in output.read()?.chunks(N).enumerate() {
+        let key = if keys == 1 { 0 } else { operation };
+        for (i, &value) in output.iter().enumerate() {
+            assert_eq!(value, u32::from(input.read()?[key * N + N - 1 - i]) + i as u32);
+        }
+    }
+    Ok(())
+}
+
+/// A queue uploads keys; then many use them at the same time, each on its own thread.
+fn queues_share_memory<D: Device>(device: &D) -> Done {
+    let owner = device.queue()?;
+    let mut input = owner.pinned::<u16>(N)?;
+    input.write()?.fill(1000);
+    let keys = owner.allocate::<u16>(N)?;
+    owner.upload(&input, 0..N, &keys, 0)?;
+    owner.synchronise()?;
+    std::thread::scope(|scope| {
+        let run = || {
+            let queue = device.queue()?;
+            let mut output = queue.pinned::<u32>(3 * N)?;
+            let to = queue.allocate::<u32>(3 * N)?;
+            for _ in 0..4 {
+                queue.launch(&REVERSE, &[&keys, &to], Batch { count: 3, keys: 1 })?;
+                queue.download(&to, 0..3 * N, &mut output, 0)?;
+                assert!(output.read()?.iter().enumerate().all(|(i, &value)| value == 1000 + (i % N) as u32));
+                output.write()?.fill(0);
+            }
+            Ok(())
+        };
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
+    })
+}
+
+fn bad_arguments<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let (keys, output) = (queue.allocate::<u16>(N)?, queue.allocate::<u32>(N)?);
+    let launch = |memory: &[_], batch| queue.launch(&REVERSE, memory, batch);
+    assert_eq!(
+        launch(&[&keys], Batch::each(1)),
+        Err(RuntimeError::ArgumentCount { kernel: "reverse", expected: 2, actual: 1 })
+    );
+    assert_eq!(
+        launch(&[&keys, &keys], Batch::each(1)),
+        Err(RuntimeError::Argument { kernel: "reverse", parameter: "output", expected: 4, actual: 2 })
+    );
+    assert_eq!(
+        launch(&[&keys, &output], Batch { count: 3, keys: 2 }),
+        Err(RuntimeError::Batch { kernel: "reverse", count: 3, keys: 2 })
+    );
+
+    let mut pinned = queue.pinned::<u16>(10)?;
+    let range = |start, end, len| Err(RuntimeError::Range { start, end, len });
+    #[allow(clippy::reversed_empty_ranges)] // A caller may well compute one.
+    let backwards = 3..2;
+    assert_eq!(queue.upload(&pinned, 5..11, &keys, 0), range(5, 11, 10));
+    assert_eq!(queue.upload(&pinned, backwards, &keys, 0), range(3, 2, 10));
+    assert_eq!(queue.upload(&pinned, 0..10, &keys, N - 9), range(N - 9, N + 1, N));
+    assert_eq!(queue.upload(&pinned, 0..10, &keys, usize::MAX), range(usize::MAX, usize::MAX, N));
+    assert_eq!(queue.download(&keys, 0..11, &mut pinned, 0), range(0, 11, 10));
+    assert_eq!(queue.download(&keys, N..N + 1, &mut pinned, 0), range(N, N + 1, N));
+    Ok(())
+}
+
+fn out_of_memory<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let requested = device.memory_info()?.total.saturating_add(1);
+    match queue.allocate::<u8>(requested) {
+        Err(RuntimeError::OutOfMemory { requested: told, .. }) => assert_eq!(told, requested),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(queue.allocate::<u64>(usize::MAX), Err(RuntimeError::OutOfMemory { .. })));
+    let host = queue.pinned::<u64>(usize::MAX / 8);
+    assert!(matches!(host, Err(RuntimeError::OutOfHostMemory { .. })), "{host:?}");
+    // The device works as before.
+    launches(device, 2, 2)
+}
+
+fn memory_is_given_back<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    // More than there is, one part after the other.
+    let most = device.memory_info()?.free / 8 * 5;
+    for _ in 0..2 {
+        let buffer = queue.allocate::<u8>(most)?;
+        queue.wipe(&buffer)?;
+    }
+    Ok(())
+}

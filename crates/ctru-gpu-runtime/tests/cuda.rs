@@ -1,0 +1,190 @@
+//! NVIDIA GPUs.
+//!
+//! On a machine without one the tests that need it print a line and pass, unless `CTRU_REQUIRE_GPU` is set: then they
+//! fail, so that a run on a GPU machine cannot pass by mistake. Everywhere, all of them run once on a driver that is made
+//! up.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::time::Duration;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Shape};
+use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
+use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+
+/// The first GPU, or nothing if it is fine to have none.
+fn gpu(ptx: &str) -> Option<Result<CudaDevice, RuntimeError>> {
+    match CudaDevice::open(0, ptx) {
+        Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
+            assert!(std::env::var_os("CTRU_REQUIRE_GPU").is_none(), "CTRU_REQUIRE_GPU is set, but: {error}");
+            println!("skipped: {error}");
+            None
+        }
+        result => Some(result),
+    }
+}
+
+/// That this runs at all shows that the program does not depend on the driver's library.
+#[test]
+fn starts_without_driver() {
+    let absent =
+        |error: &RuntimeError| matches!(error, RuntimeError::NoDriver { .. } | RuntimeError::NoDevice);
+    match devices() {
+        Ok(devices) => {
+            println!("{devices:#?}, CUDA {:?}", cuda_version());
+            assert!(!devices.is_empty());
+            for device in &devices {
+                assert!(!device.name.is_empty());
+                assert!(device.compute_capability.0 > 0 && device.memory_bytes > 0);
+            }
+            let count = devices.len() as u32;
+            let beyond = CudaDevice::open(count, common::PTX);
+            assert_eq!(beyond.err(), Some(RuntimeError::UnknownDevice { index: count, count }));
+        }
+        Err(error) => {
+            println!("{error}");
+            assert!(absent(&error), "{error:?}");
+            // Every time, and everywhere.
+            assert_eq!(devices(), Err(error.clone()));
+            assert_eq!(cuda_version(), Err(error.clone()));
+            assert_eq!(CudaDevice::open(0, common::PTX).err(), Some(error));
+        }
+    }
+}
+
+/// What other code in the process gets from `cust` itself before anybody has loaded the driver, or without one.
+#[test]
+fn cust_reports_the_same() {
+    if devices().is_err() {
+        assert!(cust::init(cust::CudaFlags::empty()).is_err());
+        assert!(cust::device::Device::num_devices().is_err());
+    }
+}
+
+#[test]
+fn does_what_every_device_does() {
+    let Some(device) = gpu(common::PTX) else { return };
+    common::check(&device.unwrap()).unwrap();
+}
+
+#[test]
+fn refuses_damaged_kernels() {
+    let damaged = common::PTX.replace("bar.sync", "bar.sink");
+    let Some(device) = gpu(&damaged) else { return };
+    match device {
+        Err(RuntimeError::Compilation { log, .. }) => assert!(log.contains("bar.sink"), "{log}"),
+        other => panic!("{other:?}"),
+    }
+    for text in ["", "nonsense", "\0"] {
+        let device = CudaDevice::open(0, text);
+        assert!(matches!(device, Err(RuntimeError::Compilation { .. })), "{device:?}");
+    }
+}
+
+#[test]
+fn compiles_once() {
+    let Some(device) = gpu(common::PTX) else { return };
+    device.unwrap();
+    let start = std::time::Instant::now();
+    for _ in 0..100 {
+        CudaDevice::open(0, common::PTX).unwrap();
+    }
+    assert!(start.elapsed() < Duration::from_millis(100));
+}
+
+#[test]
+fn unknown_kernels_are_errors() {
+    let Some(device) = gpu(common::PTX) else { return };
+    let shape = Shape { threads: 32, per_block: 1, shared_bytes: 0 };
+    let kernel = Kernel { name: "absent", shape, parameters: &[], emulate: |_, _, _| {} };
+    let result = device.unwrap().queue().unwrap().launch(&kernel, &[], Batch::each(1));
+    assert_eq!(result, Err(RuntimeError::UnknownKernel { name: "absent" }));
+}
+
+#[test]
+fn pinned_memory_stays_on_its_queue() {
+    let Some(device) = gpu(common::PTX) else { return };
+    let device = device.unwrap();
+    let (here, there) = (device.queue().unwrap(), device.queue().unwrap());
+    let (pinned, buffer) = (there.pinned::<u8>(4).unwrap(), here.allocate::<u8>(4).unwrap());
+    assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
+}
+
+/// The host changes what it has handed to a copy as soon as it may.
+#[test]
+fn copies_are_waited_for() {
+    let Some(device) = gpu(common::PTX) else { return };
+    let queue = device.unwrap().queue().unwrap();
+    let len = 64 << 20;
+    let mut pinned = queue.pinned::<u8>(len).unwrap();
+    let buffer = queue.allocate::<u8>(len).unwrap();
+    for round in 1..5 {
+        pinned.write().unwrap().fill(round);
+        queue.upload(&pinned, 0..len, &buffer, 0).unwrap();
+        pinned.write().unwrap().fill(0xff);
+        queue.download(&buffer, 0..len, &mut pinned, 0).unwrap();
+        assert!(pinned.read().unwrap().iter().all(|&byte| byte == round));
+    }
+    // Dropped while operations are under way.
+    queue.upload(&pinned, 0..len, &buffer, 0).unwrap();
+    drop((pinned, buffer));
+    queue.synchronise().unwrap();
+}
+
+#[test]
+fn events_measure_and_order() {
+    let Some(device) = gpu(common::PTX) else { return };
+    let device = device.unwrap();
+    let (first, second) = (device.queue().unwrap(), device.queue().unwrap());
+    let len = 64 << 20;
+    let mut pinned = first.pinned::<u8>(len).unwrap();
+    pinned.write().unwrap().fill(7);
+    let buffer = first.allocate::<u8>(len).unwrap();
+    let start = first.record().unwrap();
+    first.upload(&pinned, 0..len, &buffer, 0).unwrap();
+    let end = first.record().unwrap();
+    second.wait_for(&end).unwrap();
+    let mut back = second.pinned::<u8>(len).unwrap();
+    second.download(&buffer, 0..len, &mut back, 0).unwrap();
+    assert!(back.read().unwrap().iter().all(|&byte| byte == 7));
+    let time = end.elapsed_since(&start).unwrap();
+    println!("{:.1} GB/s to the device", len as f64 / time.as_secs_f64() / 1e9);
+    // 64 MiB at more than 1 TB/s would not be true.
+    assert!(time > Duration::from_micros(64), "{time:?}");
+}
+
+/// Runs the other tests on a driver without a GPU, which does what it is asked as late as it may.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn all_of_it_on_a_fake_driver() {
+    use std::path::Path;
+    use std::process::Command;
+
+    if std::env::var_os("CTRU_FAKE_DRIVER").is_some() {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_driver/libcuda.c");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_driver");
+    if !source.exists() {
+        println!("skipped: the program runs without its sources");
+        return;
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
+    let mut compile = Command::new(compiler);
+    compile.args(arguments).arg(folder.join("libcuda.so.1")).arg(source);
+    assert!(compile.status().unwrap().success());
+
+    let run = Command::new(std::env::current_exe().unwrap())
+        .env("LD_LIBRARY_PATH", folder)
+        .env("CTRU_FAKE_DRIVER", "1")
+        .env("CTRU_REQUIRE_GPU", "1")
+        .output()
+        .unwrap();
+    let (output, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{output}{errors}");
+}

@@ -1,0 +1,93 @@
+//! The device on the CPU.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use ctru_gpu_kernels::emulator::Fault;
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::simt::Simt;
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+
+#[test]
+fn does_what_every_device_does() {
+    common::check(&EmulatedDevice::with_memory(64 << 20)).unwrap();
+}
+
+/// One thread: `to[0] = from[index[0]]`.
+const PICK: Kernel = Kernel {
+    name: "pick",
+    shape: Shape { threads: 1, per_block: 1, shared_bytes: 0 },
+    parameters: &[
+        Parameter { name: "from", element_bytes: 1 },
+        Parameter { name: "index", element_bytes: 4 },
+        Parameter { name: "to", element_bytes: 1 },
+    ],
+    emulate: |s, buffers, _| {
+        let &[from, index, to] = buffers else { unreachable!("the launch has checked the arguments") };
+        s.store(to.view::<u8>(), 0, s.load(from.view::<u8>(), s.load(index.view::<u32>(), 0)));
+    },
+};
+
+#[test]
+fn faults_are_errors_and_change_nothing() {
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let (from, index, to) = (
+        queue.allocate::<u8>(4).unwrap(),
+        queue.allocate::<u32>(1).unwrap(),
+        queue.allocate::<u8>(1).unwrap(),
+    );
+    // The index is what memory holds at first, far outside.
+    let fault = queue.launch(&PICK, &[&from, &index, &to], Batch::each(1));
+    assert!(matches!(fault, Err(RuntimeError::Emulator(Fault::Bounds { kernel: "pick", .. }))), "{fault:?}");
+    assert!(fault.unwrap_err().to_string().contains("emulated.rs"), "names the source line");
+    let mut back = queue.pinned::<u8>(1).unwrap();
+    queue.download(&to, 0..1, &mut back, 0).unwrap();
+    assert_eq!(back.read().unwrap(), [0xa5]);
+}
+
+#[test]
+fn the_same_memory_may_be_two_arguments() {
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let mut pinned = queue.pinned::<u8>(4).unwrap();
+    pinned.write().unwrap().copy_from_slice(&[1, 2, 3, 4]);
+    let (bytes, index) = (queue.allocate::<u8>(4).unwrap(), queue.allocate::<u32>(1).unwrap());
+    queue.upload(&pinned, 0..4, &bytes, 0).unwrap();
+    queue.upload(&queue.pinned::<u32>(1).unwrap(), 0..1, &index, 0).unwrap();
+    queue.launch(&PICK, &[&bytes, &index, &bytes], Batch::each(1)).unwrap();
+    queue.download(&bytes, 0..4, &mut pinned, 0).unwrap();
+    assert_eq!(pinned.read().unwrap(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn traces() {
+    let device = EmulatedDevice::traced();
+    let queue = device.queue().unwrap();
+    let trace = |number: u32| {
+        let mut pinned = queue.pinned::<u32>(1).unwrap();
+        pinned.write().unwrap()[0] = number;
+        let (from, index, to) = (
+            queue.allocate::<u8>(4).unwrap(),
+            queue.allocate::<u32>(1).unwrap(),
+            queue.allocate::<u8>(1).unwrap(),
+        );
+        queue.upload(&pinned, 0..1, &index, 0).unwrap();
+        queue.launch(&PICK, &[&from, &index, &to], Batch::each(1)).unwrap();
+        device.take_trace()
+    };
+    assert_eq!(trace(2).len(), 3);
+    assert_eq!(trace(2), trace(2));
+    assert_ne!(trace(2), trace(3), "the address depends on the index");
+    assert!(device.take_trace().is_empty());
+}
+
+#[test]
+fn memory_of_another_device_is_refused() {
+    let (here, there) = (EmulatedDevice::new().queue().unwrap(), EmulatedDevice::new().queue().unwrap());
+    let foreign = there.allocate::<u8>(4).unwrap();
+    assert!(matches!(here.wipe(&foreign), Err(RuntimeError::Foreign { .. })));
+    let pinned = here.pinned::<u8>(4).unwrap();
+    assert!(matches!(here.upload(&pinned, 0..4, &foreign, 0), Err(RuntimeError::Foreign { .. })));
+}

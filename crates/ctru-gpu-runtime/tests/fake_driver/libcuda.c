@@ -1,0 +1,279 @@
+/* A driver without a GPU, for tests of the host's part. It is as lazy as a driver may be: a stream's operations happen
+ * when somebody waits for them, so whoever looks at memory too early sees that. It stops the program when memory comes
+ * back that is not all zeros, and it knows one kernel, `reverse` of common/mod.rs. It leaves out every check that the
+ * tests do not need. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct stream stream;
+
+typedef struct {
+    stream *stream;
+    int happened;
+} event;
+
+typedef struct operation {
+    enum { COPY, ZERO, REVERSE, HAPPEN, WAIT } kind;
+    void *to;
+    const void *from;
+    size_t bytes;
+    uint32_t blocks, keys;
+    event *event;
+    struct operation *next;
+} operation;
+
+struct stream {
+    operation *first, *last;
+    stream *next;
+};
+
+enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500, NOT_READY = 600 };
+#define TOTAL ((size_t)1 << 30)
+#define HEAD 64 /* Bytes before each piece of memory, for its size. */
+
+static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
+static stream *streams;
+static size_t used;
+static int shared_bytes = 48 << 10;
+static char context;
+static __thread int depth; /* Contexts that this thread has pushed. */
+
+/* Every function that needs a context begins with ENTER and ends with LEAVE. */
+#define ENTER                        \
+    if (depth == 0) return NO_CONTEXT; \
+    pthread_mutex_lock(&all)
+#define LEAVE(result) return pthread_mutex_unlock(&all), (result)
+
+static void finish(stream *s) {
+    while (s->first) {
+        operation *o = s->first;
+        s->first = o->next;
+        if (!s->first) s->last = NULL;
+        switch (o->kind) {
+        case COPY: memcpy(o->to, o->from, o->bytes); break;
+        case ZERO: memset(o->to, 0, o->bytes); break;
+        case REVERSE:
+            for (uint32_t block = 0; block < o->blocks; block++)
+                for (uint32_t i = 0; i < 64; i++)
+                    ((uint32_t *)o->to)[block * 64 + i] =
+                        ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
+            break;
+        case HAPPEN: o->event->happened = 1; break;
+        case WAIT:
+            if (!o->event->happened) finish(o->event->stream);
+            break;
+        }
+        free(o);
+    }
+}
+
+static operation *issue(stream *s, int kind) {
+    operation *o = calloc(1, sizeof *o);
+    o->kind = kind;
+    if (s->last)
+        s->last->next = o;
+    else
+        s->first = o;
+    return s->last = o;
+}
+
+static void *piece(size_t bytes) {
+    char *head = malloc(HEAD + bytes);
+    *(size_t *)head = bytes;
+    return memset(head + HEAD, 0x5a, bytes);
+}
+
+static size_t give_back(char *memory) {
+    size_t bytes = *(size_t *)(memory - HEAD);
+    for (size_t i = 0; i < bytes; i++)
+        if (memory[i]) {
+            fprintf(stderr, "memory was given back that is not wiped\n");
+            abort();
+        }
+    free(memory - HEAD);
+    return bytes;
+}
+
+int cuInit(unsigned flags) { return flags ? INVALID : 0; }
+int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
+int cuDeviceGetCount(int *count) { return *count = 1, 0; }
+int cuDeviceGet(int *device, int index) { return *device = index, 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = TOTAL, 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = attribute == 76 ? 0 : 9, 0; }
+int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Fake"), 0; }
+int cuDevicePrimaryCtxRetain(void **result, int device) { return *result = &context, 0; }
+int cuCtxPushCurrent_v2(void *pushed) { return pushed == &context ? depth++, 0 : INVALID; }
+
+int cuCtxPopCurrent_v2(void **popped) {
+    if (depth == 0) return NO_CONTEXT;
+    depth--;
+    return *popped = &context, 0;
+}
+
+int cuCtxSynchronize(void) {
+    ENTER;
+    for (stream *s = streams; s; s = s->next) finish(s);
+    LEAVE(0);
+}
+
+int cuGetErrorName(int code, const char **name) {
+    *name = code == BAD_PTX ? "CUDA_ERROR_INVALID_PTX" : NULL;
+    return *name ? 0 : INVALID;
+}
+
+int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options, void **values) {
+    ENTER;
+    if (strstr(image, "bar.sync")) {
+        *module = &context;
+        LEAVE(0);
+    }
+    if (count == 2 && options[0] == 5 && options[1] == 6) snprintf(values[0], (size_t)values[1], "what is this:%s\n", image);
+    LEAVE(BAD_PTX);
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    ENTER;
+    *function = &context;
+    LEAVE(strcmp(name, "reverse") ? NOT_FOUND : 0);
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+    ENTER;
+    if (attribute == 8) shared_bytes = value;
+    LEAVE(attribute == 8 ? 0 : INVALID);
+}
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                   unsigned block_z, unsigned shared, stream *s, void **parameters, void **extra) {
+    ENTER;
+    if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 || extra ||
+        (int)shared > shared_bytes)
+        LEAVE(INVALID);
+    operation *o = issue(s, REVERSE);
+    o->from = *(void **)parameters[0];
+    o->to = *(void **)parameters[1];
+    o->blocks = *(uint32_t *)parameters[2];
+    o->keys = *(uint32_t *)parameters[3];
+    LEAVE(o->blocks == grid_x ? 0 : INVALID);
+}
+
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+    ENTER;
+    *free = TOTAL - used;
+    *total = TOTAL;
+    LEAVE(0);
+}
+
+int cuMemAlloc_v2(void **memory, size_t bytes) {
+    ENTER;
+    if (bytes > TOTAL - used) LEAVE(NO_MEMORY);
+    used += bytes;
+    *memory = piece(bytes);
+    LEAVE(0);
+}
+
+int cuMemFree_v2(void *memory) {
+    ENTER;
+    used -= give_back(memory);
+    LEAVE(0);
+}
+
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+    ENTER;
+    if (bytes > TOTAL) LEAVE(NO_MEMORY);
+    *memory = piece(bytes);
+    LEAVE(0);
+}
+
+int cuMemFreeHost(void *memory) {
+    ENTER;
+    give_back(memory);
+    LEAVE(0);
+}
+
+static int copy(void *to, const void *from, size_t bytes, stream *s) {
+    ENTER;
+    operation *o = issue(s, COPY);
+    o->to = to;
+    o->from = from;
+    o->bytes = bytes;
+    LEAVE(0);
+}
+
+int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes, stream *s) { return copy(to, from, bytes, s); }
+int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, stream *s) { return copy(to, from, bytes, s); }
+
+int cuMemsetD8_v2(void *to, unsigned char value, size_t bytes) {
+    ENTER;
+    memset(to, value, bytes);
+    LEAVE(0);
+}
+
+int cuMemsetD8Async(void *to, unsigned char value, size_t bytes, stream *s) {
+    ENTER;
+    operation *o = issue(s, ZERO);
+    o->to = to;
+    o->bytes = bytes;
+    LEAVE(value ? INVALID : 0);
+}
+
+int cuStreamCreate(stream **result, unsigned flags) {
+    ENTER;
+    *result = calloc(1, sizeof **result);
+    (*result)->next = streams;
+    streams = *result;
+    LEAVE(flags == 1 ? 0 : INVALID);
+}
+
+int cuStreamDestroy_v2(stream *s) {
+    ENTER;
+    finish(s);
+    stream **link = &streams;
+    while (*link != s) link = &(*link)->next;
+    *link = s->next;
+    free(s);
+    LEAVE(0);
+}
+
+int cuStreamSynchronize(stream *s) {
+    ENTER;
+    finish(s);
+    LEAVE(0);
+}
+
+int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
+    ENTER;
+    issue(s, WAIT)->event = e;
+    LEAVE(0);
+}
+
+/* Events are never freed: operations may still have them. */
+int cuEventCreate(event **result, unsigned flags) {
+    ENTER;
+    *result = calloc(1, sizeof **result);
+    LEAVE(0);
+}
+
+int cuEventDestroy_v2(event *e) { return 0; }
+
+int cuEventRecord(event *e, stream *s) {
+    ENTER;
+    e->stream = s;
+    issue(s, HAPPEN)->event = e;
+    LEAVE(0);
+}
+
+int cuEventSynchronize(event *e) {
+    ENTER;
+    if (!e->happened) finish(e->stream);
+    LEAVE(0);
+}
+
+int cuEventElapsedTime(float *milliseconds, event *start, event *end) {
+    ENTER;
+    *milliseconds = 1.5f;
+    LEAVE(start->happened && end->happened ? 0 : NOT_READY);
+}

@@ -1,0 +1,151 @@
+//! The memory of a slot, and of keys on the device.
+
+use core::marker::PhantomData;
+
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+
+use crate::params::ParameterSet;
+
+/// Device memory of elements `T`.
+pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
+
+/// Encapsulation keys on a device: rows of `h` and of `ID(pk)`.
+#[derive(Debug)]
+pub struct PublicArrays<Q: Queue> {
+    pub(super) h: Array<u16, Q>,
+    pub(super) ids: Array<u8, Q>,
+}
+
+/// Decapsulation keys on a device: rows of `f` and `z`, and the public part.
+#[derive(Debug)]
+pub struct PrivateArrays<Q: Queue> {
+    pub(super) f: Array<u8, Q>,
+    pub(super) z: Array<u64, Q>,
+    pub(super) public: PublicArrays<Q>,
+}
+
+impl<Q: Queue> PublicArrays<Q> {
+    pub(super) fn new<P: ParameterSet>(queue: &Q, keys: usize) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            h: queue.allocate(keys * row::<P::Ring>() as usize)?,
+            ids: queue.allocate(keys * ID_BYTES as usize)?,
+        })
+    }
+}
+
+impl<Q: Queue> PrivateArrays<Q> {
+    pub(super) fn new<P: ParameterSet>(queue: &Q, keys: usize) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            f: queue.allocate(keys * row::<P::Ring>() as usize)?,
+            z: queue.allocate(keys * SEED_WORDS as usize)?,
+            public: PublicArrays::new::<P>(queue, keys)?,
+        })
+    }
+}
+
+/// What one chunk needs, on the host and on the device.
+#[derive(Debug)]
+pub(super) struct Slot<P: ParameterSet, Q: Queue> {
+    pub(super) queue: Q,
+    pub(super) pinned: Pinned<Q>,
+    pub(super) arrays: Arrays<Q>,
+    parameter_set: PhantomData<P>,
+}
+
+/// Host memory that copies take and fill.
+#[derive(Debug)]
+pub(super) struct Pinned<Q: Queue> {
+    /// Keys of either kind.
+    pub(super) keys: Q::Pinned<u8>,
+    pub(super) public_keys: Q::Pinned<u8>,
+    pub(super) ciphertexts: Q::Pinned<u8>,
+    /// One seed an operation, or a master seed and the number of the first operation.
+    pub(super) seeds: Q::Pinned<u64>,
+    pub(super) shared_secrets: Q::Pinned<u64>,
+}
+
+/// Device memory, one row an operation.
+#[derive(Debug)]
+pub(super) struct Arrays<Q: Queue> {
+    /// Encoded keys of either kind.
+    pub(super) keys: Array<u8, Q>,
+    /// Encoded encapsulation keys beside decapsulation keys.
+    pub(super) public_keys: Array<u8, Q>,
+    /// Decoded keys.
+    pub(super) private: PrivateArrays<Q>,
+    pub(super) master_seed: Array<u64, Q>,
+    pub(super) first: Array<u64, Q>,
+    pub(super) seeds: Array<u64, Q>,
+    pub(super) messages: Array<u64, Q>,
+    pub(super) coins: Array<u64, Q>,
+    pub(super) more_coins: Array<u64, Q>,
+    pub(super) shared_secrets: Array<u64, Q>,
+    pub(super) rejection_secrets: Array<u64, Q>,
+    pub(super) ciphertexts: Array<u8, Q>,
+    pub(super) expected_ciphertexts: Array<u8, Q>,
+    /// Sampled polynomials.
+    pub(super) small: Array<u8, Q>,
+    /// Operands and results of products.
+    pub(super) operands: Array<u16, Q>,
+    pub(super) products: Array<u16, Q>,
+}
+
+/// Bytes for one operation of a slot.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Footprint {
+    pub(super) device_bytes: usize,
+    pub(super) pinned_bytes: usize,
+}
+
+impl Footprint {
+    /// What [`Slot::new`] allocates for an operation, the few bytes that it allocates once counted with each.
+    pub(super) const fn of<P: ParameterSet>() -> Self {
+        let row = row::<P::Ring>() as usize;
+        let seed = 8 * SEED_WORDS as usize;
+        let keys = P::DECAPSULATION_KEY_BYTES + P::ENCAPSULATION_KEY_BYTES;
+        let decoded = row + seed + 2 * row + ID_BYTES as usize;
+        let coins = 8 * coin_words::<P::Ring>() as usize;
+        let hashed = seed + 8 + 2 * seed + 8 * message_words::<P::Ring>() as usize + 2 * coins + 2 * seed;
+        let polynomials = row + 2 * row + 2 * row;
+        Self {
+            device_bytes: keys + decoded + hashed + 2 * P::CIPHERTEXT_BYTES + polynomials,
+            pinned_bytes: keys + P::CIPHERTEXT_BYTES + 2 * seed + 8 + seed,
+        }
+    }
+}
+
+impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
+    /// Memory for chunks of `chunk` operations.
+    pub(super) fn new(queue: Q, chunk: usize) -> Result<Self, RuntimeError> {
+        let row = chunk * row::<P::Ring>() as usize;
+        let seed = SEED_WORDS as usize;
+        let coins = chunk * coin_words::<P::Ring>() as usize;
+        let pinned = Pinned {
+            keys: queue.pinned(chunk * P::DECAPSULATION_KEY_BYTES)?,
+            public_keys: queue.pinned(chunk * P::ENCAPSULATION_KEY_BYTES)?,
+            ciphertexts: queue.pinned(chunk * P::CIPHERTEXT_BYTES)?,
+            seeds: queue.pinned(chunk * 2 * seed + 1)?,
+            shared_secrets: queue.pinned(chunk * seed)?,
+        };
+        let arrays = Arrays {
+            keys: queue.allocate(chunk * P::DECAPSULATION_KEY_BYTES)?,
+            public_keys: queue.allocate(chunk * P::ENCAPSULATION_KEY_BYTES)?,
+            private: PrivateArrays::new::<P>(&queue, chunk)?,
+            master_seed: queue.allocate(seed)?,
+            first: queue.allocate(1)?,
+            seeds: queue.allocate(chunk * 2 * seed)?,
+            messages: queue.allocate(chunk * message_words::<P::Ring>() as usize)?,
+            coins: queue.allocate(coins)?,
+            more_coins: queue.allocate(coins)?,
+            shared_secrets: queue.allocate(chunk * seed)?,
+            rejection_secrets: queue.allocate(chunk * seed)?,
+            ciphertexts: queue.allocate(chunk * P::CIPHERTEXT_BYTES)?,
+            expected_ciphertexts: queue.allocate(chunk * P::CIPHERTEXT_BYTES)?,
+            small: queue.allocate(row)?,
+            operands: queue.allocate(row)?,
+            products: queue.allocate(row)?,
+        };
+        Ok(Self { queue, pinned, arrays, parameter_set: PhantomData })
+    }
+}

@@ -1,0 +1,277 @@
+//! What happens to a chunk in its slot: the scheme as a sequence of copies and kernels.
+
+use core::ops::Range;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::kernels::SEED_WORDS;
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+
+use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot};
+use super::ChunkKeys;
+use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
+
+/// The kernels that know a public-key encoding.
+#[derive(Copy, Clone, Debug)]
+pub struct KeyKernels {
+    /// Encapsulation keys to `h` and `ID(pk)`.
+    pub(crate) decode: &'static Kernels,
+    /// `h` to encapsulation keys.
+    pub(crate) encode: &'static Kernels,
+    /// Decapsulation keys to their parts.
+    pub(crate) unpack_secret_key: &'static Kernels,
+    /// Parts to decapsulation keys.
+    pub(crate) pack_secret_key: &'static Kernels,
+}
+
+/// The kernels of [`MixedRadix`](crate::MixedRadix).
+pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
+    decode: &table::DECODE_MIXED_RADIX,
+    encode: &table::ENCODE_MIXED_RADIX,
+    unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
+    pack_secret_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+};
+
+/// The kernels of [`Packed13`](crate::Packed13).
+pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
+    decode: &table::DECODE_PACKED13,
+    encode: &table::ENCODE_PACKED13,
+    unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
+    pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
+};
+
+/// Up to this many operations a warp hashes a state; beyond it, a thread does.
+const SMALL_BATCH: usize = 2048;
+
+/// Copies rows of bytes next to each other.
+fn gather<'a>(rows: impl Iterator<Item = &'a [u8]>, bytes: usize, to: &mut [u8]) {
+    for (row, to) in rows.zip(to.chunks_exact_mut(bytes)) {
+        to.copy_from_slice(row);
+    }
+}
+
+fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+}
+
+impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
+    /// Decodes keys into memory of their own, and waits until that is done.
+    pub(super) fn load_public(&mut self, keys: &[EncapsulationKey<P>]) -> Result<PublicArrays<Q>, RuntimeError> {
+        let decoded = PublicArrays::new::<P>(&self.queue, keys.len())?;
+        decode_public(&self.queue, &mut self.pinned, &self.arrays, keys, &decoded)?;
+        self.queue.synchronise()?;
+        Ok(decoded)
+    }
+
+    /// Decodes keys into memory of their own, and waits until that is done.
+    pub(super) fn load_private(&mut self, keys: &[DecapsulationKey<P>]) -> Result<PrivateArrays<Q>, RuntimeError> {
+        let decoded = PrivateArrays::new::<P>(&self.queue, keys.len())?;
+        decode_private(&self.queue, &mut self.pinned, &self.arrays, keys, &decoded)?;
+        self.queue.synchronise()?;
+        Ok(decoded)
+    }
+
+    /// Generates the key pairs `range` of a batch.
+    pub(super) fn generate(
+        &mut self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        range: Range<usize>,
+        public_keys: &mut [EncapsulationKey<P>],
+        private_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), RuntimeError> {
+        let Self { queue, pinned, arrays, .. } = self;
+        let all = Batch::each(range.len() as u32);
+        let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, all);
+        let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } = &*arrays;
+        let PrivateArrays { f, z, .. } = &arrays.private;
+        let kernels = P::Encoding::KERNELS;
+        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, &range, &table::EXPAND_KEY_PAIR_SEEDS)?;
+        run(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, more_coins, z])?;
+        run(&table::SAMPLE_SECRET, &[coins, f])?;
+        run(&table::SAMPLE, &[more_coins, small])?;
+        run(&table::INVERT, &[f, operands])?;
+        run(&table::MULTIPLY_SAMPLED, &[operands, small, products])?;
+        run(kernels.encode, &[products, &arrays.public_keys])?;
+        run(kernels.pack_secret_key, &[f, products, z, &arrays.keys])?;
+
+        let (public_bytes, private_bytes) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
+        queue.download(&arrays.public_keys, 0..range.len() * public_bytes, &mut pinned.public_keys, 0)?;
+        queue.download(&arrays.keys, 0..range.len() * private_bytes, &mut pinned.keys, 0)?;
+        let (public_rows, private_rows) = (pinned.public_keys.read()?, pinned.keys.read()?);
+        for (key, row) in public_keys.iter_mut().zip(public_rows.chunks_exact(public_bytes)) {
+            key.overwrite(row);
+        }
+        for (key, row) in private_keys.iter_mut().zip(private_rows.chunks_exact(private_bytes)) {
+            key.overwrite(row);
+        }
+        Ok(())
+    }
+
+    /// Encapsulates for the operations `range` of a batch.
+    pub(super) fn encapsulate(
+        &mut self,
+        keys: ChunkKeys<'_, EncapsulationKey<P>, PublicArrays<Q>>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        range: Range<usize>,
+        ciphertexts: &mut [Ciphertext<P>],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), RuntimeError> {
+        let Self { queue, pinned, arrays, .. } = self;
+        let count = range.len();
+        let (public, keys) = match keys {
+            ChunkKeys::Device(public, keys) => (public, keys),
+            ChunkKeys::Host(keys) => {
+                let public = &arrays.private.public;
+                decode_public(queue, pinned, arrays, keys, public)?;
+                (public, keys.len() as u32)
+            }
+        };
+        let batch = Batch { count: count as u32, keys };
+        let Arrays { seeds: seed_rows, messages, shared_secrets, coins, .. } = &*arrays;
+        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, &range, &table::EXPAND_SEEDS)?;
+        let derive = by_size(count, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION);
+        queue.launch(derive.of::<P::Ring>(), &[seed_rows, &public.ids, messages, shared_secrets, coins], batch)?;
+        encrypt::<P, Q>(queue, arrays, public, batch, &arrays.ciphertexts)?;
+
+        queue.download(&arrays.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, &mut pinned.ciphertexts, 0)?;
+        queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
+        read_secrets(pinned, secrets)?;
+        let rows = pinned.ciphertexts.read()?.chunks_exact(P::CIPHERTEXT_BYTES);
+        for (ciphertext, row) in ciphertexts.iter_mut().zip(rows) {
+            ciphertext.overwrite(row);
+        }
+        Ok(())
+    }
+
+    /// Decapsulates a chunk.
+    pub(super) fn decapsulate(
+        &mut self,
+        keys: ChunkKeys<'_, DecapsulationKey<P>, PrivateArrays<Q>>,
+        ciphertexts: &[Ciphertext<P>],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), RuntimeError> {
+        let Self { queue, pinned, arrays, .. } = self;
+        let count = ciphertexts.len();
+        let (private, keys) = match keys {
+            ChunkKeys::Device(private, keys) => (private, keys),
+            ChunkKeys::Host(keys) => {
+                decode_private(queue, pinned, arrays, keys, &arrays.private)?;
+                (&arrays.private, keys.len() as u32)
+            }
+        };
+        let batch = Batch { count: count as u32, keys };
+        let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
+        let Arrays { ciphertexts: received, expected_ciphertexts: expected, .. } = &*arrays;
+        let Arrays { messages, shared_secrets, rejection_secrets, coins, operands, products, .. } = &*arrays;
+        let PrivateArrays { f, z, public } = private;
+
+        gather(ciphertexts.iter().map(AsRef::as_ref), P::CIPHERTEXT_BYTES, pinned.ciphertexts.write()?);
+        queue.upload(&pinned.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, received, 0)?;
+        let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
+        run(reject, &[&public.ids, z, received, rejection_secrets])?;
+        run(&table::UNPACK_CIPHERTEXT, &[received, operands])?;
+        run(&table::MULTIPLY_ROUNDED, &[operands, f, products])?;
+        run(&table::DECODE_MESSAGE, &[products, messages])?;
+        let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
+        run(derive, &[messages, &public.ids, shared_secrets, coins])?;
+        encrypt::<P, Q>(queue, arrays, public, batch, expected)?;
+        run(&table::SELECT, &[received, expected, rejection_secrets, shared_secrets])?;
+
+        queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
+        read_secrets(pinned, secrets)
+    }
+}
+
+/// The kernels for a batch of `count` operations.
+fn by_size(count: usize, small: &'static Kernels, large: &'static Kernels) -> &'static Kernels {
+    if count <= SMALL_BATCH { small } else { large }
+}
+
+/// Sends keys to the device and decodes them there.
+fn decode_public<P: ParameterSet, Q: Queue>(
+    queue: &Q,
+    pinned: &mut Pinned<Q>,
+    arrays: &Arrays<Q>,
+    keys: &[EncapsulationKey<P>],
+    to: &PublicArrays<Q>,
+) -> Result<(), RuntimeError> {
+    let bytes = P::ENCAPSULATION_KEY_BYTES;
+    gather(keys.iter().map(AsRef::as_ref), bytes, pinned.keys.write()?);
+    queue.upload(&pinned.keys, 0..bytes * keys.len(), &arrays.keys, 0)?;
+    let decode = P::Encoding::KERNELS.decode.of::<P::Ring>();
+    queue.launch(decode, &[&arrays.keys, &to.h, &to.ids], Batch::each(keys.len() as u32))
+}
+
+/// Sends keys to the device and decodes them there.
+fn decode_private<P: ParameterSet, Q: Queue>(
+    queue: &Q,
+    pinned: &mut Pinned<Q>,
+    arrays: &Arrays<Q>,
+    keys: &[DecapsulationKey<P>],
+    to: &PrivateArrays<Q>,
+) -> Result<(), RuntimeError> {
+    let bytes = P::DECAPSULATION_KEY_BYTES;
+    gather(keys.iter().map(AsRef::as_ref), bytes, pinned.keys.write()?);
+    queue.upload(&pinned.keys, 0..bytes * keys.len(), &arrays.keys, 0)?;
+    let unpack = P::Encoding::KERNELS.unpack_secret_key.of::<P::Ring>();
+    let PrivateArrays { f, z, public } = to;
+    queue.launch(unpack, &[&arrays.keys, f, &public.h, &public.ids, z], Batch::each(keys.len() as u32))
+}
+
+/// Puts the seeds of the operations `range` into their rows: from the host, or made on the device by `expand`.
+fn write_seeds<P: ParameterSet, Q: Queue, const N: usize>(
+    queue: &Q,
+    pinned: &mut Pinned<Q>,
+    arrays: &Arrays<Q>,
+    seeds: Seeds<'_, N>,
+    range: &Range<usize>,
+    expand: &Kernels,
+) -> Result<(), RuntimeError> {
+    match seeds {
+        Seeds::Each(seeds) => {
+            let words = N / 8;
+            let seeds = &seeds[range.clone()];
+            for (seed, words) in seeds.iter().zip(pinned.seeds.write()?.chunks_exact_mut(words)) {
+                bytes_to_words(seed, words);
+            }
+            queue.upload(&pinned.seeds, 0..words * seeds.len(), &arrays.seeds, 0)
+        }
+        Seeds::Expand(master) => {
+            let words = SEED_WORDS as usize;
+            let staged = pinned.seeds.write()?;
+            bytes_to_words(master, &mut staged[..words]);
+            staged[words] = range.start as u64;
+            queue.upload(&pinned.seeds, 0..words, &arrays.master_seed, 0)?;
+            queue.upload(&pinned.seeds, words..words + 1, &arrays.first, 0)?;
+            let memory: [&Q::Memory; 3] = [&arrays.master_seed, &arrays.first, &arrays.seeds];
+            queue.launch(expand.of::<P::Ring>(), &memory, Batch::each(range.len() as u32))
+        }
+    }
+}
+
+/// Encrypts the messages with the coins of a chunk.
+fn encrypt<P: ParameterSet, Q: Queue>(
+    queue: &Q,
+    arrays: &Arrays<Q>,
+    public: &PublicArrays<Q>,
+    batch: Batch,
+    ciphertexts: &Q::Memory,
+) -> Result<(), RuntimeError> {
+    let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
+    let Arrays { coins, small, products, messages, .. } = arrays;
+    run(&table::SAMPLE, &[coins, small])?;
+    run(&table::MULTIPLY_SAMPLED, &[&public.h, small, products])?;
+    run(&table::ENCRYPT, &[products, messages, ciphertexts])
+}
+
+/// Waits for the shared secrets of a chunk and hands them out.
+fn read_secrets<Q: Queue>(pinned: &Pinned<Q>, secrets: &mut [SharedSecret]) -> Result<(), RuntimeError> {
+    for (secret, words) in secrets.iter_mut().zip(pinned.shared_secrets.read()?.chunks_exact(SEED_WORDS as usize)) {
+        secret.overwrite(words);
+    }
+    Ok(())
+}

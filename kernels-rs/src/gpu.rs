@@ -1,0 +1,189 @@
+//! The machine [`Simt`] as it is: every method is one instruction or a few.
+//!
+//! What the rules of [`Simt`] ask for is not checked here but by the emulator, on the same kernels. Each `unsafe` block below
+//! relies on them.
+
+use core::arch::{asm, global_asm, nvptx};
+
+use ctru_gpu_kernels::simt::{Simt, Word};
+
+// Shared memory, of the size that the launch states.
+global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
+
+// Barriers and what else the threads of a warp do together: never inline assembly, which the compiler may copy into both
+// sides of a branch, because it does not know it as convergent.
+#[allow(improper_ctypes)]
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp_sync(members: u32);
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_sync_idx(members: u32, value: u32, lane: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    fn vote_any_sync(members: u32, condition: bool) -> bool;
+}
+
+/// All threads of a warp.
+const EVERYONE: u32 = !0;
+/// The last lane of a shuffle over a whole warp.
+const LAST_LANE: u32 = 31;
+
+/// A thread of a running kernel.
+#[derive(Copy, Clone)]
+pub(crate) struct Gpu {
+    /// Where the block's shared memory begins, in the address space of shared memory.
+    shared: u32,
+}
+
+impl Gpu {
+    /// The thread that executes this.
+    ///
+    /// # Safety
+    ///
+    /// The kernel runs in blocks of the shape that it was written for, with that much shared memory.
+    #[inline(always)]
+    pub(crate) unsafe fn new() -> Self {
+        let shared;
+        // SAFETY: takes an address.
+        unsafe {
+            asm!("mov.u32 {}, shared_memory;", out(reg32) shared, options(pure, nomem, nostack, preserves_flags))
+        }
+        Self { shared }
+    }
+}
+
+/// An array in global memory.
+#[derive(Copy, Clone)]
+pub(crate) struct Global<T>(*mut T);
+
+impl<T> Global<T> {
+    /// The array that begins at `first`.
+    #[inline(always)]
+    pub(crate) const fn new(first: *mut T) -> Self {
+        Self(first)
+    }
+}
+
+impl Simt for Gpu {
+    type Global<T: Word> = Global<T>;
+
+    #[inline(always)]
+    fn thread(self) -> u32 {
+        // SAFETY: reads a register.
+        unsafe { nvptx::_thread_idx_x() as u32 }
+    }
+    #[inline(always)]
+    fn threads(self) -> u32 {
+        // SAFETY: reads a register.
+        unsafe { nvptx::_block_dim_x() as u32 }
+    }
+    #[inline(always)]
+    fn block(self) -> u32 {
+        // SAFETY: reads a register.
+        unsafe { nvptx::_block_idx_x() as u32 }
+    }
+
+    #[inline(always)]
+    fn sync_block(self) {
+        // SAFETY: every thread of the block reaches the same barrier.
+        unsafe { nvptx::_syncthreads() }
+    }
+    #[inline(always)]
+    fn sync_warp(self) {
+        // SAFETY: every thread of the warp reaches the same barrier.
+        unsafe { bar_warp_sync(EVERYONE) }
+    }
+    #[inline(always)]
+    fn shuffle(self, value: u32, lane: u32) -> u32 {
+        // SAFETY: every thread of the warp reaches the same shuffle.
+        unsafe { shfl_sync_idx(EVERYONE, value, lane, LAST_LANE) }
+    }
+    #[inline(always)]
+    fn any(self, condition: bool) -> bool {
+        // SAFETY: every thread of the warp reaches the same vote.
+        unsafe { vote_any_sync(EVERYONE, condition) }
+    }
+
+    #[inline(always)]
+    fn load<T: Word>(self, memory: Global<T>, index: u32) -> T {
+        // SAFETY: the index is inside the array, and nobody writes there at the same time.
+        unsafe { memory.0.add(index as usize).read() }
+    }
+    #[inline(always)]
+    fn store<T: Word>(self, memory: Global<T>, index: u32, value: T) {
+        // SAFETY: the index is inside the array, and nobody else touches it at the same time.
+        unsafe { memory.0.add(index as usize).write(value) }
+    }
+
+    #[inline(always)]
+    fn load_shared<T: Word>(self, address: u32) -> T {
+        let address = self.shared.wrapping_add(address);
+        // A load depends on what was stored, so it is `readonly`; barriers count as stores.
+        macro_rules! load {
+            ($instruction:literal, $class:ident, $register:ty) => {{
+                let number: $register;
+                // SAFETY: the address is inside the block's shared memory and aligned; nobody writes there.
+                unsafe {
+                    asm!(concat!($instruction, " {}, [{}];"), out($class) number, in(reg32) address,
+                        options(pure, readonly, nostack, preserves_flags));
+                }
+                T::from_bits(number.into())
+            }};
+        }
+        match T::BYTES {
+            1 => load!("ld.shared.u8", reg16, u16),
+            2 => load!("ld.shared.u16", reg16, u16),
+            4 => load!("ld.shared.u32", reg32, u32),
+            8 => load!("ld.shared.u64", reg64, u64),
+            _ => {
+                let (a, b, c, d): (u32, u32, u32, u32);
+                // SAFETY: as above.
+                unsafe {
+                    asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+                        out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
+                        options(pure, readonly, nostack, preserves_flags));
+                }
+                T::from_bits(u128::from(a) | u128::from(b) << 32 | u128::from(c) << 64 | u128::from(d) << 96)
+            }
+        }
+    }
+    #[inline(always)]
+    fn store_shared<T: Word>(self, address: u32, value: T) {
+        let address = self.shared.wrapping_add(address);
+        let bits = value.to_bits();
+        macro_rules! store {
+            ($instruction:literal, $class:ident, $register:ty) => {
+                // SAFETY: the address is inside the block's shared memory and aligned; nobody else touches it.
+                unsafe {
+                    asm!(concat!($instruction, " [{}], {};"), in(reg32) address, in($class) bits as $register,
+                        options(nostack, preserves_flags));
+                }
+            };
+        }
+        match T::BYTES {
+            1 => store!("st.shared.u8", reg16, u16),
+            2 => store!("st.shared.u16", reg16, u16),
+            4 => store!("st.shared.u32", reg32, u32),
+            8 => store!("st.shared.u64", reg64, u64),
+            _ => {
+                let [a, b, c, d] = [0, 32, 64, 96].map(|shift| (bits >> shift) as u32);
+                // SAFETY: as above.
+                unsafe {
+                    asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};",
+                        in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+                        options(nostack, preserves_flags));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
+        // SAFETY: the index is inside the table.
+        unsafe { *table.get_unchecked(index as usize) }
+    }
+
+    #[inline(always)]
+    fn branch(self, condition: bool) -> bool {
+        condition
+    }
+}

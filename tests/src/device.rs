@@ -1,0 +1,82 @@
+//! Where the tests of kernels run: on the emulator, or, with the feature `cuda`, on GPU 0.
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+
+/// Runs a kernel on arrays that the host holds.
+///
+/// # Panics
+/// If the kernel breaks a rule of the machine, or there is no GPU with the feature `cuda`.
+pub fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
+    #[cfg(feature = "cuda")]
+    gpu::launch(kernel, buffers, batch).unwrap();
+    #[cfg(not(feature = "cuda"))]
+    ctru_gpu_kernels::emulator::Emulator::new().launch(kernel, buffers, batch).unwrap();
+}
+
+#[cfg(feature = "cuda")]
+mod gpu {
+    use ctru_gpu_kernels::emulator::Buffer;
+    use ctru_gpu_kernels::kernel::{Batch, Kernel};
+    use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
+    use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
+    use ctru_kem::engine::cuda;
+
+    /// An array on the GPU, by the size of its elements.
+    enum OnDevice {
+        Bytes(Array<u8, CudaMemory>),
+        Halves(Array<u16, CudaMemory>),
+        Words(Array<u64, CudaMemory>),
+    }
+
+    impl OnDevice {
+        fn memory(&self) -> &CudaMemory {
+            match self {
+                Self::Bytes(array) => array,
+                Self::Halves(array) => array,
+                Self::Words(array) => array,
+            }
+        }
+    }
+
+    pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
+        let queue = cuda::open(0).expect("a GPU, as the feature `cuda` asks for").queue()?;
+        let arrays: Vec<OnDevice> = buffers
+            .iter()
+            .map(|buffer| match buffer.element_bytes() {
+                1 => upload(&queue, buffer).map(OnDevice::Bytes),
+                2 => upload(&queue, buffer).map(OnDevice::Halves),
+                _ => upload(&queue, buffer).map(OnDevice::Words),
+            })
+            .collect::<Result<_, _>>()?;
+        let memory: Vec<&CudaMemory> = arrays.iter().map(OnDevice::memory).collect();
+        queue.launch(kernel, &memory, batch)?;
+        for (buffer, array) in buffers.iter().zip(&arrays) {
+            match array {
+                OnDevice::Bytes(array) => download(&queue, array, buffer)?,
+                OnDevice::Halves(array) => download(&queue, array, buffer)?,
+                OnDevice::Words(array) => download(&queue, array, buffer)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn upload<T: Plain>(queue: &CudaQueue, buffer: &Buffer) -> Result<Array<T, CudaMemory>, RuntimeError> {
+        let content = buffer.content::<T>();
+        let mut pinned = queue.pinned(content.len())?;
+        pinned.write()?.copy_from_slice(&content);
+        let array = queue.allocate(content.len())?;
+        queue.upload(&pinned, 0..content.len(), &array, 0)?;
+        queue.synchronise()?;
+        Ok(array)
+    }
+
+    fn download<T: Plain>(queue: &CudaQueue, array: &Array<T, CudaMemory>, buffer: &Buffer) -> Result<(), RuntimeError> {
+        let mut pinned = queue.pinned(array.len())?;
+        queue.download(array, 0..array.len(), &mut pinned, 0)?;
+        let content: &[T] = pinned.read()?;
+        let bytes = content.iter().flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
+        buffer.set_bytes(&bytes.collect::<Vec<u8>>());
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The device engine on the emulator against the CPU engine.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix, Packed13,
+    ParameterSet, SharedSecret,
+};
+
+const MASTER: [u8; 32] = *b"a master seed for the device's t";
+
+fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 2, slots: 2, ..DeviceOptions::default() };
+    DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
+}
+
+/// What every operation gives, with keys in every form: three key pairs, so two chunks.
+fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Vec<Vec<u8>> {
+    let count = 3;
+    let mut bytes = Vec::new();
+    let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
+    let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
+    let pair_seeds: Vec<[u8; 64]> = (0..count).map(|i| core::array::from_fn(|j| (i * 64 + j) as u8)).collect();
+    let seeds: Vec<[u8; 32]> = (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
+    let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(&MASTER) };
+    let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(&MASTER) };
+    engine.generate(pair_seeds, &mut public, &mut private).unwrap();
+    bytes.extend(public.iter().map(|key| key.as_bytes().to_vec()));
+    bytes.extend(private.iter().map(|key| key.as_bytes().to_vec()));
+
+    let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
+    let loaded_private = engine.load_decapsulation_keys(&private).unwrap();
+    for (public_keys, private_keys) in [
+        (Keys::One(&public[1]), Keys::One(&private[1])),
+        (Keys::Each(&public), Keys::Each(&private)),
+        (Keys::Loaded(&loaded_public), Keys::Loaded(&loaded_private)),
+    ] {
+        let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
+        let mut secrets = vec![SharedSecret::default(); count];
+        engine.encapsulate(public_keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+        bytes.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_bytes().to_vec()));
+        bytes.extend(secrets.iter().map(|secret| secret.as_bytes().to_vec()));
+        // The last ciphertext is rejected: one bit of it flips.
+        let mut tampered = ciphertexts[2].as_bytes().to_vec();
+        *tampered.last_mut().unwrap() ^= 0x80;
+        ciphertexts[2] = Ciphertext::from_bytes(&tampered).unwrap();
+        let mut decapsulated = vec![SharedSecret::default(); count];
+        engine.decapsulate(private_keys, &ciphertexts, &mut decapsulated).unwrap();
+        assert_eq!(decapsulated[..2], secrets[..2]);
+        assert_ne!(decapsulated[2], secrets[2]);
+        bytes.extend(decapsulated.iter().map(|secret| secret.as_bytes().to_vec()));
+    }
+    bytes
+}
+
+fn check<P: ParameterSet>(seeds_each: bool) {
+    let expected = transcript::<P, _>(&CpuEngine::with_threads(1).unwrap(), seeds_each);
+    assert_eq!(transcript::<P, _>(&engine::<P>(), seeds_each), expected);
+}
+
+#[test]
+fn equals_the_cpu_653() {
+    check::<CtruPrime653<MixedRadix>>(true);
+    check::<CtruPrime653<Packed13>>(false);
+}
+
+#[test]
+fn equals_the_cpu_761() {
+    check::<CtruPrime761<MixedRadix>>(false);
+    check::<CtruPrime761<Packed13>>(true);
+}
+
+#[test]
+fn equals_the_cpu_1277() {
+    check::<CtruPrime1277<MixedRadix>>(true);
+    check::<CtruPrime1277<Packed13>>(false);
+}
+
+#[test]
+fn empty_batches() {
+    let engine = engine::<CtruPrime761>();
+    engine.generate(Seeds::Expand(&MASTER), &mut [], &mut []).unwrap();
+    engine.encapsulate(Keys::Each(&[]), Seeds::Each(&[]), &mut [], &mut []).unwrap();
+    engine.decapsulate(Keys::Each(&[]), &[], &mut []).unwrap();
+}
+
+#[test]
+fn wrong_lengths_touch_nothing() {
+    let engine = engine::<CtruPrime761>();
+    let keys = [EncapsulationKey::placeholder(), EncapsulationKey::placeholder()];
+    let mut ciphertexts = vec![Ciphertext::default(); 3];
+    let mut secrets = vec![SharedSecret::default(); 3];
+    let result = engine.encapsulate(Keys::Each(&keys), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    assert_eq!(result, Err(EngineError::Length { slice: "keys", expected: 3, actual: 2 }));
+    let result = engine.encapsulate(Keys::One(&keys[0]), Seeds::Each(&[[0; 32]]), &mut ciphertexts, &mut secrets);
+    assert_eq!(result, Err(EngineError::Length { slice: "seeds", expected: 3, actual: 1 }));
+    let loaded = engine.load_encapsulation_keys(&keys).unwrap();
+    let result = engine.encapsulate(Keys::Loaded(&loaded), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    assert_eq!(result, Err(EngineError::Length { slice: "loaded keys", expected: 3, actual: 2 }));
+    assert!(ciphertexts.iter().all(|ciphertext| ciphertext.as_bytes().iter().all(|&byte| byte == 0)));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let new = |memory_limit| {
+        let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit };
+        DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
+    };
+    let engine = new(10 << 20).unwrap();
+    assert!(engine.chunk() > 0 && engine.chunk() < 8192);
+    assert!(engine.device_bytes() <= 10 << 20);
+    assert!(matches!(new(1000), Err(EngineError::Options { limit: 1000, .. })));
+}

@@ -1,0 +1,107 @@
+//! The device engine on a GPU against the CPU engine, in batches that fill the GPU.
+//!
+//! Needs a GPU; `CTRU_GPU_OPERATIONS` says how many operations, 4096 if it is not set.
+#![cfg(feature = "cuda")]
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_gpu_runtime::RuntimeError;
+use ctru_kem::engine::cuda::{self, CudaDevice};
+use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
+use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret};
+use ctru_tests::every_set;
+use sha3::{Digest, Sha3_256};
+
+const KEY_SEED: [u8; 32] = *b"master seed of the keys of tests";
+const SEED: [u8; 32] = *b"master seed of encapsulation of ";
+
+fn operations() -> usize {
+    std::env::var("CTRU_GPU_OPERATIONS").map_or(4096, |count| count.parse().unwrap())
+}
+
+/// The hash of all that a batch of keys, encapsulations and decapsulations gives. Every eighth ciphertext is changed.
+fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, resident: bool) -> [u8; 32] {
+    let mut hash = Sha3_256::new();
+    let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
+    let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
+    engine.generate(Seeds::Expand(&KEY_SEED), &mut public, &mut private).unwrap();
+    public.iter().for_each(|key| hash.update(key));
+    private.iter().for_each(|key| hash.update(key));
+
+    let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
+    let mut secrets = vec![SharedSecret::default(); count];
+    let loaded = resident.then(|| engine.load_encapsulation_keys(&public).unwrap());
+    let keys = loaded.as_ref().map_or(Keys::Each(&public), Keys::Loaded);
+    engine.encapsulate(keys, Seeds::Expand(&SEED), &mut ciphertexts, &mut secrets).unwrap();
+    ciphertexts.iter().for_each(|ciphertext| hash.update(ciphertext));
+    secrets.iter().for_each(|secret| hash.update(secret));
+
+    for (i, ciphertext) in ciphertexts.iter_mut().enumerate().step_by(8) {
+        let mut bytes = ciphertext.as_bytes().to_vec();
+        let at = i * 31 % bytes.len();
+        bytes[at] ^= 1 << (i / 8 % 8);
+        *ciphertext = Ciphertext::from_bytes(&bytes).unwrap();
+    }
+    let mut decapsulated = vec![SharedSecret::default(); count];
+    let loaded = resident.then(|| engine.load_decapsulation_keys(&private).unwrap());
+    let keys = loaded.as_ref().map_or(Keys::Each(&private), Keys::Loaded);
+    engine.decapsulate(keys, &ciphertexts, &mut decapsulated).unwrap();
+    for (i, (decapsulated, secret)) in decapsulated.iter().zip(&secrets).enumerate() {
+        assert_eq!(decapsulated == secret, i % 8 != 0, "operation {i}");
+        hash.update(decapsulated);
+    }
+    hash.finalize().into()
+}
+
+fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
+    DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
+}
+
+fn check_large<P: ParameterSet>() {
+    let count = operations();
+    let engine = gpu::<P>();
+    let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, true);
+    assert_eq!(hash::<P, _>(&engine, count, false), expected);
+    assert_eq!(hash::<P, _>(&engine, count, true), expected);
+}
+
+/// Sizes around those of warps, blocks and chunks.
+fn check_sizes<P: ParameterSet>() {
+    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
+    let cpu = CpuEngine::new().unwrap();
+    for count in [1, 2, 31, 33, 95, 96, 97, 289] {
+        assert_eq!(hash::<P, _>(&engine, count, false), hash::<P, _>(&cpu, count, false), "{count} operations");
+    }
+}
+
+every_set! { check_large, check_sizes }
+
+#[test]
+fn no_such_gpu() {
+    let error = cuda::open(1000).unwrap_err();
+    assert!(matches!(error, EngineError::Device { error: RuntimeError::UnknownDevice { index: 1000, .. }, .. }));
+}
+
+#[test]
+fn more_memory_than_the_card_has() {
+    let device = cuda::open(0).unwrap();
+    let options = DeviceOptions { chunk: 1 << 24, slots: 2, memory_limit: usize::MAX };
+    let error = DeviceEngine::<CtruPrime761, _>::new(device, options).unwrap_err();
+    let out_of_memory = matches!(
+        error,
+        EngineError::Device { error: RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }, .. }
+    );
+    assert!(out_of_memory, "{error}");
+    // The device goes on working.
+    assert_eq!(
+        hash::<CtruPrime761, _>(&gpu(), 5, false),
+        hash::<CtruPrime761, _>(&CpuEngine::new().unwrap(), 5, false)
+    );
+}
+
+#[test]
+fn corrupt_kernels() {
+    let error = CudaDevice::open(0, "this is no PTX").unwrap_err();
+    assert!(matches!(error, RuntimeError::Compilation { .. }), "{error}");
+}

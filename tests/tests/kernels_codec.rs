@@ -1,0 +1,312 @@
+//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the CPU.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use core::fmt::Debug;
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_kernels::simt::Word;
+use ctru_gpu_kernels::table::*;
+use ctru_math::codec::{bits, mixed_radix, secret_poly};
+use ctru_math::compress::compress_with_message;
+use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
+use ctru_tests::device;
+use ctru_tests::strategies::{bytes, poly, rounded_poly};
+use ctru_tests::vectors::{Intermediate, array};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Rows of `width` elements that begin with `contents`, with nonsense behind.
+fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
+    contents.iter().flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense))).collect()
+}
+
+/// Rows of bytes as little-endian words, `fill` behind each row.
+fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Vec<u64> {
+    padded(contents, 8 * width, fill).as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
+}
+
+/// The first `bytes` bytes of the row, and the others.
+fn split_words(row: &[u64], bytes: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut all: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let behind = all.split_off(bytes);
+    (all, behind)
+}
+
+fn signed(coefficients: &[i8]) -> Vec<u8> {
+    coefficients.iter().map(|&c| c as u8).collect()
+}
+
+/// An output that has not been written.
+fn blank<T: Word>(len: usize) -> Buffer {
+    Buffer::new(&vec![T::from_bits(!0); len])
+}
+
+/// Launches for `count` operations.
+fn launch(kernel: &Kernel, buffers: &[&Buffer], count: usize) {
+    device::launch(kernel, buffers, Batch::each(count as u32));
+}
+
+/// Checks that the rows of an array begin with what is expected.
+fn assert_rows<T: Word>(buffer: &Buffer, width: u32, expected: &[Vec<T>]) {
+    let content = buffer.content::<T>();
+    assert_eq!(content.len(), width as usize * expected.len());
+    for (row, expected) in content.chunks(width as usize).zip(expected) {
+        assert_eq!(row[..expected.len()], expected[..]);
+    }
+}
+
+fn check_sample<R: Ring>(coins: &[Vec<u8>]) {
+    let input = Buffer::new(&words(coins, coin_words::<R>(), 0xee));
+    for (kernel, sample) in [
+        (&SAMPLE, sample::sample::<R> as fn(&R::CoinBytes) -> SmallPoly<R>),
+        (&SAMPLE_SECRET, sample::sample_secret::<R>),
+    ] {
+        let small = blank::<u8>(coins.len() * row::<R>() as usize);
+        launch(kernel.of::<R>(), &[&input, &small], coins.len());
+        let expected: Vec<_> =
+            coins.iter().map(|coins| signed(sample(&array(coins)).coefficients())).collect();
+        assert_rows(&small, row::<R>(), &expected);
+    }
+}
+
+fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {
+    let count = inputs.len();
+    let sigma: Vec<_> = inputs.iter().map(|(sigma, _)| sigma.coefficients().to_vec()).collect();
+    let sigma = Buffer::new(&padded(&sigma, row::<R>(), 0xffff));
+    let messages: Vec<_> = inputs.iter().map(|(_, message)| message.clone()).collect();
+    let messages = Buffer::new(&words(&messages, message_words::<R>(), 0));
+    let ciphertexts = blank::<u8>(count * R::CIPHERTEXT_BYTES);
+    launch(ENCRYPT.of::<R>(), &[&sigma, &messages, &ciphertexts], count);
+    let expected: Vec<_> = inputs
+        .iter()
+        .map(|(sigma, message)| bits::pack_rounded(&compress_with_message(sigma, &array(message))))
+        .flat_map(|ciphertext| ciphertext.as_ref().to_vec())
+        .collect();
+    assert_eq!(ciphertexts.content::<u8>(), expected);
+}
+
+fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {
+    let ciphertexts = Buffer::new(&inputs.concat());
+    let coefficients = blank::<u16>(inputs.len() * row::<R>() as usize);
+    launch(UNPACK_CIPHERTEXT.of::<R>(), &[&ciphertexts, &coefficients], inputs.len());
+    let expected: Vec<_> =
+        inputs.iter().map(|bytes| bits::unpack_rounded::<R>(&array(bytes)).coefficients().to_vec()).collect();
+    assert_rows(&coefficients, row::<R>(), &expected);
+}
+
+fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
+    let decrypted: Vec<_> = inputs.iter().map(|v| v.coefficients().to_vec()).collect();
+    let decrypted = Buffer::new(&padded(&decrypted, row::<R>(), 0xffff));
+    let messages = blank::<u64>(inputs.len() * message_words::<R>() as usize);
+    launch(DECODE_MESSAGE.of::<R>(), &[&decrypted, &messages], inputs.len());
+    for (row, v) in messages.content::<u64>().chunks(message_words::<R>() as usize).zip(inputs) {
+        let (message, behind) = split_words(row, R::MESSAGE_BYTES);
+        assert_eq!(message, e8::decode(v).as_ref());
+        assert!(behind.iter().all(|&byte| byte == 0));
+    }
+}
+
+/// The kernels for one encoding of public keys, and the encoding itself.
+struct Keys<R: Ring> {
+    decode: &'static Kernels,
+    encode: &'static Kernels,
+    unpack: &'static Kernels,
+    pack: &'static Kernels,
+    encoding: fn(&Poly<R>) -> Vec<u8>,
+}
+
+fn encodings<R: Ring>() -> [Keys<R>; 2] {
+    [
+        Keys {
+            decode: &DECODE_MIXED_RADIX,
+            encode: &ENCODE_MIXED_RADIX,
+            unpack: &UNPACK_SECRET_KEY_MIXED_RADIX,
+            pack: &PACK_SECRET_KEY_MIXED_RADIX,
+            encoding: |h| mixed_radix::encode(h).as_ref().to_vec(),
+        },
+        Keys {
+            decode: &DECODE_PACKED13,
+            encode: &ENCODE_PACKED13,
+            unpack: &UNPACK_SECRET_KEY_PACKED13,
+            pack: &PACK_SECRET_KEY_PACKED13,
+            encoding: |h| bits::pack13(h).as_ref().to_vec(),
+        },
+    ]
+}
+
+/// A key as its parts: coins of `f`, `h`, `z`.
+type Parts<R> = (Vec<u8>, Poly<R>, Vec<u8>);
+
+fn check_keys<R: Ring>(parts: &[Parts<R>]) {
+    let count = parts.len();
+    let width = row::<R>() as usize;
+    let h: Vec<_> = parts.iter().map(|(_, h, _)| h.coefficients().to_vec()).collect();
+    let f: Vec<SmallPoly<R>> =
+        parts.iter().map(|(coins, _, _)| sample::sample_secret(&array(coins))).collect();
+    let z: Vec<_> = parts.iter().map(|(_, _, z)| z.clone()).collect();
+    let z = words(&z, SEED_WORDS, 0);
+    let small: Vec<_> = f.iter().map(|f| signed(f.coefficients())).collect();
+
+    for Keys { decode, encode, unpack, pack, encoding } in encodings::<R>() {
+        let public: Vec<_> = parts.iter().map(|(_, h, _)| encoding(h)).collect();
+        let ids: Vec<_> = public.iter().map(|key| key[..ID_BYTES as usize].to_vec()).collect();
+        let secret: Vec<_> = (f.iter().zip(&public).zip(parts))
+            .map(|((f, public), (_, _, z))| [secret_poly::pack(f).as_ref(), public, z].concat())
+            .collect();
+
+        let h_rows = Buffer::new(&padded(&h, row::<R>(), 0xffff));
+        let keys = blank::<u8>(public.concat().len());
+        launch(encode.of::<R>(), &[&h_rows, &keys], count);
+        assert_eq!(keys.content::<u8>(), public.concat());
+
+        let h_out = blank::<u16>(count * width);
+        let ids_out = blank::<u8>(count * ID_BYTES as usize);
+        launch(decode.of::<R>(), &[&Buffer::new(&public.concat()), &h_out, &ids_out], count);
+        assert_rows(&h_out, row::<R>(), &h);
+        assert_rows(&ids_out, ID_BYTES, &ids);
+
+        let f_rows = Buffer::new(&padded(&small, row::<R>(), 0xff));
+        let z_rows = Buffer::new(&z);
+        let keys = blank::<u8>(secret.concat().len());
+        launch(pack.of::<R>(), &[&f_rows, &h_rows, &z_rows, &keys], count);
+        assert_eq!(keys.content::<u8>(), secret.concat());
+
+        let f_out = blank::<u8>(count * width);
+        let h_out = blank::<u16>(count * width);
+        let ids_out = blank::<u8>(count * ID_BYTES as usize);
+        let z_out = blank::<u64>(z.len());
+        let keys = Buffer::new(&secret.concat());
+        launch(unpack.of::<R>(), &[&keys, &f_out, &h_out, &ids_out, &z_out], count);
+        assert_rows(&f_out, row::<R>(), &small);
+        assert_rows(&h_out, row::<R>(), &h);
+        assert_rows(&ids_out, ID_BYTES, &ids);
+        assert_eq!(z_out.content::<u64>(), z);
+    }
+}
+
+/// The values of the vectors.
+fn check_vectors<R: Ring>() {
+    let vector = Intermediate::load(R::N);
+    check_sample::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
+    let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
+    check_keys::<R>(&[(vector.coins_f.clone(), h, vector.z.clone())]);
+    for record in vector.encapsulations() {
+        check_sample::<R>(std::slice::from_ref(&record.coins_r));
+        check_encrypt::<R>(&[(Poly::from_coefficients(&record.sigma).unwrap(), record.m.clone())]);
+        check_unpack_ciphertext::<R>(std::slice::from_ref(&record.ct));
+        check_decode_message::<R>(&[RoundedPoly::from_coefficients(&record.decoded).unwrap()]);
+    }
+}
+
+/// Checks that threads do the same with either of two secrets.
+fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2]) {
+    let [first, second] = secrets.map(|buffers| {
+        let buffers: Vec<&Buffer> = buffers.iter().collect();
+        Emulator::new().trace(kernel, &buffers, Batch::each(1)).unwrap()
+    });
+    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name);
+}
+
+fn check_traces<R: Ring>() {
+    let width = row::<R>() as usize;
+    let coins = [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
+    for kernel in [&SAMPLE, &SAMPLE_SECRET] {
+        let buffers = coins
+            .clone()
+            .map(|coins| vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]);
+        assert_same_trace(kernel.of::<R>(), buffers);
+    }
+    for (modulus, kernel) in [(R::Q2, &DECODE_MESSAGE), (R::Q, &ENCRYPT)] {
+        let buffers = [0, 1].map(|secret| {
+            let coefficients: Vec<u16> =
+                (0..width).map(|i| (secret * (7 * i + 3) % modulus as usize) as u16).collect();
+            let messages = vec![secret as u64 * 0x0123_4567_89ab_cdef; message_words::<R>() as usize];
+            let mut buffers = vec![Buffer::new(&coefficients), Buffer::new(&messages)];
+            if core::ptr::eq(kernel, &ENCRYPT) {
+                buffers.push(blank::<u8>(R::CIPHERTEXT_BYTES));
+            }
+            buffers
+        });
+        assert_same_trace(kernel.of::<R>(), buffers);
+    }
+    for Keys { unpack, pack, encoding, .. } in encodings::<R>() {
+        let h = Poly::<R>::one();
+        let f = coins.clone().map(|coins| sample::sample_secret::<R>(&array(&coins)));
+        let unpacking = [0u8, 0xff].map(|z| {
+            let f = secret_poly::pack(&f[usize::from(z & 1)]);
+            let key = [f.as_ref(), &encoding(&h), &[z; 32]].concat();
+            vec![
+                Buffer::new(&key),
+                blank::<u8>(width),
+                blank::<u16>(width),
+                blank::<u8>(ID_BYTES as usize),
+                blank::<u64>(SEED_WORDS as usize),
+            ]
+        });
+        assert_same_trace(unpack.of::<R>(), unpacking);
+        let packing = [0u8, 0xff].map(|z| {
+            let f = signed(f[usize::from(z & 1)].coefficients());
+            vec![
+                Buffer::new(&padded(&[f], row::<R>(), 0)),
+                Buffer::new(&padded(&[h.coefficients().to_vec()], row::<R>(), 0)),
+                Buffer::new(&words(&[vec![z; 32]], SEED_WORDS, 0)),
+                blank::<u8>(R::SECRET_POLY_BYTES + encoding(&h).len() + 32),
+            ]
+        });
+        assert_same_trace(pack.of::<R>(), packing);
+    }
+}
+
+/// 1, 2 or 33 of something.
+fn batch<T: Debug>(one: impl Strategy<Value = T> + Clone) -> impl Strategy<Value = Vec<T>> {
+    prop_oneof![4 => Just(1usize), 3 => Just(2), 1 => Just(33)]
+        .prop_flat_map(move |count| vec(one.clone(), count))
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(8))]
+                #[test]
+                fn sample(coins in batch(bytes(<$ring>::COIN_BYTES).boxed())) {
+                    check_sample::<$ring>(&coins);
+                }
+                #[test]
+                fn encrypt(inputs in batch((poly::<$ring>(), bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
+                    check_encrypt::<$ring>(&inputs);
+                }
+                #[test]
+                fn unpack_ciphertext(inputs in batch(bytes(<$ring>::CIPHERTEXT_BYTES).boxed())) {
+                    check_unpack_ciphertext::<$ring>(&inputs);
+                }
+                #[test]
+                fn decode_message(inputs in batch(rounded_poly::<$ring>().boxed())) {
+                    check_decode_message::<$ring>(&inputs);
+                }
+                #[test]
+                fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(), bytes(32)).boxed())) {
+                    check_keys::<$ring>(&parts);
+                }
+            }
+            #[test]
+            fn vectors() {
+                check_vectors::<$ring>();
+            }
+            #[test]
+            fn traces() {
+                check_traces::<$ring>();
+            }
+        }
+    )*};
+}
+properties! {
+    r653: R653,
+    r761: R761,
+    r1277: R1277
+}

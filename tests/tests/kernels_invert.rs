@@ -1,0 +1,85 @@
+//! The inversion kernel on the emulator against the CPU.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernel::Batch;
+use ctru_gpu_kernels::kernels::row;
+use ctru_gpu_kernels::table::INVERT;
+use ctru_math::invert::invert;
+use ctru_math::ntt::NttRing;
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_tests::device;
+use ctru_tests::strategies::small_poly;
+use ctru_tests::vectors::Intermediate;
+use proptest::prelude::*;
+
+/// Rows with nonsense behind the last coefficient.
+fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
+    let padding = vec![0xff; row::<R>() as usize - R::N];
+    let row = |a: &SmallPoly<R>| a.coefficients().iter().map(|&c| c as u8).chain(padding.clone()).collect();
+    Buffer::new(&elements.iter().map(row).collect::<Vec<Vec<u8>>>().concat())
+}
+
+fn inverses<R: Ring>(elements: &[SmallPoly<R>]) -> Vec<Vec<u16>> {
+    let inverses = Buffer::new(&vec![0xffff_u16; elements.len() * row::<R>() as usize]);
+    let batch = Batch::each(elements.len() as u32);
+    device::launch(INVERT.of::<R>(), &[&rows(elements), &inverses], batch);
+    inverses.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
+}
+
+fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
+    for (a, inverse) in elements.iter().zip(inverses(elements)) {
+        let expected = Option::from(invert(&Poly::from(a))).unwrap_or(Poly::<R>::zero());
+        assert_eq!(inverse, expected.coefficients());
+    }
+}
+
+/// The polynomial with these coefficients at `x^0`, `x^1` and `x^(n-1)`.
+fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
+    let mut coefficients = vec![0; R::N];
+    (coefficients[0], coefficients[1], coefficients[R::N - 1]) = (constant, linear, last);
+    SmallPoly::from_coefficients(&coefficients).unwrap()
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(3))]
+                #[test]
+                fn small(a in small_poly::<$ring>(), b in small_poly::<$ring>()) {
+                    check::<$ring>(&[a, b]);
+                }
+            }
+            #[test]
+            fn extremes() {
+                check::<$ring>(&[sparse(0, 0, 0), sparse(1, 0, 0), sparse(0, 0, 1), sparse(-5, 1, -1)]);
+            }
+            #[test]
+            fn vector() {
+                let vector = Intermediate::load(<$ring>::N);
+                let f = SmallPoly::<$ring>::from_coefficients(&vector.f).unwrap();
+                assert_eq!(inverses(&[f]), [vector.f_inv]);
+            }
+            #[test]
+            fn trace() {
+                let vector = Intermediate::load(<$ring>::N);
+                let secrets = [SmallPoly::<$ring>::from_coefficients(&vector.f).unwrap(), sparse(1, -2, 2)];
+                let [first, second] = secrets.map(|f| {
+                    let inverses = Buffer::new(&vec![0u16; row::<$ring>() as usize]);
+                    let kernel = INVERT.of::<$ring>();
+                    Emulator::new().trace(kernel, &[&rows(&[f]), &inverses], Batch::each(1)).unwrap()
+                });
+                assert!(!first.is_empty() && first == second, "the trace depends on the secret");
+            }
+        }
+    )*};
+}
+properties! {
+    r653: R653,
+    r761: R761,
+    r1277: R1277
+}

@@ -1,0 +1,48 @@
+//! The embedded PTX has the kernels of the table, no more and no fewer.
+
+use std::collections::BTreeSet;
+
+use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, TEXT};
+use ctru_gpu_kernels::table;
+
+fn table_names() -> BTreeSet<&'static str> {
+    table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name).collect()
+}
+
+fn manifest() -> serde_json::Value {
+    serde_json::from_str(MANIFEST_JSON).unwrap()
+}
+
+#[test]
+fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
+    let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
+    assert_eq!(TEXT.lines().filter_map(entry).collect::<BTreeSet<_>>(), table_names());
+}
+
+#[test]
+fn the_manifest_names_the_kernels() {
+    let manifest = manifest();
+    let names = manifest["kernels"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    assert_eq!(names.collect::<BTreeSet<_>>(), table_names());
+}
+
+#[test]
+fn the_typed_manifest_is_the_manifest() {
+    let manifest = manifest();
+    for (key, value) in [
+        ("rustc", MANIFEST.rustc),
+        ("llvm", MANIFEST.llvm),
+        ("arch", MANIFEST.arch),
+        ("ptx_isa", MANIFEST.ptx_isa),
+        ("ptx_sha256", MANIFEST.ptx_sha256),
+    ] {
+        assert_eq!(manifest[key], value, "{key}");
+    }
+}
+
+#[test]
+fn the_ptx_is_for_what_the_manifest_says() {
+    let statement = |name: &str| TEXT.lines().find_map(|line| line.strip_prefix(name));
+    assert_eq!(statement(".version "), Some(MANIFEST.ptx_isa));
+    assert_eq!(statement(".target "), Some(MANIFEST.arch));
+}

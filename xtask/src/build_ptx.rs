@@ -1,0 +1,166 @@
+//! Builds the device crate and commits the result; or checks that what is committed is the result.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::compiler::{self, Compiler};
+use crate::manifest::{self, Manifest, Recipe};
+use crate::tools::Tool;
+use crate::{Error, IoContext, Result, process, ptx, ptx_report, workspace};
+
+/// How the committed PTX is built. Every architecture after Ampere runs it, too.
+pub const RECIPE: Recipe = Recipe {
+    target: "nvptx64-nvidia-cuda",
+    arch: "sm_80",
+    flags: &[
+        // The assembly is the result; there is nothing to link.
+        "--emit=asm",
+        "-Clinker=true",
+        // A thread's arrays live in registers, which needs the loops over them to be unrolled; LLVM's own threshold is too
+        // low for the leaves of the ring 653. Much higher ones unroll Keccak's rounds, and ptxas takes minutes for it.
+        "-Cllvm-args=-unroll-threshold=1000",
+    ],
+};
+
+/// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
+///
+/// With --check, changes nothing and fails if the sources, the flags or the PTX are not those of the manifest, or if the
+/// compiler of the manifest makes other PTX of the sources. Where that compiler is not there, another one is tried, and
+/// what it makes must assemble; where there is none, the hashes are all that is checked. Both are said.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Check the committed PTX instead of writing it
+    #[arg(long)]
+    check: bool,
+    /// Architectures to build for besides sm_80; these go to target/ptx, to be looked at
+    #[arg(long, value_delimiter = ',')]
+    arch: Vec<String>,
+    /// Write target/ptx/ctru.draft.ptx instead, whatever the kernels use, to be looked at with ptx-report --ptx
+    #[arg(long, conflicts_with = "check")]
+    draft: bool,
+    /// The rustc to use
+    #[arg(long, value_name = "PATH")]
+    compiler: Option<PathBuf>,
+}
+
+/// Does the job.
+pub fn run(options: &Options) -> Result<()> {
+    let root = workspace::root();
+    if options.check {
+        return check(&root, options.compiler.as_deref());
+    }
+    let compiler = compiler::find(options.compiler.as_deref(), None)?;
+    println!("building with {}, {}", compiler.rustc.display(), compiler.version);
+    if options.draft {
+        let path =
+            save("ctru.draft.ptx", &ptx::normalise(&compile(&root, &compiler, RECIPE.arch, false, &[])?))?;
+        println!("{}", path.display());
+        return Ok(());
+    }
+    let text = build(&root, &compiler, RECIPE.arch, false)?;
+    let path = manifest::ptx_path(&root);
+    fs::write(&path, &text).at("write", &path)?;
+    let manifest = Manifest::new(&root, &text, &compiler.version, &RECIPE)?;
+    manifest.write(&root)?;
+    println!("{}: {} kernels, {} bytes", path.display(), manifest.kernels.len(), text.len());
+
+    for arch in options.arch.iter().filter(|arch| *arch != RECIPE.arch) {
+        let text = build(&root, &compiler, arch, false)?;
+        let path = save(&format!("ctru.{arch}.ptx"), &text)?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+fn check(root: &Path, explicit: Option<&Path>) -> Result<()> {
+    let manifest = Manifest::read(root)?;
+    let path = manifest::ptx_path(root);
+    let committed = fs::read_to_string(&path).at("read", &path)?;
+    let differences = manifest.differences(root, &committed, &RECIPE)?;
+    if !differences.is_empty() {
+        return Err(Error::OutOfDate { differences });
+    }
+    println!("sources, flags and PTX are those of the manifest");
+
+    let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
+        Err(error @ Error::NoCompiler { .. }) => {
+            println!("not checked: that the sources give this PTX\n{error}");
+            return Ok(());
+        }
+        found => found?,
+    };
+    let rebuilt = build(root, &compiler, RECIPE.arch, true)?;
+    if compiler.version != manifest.compiler() {
+        println!("not checked: that the sources give this PTX, which {} made", manifest.compiler());
+        return check_other(&rebuilt, &compiler);
+    }
+    if rebuilt != committed {
+        let saved = save("ctru.ptx", &rebuilt)?;
+        let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
+        let difference = format!("the same compiler makes other PTX, from line {line}: {}", saved.display());
+        return Err(Error::OutOfDate { differences: vec![difference] });
+    }
+    println!("{} makes the same PTX again", compiler.version);
+    Ok(())
+}
+
+/// Checks what a compiler makes that is not the one of the manifest.
+fn check_other(rebuilt: &str, compiler: &Compiler) -> Result<()> {
+    let saved = save("ctru.other.ptx", rebuilt)?;
+    match Tool::PTXAS.find() {
+        Ok(ptxas) => {
+            for arch in ptx_report::ARCHITECTURES {
+                ptx_report::assemble(&ptxas, &saved, arch)?;
+            }
+            println!(
+                "what {} makes assembles for {}",
+                compiler.version,
+                ptx_report::ARCHITECTURES.join(", ")
+            );
+        }
+        Err(error) => println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version),
+    }
+    Ok(())
+}
+
+/// The normalised PTX of the device crate, checked for what no kernel may contain.
+fn build(root: &Path, compiler: &Compiler, arch: &str, locked: bool) -> Result<String> {
+    let assembly = compile(root, compiler, arch, locked, &[])?;
+    let mut faults = ptx::faults(&assembly);
+    if faults.is_empty() {
+        return Ok(ptx::normalise(&assembly));
+    }
+    // Once more, with the numbers of the source lines.
+    let lines = ["--config", "profile.release.debug='line-tables-only'"];
+    let with_lines = ptx::faults(&compile(root, compiler, arch, locked, &lines)?);
+    if !with_lines.is_empty() {
+        faults = with_lines;
+    }
+    Err(Error::Forbidden { faults: faults.iter().map(ToString::to_string).collect() })
+}
+
+/// What the compiler writes.
+fn compile(root: &Path, compiler: &Compiler, arch: &str, locked: bool, options: &[&str]) -> Result<String> {
+    let mut cargo = compiler.cargo();
+    let target = workspace::target().join("ptx");
+    cargo.current_dir(root.join("kernels-rs")).env("CARGO_TARGET_DIR", &target);
+    cargo.args(["rustc", "--release", "-Zbuild-std=core", "--target", RECIPE.target]).args(options);
+    if locked {
+        cargo.arg("--locked");
+    }
+    cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(RECIPE.flags);
+    let output = process::output(&mut cargo)?;
+    let warnings = String::from_utf8_lossy(&output.stderr);
+    if warnings.contains("warning:") {
+        eprint!("{warnings}");
+    }
+    let assembly = target.join(RECIPE.target).join("release/deps/ctru_kernels_rs.s");
+    fs::read_to_string(&assembly).at("read", &assembly)
+}
+
+/// Puts a file that is not committed into `target/ptx`.
+fn save(name: &str, text: &str) -> Result<PathBuf> {
+    let path = workspace::target().join("ptx").join(name);
+    fs::write(&path, text).at("write", &path)?;
+    Ok(path)
+}

@@ -1,0 +1,122 @@
+//! A folder that runs the GPU tests and benchmarks on a machine that has a GPU but no Rust.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{Error, IoContext, Result, cuda_stub, process, workspace};
+
+/// Builds target/gpu-bundle: the program ctru, the tests that need a GPU, and run.sh, which runs them
+///
+/// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout there:
+/// `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
+#[derive(Debug, clap::Args)]
+pub struct Options {}
+
+/// Tests of `ctru-tests` that run on the GPU.
+const TESTS: [&str; 5] = ["kernels_product", "kernels_hash", "kernels_codec", "kernels_invert", "gpu_engine"];
+
+/// Does the job.
+///
+/// # Errors
+/// [`Error`] if something cannot be built or copied.
+pub fn run(_: &Options) -> Result<()> {
+    let bundle = workspace::target().join("gpu-bundle");
+    if bundle.exists() {
+        fs::remove_dir_all(&bundle).at("remove", &bundle)?;
+    }
+    fs::create_dir_all(&bundle).at("create", &bundle)?;
+    let stub = cuda_stub::default_folder();
+    cuda_stub::make(&stub)?;
+
+    let program = ["build", "--release", "-p", "ctru-cli", "--features", "cuda"];
+    let runtime = ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
+    let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
+    for test in TESTS {
+        kernels.extend(["--test", test]);
+    }
+    for arguments in [&program[..], &runtime, &kernels] {
+        for Executable { name, path } in build(arguments, &stub)? {
+            let copy = bundle.join(&name);
+            fs::copy(&path, &copy).at("copy", &path)?;
+            println!("{}", copy.display());
+        }
+    }
+    let script = bundle.join("run.sh");
+    fs::write(&script, include_str!("gpu_bundle/run.sh")).at("write", &script)?;
+    make_executable(&script)?;
+    println!("{}", script.display());
+    Ok(())
+}
+
+/// A program that cargo has built.
+struct Executable {
+    name: String,
+    path: PathBuf,
+}
+
+/// A line of cargo's report.
+#[derive(Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+/// Builds programs without symbols, so that a bundle is small.
+fn build(arguments: &[&str], stub: &Path) -> Result<Vec<Executable>> {
+    let mut command = process::cargo();
+    command.current_dir(workspace::root()).args(arguments).arg("--message-format=json-render-diagnostics");
+    command.env("CUDA_LIBRARY_PATH", stub);
+    for profile in ["RELEASE", "TEST", "DEV"] {
+        command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "symbols");
+        command.env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0");
+    }
+    executables(&process::text(&mut command)?)
+}
+
+fn executables(report: &str) -> Result<Vec<Executable>> {
+    let mut found = Vec::new();
+    for line in report.lines().filter(|line| line.starts_with('{')) {
+        let message: Message = serde_json::from_str(line)
+            .map_err(|source| Error::Json { what: "cargo's report".to_owned(), source })?;
+        if let (Some(path), Some(Target { name })) = (message.executable, message.target) {
+            found.push(Executable { name, path });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).at("change", path)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_executables_in_a_report() {
+        let report = concat!(
+            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"lib\"},\"executable\":null}\n",
+            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"ctru\"},\"executable\":\"/t/ctru\"}\n",
+            "{\"reason\":\"build-finished\",\"success\":true}\n",
+        );
+        let found = executables(report).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((&*found[0].name, &*found[0].path), ("ctru", Path::new("/t/ctru")));
+        assert!(executables("{broken").is_err());
+    }
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
+# The second argument chooses: tests, bench, sanitizer or all (the default).
+set -u
+bundle=$(cd "$(dirname "$0")" && pwd)
+out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
+what=${2:-all}
+cd "$bundle/../.." || exit 1
+export CTRU_REQUIRE_GPU=1 CTRU_VECTORS="$PWD/tests/vectors"
+export CTRU_GPU_OPERATIONS=${CTRU_GPU_OPERATIONS:-1048576}
+failed=0
+
+# Runs a command with its output in a log, and says how it ended.
+check() {
+    local name=$1 start=$SECONDS
+    shift
+    if "$@" > "$out/$name.log" 2>&1; then
+        echo "ok     $name ($((SECONDS - start)) s): $(tail -n 1 "$out/$name.log")"
+    else
+        echo "FAILED $name ($((SECONDS - start)) s)"
+        tail -n 40 "$out/$name.log"
+        failed=1
+    fi
+}
+
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
+"$bundle/ctru" devices
+
+if [[ $what == tests || $what == all ]]; then
+    check runtime "$bundle/cuda"
+    for test in kernels_product kernels_hash kernels_codec kernels_invert gpu_engine; do
+        check "$test" "$bundle/$test" --test-threads 2
+    done
+    check selftest "$bundle/ctru" selftest --engine gpu
+    check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
+fi
+if [[ $what == sanitizer || $what == all ]]; then
+    for tool in memcheck racecheck; do
+        check "$tool" compute-sanitizer --tool "$tool" --error-exitcode 1 \
+            "$bundle/ctru" kat check --engine gpu --chunk 32 --slots 2 tests/vectors/ctru-prime-761-mixed-radix.jsonl
+    done
+fi
+if [[ $what == bench || $what == all ]]; then
+    "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
+    "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
+    wc -l "$out/engine.jsonl"
+fi
+exit $failed

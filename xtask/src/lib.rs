@@ -1,0 +1,16 @@
+//! The jobs of `cargo xtask`, one module each.
+
+pub mod build_ptx;
+pub mod compiler;
+pub mod cuda_stub;
+mod error;
+pub mod gpu_bundle;
+pub mod manifest;
+mod process;
+pub mod ptx;
+pub mod ptx_report;
+pub mod sources;
+pub mod tools;
+pub mod workspace;
+
+pub use error::{Error, IoContext, Result};

@@ -1,0 +1,40 @@
+//! `cargo xtask`: the jobs around the device code.
+
+use std::error::Error as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{build_ptx, cuda_stub, gpu_bundle, ptx_report};
+
+/// Jobs around the device code of the ctru workspace
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    BuildPtx(build_ptx::Options),
+    PtxReport(ptx_report::Options),
+    CudaStub(cuda_stub::Options),
+    GpuBundle(gpu_bundle::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().job {
+        Job::BuildPtx(options) => build_ptx::run(&options),
+        Job::PtxReport(options) => ptx_report::run(&options),
+        Job::CudaStub(options) => cuda_stub::run(&options),
+        Job::GpuBundle(options) => gpu_bundle::run(&options),
+    };
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    eprintln!("error: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("because: {error}");
+        cause = error.source();
+    }
+    ExitCode::FAILURE
+}

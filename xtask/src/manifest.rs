@@ -1,0 +1,120 @@
+//! What the committed PTX was made of, and by what.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::compiler::Version;
+use crate::{Error, IoContext, Result, ptx, sources};
+
+/// Folder of PTX and manifest, below the root of the workspace.
+const FOLDER: &str = "crates/ctru-gpu-kernels/ptx";
+
+/// Path of the PTX in the workspace at `root`.
+#[must_use]
+pub fn ptx_path(root: &Path) -> PathBuf {
+    root.join(FOLDER).join("ctru.ptx")
+}
+
+/// Path of the manifest in the workspace at `root`.
+#[must_use]
+pub fn path(root: &Path) -> PathBuf {
+    root.join(FOLDER).join("manifest.json")
+}
+
+/// What the committed PTX was made of, and by what. `ctru_gpu_kernels::ptx` reads it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the compiler.
+    pub rustc: String,
+    /// Version of its LLVM.
+    pub llvm: String,
+    /// Target of the compiler.
+    pub target: String,
+    /// The least architecture that runs the PTX.
+    pub arch: String,
+    /// Version of the PTX language, which the driver has to know.
+    pub ptx_isa: String,
+    /// Further flags of the compiler.
+    pub flags: Vec<String>,
+    /// SHA-256 of each package's sources.
+    pub sources_sha256: BTreeMap<String, String>,
+    /// SHA-256 of the PTX.
+    pub ptx_sha256: String,
+    /// Names of the entry points.
+    pub kernels: Vec<String>,
+}
+
+impl Manifest {
+    /// The manifest of `text`, which `compiler` made of the sources below `root`.
+    pub fn new(root: &Path, text: &str, compiler: &Version, recipe: &Recipe) -> Result<Self> {
+        Ok(Self {
+            rustc: compiler.rustc.clone(),
+            llvm: compiler.llvm.clone(),
+            target: recipe.target.into(),
+            arch: recipe.arch.into(),
+            ptx_isa: ptx::isa(text).unwrap_or_default().into(),
+            flags: recipe.flags.iter().map(|&flag| flag.into()).collect(),
+            sources_sha256: sources::hashes(root)?,
+            ptx_sha256: sources::sha256(text.as_bytes()),
+            kernels: ptx::entries(text).into_iter().map(Into::into).collect(),
+        })
+    }
+
+    /// The committed one.
+    pub fn read(root: &Path) -> Result<Self> {
+        let path = path(root);
+        let text = fs::read_to_string(&path).at("read", &path)?;
+        serde_json::from_str(&text).map_err(|source| Error::Json { what: path.display().to_string(), source })
+    }
+
+    /// Writes it to its place.
+    pub fn write(&self, root: &Path) -> Result<()> {
+        let path = path(root);
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|source| Error::Json { what: path.display().to_string(), source })?;
+        fs::write(&path, text + "\n").at("write", &path)
+    }
+
+    /// The compiler.
+    #[must_use]
+    pub fn compiler(&self) -> Version {
+        Version { rustc: self.rustc.clone(), llvm: self.llvm.clone() }
+    }
+
+    /// What in the workspace at `root` is not what this says, one line each; `ptx` is the committed PTX.
+    pub fn differences(&self, root: &Path, ptx: &str, recipe: &Recipe) -> Result<Vec<String>> {
+        let expected = Self::new(root, ptx, &self.compiler(), recipe)?;
+        let mut differences = Vec::new();
+        for (package, hash) in &expected.sources_sha256 {
+            if self.sources_sha256.get(package) != Some(hash) {
+                differences.push(format!("the sources of {package} have changed"));
+            }
+        }
+        if self.ptx_sha256 != expected.ptx_sha256 {
+            differences.push("the PTX is not the one that was built".into());
+        }
+        let flags =
+            |manifest: &Self| (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone());
+        if flags(self) != flags(&expected) {
+            differences.push("it was built for another target or with other flags".into());
+        }
+        if differences.is_empty() && *self != expected {
+            differences.push("the manifest has been edited".into());
+        }
+        Ok(differences)
+    }
+}
+
+/// How the committed PTX is built.
+#[derive(Copy, Clone, Debug)]
+pub struct Recipe {
+    /// Target of the compiler.
+    pub target: &'static str,
+    /// Architecture.
+    pub arch: &'static str,
+    /// Further flags of the compiler.
+    pub flags: &'static [&'static str],
+}

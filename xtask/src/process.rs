@@ -1,0 +1,48 @@
+//! Running other programs.
+
+use std::process::{Command, Output};
+
+use crate::{Error, Result};
+
+/// Runs `command` to its end and returns what it wrote; an exit status other than 0 is an error.
+pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    let output = command
+        .output()
+        .map_err(|source| Error::Start { program: command.get_program().to_string_lossy().into(), source })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
+    Err(Error::Failed { command: line(command), status: output.status, output: text })
+}
+
+/// What `command` wrote to its standard output.
+pub(crate) fn text(command: &mut Command) -> Result<String> {
+    Ok(String::from_utf8_lossy(&output(command)?.stdout).into_owned())
+}
+
+/// The cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// `command` without what cargo and rustup have set for this program, or the user for the host's code.
+pub(crate) fn outside_cargo(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        let of_package = name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_BUILD_");
+        let of_profile = name.starts_with("CARGO_PROFILE_") || name.starts_with("CARGO_TARGET_");
+        let others =
+            ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
+        if of_package || of_profile || name.starts_with("RUSTC") || others.contains(&&*name) {
+            command.env_remove(&*name);
+        }
+    }
+    command
+}
+
+/// The command as one line, for messages.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

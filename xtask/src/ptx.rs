@@ -1,0 +1,253 @@
+//! Reading PTX, and making it the same on every machine.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
+/// tables are numbered in order of appearance instead of being named after a hash.
+#[must_use]
+pub fn normalise(assembly: &str) -> String {
+    let mut text = "// Made by cargo xtask build-ptx; see docs/ptx.md.\n".to_owned();
+    let mut tables = Tables::default();
+    for line in assembly.lines() {
+        let line = line.split_once("//").map_or(line, |(code, _)| code).trim_end();
+        if !line.trim().is_empty() {
+            tables.rename(line, &mut text);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// New names of nameless constants, which LLVM calls `anon_$_<hash>_$_<number>`.
+#[derive(Default)]
+struct Tables<'a> {
+    numbers: HashMap<&'a str, usize>,
+}
+
+impl<'a> Tables<'a> {
+    const PREFIX: &'static str = "anon_$_";
+
+    fn rename(&mut self, line: &'a str, text: &mut String) {
+        let mut rest = line;
+        while let Some(start) = rest.find(Self::PREFIX) {
+            let (before, name) = rest.split_at(start);
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+            let (name, after) = name.split_at(name.find(|c| !is_name(c)).unwrap_or(name.len()));
+            let next = self.numbers.len();
+            let number = *self.numbers.entry(name).or_insert(next);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{before}table_{number}");
+            rest = after;
+        }
+        text.push_str(rest);
+    }
+}
+
+/// Names of the entry points, sorted.
+#[must_use]
+pub fn entries(ptx: &str) -> Vec<&str> {
+    let mut entries: Vec<_> = ptx.lines().filter_map(entry).collect();
+    entries.sort_unstable();
+    entries
+}
+
+/// The kernel that begins on this line.
+fn entry(line: &str) -> Option<&str> {
+    let name = line.trim_start().strip_prefix(".visible .entry ")?;
+    Some(name.trim_end_matches(['(', ')', ' ']))
+}
+
+/// The version of the PTX language that the text claims.
+#[must_use]
+pub fn isa(ptx: &str) -> Option<&str> {
+    ptx.lines().find_map(|line| line.strip_prefix(".version "))
+}
+
+/// Something that no kernel may contain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The kernel, or the function if the compiler has left one that is not inlined.
+    pub function: String,
+    /// What it contains.
+    pub what: &'static str,
+    /// The line of Rust that it comes from or was inlined there, if the assembly tells.
+    pub source: Option<String>,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.function, self.what)?;
+        self.source.iter().try_for_each(|source| write!(f, " near {source}"))
+    }
+}
+
+/// Everything in the text that no kernel may contain: calls, traps (where Rust panics), local memory, integer division.
+#[must_use]
+pub fn faults(ptx: &str) -> Vec<Fault> {
+    let mut reader = Reader::new(ptx);
+    let mut faults = Vec::new();
+    for line in ptx.lines() {
+        let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
+        reader.read(code);
+        if let Some(what) = forbidden(code) {
+            let fault = Fault { function: reader.function.into(), what, source: reader.source.clone() };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+    }
+    faults
+}
+
+/// What is wrong with this statement.
+fn forbidden(statement: &str) -> Option<&'static str> {
+    // A predicate may stand before the instruction.
+    let (guard, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
+    let instruction = if guard.starts_with('@') { rest.trim_start() } else { statement };
+    let mut parts = instruction.split(['.', ' ', '\t', ';']).filter(|part| !part.is_empty());
+    let (opcode, modifiers) = (parts.next()?, parts.clone().take(3).collect::<Vec<_>>());
+    let is_integer = modifiers.iter().any(|m| m.starts_with(['s', 'u']) && m[1..].parse::<u32>().is_ok());
+    match opcode {
+        "trap" => Some("panic"),
+        "call" => Some("call"),
+        "div" | "rem" if is_integer => Some("integer division"),
+        "ld" | "st" if modifiers.contains(&"local") => Some("local memory"),
+        "local" => Some("local memory"),
+        _ => None,
+    }
+}
+
+/// Where in the text we are.
+struct Reader<'a> {
+    /// Source files by number. The text declares them in the end.
+    files: HashMap<&'a str, &'a str>,
+    function: &'a str,
+    /// The last line of Rust, other than of the standard library.
+    source: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(ptx: &'a str) -> Self {
+        let file = |line: &'a str| {
+            let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
+            Some((number, name.trim_matches('"')))
+        };
+        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
+    }
+
+    fn read(&mut self, code: &'a str) {
+        if let Some(place) = code.strip_prefix(".loc") {
+            let mut numbers = place.split_whitespace();
+            let file = numbers.next().and_then(|number| self.files.get(number));
+            if let (Some(file), Some(line)) = (file, numbers.next())
+                && !file.contains("/rust/library/")
+            {
+                self.source = Some(format!("{file}:{line}"));
+            }
+        }
+        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name)) {
+            self.function = name;
+            self.source = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASSEMBLY: &str = "//
+// Generated by LLVM NVPTX Back-End
+//
+
+.version 7.0
+.target sm_80
+
+\t// .globl\tb_653
+.global .align 4 .b8 anon_$_84e8d07010437369c56c7cd5cfb7069a_$_7[4] = {1, 0, 0, 0};
+.global .align 4 .b8 anon_$_84e8d07010437369c56c7cd5cfb7069a_$_2[4] = {2, 0, 0, 0};
+
+.visible .entry b_653(
+\t.param .u32 b_653_param_0
+)
+{
+\tmov.b64 \t%rd1, anon_$_84e8d07010437369c56c7cd5cfb7069a_$_2;
+\tld.global.b32 \t%r1, [anon_$_84e8d07010437369c56c7cd5cfb7069a_$_7+4];
+\t// begin inline asm
+\tst.shared.u32 [%r1], %r1;
+\t// end inline asm
+\tret;
+                                        // -- End function
+}
+.visible .entry a_653()
+{
+\tret;
+}
+";
+
+    #[test]
+    fn normalises() {
+        let expected = "// Made by cargo xtask build-ptx; see docs/ptx.md.
+.version 7.0
+.target sm_80
+.global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
+.global .align 4 .b8 table_1[4] = {2, 0, 0, 0};
+.visible .entry b_653(
+\t.param .u32 b_653_param_0
+)
+{
+\tmov.b64 \t%rd1, table_1;
+\tld.global.b32 \t%r1, [table_0+4];
+\tst.shared.u32 [%r1], %r1;
+\tret;
+}
+.visible .entry a_653()
+{
+\tret;
+}
+";
+        assert_eq!(normalise(ASSEMBLY), expected);
+        assert_eq!(normalise(&ASSEMBLY.replace("84e8d07010437369c56c7cd5cfb7069a", "0123")), expected);
+    }
+
+    #[test]
+    fn reads_names_and_version() {
+        assert_eq!(entries(ASSEMBLY), ["a_653", "b_653"]);
+        assert_eq!(isa(ASSEMBLY), Some("7.0"));
+        assert_eq!(faults(ASSEMBLY), []);
+    }
+
+    #[test]
+    fn finds_what_is_forbidden() {
+        let what = |statement: &str| {
+            let ptx = ASSEMBLY.replacen("\tret;", statement, 1);
+            faults(&ptx).into_iter().map(|fault| (fault.function, fault.what)).collect::<Vec<_>>()
+        };
+        let found = |what| vec![("b_653".to_owned(), what)];
+        assert_eq!(what("\ttrap;"), found("panic"));
+        assert_eq!(what("\t@%p1 trap;"), found("panic"));
+        assert_eq!(what("\tcall.uni _RNvCore9panicking, ();"), found("call"));
+        assert_eq!(what("\trem.u32 \t%r1, %r2, %r3;"), found("integer division"));
+        assert_eq!(what("\t@%p2 div.s64 \t%rd1, %rd2, %rd3;"), found("integer division"));
+        assert_eq!(what("\tdiv.rn.f32 \t%f1, %f2, %f3;"), []);
+        assert_eq!(what("\tst.local.b32 \t[%rd8], %r1;"), found("local memory"));
+        assert_eq!(what("\tld.local.b32 \t%r1, [%rd8];"), found("local memory"));
+        assert_eq!(what("\t.local .align 8 .b8 \t__local_depot1[224];"), found("local memory"));
+    }
+
+    #[test]
+    fn names_the_line_of_a_panic() {
+        let ptx = "\
+.visible .entry a_653()
+{
+\t.loc\t7 42 5
+\t.loc\t8 1 1
+\ttrap;
+}
+\t.file\t7 \"src/kernels/product.rs\"
+\t.file\t8 \"/usr/lib/rustlib/src/rust/library/core/src/slice/index.rs\"
+";
+        assert_eq!(faults(ptx)[0].to_string(), "a_653: panic near src/kernels/product.rs:42");
+    }
+}

@@ -1,0 +1,99 @@
+//! The sources that the PTX is made of, as hashes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::{IoContext, Result};
+
+/// What goes into the PTX: names of packages, and their files and folders below the root of the workspace.
+///
+/// The emulator and the module that embeds the PTX do not; the workspace's manifest does not either, because the versions
+/// that it asks for are fixed by the lock file of the device crate.
+const PACKAGES: &[(&str, &[&str])] = &[
+    ("ctru-math", &["crates/ctru-math/Cargo.toml", "crates/ctru-math/src"]),
+    (
+        "ctru-gpu-kernels",
+        &[
+            "crates/ctru-gpu-kernels/Cargo.toml",
+            "crates/ctru-gpu-kernels/src/kernel.rs",
+            "crates/ctru-gpu-kernels/src/kernels",
+            "crates/ctru-gpu-kernels/src/simt.rs",
+            "crates/ctru-gpu-kernels/src/table.rs",
+        ],
+    ),
+    ("kernels-rs", &["kernels-rs/Cargo.toml", "kernels-rs/Cargo.lock", "kernels-rs/src"]),
+];
+
+/// The SHA-256 of each package's sources, in the workspace at `root`.
+pub fn hashes(root: &Path) -> Result<BTreeMap<String, String>> {
+    let hash = |&(package, paths): &(&str, &[&str])| Ok((package.to_owned(), hash(root, paths)?));
+    PACKAGES.iter().map(hash).collect()
+}
+
+/// The SHA-256 of `bytes`, in hexadecimal digits.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(Sha256::new_with_prefix(bytes))
+}
+
+/// The SHA-256 of names, lengths and contents of all files that `paths` name.
+fn hash(root: &Path, paths: &[&str]) -> Result<String> {
+    let mut files = Vec::new();
+    for path in paths {
+        collect(&root.join(path), &mut files)?;
+    }
+    let mut hash = Sha256::new();
+    for file in files {
+        // Git may have put \r before each \n.
+        let text = fs::read_to_string(&file).at("read", &file)?.replace("\r\n", "\n");
+        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        hash.update(format!("{name}\n{}\n{text}", text.len()));
+    }
+    Ok(hexadecimal(hash))
+}
+
+/// Adds `path`, or all files below it, in the order of their names.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).at("read", path)?;
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths.iter().try_for_each(|path| collect(path, files))
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_like_everybody() {
+        assert_eq!(sha256(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn does_not_depend_on_line_ends_or_place() {
+        let hash_of = |text: &str| {
+            let root = tempfile::tempdir().unwrap();
+            fs::create_dir(root.path().join("src")).unwrap();
+            fs::write(root.path().join("src/lib.rs"), text).unwrap();
+            hash(root.path(), &["src"]).unwrap()
+        };
+        assert_eq!(hash_of("a\nb\n"), hash_of("a\r\nb\r\n"));
+        assert_ne!(hash_of("a\nb\n"), hash_of("a\nc\n"));
+    }
+}

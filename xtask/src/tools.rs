@@ -1,0 +1,58 @@
+//! Finding programs of the CUDA toolkit, which come with the toolkit or as packages from PyPI.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, Result, process};
+
+/// A program of the CUDA toolkit.
+#[derive(Copy, Clone, Debug)]
+pub struct Tool {
+    name: &'static str,
+    variable: &'static str,
+    /// Below Python's `site-packages`.
+    folders: &'static [&'static str],
+}
+
+impl Tool {
+    /// The assembler.
+    pub const PTXAS: Self =
+        Self { name: "ptxas", variable: "PTXAS", folders: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"] };
+    /// The disassembler.
+    pub const NVDISASM: Self = Self {
+        name: "nvdisasm",
+        variable: "NVDISASM",
+        folders: &["nvidia/cu13/bin", "nvidia/cuda_nvdisasm/bin", "nvidia/cuda_nvcc/bin"],
+    };
+
+    /// Its path: what its environment variable says, or from the `PATH`, a toolkit or a package.
+    pub fn find(self) -> Result<PathBuf> {
+        if let Some(path) = std::env::var_os(self.variable) {
+            return Ok(path.into());
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let toolkits = ["CUDA_PATH", "CUDA_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from);
+        let toolkits = toolkits.chain(["/usr/local/cuda".into()]).map(|toolkit| toolkit.join("bin"));
+        std::env::split_paths(&path)
+            .chain(toolkits)
+            .chain(
+                site_packages().iter().flat_map(|site| self.folders.iter().map(|folder| site.join(folder))),
+            )
+            .map(|folder| folder.join(self.name))
+            .find(|program| is_program(program))
+            .ok_or(Error::NoTool { program: self.name, variable: self.variable })
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    // A package for another platform would be there and not run.
+    path.is_file() && process::output(Command::new(path).arg("--version")).is_ok()
+}
+
+/// Where Python has its packages; nothing without Python.
+fn site_packages() -> Vec<PathBuf> {
+    let print = "import site, sysconfig
+print(*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path('purelib'), sep='\\n')";
+    let text = process::text(Command::new("python3").args(["-c", print])).unwrap_or_default();
+    text.lines().map(PathBuf::from).collect()
+}

@@ -1,0 +1,91 @@
+//! The manifest of the committed PTX finds changes, tried on a copy.
+
+use std::fs;
+use std::path::Path;
+
+use xtask::build_ptx::RECIPE;
+use xtask::manifest::{self, Manifest, Recipe};
+use xtask::workspace;
+
+/// A copy of all that the manifest speaks of, with a manifest that fits it.
+fn copy() -> tempfile::TempDir {
+    let (root, copy) = (workspace::root(), tempfile::tempdir().unwrap());
+    for package in ["crates/ctru-math", "crates/ctru-gpu-kernels", "kernels-rs"] {
+        copy_tree(&root.join(package), &copy.path().join(package));
+    }
+    let committed = Manifest::read(copy.path()).unwrap();
+    let ptx = ptx(copy.path());
+    Manifest::new(copy.path(), &ptx, &committed.compiler(), &RECIPE).unwrap().write(copy.path()).unwrap();
+    copy
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        fs::copy(from, to).unwrap();
+    } else if from.file_name() != Some("target".as_ref()) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            copy_tree(&entry.path(), &to.join(entry.file_name()));
+        }
+    }
+}
+
+fn ptx(root: &Path) -> String {
+    fs::read_to_string(manifest::ptx_path(root)).unwrap()
+}
+
+fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
+    Manifest::read(root).unwrap().differences(root, &ptx(root), recipe).unwrap()
+}
+
+/// What is found after `text` has been added to `file`.
+fn differences_after(file: &str, text: &str) -> Vec<String> {
+    let copy = copy();
+    assert_eq!(differences(copy.path(), &RECIPE), [""; 0]);
+    let path = copy.path().join(file);
+    fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
+    differences(copy.path(), &RECIPE)
+}
+
+#[test]
+fn finds_changed_sources() {
+    for (file, package) in [
+        ("crates/ctru-math/src/ntt/butterfly.rs", "ctru-math"),
+        ("crates/ctru-gpu-kernels/src/kernels/product.rs", "ctru-gpu-kernels"),
+        ("kernels-rs/src/gpu.rs", "kernels-rs"),
+        ("kernels-rs/Cargo.lock", "kernels-rs"),
+    ] {
+        assert_eq!(
+            differences_after(file, "\n// Changed.\n"),
+            [format!("the sources of {package} have changed")]
+        );
+    }
+}
+
+#[test]
+fn the_emulator_does_not_go_in() {
+    assert_eq!(differences_after("crates/ctru-gpu-kernels/src/emulator/mod.rs", "// Changed.\n"), [""; 0]);
+}
+
+#[test]
+fn finds_changed_ptx() {
+    let found = differences_after("crates/ctru-gpu-kernels/ptx/ctru.ptx", "\n");
+    assert_eq!(found, ["the PTX is not the one that was built"]);
+}
+
+#[test]
+fn finds_changed_flags() {
+    let other = Recipe { arch: "sm_90", ..RECIPE };
+    let found = differences(copy().path(), &other);
+    assert_eq!(found, ["it was built for another target or with other flags"]);
+}
+
+#[test]
+fn finds_an_edited_manifest() {
+    let copy = copy();
+    let mut manifest = Manifest::read(copy.path()).unwrap();
+    manifest.kernels.pop();
+    manifest.write(copy.path()).unwrap();
+    assert_eq!(differences(copy.path(), &RECIPE), ["the manifest has been edited"]);
+}
