@@ -1,4 +1,4 @@
-//! The GPU kernels of CTRU-Prime as plain Rust.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "emulator"), no_std)]
 
 #[cfg(feature = "emulator")]
