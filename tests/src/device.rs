@@ -21,6 +21,7 @@ mod gpu {
     use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
     use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
     use ctru_kem::engine::cuda;
+    use ctru_math::{R653, R761, R1277};
 
     /// An array on the GPU, by the size of its elements.
     enum OnDevice {
@@ -40,7 +41,12 @@ mod gpu {
     }
 
     pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
-        let queue = cuda::open(0).expect("a GPU, as the feature `cuda` asks for").queue()?;
+        let device = match kernel.name.rsplit('_').next() {
+            Some("653") => cuda::open::<R653>(0),
+            Some("761") => cuda::open::<R761>(0),
+            _ => cuda::open::<R1277>(0),
+        };
+        let queue = device.expect("a GPU, as the feature `cuda` asks for").queue()?;
         let arrays: Vec<OnDevice> = buffers
             .iter()
             .map(|buffer| match buffer.element_bytes() {
@@ -71,11 +77,16 @@ mod gpu {
         Ok(array)
     }
 
-    fn download<T: Plain>(queue: &CudaQueue, array: &Array<T, CudaMemory>, buffer: &Buffer) -> Result<(), RuntimeError> {
+    fn download<T: Plain>(
+        queue: &CudaQueue,
+        array: &Array<T, CudaMemory>,
+        buffer: &Buffer,
+    ) -> Result<(), RuntimeError> {
         let mut pinned = queue.pinned(array.len())?;
         queue.download(array, 0..array.len(), &mut pinned, 0)?;
         let content: &[T] = pinned.read()?;
-        let bytes = content.iter().flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
+        let bytes =
+            content.iter().flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
         buffer.set_bytes(&bytes.collect::<Vec<u8>>());
         Ok(())
     }

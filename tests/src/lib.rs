@@ -3,7 +3,7 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
-pub mod sets;
 pub mod device;
+pub mod sets;
 pub mod strategies;
 pub mod vectors;

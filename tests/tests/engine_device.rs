@@ -6,8 +6,8 @@
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix, Packed13,
-    ParameterSet, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
+    Packed13, ParameterSet, SharedSecret,
 };
 
 const MASTER: [u8; 32] = *b"a master seed for the device's t";
@@ -23,8 +23,10 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
     let mut bytes = Vec::new();
     let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
     let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
-    let pair_seeds: Vec<[u8; 64]> = (0..count).map(|i| core::array::from_fn(|j| (i * 64 + j) as u8)).collect();
-    let seeds: Vec<[u8; 32]> = (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
+    let pair_seeds: Vec<[u8; 64]> =
+        (0..count).map(|i| core::array::from_fn(|j| (i * 64 + j) as u8)).collect();
+    let seeds: Vec<[u8; 32]> =
+        (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
     let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(&MASTER) };
     let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(&MASTER) };
     engine.generate(pair_seeds, &mut public, &mut private).unwrap();
@@ -93,12 +95,15 @@ fn wrong_lengths_touch_nothing() {
     let keys = [EncapsulationKey::placeholder(), EncapsulationKey::placeholder()];
     let mut ciphertexts = vec![Ciphertext::default(); 3];
     let mut secrets = vec![SharedSecret::default(); 3];
-    let result = engine.encapsulate(Keys::Each(&keys), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    let result =
+        engine.encapsulate(Keys::Each(&keys), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(EngineError::Length { slice: "keys", expected: 3, actual: 2 }));
-    let result = engine.encapsulate(Keys::One(&keys[0]), Seeds::Each(&[[0; 32]]), &mut ciphertexts, &mut secrets);
+    let result =
+        engine.encapsulate(Keys::One(&keys[0]), Seeds::Each(&[[0; 32]]), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(EngineError::Length { slice: "seeds", expected: 3, actual: 1 }));
     let loaded = engine.load_encapsulation_keys(&keys).unwrap();
-    let result = engine.encapsulate(Keys::Loaded(&loaded), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    let result =
+        engine.encapsulate(Keys::Loaded(&loaded), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(EngineError::Length { slice: "loaded keys", expected: 3, actual: 2 }));
     assert!(ciphertexts.iter().all(|ciphertext| ciphertext.as_bytes().iter().all(|&byte| byte == 0)));
 }

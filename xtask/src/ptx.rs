@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
-/// tables are numbered in order of appearance instead of being named after a hash.
+/// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.
 #[must_use]
 pub fn normalise(assembly: &str) -> String {
     let mut text = "// Made by cargo xtask build-ptx; see docs/ptx.md.\n".to_owned();
@@ -19,28 +19,32 @@ pub fn normalise(assembly: &str) -> String {
     text
 }
 
-/// New names of nameless constants, which LLVM calls `anon_$_<hash>_$_<number>`.
+/// New names of tables. Rust mangles names to `_R...`; LLVM calls nameless constants `anon_$_<hash>_$_<number>`.
 #[derive(Default)]
 struct Tables<'a> {
     numbers: HashMap<&'a str, usize>,
 }
 
 impl<'a> Tables<'a> {
-    const PREFIX: &'static str = "anon_$_";
-
     fn rename(&mut self, line: &'a str, text: &mut String) {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
         let mut rest = line;
-        while let Some(start) = rest.find(Self::PREFIX) {
-            let (before, name) = rest.split_at(start);
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-            let (name, after) = name.split_at(name.find(|c| !is_name(c)).unwrap_or(name.len()));
-            let next = self.numbers.len();
-            let number = *self.numbers.entry(name).or_insert(next);
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{before}table_{number}");
+        while !rest.is_empty() {
+            let (name, after) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
+            if name.starts_with("_R") || name.starts_with("anon_$_") {
+                let next = self.numbers.len();
+                let number = *self.numbers.entry(name).or_insert(next);
+                // A mangled name ends with the length of the plain one and the plain one.
+                let plain = name.rsplit(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty());
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{}_{number}", plain.unwrap_or("table"));
+            } else {
+                text.push_str(name);
+            }
+            let (between, after) = after.split_at(after.find(is_name).unwrap_or(after.len()));
+            text.push_str(between);
             rest = after;
         }
-        text.push_str(rest);
     }
 }
 
@@ -167,6 +171,7 @@ mod tests {
 \t// .globl\tb_653
 .global .align 4 .b8 anon_$_84e8d07010437369c56c7cd5cfb7069a_$_7[4] = {1, 0, 0, 0};
 .global .align 4 .b8 anon_$_84e8d07010437369c56c7cd5cfb7069a_$_2[4] = {2, 0, 0, 0};
+.global .align 4 .b8 _RNvNtCslKQ9YjQ88iO_5ctru_6keccak9ROTATIONS[4] = {3, 0, 0, 0};
 
 .visible .entry b_653(
 \t.param .u32 b_653_param_0
@@ -193,6 +198,7 @@ mod tests {
 .target sm_80
 .global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
 .global .align 4 .b8 table_1[4] = {2, 0, 0, 0};
+.global .align 4 .b8 ROTATIONS_2[4] = {3, 0, 0, 0};
 .visible .entry b_653(
 \t.param .u32 b_653_param_0
 )
@@ -208,7 +214,9 @@ mod tests {
 }
 ";
         assert_eq!(normalise(ASSEMBLY), expected);
-        assert_eq!(normalise(&ASSEMBLY.replace("84e8d07010437369c56c7cd5cfb7069a", "0123")), expected);
+        let elsewhere =
+            ASSEMBLY.replace("84e8d07010437369c56c7cd5cfb7069a", "0123").replace("CslKQ9YjQ88iO_", "Cs0_");
+        assert_eq!(normalise(&elsewhere), expected);
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! The manifest of the committed PTX finds changes, tried on a copy.
+// Functions beside the tests that they serve.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;
 
+use tempfile::TempDir;
 use xtask::build_ptx::RECIPE;
 use xtask::manifest::{self, Manifest, Recipe};
 use xtask::workspace;
 
 /// A copy of all that the manifest speaks of, with a manifest that fits it.
-fn copy() -> tempfile::TempDir {
-    let (root, copy) = (workspace::root(), tempfile::tempdir().unwrap());
+fn copy() -> TempDir {
+    let (root, copy) = (workspace::root(), TempDir::new().unwrap());
     for package in ["crates/ctru-math", "crates/ctru-gpu-kernels", "kernels-rs"] {
         copy_tree(&root.join(package), &copy.path().join(package));
     }

@@ -119,7 +119,13 @@ impl EngineArgs {
             #[cfg(feature = "cuda")]
             EngineChoice::Gpu => Ok(Started::Gpu(self.gpu.start()?)),
             #[cfg(feature = "cuda")]
-            EngineChoice::Auto => if crate::gpu::is_there() { Ok(Started::Gpu(self.gpu.start()?)) } else { cpu() },
+            EngineChoice::Auto => {
+                if crate::gpu::is_there() {
+                    Ok(Started::Gpu(self.gpu.start()?))
+                } else {
+                    cpu()
+                }
+            }
             #[cfg(not(feature = "cuda"))]
             EngineChoice::Gpu => Err(Error::WithoutGpu),
             #[cfg(not(feature = "cuda"))]

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use ctru_kem::ParameterSet;
-use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine};
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
+use ctru_kem::engine::cuda::{self, CudaEngine, DeviceInfo};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, RuntimeError};
 
 use crate::engine::AnySetEngine;
 use crate::error::Error;
@@ -31,10 +31,10 @@ pub struct GpuArgs {
     memory: usize,
 }
 
-/// An opened GPU.
+/// A GPU that is there. Its kernels are compiled for one parameter set at a time.
 #[derive(Debug)]
 pub struct Gpu {
-    device: CudaDevice,
+    info: DeviceInfo,
     options: DeviceOptions,
 }
 
@@ -64,15 +64,19 @@ pub(crate) fn is_there() -> bool {
     cuda::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-fn no_device(error: ctru_kem::engine::RuntimeError) -> Error {
+fn no_device(error: RuntimeError) -> Error {
     Error::Engine(EngineError::Device { error, done: Vec::new() })
 }
 
 impl GpuArgs {
-    /// Opens the GPU.
+    /// Finds the GPU.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions { chunk: self.chunk, slots: self.slots, memory_limit: self.memory << 20 };
-        Ok(Gpu { device: cuda::open(self.gpu)?, options })
+        let devices = cuda::devices().map_err(no_device)?;
+        let count = devices.len() as u32;
+        let unknown = || no_device(RuntimeError::UnknownDevice { index: self.gpu, count });
+        let info = devices.into_iter().find(|device| device.index == self.gpu).ok_or_else(unknown)?;
+        Ok(Gpu { info, options })
     }
 }
 
@@ -80,13 +84,13 @@ impl AnySetEngine for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
-        Ok(DeviceEngine::new(self.device, self.options)?)
+        Ok(DeviceEngine::new(cuda::open::<P::Ring>(self.info.index)?, self.options)?)
     }
     fn name(&self) -> &'static str {
         "gpu"
     }
     fn device(&self) -> String {
-        self.device.info().map_or_else(|error| error.to_string(), |info| info.name)
+        self.info.name.clone()
     }
     fn backend(&self) -> &'static str {
         "cuda"

@@ -113,7 +113,8 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
             s.sync_block();
         }
         if let Some(radix3) = R::TWIDDLES.radix3 {
-            let forward = |j, x| butterfly::radix3::<R::Butterfly>(x, s.constant(radix3.forward, j), radix3.omega);
+            let forward =
+                |j, x| butterfly::radix3::<R::Butterfly>(x, s.constant(radix3.forward, j), radix3.omega);
             self.radix3(0, forward);
             self.radix3(1, forward);
             s.sync_block();
@@ -164,8 +165,9 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
     #[inline(always)]
     fn scatter<const PASS: u32>(self, transform: u32, x: Coefficients) {
         let (_, first, stride) = self.place::<PASS>();
-        for k in 0..HELD as usize {
-            self.set(transform, first + k as u32 * stride, x[k]);
+        // By reference: an array that is moved into an iterator would leave the registers.
+        for (k, &x) in x.iter().enumerate() {
+            self.set(transform, first + k as u32 * stride, x);
         }
     }
 
@@ -224,8 +226,8 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
             let first = 3 * Self::LEAF * block + triple % Self::LEAF;
             let x = array::from_fn(|k| self.get(transform, first + k as u32 * Self::LEAF));
             let x = butterfly(block, x);
-            for k in 0..3 {
-                self.set(transform, first + k as u32 * Self::LEAF, x[k]);
+            for (k, &x) in x.iter().enumerate() {
+                self.set(transform, first + k as u32 * Self::LEAF, x);
             }
             triple += self.s.threads();
         }
@@ -240,8 +242,8 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
             let a = R::Leaf::from_fn(|i| leaf_operand::<R, Multiplying>(self.get(0, first + i as u32), 2));
             let b = R::Leaf::from_fn(|i| leaf_operand::<R, Multiplying>(self.get(1, first + i as u32), 1));
             let product = R::leaf_product(a, b, self.s.constant(R::TWIDDLES.leaves, leaf));
-            for i in 0..R::LEAF_DEGREE {
-                self.set(0, first + i as u32, product.as_ref()[i]);
+            for (i, &x) in product.as_ref().iter().enumerate() {
+                self.set(0, first + i as u32, x);
             }
             leaf += self.s.threads();
         }
@@ -259,7 +261,10 @@ fn forward_layers<R: NttRing<Multiplying>>(x: Coefficients, z: [Factor<R>; 7]) -
 
 /// Undoes [`forward_layers`] of pass `PASS` and multiplies by 8; `z` are the inverse factors.
 #[inline(always)]
-fn inverse_layers<R: NttRing<Multiplying>, const PASS: u32>(x: Coefficients, z: [Factor<R>; 7]) -> Coefficients {
+fn inverse_layers<R: NttRing<Multiplying>, const PASS: u32>(
+    x: Coefficients,
+    z: [Factor<R>; 7],
+) -> Coefficients {
     let butterfly = butterfly::radix2_inverse::<R::Butterfly>;
     let normalised = |x: Coefficients, layer| {
         if R::NORMALISE_BEFORE == Some(FUSED * PASS + layer) { x.map(R::Butterfly::normalise) } else { x }

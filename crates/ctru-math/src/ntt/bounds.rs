@@ -31,7 +31,8 @@ pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
 /// Inverse layers double (radix 3: triple) the low coefficients, which are sums throughout.
 pub(super) const fn inverse<R: NttRing<A>, A>() -> (Option<u32>, i64) {
     let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
-    let mut bound = max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64) * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
+    let mut bound =
+        max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64) * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
     let mut normalise = None;
     let mut layer = R::RADIX2_LAYERS;
     while layer > 0 {

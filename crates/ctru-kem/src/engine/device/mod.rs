@@ -36,9 +36,9 @@ pub struct DeviceOptions {
 }
 
 impl Default for DeviceOptions {
-    /// 8 slots of 8192 operations, at most 2 GiB.
+    /// 16 slots of 4096 operations, at most 2 GiB.
     fn default() -> Self {
-        Self { chunk: 8192, slots: 8, memory_limit: 2 << 30 }
+        Self { chunk: 4096, slots: 16, memory_limit: 2 << 30 }
     }
 }
 
@@ -62,7 +62,10 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         let fitting = memory_limit / slots.max(1) / Footprint::of::<P>().device_bytes;
         let chunk = chunk.min(fitting);
         if chunk == 0 || slots == 0 {
-            return Err(EngineError::Options { needed: Footprint::of::<P>().device_bytes * slots, limit: memory_limit });
+            return Err(EngineError::Options {
+                needed: Footprint::of::<P>().device_bytes * slots,
+                limit: memory_limit,
+            });
         }
         let slots: Result<Vec<_>, RuntimeError> =
             (0..slots).map(|_| Ok(Mutex::new(Slot::new(device.queue()?, chunk)?))).collect();
@@ -251,11 +254,17 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     type EncapsulationKeys = LoadedPublic<D>;
     type DecapsulationKeys = LoadedPrivate<D>;
 
-    fn load_encapsulation_keys(&self, keys: &[EncapsulationKey<P>]) -> Result<Self::EncapsulationKeys, EngineError> {
+    fn load_encapsulation_keys(
+        &self,
+        keys: &[EncapsulationKey<P>],
+    ) -> Result<Self::EncapsulationKeys, EngineError> {
         self.load_public(keys)
     }
 
-    fn load_decapsulation_keys(&self, keys: &[DecapsulationKey<P>]) -> Result<Self::DecapsulationKeys, EngineError> {
+    fn load_decapsulation_keys(
+        &self,
+        keys: &[DecapsulationKey<P>],
+    ) -> Result<Self::DecapsulationKeys, EngineError> {
         self.load_private(keys)
     }
 
@@ -268,7 +277,8 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         let count = encapsulation_keys.len();
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
-        let outputs = encapsulation_keys.chunks_mut(self.chunk).zip(decapsulation_keys.chunks_mut(self.chunk));
+        let outputs =
+            encapsulation_keys.chunks_mut(self.chunk).zip(decapsulation_keys.chunks_mut(self.chunk));
         self.run(ranges(count, self.chunk).zip(outputs), |slot, range, (public, private)| {
             slot.generate(seeds, range, public, private)
         })

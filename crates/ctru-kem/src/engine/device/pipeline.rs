@@ -7,8 +7,8 @@ use ctru_gpu_kernels::kernels::SEED_WORDS;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot};
 use super::ChunkKeys;
+use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
@@ -60,7 +60,10 @@ fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
 
 impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     /// Decodes keys into memory of their own, and waits until that is done.
-    pub(super) fn load_public(&mut self, keys: &[EncapsulationKey<P>]) -> Result<PublicArrays<Q>, RuntimeError> {
+    pub(super) fn load_public(
+        &mut self,
+        keys: &[EncapsulationKey<P>],
+    ) -> Result<PublicArrays<Q>, RuntimeError> {
         let decoded = PublicArrays::new::<P>(&self.queue, keys.len())?;
         decode_public(&self.queue, &mut self.pinned, &self.arrays, keys, &decoded)?;
         self.queue.synchronise()?;
@@ -68,7 +71,10 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     }
 
     /// Decodes keys into memory of their own, and waits until that is done.
-    pub(super) fn load_private(&mut self, keys: &[DecapsulationKey<P>]) -> Result<PrivateArrays<Q>, RuntimeError> {
+    pub(super) fn load_private(
+        &mut self,
+        keys: &[DecapsulationKey<P>],
+    ) -> Result<PrivateArrays<Q>, RuntimeError> {
         let decoded = PrivateArrays::new::<P>(&self.queue, keys.len())?;
         decode_private(&self.queue, &mut self.pinned, &self.arrays, keys, &decoded)?;
         self.queue.synchronise()?;
@@ -85,7 +91,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     ) -> Result<(), RuntimeError> {
         let Self { queue, pinned, arrays, .. } = self;
         let all = Batch::each(range.len() as u32);
-        let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, all);
+        let run =
+            |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, all);
         let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } = &*arrays;
         let PrivateArrays { f, z, .. } = &arrays.private;
         let kernels = P::Encoding::KERNELS;
@@ -134,7 +141,11 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         let Arrays { seeds: seed_rows, messages, shared_secrets, coins, .. } = &*arrays;
         write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, &range, &table::EXPAND_SEEDS)?;
         let derive = by_size(count, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION);
-        queue.launch(derive.of::<P::Ring>(), &[seed_rows, &public.ids, messages, shared_secrets, coins], batch)?;
+        queue.launch(
+            derive.of::<P::Ring>(),
+            &[seed_rows, &public.ids, messages, shared_secrets, coins],
+            batch,
+        )?;
         encrypt::<P, Q>(queue, arrays, public, batch, &arrays.ciphertexts)?;
 
         queue.download(&arrays.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, &mut pinned.ciphertexts, 0)?;
@@ -164,7 +175,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             }
         };
         let batch = Batch { count: count as u32, keys };
-        let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
+        let run =
+            |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
         let Arrays { ciphertexts: received, expected_ciphertexts: expected, .. } = &*arrays;
         let Arrays { messages, shared_secrets, rejection_secrets, coins, operands, products, .. } = &*arrays;
         let PrivateArrays { f, z, public } = private;
@@ -270,7 +282,9 @@ fn encrypt<P: ParameterSet, Q: Queue>(
 
 /// Waits for the shared secrets of a chunk and hands them out.
 fn read_secrets<Q: Queue>(pinned: &Pinned<Q>, secrets: &mut [SharedSecret]) -> Result<(), RuntimeError> {
-    for (secret, words) in secrets.iter_mut().zip(pinned.shared_secrets.read()?.chunks_exact(SEED_WORDS as usize)) {
+    for (secret, words) in
+        secrets.iter_mut().zip(pinned.shared_secrets.read()?.chunks_exact(SEED_WORDS as usize))
+    {
         secret.overwrite(words);
     }
     Ok(())
