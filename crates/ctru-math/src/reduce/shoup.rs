@@ -4,8 +4,6 @@ use super::Reducer;
 
 /// A fixed factor `w` of [`Shoup`] together with `w * 2^32 / M`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-// One load on a GPU instead of two.
-#[repr(C, align(8))]
 pub struct ShoupFactor {
     /// The residue, at most `M / 2` in absolute value.
     pub value: i32,
