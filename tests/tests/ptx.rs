@@ -11,7 +11,7 @@ fn table_names() -> BTreeSet<&'static str> {
 }
 
 fn manifest() -> serde_json::Value {
-    serde_json::from_str(MANIFEST_JSON).unwrap()
+    serde_json::from_str(MANIFEST_JSON).expect("JSON")
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Memory {
 
     fn checked_range(&self, address: u64, length: u32) -> Result<core::ops::Range<usize>, Problem> {
         let bytes = self.bytes.len() as u64;
-        if address % u64::from(length) != 0 || address + u64::from(length) > bytes {
+        if !address.is_multiple_of(u64::from(length)) || address + u64::from(length) > bytes {
             return Err(Problem::Bounds { bytes });
         }
         Ok(address as usize..address as usize + length as usize)

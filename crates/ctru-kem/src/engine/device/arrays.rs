@@ -121,13 +121,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         let row = chunk * row::<P::Ring>() as usize;
         let seed = SEED_WORDS as usize;
         let coins = chunk * coin_words::<P::Ring>() as usize;
-        let pinned = Pinned {
-            keys: queue.pinned(chunk * P::DECAPSULATION_KEY_BYTES)?,
-            public_keys: queue.pinned(chunk * P::ENCAPSULATION_KEY_BYTES)?,
-            ciphertexts: queue.pinned(chunk * P::CIPHERTEXT_BYTES)?,
-            seeds: queue.pinned(chunk * 2 * seed + 1)?,
-            shared_secrets: queue.pinned(chunk * seed)?,
-        };
+        // The device first: it says at once that there is no room, where pinning takes seconds.
         let arrays = Arrays {
             keys: queue.allocate(chunk * P::DECAPSULATION_KEY_BYTES)?,
             public_keys: queue.allocate(chunk * P::ENCAPSULATION_KEY_BYTES)?,
@@ -145,6 +139,13 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             small: queue.allocate(row)?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
+        };
+        let pinned = Pinned {
+            keys: queue.pinned(chunk * P::DECAPSULATION_KEY_BYTES)?,
+            public_keys: queue.pinned(chunk * P::ENCAPSULATION_KEY_BYTES)?,
+            ciphertexts: queue.pinned(chunk * P::CIPHERTEXT_BYTES)?,
+            seeds: queue.pinned(chunk * 2 * seed + 1)?,
+            shared_secrets: queue.pinned(chunk * seed)?,
         };
         Ok(Self { queue, pinned, arrays, parameter_set: PhantomData })
     }
