@@ -87,6 +87,14 @@ fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {
         .flat_map(|ciphertext| ciphertext.as_ref().to_vec())
         .collect();
     assert_eq!(ciphertexts.content::<u8>(), expected);
+
+    let (encoded, coefficients) =
+        (blank::<u16>(count * row::<R>() as usize), blank::<u16>(count * row::<R>() as usize));
+    let ciphertexts = blank::<u8>(count * R::CIPHERTEXT_BYTES);
+    launch(UNFUSED_ENCODE_MESSAGE.of::<R>(), &[&messages, &encoded], count);
+    launch(UNFUSED_COMPRESS_AND_ADD.of::<R>(), &[&sigma, &encoded, &coefficients], count);
+    launch(UNFUSED_PACK_CIPHERTEXT.of::<R>(), &[&coefficients, &ciphertexts], count);
+    assert_eq!(ciphertexts.content::<u8>(), expected);
 }
 
 fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {

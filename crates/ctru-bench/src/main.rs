@@ -119,6 +119,7 @@ fn table(results: &[(Subject, Statistics)]) -> Table {
                 operation.name().to_owned(),
                 format!("{} ({})", subject.engine, subject.backend),
                 subject.set.to_owned(),
+                subject.pk_encoding.to_owned(),
                 subject.batch.to_string(),
                 format!("{:.2}", statistics.median / 1000.0),
                 format!("{:.1} %", statistics.spread * 100.0),

@@ -25,6 +25,12 @@ macro_rules! for_each_kernel {
                 sample::sample_secret(coins: u64, secret: u8);
             ENCRYPT "encrypt" =
                 encrypt::encrypt(sigma: u16, messages: u64, ciphertexts: u8);
+            UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
+                unfused::encode_message(messages: u64, encoded: u16);
+            UNFUSED_COMPRESS_AND_ADD "unfused_compress_and_add" =
+                unfused::compress_and_add(sigma: u16, encoded: u16, coefficients: u16);
+            UNFUSED_PACK_CIPHERTEXT "unfused_pack_ciphertext" =
+                unfused::pack_ciphertext(coefficients: u16, ciphertexts: u8);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
                 unpack_ciphertext::unpack_ciphertext(ciphertexts: u8, coefficients: u16);
             DECODE_MESSAGE "decode_message" =

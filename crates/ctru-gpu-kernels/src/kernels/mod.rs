@@ -13,6 +13,7 @@ pub mod reject;
 pub mod sample;
 pub mod select;
 pub mod small_batch;
+pub mod unfused;
 pub mod unpack_ciphertext;
 mod warp;
 

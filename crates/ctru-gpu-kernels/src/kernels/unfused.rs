@@ -1,0 +1,74 @@
+//! [`encrypt`](super::encrypt) in three kernels with two arrays between them: what fusion is measured against.
+//!
+//! Source: CTRU-Prime paper, section 4.3 and Table 5.
+
+use ctru_math::codec::bits::GROUP;
+use ctru_math::compress::compress;
+use ctru_math::{Ring, e8};
+
+use super::{encrypt, message_words, row, warp};
+use crate::kernel::{Batch, Shape};
+use crate::simt::Simt;
+
+/// A warp a ciphertext, as in the fused kernel.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    encrypt::shape::<R>()
+}
+
+/// The E8 codewords of messages times `q2/2`, and 0 behind them. `encoded` has rows of [`row`] elements.
+#[inline(always)]
+pub fn encode_message<S: Simt, R: Ring>(s: S, messages: S::Global<u64>, encoded: S::Global<u16>, _: Batch) {
+    let operation = s.block();
+    warp::for_each(s, R::N as u32, |i| {
+        let block = i / GROUP as u32;
+        let word =
+            s.load(messages, operation * message_words::<R>() + (block / 16).min(message_words::<R>() - 1));
+        let codeword = e8::encode_nibble((word >> (4 * (block % 16))) as u8 & 15);
+        let bit = if i < R::CODED_COEFFS as u32 { codeword >> (i % GROUP as u32) & 1 } else { 0 };
+        s.store(encoded, operation * row::<R>() + i, u16::from(bit) << (R::Q2_BITS - 1));
+    });
+}
+
+/// The ciphertexts' coefficients: `sigma`, rounded, plus `encoded`, modulo `q2`. All rows have [`row`] elements.
+#[inline(always)]
+pub fn compress_and_add<S: Simt, R: Ring>(
+    s: S,
+    sigma: S::Global<u16>,
+    encoded: S::Global<u16>,
+    coefficients: S::Global<u16>,
+    _: Batch,
+) {
+    let first = s.block() * row::<R>();
+    warp::for_each(s, R::N as u32, |i| {
+        let sum = compress::<R>(s.load(sigma, first + i)) + s.load(encoded, first + i);
+        s.store(coefficients, first + i, sum & (R::Q2 - 1) as u16);
+    });
+}
+
+/// Ciphertexts of their coefficients.
+#[inline(always)]
+pub fn pack_ciphertext<S: Simt, R: Ring>(
+    s: S,
+    coefficients: S::Global<u16>,
+    ciphertexts: S::Global<u8>,
+    _: Batch,
+) {
+    let operation = s.block();
+    warp::for_each(s, warp::groups(R::N), |group| {
+        // What lies behind the row's end must not reach the padding bits.
+        let values = core::array::from_fn(|j| {
+            let i = group * GROUP as u32 + j as u32;
+            if i < R::N as u32 { s.load(coefficients, operation * row::<R>() + i) } else { 0 }
+        });
+        warp::pack_group(s, R::Q2_BITS, 0, group, values);
+    });
+    s.sync_warp();
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    warp::transfer(
+        s,
+        bytes,
+        |i| s.load_shared::<u8>(i),
+        |i, byte| s.store(ciphertexts, operation * bytes + i, byte),
+    );
+}
