@@ -1,4 +1,4 @@
-//! [`encrypt`](super::encrypt) in three kernels with two arrays between them: what fusion is measured against.
+//! The kernel [`encrypt::encrypt`] as three, with two arrays between them: what fusion is measured against.
 //!
 //! Source: CTRU-Prime paper, section 4.3 and Table 5.
 
