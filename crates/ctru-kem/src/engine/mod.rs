@@ -178,8 +178,11 @@ pub trait Engine<P: ParameterSet> {
 }
 
 impl<const N: usize> Seeds<'_, N> {
-    /// Writes the seed of operation `index`, which is below the length of the batch.
-    pub(crate) fn write(&self, index: usize, seed: &mut [u8; N]) {
+    /// Writes the seed of operation `index`.
+    ///
+    /// # Panics
+    /// If there is a seed for each operation and none for this one.
+    pub fn write(&self, index: usize, seed: &mut [u8; N]) {
         match self {
             Self::Each(seeds) => seed.copy_from_slice(&seeds[index]),
             Self::Expand(master) => {

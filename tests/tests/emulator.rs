@@ -1,0 +1,173 @@
+//! The emulator finds what it promises to find, and nothing else.
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator, Event, Fault, Thread};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::simt::Simt;
+
+type Emulate = for<'a> fn(Thread<'a>, &[&'a Buffer], Batch);
+
+/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one array of `u32`.
+fn kernel(emulate: Emulate) -> Kernel {
+    Kernel {
+        name: "test",
+        shape: Shape { threads: 64, per_block: 1, shared_bytes: 256 },
+        parameters: &[Parameter { name: "array", element_bytes: 4 }],
+        emulate,
+    }
+}
+
+/// For kernels that only look.
+fn ignore<T>(_: T) {}
+
+/// Runs two blocks on an array of 128 elements.
+fn run(emulate: Emulate) -> Result<Vec<u32>, Fault> {
+    let array = Buffer::new(&[7u32; 128]);
+    Emulator::new().launch(&kernel(emulate), &[&array], Batch::each(2))?;
+    Ok(array.content())
+}
+
+/// Every thread writes its own word of shared memory and reads that of another one.
+fn exchange(s: Thread<'_>, other: u32, between: impl Fn()) -> u32 {
+    s.store_shared::<u32>(4 * s.thread(), s.thread());
+    between();
+    s.load_shared(4 * other)
+}
+
+#[test]
+fn block_barriers_order() {
+    let result = run(|s, arrays, _| {
+        let read = exchange(s, 63 - s.thread(), || s.sync_block());
+        s.store(arrays[0].view(), 64 * s.block() + s.thread(), read);
+    });
+    assert_eq!(result, Ok((0..128).map(|i| 63 - i % 64).collect()));
+}
+
+#[test]
+fn warp_barriers_order_in_a_warp_only() {
+    assert!(run(|s, _, _| ignore(exchange(s, s.thread() ^ 1, || s.sync_warp()))).is_ok());
+    let across = run(|s, _, _| ignore(exchange(s, s.thread() ^ 32, || s.sync_warp())));
+    assert!(matches!(across, Err(Fault::Race { .. })), "{across:?}");
+}
+
+#[test]
+fn shuffles_move_values_and_order_nothing() {
+    let result = run(|s, arrays, _| {
+        let value = s.shuffle(s.thread(), 31 - s.lane());
+        s.store(arrays[0].view(), 64 * s.block() + s.thread(), value);
+    });
+    assert_eq!(result, Ok((0..128).map(|i| i % 64 / 32 * 32 + 31 - i % 32).collect()));
+    let race = run(|s, _, _| {
+        exchange(s, s.thread() ^ 1, || {
+            s.shuffle(0, 0);
+        });
+    });
+    assert!(matches!(race, Err(Fault::Race { .. })), "{race:?}");
+}
+
+#[test]
+fn races_name_both_accesses() {
+    let Err(fault) = run(|s, _, _| s.store_shared::<u32>(0, s.thread())) else { panic!("no race found") };
+    let Fault::Race { kernel, first, second, address } = fault else { panic!("{fault}") };
+    assert_eq!((kernel, first.thread, second.thread, address), ("test", 0, 1, 0));
+    assert!(first.location.file().ends_with("emulator.rs") && first.location == second.location);
+    // A write after reads by others is one, too, and reads alone are not.
+    let after_reads = run(|s, arrays, _| {
+        s.load::<u32>(arrays[0].view(), 0);
+        if s.thread() == 63 {
+            s.store(arrays[0].view(), 0, 1u32);
+        }
+    });
+    assert!(matches!(after_reads, Err(Fault::Race { .. })), "{after_reads:?}");
+    assert!(run(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 0))).is_ok());
+}
+
+#[test]
+fn nothing_orders_blocks() {
+    let race = run(|s, arrays, _| {
+        if s.thread() == 0 {
+            s.store(arrays[0].view(), 5, s.block());
+        }
+        s.sync_block();
+    });
+    let Err(Fault::Race { first, second, .. }) = race else { panic!("{race:?}") };
+    assert_eq!((first.block, second.block), (0, 1));
+}
+
+#[test]
+fn launches_are_ordered() {
+    let array = Buffer::new(&[7u32; 128]);
+    let write = kernel(|s, arrays, _| s.store(arrays[0].view(), 127 - s.thread(), 1u32));
+    let read = kernel(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 64 + s.thread())));
+    for kernel in [&write, &read, &write] {
+        Emulator::new().launch(kernel, &[&array], Batch::each(1)).expect("no fault");
+    }
+}
+
+#[test]
+fn accesses_outside_or_unaligned() {
+    for outside in [
+        run(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 128))),
+        run(|s, arrays, _| s.store(arrays[0].view(), 128 + s.thread(), 0u32)),
+        run(|s, _, _| s.store_shared(256, 0u8)),
+        run(|s, _, _| s.store_shared(253, 0u32)),
+        run(|s, _, _| s.store_shared(2, 0u32)),
+        run(|s, _, _| ignore(s.constant(&[1, 2, 3], 3))),
+    ] {
+        assert!(matches!(outside, Err(Fault::Bounds { .. })), "{outside:?}");
+    }
+}
+
+#[test]
+fn shared_memory_starts_undefined_in_every_block() {
+    let undefined = run(|s, _, _| ignore(s.load_shared::<u8>(3)));
+    assert!(matches!(undefined, Err(Fault::Uninitialised { address: 3, .. })), "{undefined:?}");
+}
+
+#[test]
+fn divergence() {
+    let returned = run(|s, _, _| {
+        if s.thread() != 40 {
+            s.sync_block();
+        }
+    });
+    let Err(Fault::Divergence { other: 40, other_at: None, .. }) = returned else { panic!("{returned:?}") };
+    let elsewhere = run(|s, _, _| {
+        if s.lane() < 16 {
+            s.sync_warp();
+        } else {
+            s.sync_warp();
+        }
+    });
+    assert!(matches!(elsewhere, Err(Fault::Divergence { .. })), "{elsewhere:?}");
+    let whole_warp = run(|s, _, _| {
+        if s.warp() == 1 {
+            s.sync_block();
+        }
+    });
+    assert!(matches!(whole_warp, Err(Fault::Divergence { .. })), "{whole_warp:?}");
+}
+
+#[test]
+fn wrong_arguments() {
+    let bytes = Buffer::new(&[0u8; 512]);
+    let result = Emulator::new().launch(&kernel(|_, _, _| ()), &[&bytes], Batch::each(1));
+    assert_eq!(result, Err(Fault::Arguments { kernel: "test" }));
+}
+
+#[test]
+fn traces_show_addresses_and_branches() {
+    let trace = |content: u32| {
+        let array = Buffer::new(&[content; 128]);
+        let kernel = kernel(|s, arrays, _| {
+            let value = s.load::<u32>(arrays[0].view(), s.thread());
+            if s.branch(value > 3) {
+                s.store(arrays[0].view(), s.thread(), 0u32);
+            }
+        });
+        Emulator::new().trace(&kernel, &[&array], Batch::each(1)).expect("no fault")
+    };
+    assert_eq!(trace(1), trace(2));
+    assert_ne!(trace(1), trace(4));
+    let taken = |event: &Event| matches!(event, Event::Branch { taken: true, .. });
+    assert_eq!(trace(4).iter().filter(|event| taken(event)).count(), 64);
+}
