@@ -92,7 +92,6 @@ macro_rules! polynomial {
             }
 
             /// The coefficients for writing; the caller keeps them in range.
-            #[allow(dead_code)]
             pub(crate) fn coefficients_mut(&mut self) -> &mut [$element] {
                 self.coeffs.as_mut()
             }

@@ -46,8 +46,14 @@ pub fn encrypt<S: Simt, R: Ring>(
         let rounded = core::array::from_fn(|j| compress_with_codeword::<R>(sigma[j], codeword, j));
         warp::pack_group(s, R::Q2_BITS, 0, group, rounded);
     });
+    write_ciphertext::<S, R>(s, ciphertexts);
+}
+
+/// Writes the ciphertext that the warp has packed into shared memory.
+#[inline(always)]
+pub(super) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>) {
     s.sync_warp();
-    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let (operation, bytes) = (s.block(), R::CIPHERTEXT_BYTES as u32);
     warp::transfer(
         s,
         bytes,

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use ctru_math::array::Array;
 use ctru_math::ntt::{Multiplying, NttRing, butterfly, leaf_operand};
-use ctru_math::reduce::Reducer;
+use ctru_math::reduce::{Reducer, centre};
 
 use super::row;
 use crate::kernel::{Batch, Shape};
@@ -41,7 +41,7 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
         R::CoefficientReducer::canonical(reduced) as u16
     };
     Transforms::<S, R>::new(s).multiply(
-        |i| centred(s.load(large, batch.key(operation) * row::<R>() + i), R::Q),
+        |i| centre(s.load(large, batch.key(operation) * row::<R>() + i), R::Q),
         |i| i32::from(s.load(small, operation * row::<R>() + i) as i8),
         |i, x| s.store(product, operation * row::<R>() + i, folded(x)),
     );
@@ -58,17 +58,10 @@ pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
 ) {
     let operation = s.block();
     Transforms::<S, R>::new(s).multiply(
-        |i| centred(s.load(large, operation * row::<R>() + i), R::Q2),
+        |i| centre(s.load(large, operation * row::<R>() + i), R::Q2),
         |i| i32::from(s.load(small, batch.key(operation) * row::<R>() + i) as i8),
         |i, x| s.store(product, operation * row::<R>() + i, (x as u32 & (R::Q2 - 1)) as u16),
     );
-}
-
-/// The representative of `a` in `0..modulus` nearest to 0.
-#[inline(always)]
-fn centred(a: u16, modulus: u32) -> i32 {
-    let (a, modulus) = (i32::from(a), modulus as i32);
-    a - (modulus & (((modulus - 1) / 2 - a) >> 31))
 }
 
 /// Two transforms in shared memory, byte addresses `0..4 N` and `4 N..8 N`, and this thread's part of the work on them.

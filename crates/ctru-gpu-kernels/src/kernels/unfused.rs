@@ -63,12 +63,5 @@ pub fn pack_ciphertext<S: Simt, R: Ring>(
         });
         warp::pack_group(s, R::Q2_BITS, 0, group, values);
     });
-    s.sync_warp();
-    let bytes = R::CIPHERTEXT_BYTES as u32;
-    warp::transfer(
-        s,
-        bytes,
-        |i| s.load_shared::<u8>(i),
-        |i, byte| s.store(ciphertexts, operation * bytes + i, byte),
-    );
+    encrypt::write_ciphertext::<S, R>(s, ciphertexts);
 }

@@ -12,6 +12,7 @@
 use crate::array::Array;
 use crate::lanes::{Baseline, Factor, Lanes, Modulus};
 use crate::poly::Poly;
+use crate::reduce::centre;
 use crate::ring::Ring;
 use crate::wipe::Scratch;
 
@@ -34,7 +35,7 @@ fn inverse<V: Lanes, R: Ring>(a: &Poly<R>) -> Poly<R> {
     f[n - 1] = -1;
     f[n] = -1;
     for (i, &c) in a.coefficients().iter().enumerate() {
-        g[n - i] = c as i16 - (R::Q as i16 & (((R::Q / 2) as i16 - c as i16) >> 15));
+        g[n - i] = centre(c, R::Q) as i16;
     }
     r[0] = 1;
     let mut delta = 1;

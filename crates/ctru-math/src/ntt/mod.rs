@@ -32,7 +32,7 @@ pub use rings::{Folding, Multiplying, Radix3, Twiddles};
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::reduce::{ReduceSum, Reducer};
+use crate::reduce::{ReduceSum, Reducer, centre};
 use crate::ring::Ring;
 use crate::wipe::wipe;
 
@@ -258,12 +258,4 @@ impl<R: NttRing<A>, A> Drop for NttArray<R, A> {
     fn drop(&mut self) {
         wipe(self.0.as_mut());
     }
-}
-
-/// The representative of `a` nearest to 0, for `a` in `0..modulus`; half of an even modulus becomes negative.
-#[inline(always)]
-fn centre(a: u16, modulus: u32) -> i32 {
-    let (a, modulus) = (i32::from(a), modulus as i32);
-    // The largest representative is floor((modulus - 1) / 2); beyond it the difference is negative.
-    a - (modulus & (((modulus - 1) / 2 - a) >> 31))
 }

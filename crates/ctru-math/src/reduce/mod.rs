@@ -104,3 +104,12 @@ pub trait ReduceSum: Reducer {
     /// A representative of `sum / RADIX` for `|sum| <= SUM_BOUND`; at most `OUTPUT_BOUND` in absolute value.
     fn reduce(sum: i64) -> i32;
 }
+
+/// The representative of `a` nearest to 0, for `a` in `0..modulus`; half of an even modulus becomes negative.
+#[must_use]
+#[inline(always)]
+pub fn centre(a: u16, modulus: u32) -> i32 {
+    let (a, modulus) = (i32::from(a), modulus as i32);
+    // The largest representative is floor((modulus - 1) / 2); beyond it the difference is negative.
+    a - (modulus & (((modulus - 1) / 2 - a) >> 31))
+}

@@ -55,7 +55,7 @@ impl<R: Ring> Crt<R> {
 /// `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-    let [mut r0, mut r1] = residues::<R, 2>(|x| centred::<R>(a, x), |x| widened(b, x));
+    let [mut r0, mut r1] = residues::<R, 2>(|x| centred(a.coefficients(), R::Q, x), |x| widened(b, x));
     combine_two::<R>(&mut r0, &mut r1);
     for (x0, u) in each_vector(&mut r0, &r1) {
         let x = Baseline::load(x0).add(Crt::<R>::Q.mul(Baseline::load(u), Crt::<R>::P0_Q.splat()));
@@ -67,7 +67,8 @@ pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
 /// `a * b` in `R_q`.
 #[must_use]
 pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
-    let [mut r0, mut r1, mut r2] = residues::<R, 3>(|x| centred::<R>(a, x), |x| centred::<R>(b, x));
+    let [mut r0, mut r1, mut r2] =
+        residues::<R, 3>(|x| centred(a.coefficients(), R::Q, x), |x| centred(b.coefficients(), R::Q, x));
     combine_two::<R>(&mut r0, &mut r1);
     for ((x0, u), r2) in each_vector(&mut r0, &r1).zip(r2.chunks_exact_mut(Baseline::LANES)) {
         // Mixed radix: x = x0 + p0 u + p0 p1 v, each digit centred.
@@ -85,14 +86,7 @@ pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
 /// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
 #[must_use]
 pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-    let centred = |x: &mut [i16]| {
-        let half = (R::Q2 / 2) as i16;
-        for (x, &c) in x.iter_mut().zip(a.coefficients()) {
-            // q2/2 itself stays: -q2/2 would do as well.
-            *x = c as i16 - (R::Q2 as i16 & ((half - c as i16) >> 15));
-        }
-    };
-    let [mut r0, mut r1] = residues::<R, 2>(centred, |x| widened(b, x));
+    let [mut r0, mut r1] = residues::<R, 2>(|x| centred(a.coefficients(), R::Q2, x), |x| widened(b, x));
     combine_two::<R>(&mut r0, &mut r1);
     for (x0, u) in each_vector(&mut r0, &r1) {
         // q2 divides 2^16.
@@ -108,12 +102,13 @@ pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly
     RoundedPoly::from_array(R::Coeffs::from_fn(fold))
 }
 
-/// `a` with coefficients in `-(q-1)/2..=(q-1)/2`.
+/// The representatives nearest to 0 of coefficients in `0..modulus`. (Half of an even modulus stays as it is.)
 #[inline(always)]
-fn centred<R: Ring>(a: &Poly<R>, x: &mut [i16]) {
-    let (q, half) = (R::Q as i16, (R::Q / 2) as i16);
-    for (x, &c) in x.iter_mut().zip(a.coefficients()) {
-        *x = c as i16 - (q & ((half - c as i16) >> 15));
+fn centred(coefficients: &[u16], modulus: u32, x: &mut [i16]) {
+    // `reduce::centre` in 16 bits, so that a vector has as many lanes as everywhere here.
+    let (modulus, half) = (modulus as i16, (modulus / 2) as i16);
+    for (x, &c) in x.iter_mut().zip(coefficients) {
+        *x = c as i16 - (modulus & ((half - c as i16) >> 15));
     }
 }
 
