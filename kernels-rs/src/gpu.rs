@@ -22,6 +22,30 @@ unsafe extern "C" {
     fn vote_any_sync(members: u32, condition: bool) -> bool;
 }
 
+/// A thread's part of a matrix product.
+#[repr(C)]
+struct Part(i32, i32, i32, i32);
+
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.mma.m16n8k32.row.col.s8"]
+    fn mma(
+        a0: u32,
+        a1: u32,
+        a2: u32,
+        a3: u32,
+        b0: u32,
+        b1: u32,
+        c0: i32,
+        c1: i32,
+        c2: i32,
+        c3: i32,
+    ) -> Part;
+}
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.prmt"]
+    fn prmt(low: u32, high: u32, selector: u32) -> u32;
+}
+
 /// All threads of a warp.
 const EVERYONE: u32 = !0;
 /// The last lane of a shuffle over a whole warp.
@@ -101,6 +125,23 @@ impl Simt for Gpu {
     fn any(self, condition: bool) -> bool {
         // SAFETY: every thread of the warp reaches the same vote.
         unsafe { vote_any_sync(EVERYONE, condition) }
+    }
+
+    #[inline(always)]
+    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+        // SAFETY: every thread of the warp reaches the same product.
+        let Part(c0, c1, c2, c3) =
+            unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+        [c0, c1, c2, c3]
+    }
+    #[inline(always)]
+    fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
+        // SAFETY: computes on registers.
+        unsafe { prmt(low, high, selector) }
+    }
+    #[inline(always)]
+    fn cast<T: Word, U: Word>(self, memory: Global<T>) -> Global<U> {
+        Global(memory.0.cast())
     }
 
     #[inline(always)]

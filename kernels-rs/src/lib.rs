@@ -1,6 +1,6 @@
 //! The entry points of the GPU kernels: `cargo xtask build-ptx` makes `crates/ctru-gpu-kernels/ptx/ctru.ptx` of them.
 #![no_std]
-#![feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)]
+#![feature(abi_ptx, abi_unadjusted, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)]
 // The intrinsics of LLVM that `gpu` links have no stable interface; the compiler is pinned by the committed PTX.
 #![allow(internal_features)]
 

@@ -62,8 +62,13 @@ macro_rules! properties {
                     check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &large, &small);
                 }
                 #[test]
+                fn small((large, small) in operands(<$ring>::N, <$ring>::Q, SmallPoly::<$ring>::BOUND)) {
+                    check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &large, &small);
+                }
+                #[test]
                 fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2, SmallPoly::<$ring>::BOUND)) {
                     check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &large, &small);
+                    check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &large, &small);
                 }
             }
             #[test]
@@ -72,9 +77,11 @@ macro_rules! properties {
                 let (eta, bound) = (i64::from(<$ring>::ETA), i64::from(SmallPoly::<$ring>::BOUND));
                 for sign in [-1, 1] {
                     for large in [q / 2, q / 2 + 1, q - 1] {
+                        check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
                         check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * eta; <$ring>::N]]);
                     }
                     for large in [q2 / 2, q2 / 2 - 1, q2 - 1] {
+                        check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
                         check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
                     }
                 }

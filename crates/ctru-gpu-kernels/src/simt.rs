@@ -87,6 +87,28 @@ pub trait Simt: Copy {
     #[track_caller]
     fn any(self, condition: bool) -> bool;
 
+    /// `c + a b` for three matrices of which every thread of the warp holds a part: `a` has 16 rows of 32 signed bytes, `b`
+    /// 32 rows of 8 signed bytes, `c` 16 rows of 8 numbers.
+    ///
+    /// Thread `4 i + j`, `i < 8`, `j < 4`, holds, of `a`, the columns `4 j..4 j + 4` of the rows `i` and `i + 8`, and then the
+    /// columns `16 + 4 j..20 + 4 j` of both; of column `i` of `b`, the rows `4 j..4 j + 4` and `16 + 4 j..20 + 4 j`; of
+    /// `c` and the result, the columns `2 j` and `2 j + 1` of row `i` and then of row `i + 8`.
+    #[track_caller]
+    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4];
+
+    /// Four bytes of `low` and `high`: byte `k` is the one whose number, 0 to 7, is nibble `k` of `selector`.
+    #[inline(always)]
+    fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
+        let bytes = u64::from(high) << 32 | u64::from(low);
+        (0..4).fold(0, |word, k| {
+            let byte = bytes >> (8 * (selector >> (4 * k) & 7)) & 0xff;
+            word | (byte as u32) << (8 * k)
+        })
+    }
+
+    /// The same array as elements of another size, which may begin where elements of either size may.
+    fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
+
     /// Element `index` of global memory.
     #[track_caller]
     fn load<T: Word>(self, memory: Self::Global<T>, index: u32) -> T;

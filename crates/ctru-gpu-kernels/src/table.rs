@@ -19,6 +19,17 @@ macro_rules! for_each_kernel {
                 product::multiply_sampled(large: u16, small: u8, product: u16);
             MULTIPLY_ROUNDED "multiply_rounded" =
                 product::multiply_rounded(large: u16, small: u8, product: u16);
+            POLYPHASE_SMALL "polyphase_small" =
+                polyphase::multiply_small(large: u16, small: u8, product: u16);
+            POLYPHASE_ROUNDED "polyphase_rounded" =
+                polyphase::multiply_rounded(large: u16, small: u8, product: u16);
+            FUSED_ENCRYPT "fused_encrypt" =
+                fused::encrypt(h: u16, coins: u64, messages: u64, ciphertexts: u8);
+            FUSED_VERIFY "fused_verify" =
+                fused::verify(
+                    h: u16, coins: u64, messages: u64, received: u8, rejection_secrets: u64, shared_secrets: u64);
+            FUSED_DECRYPT "fused_decrypt" =
+                fused::decrypt(ciphertexts: u8, f: u8, messages: u64);
             SAMPLE "sample" =
                 sample::sample(coins: u64, small: u8);
             SAMPLE_SECRET "sample_secret" =

@@ -133,6 +133,11 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
             let any = states.iter().any(|state| matches!(request(state), Some(Request::Any(true))));
             states.fill(State::Ready(u32::from(any)));
         }
+        Some(Request::MultiplyMatrices) => {
+            let products = &block.matrix_products[warp];
+            products.set(products.get() + 1);
+            states.fill(State::Ready(0));
+        }
         Some(Request::SyncBlock | Request::Stop) | None => return false,
     }
     true

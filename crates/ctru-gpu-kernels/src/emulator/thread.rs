@@ -23,6 +23,8 @@ pub(super) enum Request {
         lane: u32,
     },
     Any(bool),
+    /// All have put their parts of the factors into [`Block::factors`].
+    MultiplyMatrices,
     /// The thread broke a rule: it does not go on.
     Stop,
 }
@@ -34,6 +36,13 @@ pub(super) struct Wait {
     pub(super) location: &'static Location<'static>,
 }
 
+/// A thread's parts of the factors of a matrix product.
+#[derive(Copy, Clone, Default)]
+struct Factors {
+    a: [u32; 4],
+    b: [u32; 2],
+}
+
 /// What the threads of a block have in common.
 pub(super) struct Block {
     pub(super) kernel: &'static str,
@@ -43,6 +52,10 @@ pub(super) struct Block {
     pub(super) shared: RefCell<Memory>,
     pub(super) block_barriers: Cell<u32>,
     pub(super) warp_barriers: Vec<Cell<u32>>,
+    /// Matrix products that each warp has done.
+    pub(super) matrix_products: Vec<Cell<u32>>,
+    /// One pair a thread, for even and for odd products of the warp: who is late still reads those of the product before.
+    factors: RefCell<Vec<[Factors; 2]>>,
     pub(super) fault: RefCell<Option<Fault>>,
     /// One list a thread, if the launch is traced.
     pub(super) events: Option<RefCell<Vec<Vec<Event>>>>,
@@ -50,6 +63,7 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn new(kernel: &Kernel, number: u32, launch: u32, trace: bool) -> Self {
+        let warps = 0..kernel.shape.threads.div_ceil(WARP);
         let events = std::vec![Vec::new(); kernel.shape.threads as usize];
         Self {
             kernel: kernel.name,
@@ -58,7 +72,9 @@ impl Block {
             threads: kernel.shape.threads,
             shared: RefCell::new(Memory::shared(kernel.shape.shared_bytes)),
             block_barriers: Cell::new(0),
-            warp_barriers: (0..kernel.shape.threads.div_ceil(WARP)).map(|_| Cell::new(0)).collect(),
+            warp_barriers: warps.clone().map(|_| Cell::new(0)).collect(),
+            matrix_products: warps.map(|_| Cell::new(0)).collect(),
+            factors: RefCell::new(std::vec![Default::default(); kernel.shape.threads as usize]),
             fault: RefCell::new(None),
             events: trace.then_some(RefCell::new(events)),
         }
@@ -114,7 +130,7 @@ impl<T> fmt::Debug for View<'_, T> {
 }
 
 impl Buffer {
-    /// The array as a kernel takes it; the launch has checked the size of its elements.
+    /// The array as a kernel takes it.
     #[must_use]
     pub fn view<T: Word>(&self) -> View<'_, T> {
         View { buffer: self, element: PhantomData }
@@ -174,6 +190,12 @@ impl Thread<'_> {
     }
 }
 
+/// The sum of the products of signed bytes.
+fn dot_product(a: u32, b: u32) -> i32 {
+    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum()
+}
+
 impl<'a> Simt for Thread<'a> {
     type Global<T: Word> = View<'a, T>;
 
@@ -197,6 +219,25 @@ impl<'a> Simt for Thread<'a> {
     }
     fn any(self, condition: bool) -> bool {
         self.wait(Request::Any(condition)) != 0
+    }
+    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+        let turn = self.block.matrix_products[self.warp() as usize].get() as usize % 2;
+        self.block.factors.borrow_mut()[self.number as usize][turn] = Factors { a, b };
+        self.wait(Request::MultiplyMatrices);
+        let factors = self.block.factors.borrow();
+        let warp = &factors[(self.warp() * WARP) as usize..];
+        let (i, j) = (self.lane() as usize / 4, self.lane() as usize % 4);
+        core::array::from_fn(|k| {
+            let (upper, column) = (k / 2, 2 * j + k % 2);
+            let products = (0..4).flat_map(|part| {
+                let (a, b) = (warp[4 * i + part][turn].a, warp[4 * column + part][turn].b);
+                [dot_product(a[upper], b[0]), dot_product(a[2 + upper], b[1])]
+            });
+            products.fold(c[k], i32::wrapping_add)
+        })
+    }
+    fn cast<T: Word, U: Word>(self, memory: View<'a, T>) -> View<'a, U> {
+        memory.buffer.view()
     }
     fn load<T: Word>(self, memory: View<'a, T>, index: u32) -> T {
         let address = u64::from(index) * u64::from(T::BYTES);

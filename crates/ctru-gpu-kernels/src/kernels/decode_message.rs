@@ -17,17 +17,25 @@ pub const fn shape<R: Ring>() -> Shape {
 /// `decrypted` has rows of [`row`] elements, `messages` rows of [`message_words`] words, unused high bytes 0.
 #[inline(always)]
 pub fn decode_message<S: Simt, R: Ring>(s: S, decrypted: S::Global<u16>, messages: S::Global<u64>, _: Batch) {
-    let operation = s.block();
+    store_nibbles::<S, R>(s, messages, s.block(), |block| {
+        let start = s.block() * row::<R>() + block * e8::BLOCK as u32;
+        e8::decode_block(R::Q2 as u16, core::array::from_fn(|i| s.load(decrypted, start + i as u32)))
+    });
+}
+
+/// Stores the message of the nibbles `nibble(block)` as row `operation`.
+#[inline(always)]
+pub(super) fn store_nibbles<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    operation: u32,
+    nibble: impl Fn(u32) -> u8,
+) {
     let blocks = (R::CODED_COEFFS / e8::BLOCK) as u32;
     let mut first = 0;
     while first < blocks {
         let block = first + s.lane();
-        let nibble = if block < blocks {
-            let start = operation * row::<R>() + block * e8::BLOCK as u32;
-            e8::decode_block(R::Q2 as u16, core::array::from_fn(|i| s.load(decrypted, start + i as u32)))
-        } else {
-            0
-        };
+        let nibble = if block < blocks { nibble(block) } else { 0 };
         // Eight neighbours put their nibbles together, and two such eights make a word.
         let mut half = u32::from(nibble) << (4 * (s.lane() % 8));
         for distance in [1, 2, 4] {

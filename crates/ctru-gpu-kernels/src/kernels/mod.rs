@@ -3,11 +3,13 @@
 pub mod decode_message;
 pub mod derive;
 pub mod encrypt;
+pub mod fused;
 pub mod invert;
 mod keccak;
 mod keys;
 pub mod mixed_radix;
 pub mod packed13;
+pub mod polyphase;
 pub mod product;
 pub mod reject;
 pub mod sample;

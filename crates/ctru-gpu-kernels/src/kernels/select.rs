@@ -33,12 +33,25 @@ pub fn select<S: Simt, R: Ring>(
         let i = s.block() * bytes + (WARP * k + s.lane()).min(bytes - 1);
         difference |= u32::from(s.load(received, i) ^ s.load(expected, i));
     }
+    choose(s, difference, rejection_secrets, shared_secrets);
+}
+
+/// Replaces the shared secret of the warp's operation by its rejection secret if some thread has a `difference` that is not 0.
+#[inline(always)]
+pub(super) fn choose<S: Simt>(
+    s: S,
+    difference: u32,
+    rejection_secrets: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+) {
+    // 1 if the thread has a difference.
+    let mut difference = (difference | difference.wrapping_neg()) >> 31;
     for distance in [16, 8, 4, 2, 1] {
         difference |= s.shuffle(difference, s.lane() ^ distance);
     }
     // All ones if a byte differs. A compiler that knew this for a condition could choose by it which secret to load, and
-    // addresses must not tell; it does not know that what comes from a shuffle is below 2^8.
-    let rejected = u64::from((difference + 0xff) >> 8).wrapping_neg();
+    // addresses must not tell; it does not know that what comes from a shuffle is 0 or 1.
+    let rejected = u64::from(difference).wrapping_neg();
     if s.lane() < SEED_WORDS {
         let i = SEED_WORDS * s.block() + s.lane();
         let (rejection, secret) = (s.load(rejection_secrets, i), s.load(shared_secrets, i));

@@ -42,6 +42,67 @@ pub(super) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     }
 }
 
+/// Copies `bytes` bytes of shared memory from `from` on to the array's from `to` on, where `from` and `to` are at the same
+/// place in a word of four bytes.
+#[inline(always)]
+pub(super) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+    let Words { before, first, count, after } = Words::of(to, bytes);
+    transfer(
+        s,
+        count,
+        |i| s.load_shared::<u32>(from + before + 4 * i),
+        |i, word| s.store(s.cast::<u8, u32>(memory), first + i, word),
+    );
+    let edge = |i: u32| s.store(memory, to + i, s.load_shared::<u8>(from + i));
+    if s.lane() < before {
+        edge(s.lane());
+    }
+    if s.lane() < after {
+        edge(bytes - after + s.lane());
+    }
+}
+
+/// The bits in which `bytes` bytes of shared memory from `from` on differ from the array's from `to` on, somewhere in the
+/// numbers of the warp's threads; `from` and `to` are at the same place in a word of four bytes.
+#[inline(always)]
+pub(super) fn compare_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) -> u32 {
+    let Words { before, first, count, after } = Words::of(to, bytes);
+    let mut difference = 0;
+    for k in 0..count.div_ceil(WARP) {
+        // Threads behind the end compare the last word once more, so that none has to wait for a condition.
+        let i = (WARP * k + s.lane()).min(count - 1);
+        let word = s.load(s.cast::<u8, u32>(memory), first + i);
+        difference |= word ^ s.load_shared::<u32>(from + before + 4 * i);
+    }
+    let edge = |i: u32| u32::from(s.load(memory, to + i) ^ s.load_shared::<u8>(from + i));
+    if s.lane() < before {
+        difference |= edge(s.lane());
+    }
+    if s.lane() < after {
+        difference |= edge(bytes - after + s.lane());
+    }
+    difference
+}
+
+/// The whole words of four bytes in a range of an array of bytes.
+struct Words {
+    /// Bytes before the first whole word.
+    before: u32,
+    /// Number of the first one.
+    first: u32,
+    count: u32,
+    /// Bytes after the last one.
+    after: u32,
+}
+
+impl Words {
+    #[inline(always)]
+    fn of(start: u32, bytes: u32) -> Self {
+        let (first, end) = (start.div_ceil(4), (start + bytes) / 4);
+        Self { before: 4 * first - start, first, count: end - first, after: (start + bytes) % 4 }
+    }
+}
+
 /// Groups of eight coefficients in a row of `n`, the last one not full.
 pub(super) const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32

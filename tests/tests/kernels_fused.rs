@@ -1,0 +1,161 @@
+//! The fused kernels, around the product on tensor cores, on the emulator against the CPU.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernel::Batch;
+use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_kernels::table::{FUSED_DECRYPT, FUSED_ENCRYPT, FUSED_VERIFY};
+use ctru_math::codec::bits;
+use ctru_math::compress::compress_with_message;
+use ctru_math::product::residue;
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
+use ctru_tests::device;
+use ctru_tests::strategies::{bytes, poly};
+use ctru_tests::vectors::array;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Rows of `width` elements that begin with `contents`, with nonsense behind.
+fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
+    contents.iter().flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense))).collect()
+}
+
+/// Rows of bytes as little-endian words, `fill` behind each row.
+fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
+    let bytes = padded(contents, 8 * width, fill);
+    Buffer::new(&bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect::<Vec<_>>())
+}
+
+/// Rows of bytes without gaps, and nonsense up to a whole word.
+fn strings(contents: &[Vec<u8>]) -> Buffer {
+    let mut all = contents.concat();
+    all.resize(all.len().next_multiple_of(4), 0xa7);
+    Buffer::new(&all)
+}
+
+fn rows_of_h<R: Ring>(keys: &[Poly<R>]) -> Buffer {
+    let rows: Vec<_> = keys.iter().map(|h| h.coefficients().to_vec()).collect();
+    Buffer::new(&padded(&rows, row::<R>(), 0xffff))
+}
+
+/// What the fused kernel does, step by step.
+fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
+    let sigma = residue::mul_small(h, &sample::sample::<R>(&array(coins)));
+    bits::pack_rounded(&compress_with_message(&sigma, &array(message))).as_ref().to_vec()
+}
+
+/// Coins and message of an operation.
+type Operation = (Vec<u8>, Vec<u8>);
+
+fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
+    let count = operations.len();
+    let key = |i: usize| &keys[i % keys.len()];
+    let expected: Vec<_> = operations
+        .iter()
+        .enumerate()
+        .map(|(i, (coins, message))| encrypted(key(i), coins, message))
+        .collect();
+    let (coins, messages): (Vec<_>, Vec<_>) = operations.iter().cloned().unzip();
+    let h = rows_of_h(keys);
+    let (coins, messages) =
+        (words(&coins, coin_words::<R>(), 0xee), words(&messages, message_words::<R>(), 0));
+    let batch = Batch { count: count as u32, keys: keys.len() as u32 };
+    let ciphertexts = Buffer::new(&vec![0x55u8; (count * R::CIPHERTEXT_BYTES).next_multiple_of(4)]);
+    device::launch(FUSED_ENCRYPT.of::<R>(), &[&h, &coins, &messages, &ciphertexts], batch);
+    let content = ciphertexts.content::<u8>();
+    assert_eq!(content[..count * R::CIPHERTEXT_BYTES], expected.concat()[..]);
+    assert!(content[count * R::CIPHERTEXT_BYTES..].iter().all(|&byte| byte == 0x55));
+
+    // One bit of every second ciphertext is another one, each time somewhere else.
+    let mut received = expected;
+    for (i, ciphertext) in received.iter_mut().enumerate().filter(|(i, _)| i % 2 == 1) {
+        let bit = [0, 8 * R::CIPHERTEXT_BYTES - 1, 4 * R::CIPHERTEXT_BYTES + 3][i / 2 % 3];
+        ciphertext[bit / 8] ^= 1 << (bit % 8);
+    }
+    let secret = |kind: u64| {
+        Buffer::new(&(0..u64::from(SEED_WORDS) * count as u64).map(|i| i << 8 | kind).collect::<Vec<_>>())
+    };
+    let (rejection, secrets) = (secret(1), secret(2));
+    let received = strings(&received);
+    let memory = [&h, &coins, &messages, &received, &rejection, &secrets];
+    device::launch(FUSED_VERIFY.of::<R>(), &memory, batch);
+    for (i, word) in secrets.content::<u64>().into_iter().enumerate() {
+        let rejected = i / SEED_WORDS as usize % 2 == 1;
+        assert_eq!(word, (i as u64) << 8 | if rejected { 1 } else { 2 });
+    }
+}
+
+fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
+    let expected: Vec<u8> = ciphertexts
+        .iter()
+        .enumerate()
+        .flat_map(|(i, ciphertext)| {
+            let c = bits::unpack_rounded::<R>(&array(ciphertext));
+            let message = e8::decode(&residue::mul_rounded(&c, &secrets[i % secrets.len()]));
+            let mut row = message.as_ref().to_vec();
+            row.resize(8 * message_words::<R>() as usize, 0);
+            row
+        })
+        .collect();
+    let f: Vec<_> = secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
+    let f = Buffer::new(&padded(&f, row::<R>(), 0xef));
+    let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
+    let batch = Batch { count: ciphertexts.len() as u32, keys: secrets.len() as u32 };
+    device::launch(FUSED_DECRYPT.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
+    let got: Vec<u8> = messages.content::<u64>().iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(got, expected);
+}
+
+fn operation<R: Ring>() -> impl Strategy<Value = Operation> {
+    (bytes(R::COIN_BYTES), bytes(R::MESSAGE_BYTES))
+}
+
+fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
+    bytes(R::COIN_BYTES).prop_map(|coins| sample::sample_secret::<R>(&array(&coins)))
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(6))]
+                #[test]
+                fn encrypt_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 1..6)) {
+                    check_encrypt::<$ring>(&[key], &operations);
+                }
+                #[test]
+                fn encrypt_with_a_key_each(both in vec((poly::<$ring>(), operation::<$ring>()), 2..6)) {
+                    let (keys, operations): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+                    check_encrypt::<$ring>(&keys, &operations);
+                }
+                #[test]
+                fn decrypt_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..6)) {
+                    check_decrypt::<$ring>(&[f], &ciphertexts);
+                }
+                #[test]
+                fn decrypt_with_a_key_each(both in vec((secret::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..6)) {
+                    let (secrets, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+                    check_decrypt::<$ring>(&secrets, &ciphertexts);
+                }
+            }
+            #[test]
+            fn extremes() {
+                let largest = Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
+                for (coins, message) in [(0x00, 0xff), (0xff, 0x00), (0x33, 0x5a), (0xcc, 0xa5), (0x1c, 0x77), (0xc7, 0x88)] {
+                    let operation = (vec![coins; <$ring>::COIN_BYTES], vec![message; <$ring>::MESSAGE_BYTES]);
+                    check_encrypt::<$ring>(core::slice::from_ref(&largest), &[operation.clone(), operation]);
+                    let f = sample::sample_secret::<$ring>(&array(&vec![coins; <$ring>::COIN_BYTES]));
+                    check_decrypt::<$ring>(&[f], &[vec![0xff; <$ring>::CIPHERTEXT_BYTES], vec![message; <$ring>::CIPHERTEXT_BYTES]]);
+                }
+            }
+        }
+    )*};
+}
+properties! {
+    r653: R653,
+    r761: R761,
+    r1277: R1277
+}
