@@ -5,7 +5,7 @@
 
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
+use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Products, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
     Packed13, ParameterSet, SharedSecret,
@@ -14,7 +14,11 @@ use ctru_kem::{
 const MASTER: [u8; 32] = *b"a master seed for the device's t";
 
 fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, ..DeviceOptions::default() };
+    engine_with(Products::Polyphase)
+}
+
+fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 2, slots: 2, products, ..DeviceOptions::default() };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
@@ -62,6 +66,7 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
 fn check<P: ParameterSet>(seeds_each: bool) {
     let expected = transcript::<P, _>(&CpuEngine::with_threads(1).unwrap(), seeds_each);
     assert_eq!(transcript::<P, _>(&engine::<P>(), seeds_each), expected);
+    assert_eq!(transcript::<P, _>(&engine_with::<P>(Products::Ntt), seeds_each), expected);
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn wrong_lengths_touch_nothing() {
 #[test]
 fn memory_is_bounded() {
     let new = |memory_limit| {
-        let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit };
+        let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..DeviceOptions::default() };
         DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
     };
     let engine = new(10 << 20).unwrap();

@@ -6,17 +6,30 @@
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::Batch;
 use ctru_gpu_kernels::kernels::row;
-use ctru_gpu_kernels::table::INVERT;
+use ctru_gpu_kernels::table::{DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES};
 use ctru_math::invert::invert;
 use ctru_math::ntt::NttRing;
+use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::device;
-use ctru_tests::strategies::small_poly;
+use ctru_tests::strategies::{poly, small_poly};
 use ctru_tests::vectors::Intermediate;
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Rows with nonsense behind the last coefficient.
 fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
+    let elements: Vec<_> = elements.iter().map(Poly::from).collect();
+    rows_of(&elements)
+}
+
+fn rows_of<R: Ring>(elements: &[Poly<R>]) -> Buffer {
+    let padding = vec![0xffff; row::<R>() as usize - R::N];
+    Buffer::new(&elements.iter().map(|a| [a.coefficients(), &padding].concat()).collect::<Vec<_>>().concat())
+}
+
+/// Rows of signed bytes, with nonsense behind.
+fn small_rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
     let padding = vec![0xff; row::<R>() as usize - R::N];
     let row = |a: &SmallPoly<R>| a.coefficients().iter().map(|&c| c as u8).chain(padding.clone()).collect();
     Buffer::new(&elements.iter().map(row).collect::<Vec<Vec<u8>>>().concat())
@@ -36,6 +49,34 @@ fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
     }
 }
 
+/// Checks one level of a product tree in both directions: `nodes` as they are and, with `leaves`, as small ones.
+fn check_level<R: NttRing>(nodes: &[Poly<R>], leaves: Option<&[SmallPoly<R>]>, parents: &[Poly<R>]) {
+    let count = nodes.len();
+    assert_eq!(parents.len(), count.div_ceil(2));
+    let blank = |rows: usize| Buffer::new(&vec![0xffff_u16; rows * row::<R>() as usize]);
+    let one = Poly::from(&sparse(1, 0, 0));
+    let sibling = |i: usize| nodes.get(i ^ 1).unwrap_or(&one);
+    let (children, up, down) = match leaves {
+        None => (rows_of(nodes), &MULTIPLY_NODES, &DIVIDE_NODES),
+        Some(leaves) => (small_rows(leaves), &MULTIPLY_LEAVES, &DIVIDE_LEAVES),
+    };
+    let (products, quotients) = (blank(parents.len()), blank(count));
+    let batch = Batch::each(count as u32);
+    device::launch(up.of::<R>(), &[&children, &products], batch);
+    for (i, product) in products.content::<u16>().chunks(row::<R>() as usize).enumerate() {
+        assert_eq!(&product[..R::N], residue::mul(&nodes[2 * i], sibling(2 * i)).coefficients());
+    }
+    device::launch(down.of::<R>(), &[&rows_of(parents), &children, &quotients], batch);
+    for (i, quotient) in quotients.content::<u16>().chunks(row::<R>() as usize).enumerate() {
+        assert_eq!(&quotient[..R::N], residue::mul(&parents[i / 2], sibling(i)).coefficients());
+    }
+}
+
+fn check_levels<R: NttRing>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents: &[Poly<R>]) {
+    check_level(nodes, None, parents);
+    check_level(&leaves.iter().map(Poly::from).collect::<Vec<_>>(), Some(leaves), parents);
+}
+
 /// The polynomial with these coefficients at `x^0`, `x^1` and `x^(n-1)`.
 fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
     let mut coefficients = vec![0; R::N];
@@ -52,6 +93,18 @@ macro_rules! properties {
                 #[test]
                 fn small(a in small_poly::<$ring>(), b in small_poly::<$ring>()) {
                     check::<$ring>(&[a, b]);
+                }
+                #[test]
+                fn levels(nodes in vec(poly::<$ring>(), 4), leaves in vec(small_poly::<$ring>(), 4), count in 1..=4_usize) {
+                    check_levels::<$ring>(&nodes[..count], &leaves[..count], &nodes[4 - count.div_ceil(2)..]);
+                }
+            }
+            #[test]
+            fn extreme_levels() {
+                let largest = vec![Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap(); 3];
+                for bound in [-1, 1].map(|sign| sign * SmallPoly::<$ring>::BOUND as i8) {
+                    let leaves = vec![SmallPoly::from_coefficients(&vec![bound; <$ring>::N]).unwrap(); 3];
+                    check_levels::<$ring>(&largest, &leaves, &largest[..2]);
                 }
             }
             #[test]

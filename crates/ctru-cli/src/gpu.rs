@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaEngine, DeviceInfo};
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, RuntimeError};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
 
 use crate::engine::AnySetEngine;
 use crate::error::Error;
@@ -29,6 +29,27 @@ pub struct GpuArgs {
     /// MiB of GPU memory that they may take
     #[arg(long, default_value_t = DeviceOptions::default().memory_limit >> 20, value_name = "MIB")]
     memory: usize,
+    /// How to multiply
+    #[arg(long, value_enum, default_value_t = ProductsArg::Polyphase)]
+    products: ProductsArg,
+}
+
+/// Ways to multiply.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ProductsArg {
+    /// Incomplete NTT on CUDA cores
+    Ntt,
+    /// Matrix products on tensor cores
+    Polyphase,
+}
+
+impl From<ProductsArg> for Products {
+    fn from(argument: ProductsArg) -> Self {
+        match argument {
+            ProductsArg::Ntt => Self::Ntt,
+            ProductsArg::Polyphase => Self::Polyphase,
+        }
+    }
 }
 
 /// A GPU that is there. Its kernels are compiled for one parameter set at a time.
@@ -71,7 +92,12 @@ fn no_device(error: RuntimeError) -> Error {
 impl GpuArgs {
     /// Finds the GPU.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
-        let options = DeviceOptions { chunk: self.chunk, slots: self.slots, memory_limit: self.memory << 20 };
+        let options = DeviceOptions {
+            chunk: self.chunk,
+            slots: self.slots,
+            memory_limit: self.memory << 20,
+            products: self.products.into(),
+        };
         let devices = cuda::devices().map_err(no_device)?;
         let count = devices.len() as u32;
         let unknown = || no_device(RuntimeError::UnknownDevice { index: self.gpu, count });

@@ -63,7 +63,15 @@ macro_rules! for_each_kernel {
             PACK_SECRET_KEY_PACKED13 "pack_secret_key_packed13" =
                 packed13::pack_secret_key(f: u8, h: u16, z: u64, keys: u8);
             INVERT "invert" =
-                invert::invert(small: u8, inverses: u16);
+                invert::invert(elements: u16, inverses: u16);
+            MULTIPLY_LEAVES "multiply_leaves" =
+                tree_up::multiply_leaves(leaves: u8, parents: u16);
+            MULTIPLY_NODES "multiply_nodes" =
+                tree_up::multiply_nodes(nodes: u16, parents: u16);
+            DIVIDE_NODES "divide_nodes" =
+                tree_down::divide_nodes(parents: u16, nodes: u16, inverses: u16);
+            DIVIDE_LEAVES "divide_leaves" =
+                tree_down::divide_leaves(parents: u16, leaves: u8, inverses: u16);
             EXPAND_SEEDS "expand_seeds" =
                 derive::expand_seeds(master: u64, first: u64, seeds: u64);
             EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" =

@@ -7,7 +7,7 @@
 use core::marker::PhantomData;
 
 use ctru_math::ntt::NttRing;
-use ctru_math::reduce::Reducer;
+use ctru_math::reduce::{Reducer, centre};
 
 use super::row;
 use crate::kernel::{Batch, Shape};
@@ -27,15 +27,13 @@ pub const fn shape<R: NttRing>() -> Shape {
     Shape { threads: threads::<R>(), per_block: 1, shared_bytes: 2 * area_bytes::<R>() }
 }
 
-/// The inverses in `R_q`, canonical modulo `q`, of small polynomials; zero for zero.
-///
-/// `small` has rows of [`row`] signed bytes, `inverses` rows of [`row`] elements.
+/// The inverses in `R_q` of elements; zero for zero. Both have rows of [`row`] elements, canonical modulo `q`.
 #[inline(always)]
-pub fn invert<S: Simt, R: NttRing>(s: S, small: S::Global<u8>, inverses: S::Global<u16>, _: Batch) {
+pub fn invert<S: Simt, R: NttRing>(s: S, elements: S::Global<u16>, inverses: S::Global<u16>, _: Batch) {
     let row = s.block() * row::<R>();
     divide_one::<S, R>(
         s,
-        |i| i32::from(s.load(small, row + i) as i8),
+        |i| centre(s.load(elements, row + i), R::Q),
         |i, x| s.store(inverses, row + i, x as u16),
     );
 }

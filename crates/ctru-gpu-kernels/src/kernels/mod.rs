@@ -15,6 +15,8 @@ pub mod reject;
 pub mod sample;
 pub mod select;
 pub mod small_batch;
+pub mod tree_down;
+pub mod tree_up;
 pub mod unfused;
 pub mod unpack_ciphertext;
 mod warp;

@@ -23,7 +23,7 @@ pub use ctru_gpu_runtime::RuntimeError;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "gpu")]
-pub use device::{DeviceEngine, DeviceOptions, KeyKernels, LoadedPrivate, LoadedPublic};
+pub use device::{DeviceEngine, DeviceOptions, KeyKernels, LoadedPrivate, LoadedPublic, Products};
 #[cfg(feature = "gpu")]
 pub(crate) use device::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
 

@@ -18,7 +18,9 @@ use super::{row, warp};
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Quad, Simt, WARP};
 
-pub(super) use operand::{LargeBlock, SmallBlock, ciphertext_block, coins_block, large_block, small_block};
+pub(super) use operand::{
+    LargeBlock, ONE, SmallBlock, ciphertext_block, coins_block, large_block, small_block,
+};
 
 /// Phases, and columns of a `B_w`.
 const PHASES: u32 = 8;
@@ -93,6 +95,11 @@ pub(super) const fn end_of_plain<R: Ring>() -> u32 {
     Geometry::<R>::PLAIN
 }
 
+/// Bytes of shared memory for products of two large operands.
+pub(super) const fn end_of_two_large<R: Ring>() -> u32 {
+    Geometry::<R>::OPERANDS + Geometry::<R>::LARGE
+}
+
 /// A warp a product.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
@@ -145,11 +152,13 @@ pub(super) const fn positive<R: Ring>() -> i32 {
     (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
 }
 
-/// The residue in `0..q` of a folded coefficient of a product with the offset [`positive`].
+/// The residue in `0..q` of a number that is not negative, like the folded coefficient of a product with the offset
+/// [`positive`].
 #[inline(always)]
 pub(super) fn modulo_q<R: Ring>(x: i32) -> u16 {
-    // Three coefficients, each at most twice the largest one: the estimate of the quotient is exact or one too small.
+    // Three coefficients, each at most twice the largest one.
     const { assert!(6 * (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * (R::Q as u64) < 1 << 31) };
+    // For a number below 2^32 this is the quotient or one too small.
     let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
     let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
     let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
@@ -158,7 +167,13 @@ pub(super) fn modulo_q<R: Ring>(x: i32) -> u16 {
 
 /// Sets row `group` of eight coefficients of a polynomial.
 #[inline(always)]
-fn store_row<S: Simt, R: Ring>(s: S, memory: S::Global<u16>, operation: u32, group: u32, values: [u16; 8]) {
+pub(super) fn store_row<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    operation: u32,
+    group: u32,
+    values: [u16; 8],
+) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
     let rows = row::<R>() / PHASES;
     s.store(
@@ -191,9 +206,29 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Puts the small operand into its place. `source` gives a block of it, zero behind its end.
     #[inline(always)]
     pub(super) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
+        self.stage_left(0, source);
+    }
+
+    /// Puts both bytes of another large operand into the places of small ones.
+    #[inline(always)]
+    pub(super) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
+        // The bytes are made twice, for want of registers.
+        self.stage_left(0, |block| source(block)[0]);
+        self.stage_left(1, |block| source(block)[1]);
+    }
+
+    /// Where byte `byte` of the left operand begins: a small one has only byte 0.
+    #[inline(always)]
+    fn left(byte: u32) -> u32 {
+        Geometry::<R>::OPERANDS * byte
+    }
+
+    #[inline(always)]
+    fn stage_left(self, byte: u32, source: impl Fn(u32) -> SmallBlock) {
         let s = self.s;
-        self.clear_before_small();
-        // Blocks 0..=ORIGIN / 4 - 1 are read, zeros among them.
+        let start = Self::left(byte);
+        self.clear_before(start);
+        // Words 0..=ORIGIN / 4 - 1 are read, zeros among them.
         let blocks = Geometry::<R>::ORIGIN / 4;
         let mut before = [0; PHASES as usize];
         for round in 0..blocks.div_ceil(WARP) {
@@ -205,7 +240,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 let previous = Self::carried(s, rotated, &mut before[w as usize]);
                 let bytes = u64::from(previous) << 32 | u64::from(word);
                 if block < blocks {
-                    let address = Geometry::<R>::SMALL_PHASE * w + Geometry::<R>::ORIGIN - 4 * block;
+                    let address = start + Geometry::<R>::SMALL_PHASE * w + Geometry::<R>::ORIGIN - 4 * block;
                     for copy in 0..Geometry::<R>::COPIES {
                         let shifted = (bytes >> (8 * (3 - copy))) as u32;
                         s.store_shared(address + Geometry::<R>::SMALL_COPY * copy, shifted);
@@ -217,27 +252,38 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Writes the zeros for the rows before 0, eight words a phase and copy.
     #[inline(always)]
-    fn clear_before_small(self) {
+    fn clear_before(self, start: u32) {
         let lane = self.s.lane();
         for k in 0..PHASES {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
-            let start = Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
+            let address = start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
             // The eighth word belongs to nobody.
-            self.s.store_shared(start + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
+            self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }
 
     /// Puts the large operand into its place. `source` gives a block of it, zero behind its end.
     #[inline(always)]
     pub(super) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
+        self.stage_right(source);
+    }
+
+    /// Puts a small operand into the place of the low bytes of the large one.
+    #[inline(always)]
+    pub(super) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
+        self.stage_right(|block| [source(block)]);
+    }
+
+    #[inline(always)]
+    fn stage_right<const BYTES: usize>(self, source: impl Fn(u32) -> [SmallBlock; BYTES]) {
         let s = self.s;
         let blocks = Geometry::<R>::INNER * TILE_COLUMNS / 4
             + if Geometry::<R>::OVERHANG { TILE_COLUMNS / 8 } else { 0 };
-        let mut before = [[0; PHASES as usize]; 2];
+        let mut before = [[0; PHASES as usize]; BYTES];
         for round in 0..blocks.div_ceil(WARP) {
             let block = WARP * round + s.lane();
             let bytes = source(block);
-            for byte in 0..2 {
+            for byte in 0..BYTES as u32 {
                 for w in 0..PHASES {
                     let word = bytes[byte as usize][w as usize];
                     let rotated = s.shuffle(word, s.lane().wrapping_sub(1) % WARP);
@@ -270,51 +316,93 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         Geometry::<R>::LARGE + Geometry::<R>::LARGE_BYTE * byte + Geometry::<R>::LARGE_PHASE * phase
     }
 
-    /// Multiplies the operands and puts the plain product, every coefficient greater by `128 offset`, in their place.
+    /// Multiplies a small and a large operand and puts the plain product, every coefficient greater by `128 offset`, in their
+    /// place.
     #[inline(always)]
     pub(super) fn multiply(self, offset: i32) {
-        let s = self.s;
-        s.sync_warp();
-        let tiles = Geometry::<R>::OUTER as usize;
         let mut sums: Sums = [[[0; 4]; MAX_TILES], [[offset; 4]; MAX_TILES]];
+        self.s.sync_warp();
         if Geometry::<R>::SIDE_BY_SIDE {
-            for w in 0..rolled(s, PHASES) {
-                self.accumulate::<2>(0, w, &mut sums);
+            for w in 0..rolled(self.s, PHASES) {
+                self.accumulate::<2>(0, 0, w, &mut sums);
             }
-            for i in 0..tiles {
+            for i in 0..Geometry::<R>::OUTER as usize {
                 for k in 0..4 {
                     sums[0][i][k] += HIGH * sums[1][i][k];
                 }
             }
         } else {
-            for i in 0..tiles {
-                sums[0][i] = sums[1][i];
-            }
-            for w in 0..rolled(s, PHASES) {
-                self.accumulate::<1>(1, w, &mut sums);
-            }
-            for i in 0..tiles {
-                for k in 0..4 {
-                    sums[0][i][k] *= HIGH;
-                }
-            }
-            for w in 0..rolled(s, PHASES) {
-                self.accumulate::<1>(0, w, &mut sums);
-            }
+            self.for_each_sum(&mut sums, |_| offset);
+            self.accumulate_phases(0, 1, &mut sums);
+            self.for_each_sum(&mut sums, |sum| HIGH * sum);
+            self.accumulate_phases(0, 0, &mut sums);
         }
-        s.sync_warp();
-        self.store_plain(&sums[0]);
-        s.sync_warp();
+        self.finish(&sums);
     }
 
-    /// Adds `A_w B_w` for `BYTES` bytes of the large operand, the first of which is `first`.
+    /// Multiplies two small operands and puts the plain product, every coefficient greater by `offset`, in their place.
     #[inline(always)]
-    fn accumulate<const BYTES: u32>(self, first: u32, w: u32, sums: &mut Sums) {
+    pub(super) fn multiply_small_ones(self, offset: i32) {
+        let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
+        self.s.sync_warp();
+        self.accumulate_phases(0, 0, &mut sums);
+        self.finish(&sums);
+    }
+
+    /// Multiplies two large operands and puts the plain product, some multiple of `q` added to or subtracted from every
+    /// coefficient, in their place; no coefficient is negative.
+    #[inline(always)]
+    pub(super) fn multiply_large_ones(self) {
+        // What a byte of weight 128 leaves, and the largest sum of products of bytes, three times for the fold.
+        const { assert!(3 * (128 * R::Q as u64 + 2 * R::N as u64 * 127 * 127) < 1 << 31) };
+        let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
+        let carry = |sum| HIGH * i32::from(modulo_q::<R>(sum));
+        self.s.sync_warp();
+        self.accumulate_phases(1, 1, &mut sums);
+        self.for_each_sum(&mut sums, carry);
+        self.accumulate_phases(0, 1, &mut sums);
+        self.accumulate_phases(1, 0, &mut sums);
+        self.for_each_sum(&mut sums, carry);
+        self.accumulate_phases(0, 0, &mut sums);
+        self.finish(&sums);
+    }
+
+    /// Applies `f` to the first sums.
+    #[inline(always)]
+    fn for_each_sum(self, sums: &mut Sums, f: impl Fn(i32) -> i32) {
+        for i in 0..Geometry::<R>::OUTER as usize {
+            for k in 0..4 {
+                sums[0][i][k] = f(sums[0][i][k]);
+            }
+        }
+    }
+
+    /// Adds all `A_w B_w` for one byte of each operand to the first sums.
+    #[inline(always)]
+    fn accumulate_phases(self, left: u32, right: u32, sums: &mut Sums) {
+        for w in 0..rolled(self.s, PHASES) {
+            self.accumulate::<1>(left, right, w, sums);
+        }
+    }
+
+    /// Puts the first sums in the place of the operands.
+    #[inline(always)]
+    fn finish(self, sums: &Sums) {
+        self.s.sync_warp();
+        self.store_plain(&sums[0]);
+        self.s.sync_warp();
+    }
+
+    /// Adds `A_w B_w` for a byte of the left operand and `BYTES` bytes of the right one from byte `right` on, each to sums of
+    /// its own.
+    #[inline(always)]
+    fn accumulate<const BYTES: u32>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // Word k begins k rows of eight above the highest one: diagonal d takes the words 2 d to 2 d + 3.
         let copy = i % 4;
-        let small = Geometry::<R>::SMALL_COPY * copy
+        let small = Self::left(left)
+            + Geometry::<R>::SMALL_COPY * copy
             + Geometry::<R>::SMALL_PHASE * w
             + (Geometry::<R>::ORIGIN + TILE_ROWS + 4 * j)
             - (i - copy);
@@ -323,7 +411,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             a[k as usize] = s.load_shared::<u32>(small - 8 * k);
         }
         // Column i of B_w is the phase i - w, or where that is negative, the phase i - w + 8 one row later.
-        let large = Self::large_phase(first, i.wrapping_sub(w) % PHASES)
+        let large = Self::large_phase(right, i.wrapping_sub(w) % PHASES)
             + if i < w { Geometry::<R>::LARGE_COPY } else { 0 }
             + 4 * j;
         for column in 0..Geometry::<R>::INNER {

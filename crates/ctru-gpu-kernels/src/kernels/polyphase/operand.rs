@@ -16,6 +16,9 @@ pub(in crate::kernels) type SmallBlock = [u32; PHASES as usize];
 /// The low seven bits of the coefficients of a block as [`SmallBlock`], and what remains of them.
 pub(in crate::kernels) type LargeBlock = [SmallBlock; 2];
 
+/// Block 0 of the polynomial 1; all others are zero.
+pub(in crate::kernels) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
+
 /// Rows of a block.
 const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
 

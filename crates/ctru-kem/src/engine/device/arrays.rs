@@ -1,10 +1,12 @@
 //! The memory of a slot, and of keys on the device.
 
 use core::marker::PhantomData;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
+use super::products::Products;
 use crate::params::ParameterSet;
 
 /// Device memory of elements `T`.
@@ -50,6 +52,7 @@ pub(super) struct Slot<P: ParameterSet, Q: Queue> {
     pub(super) queue: Q,
     pub(super) pinned: Pinned<Q>,
     pub(super) arrays: Arrays<Q>,
+    pub(super) products: Products,
     parameter_set: PhantomData<P>,
 }
 
@@ -89,6 +92,8 @@ pub(super) struct Arrays<Q: Queue> {
     /// Operands and results of products.
     pub(super) operands: Array<u16, Q>,
     pub(super) products: Array<u16, Q>,
+    /// Products of secrets, the levels of a tree: half as many in each as in the one before.
+    pub(super) tree: Vec<Array<u16, Q>>,
 }
 
 /// Bytes for one operation of a slot.
@@ -107,7 +112,8 @@ impl Footprint {
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let coins = 8 * coin_words::<P::Ring>() as usize;
         let hashed = seed + 8 + 2 * seed + 8 * message_words::<P::Ring>() as usize + 2 * coins + 2 * seed;
-        let polynomials = row + 2 * row + 2 * row;
+        // The levels of the tree have less nodes together than there are leaves.
+        let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
             device_bytes: keys + decoded + hashed + 2 * P::CIPHERTEXT_BYTES + polynomials,
             pinned_bytes: keys + P::CIPHERTEXT_BYTES + 2 * seed + 8 + seed,
@@ -115,11 +121,24 @@ impl Footprint {
     }
 }
 
+/// One inversion for this many keys at the least, as far as there are as many.
+const ROOTS: usize = 16;
+
+/// Nodes of every level of the product tree over `leaves` elements, from the level above the leaves to the roots. The levels end
+/// where about [`ROOTS`] are left, which are inverted side by side; there is one level at least.
+pub(super) fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
+    let levels = (leaves / ROOTS).checked_ilog2().unwrap_or(0).max(1);
+    (1..levels + 1).map(move |level| leaves.div_ceil(1 << level))
+}
+
 impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     /// Memory for chunks of `chunk` operations.
-    pub(super) fn new(queue: Q, chunk: usize) -> Result<Self, RuntimeError> {
-        let row = chunk * row::<P::Ring>() as usize;
+    pub(super) fn new(queue: Q, chunk: usize, products: Products) -> Result<Self, RuntimeError> {
+        let row_elements = row::<P::Ring>() as usize;
+        let row = chunk * row_elements;
         let seed = SEED_WORDS as usize;
+        // Kernels read whole words.
+        let ciphertexts = (chunk * P::CIPHERTEXT_BYTES).next_multiple_of(4);
         let coins = chunk * coin_words::<P::Ring>() as usize;
         // The device first: it says at once that there is no room, where pinning takes seconds.
         let arrays = Arrays {
@@ -134,11 +153,14 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             more_coins: queue.allocate(coins)?,
             shared_secrets: queue.allocate(chunk * seed)?,
             rejection_secrets: queue.allocate(chunk * seed)?,
-            ciphertexts: queue.allocate(chunk * P::CIPHERTEXT_BYTES)?,
-            expected_ciphertexts: queue.allocate(chunk * P::CIPHERTEXT_BYTES)?,
+            ciphertexts: queue.allocate(ciphertexts)?,
+            expected_ciphertexts: queue.allocate(ciphertexts)?,
             small: queue.allocate(row)?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
+            tree: level_sizes(chunk)
+                .map(|nodes| queue.allocate(nodes * row_elements))
+                .collect::<Result<_, _>>()?,
         };
         let pinned = Pinned {
             keys: queue.pinned(chunk * P::DECAPSULATION_KEY_BYTES)?,
@@ -147,6 +169,6 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             seeds: queue.pinned(chunk * 2 * seed + 1)?,
             shared_secrets: queue.pinned(chunk * seed)?,
         };
-        Ok(Self { queue, pinned, arrays, parameter_set: PhantomData })
+        Ok(Self { queue, pinned, arrays, products, parameter_set: PhantomData })
     }
 }

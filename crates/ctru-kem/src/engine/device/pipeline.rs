@@ -1,6 +1,7 @@
 //! What happens to a chunk in its slot: the scheme as a sequence of copies and kernels.
 
 use core::ops::Range;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::SEED_WORDS;
@@ -8,7 +9,7 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
 use super::ChunkKeys;
-use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot};
+use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
@@ -101,8 +102,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         run(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, more_coins, z])?;
         run(&table::SAMPLE_SECRET, &[coins, f])?;
         run(&table::SAMPLE, &[more_coins, small])?;
-        run(&table::INVERT, &[f, operands])?;
-        run(&table::MULTIPLY_SAMPLED, &[operands, small, products])?;
+        invert::<P, Q>(queue, arrays, range.len())?;
+        run(&table::POLYPHASE_SMALL, &[operands, small, products])?;
         run(kernels.encode, &[products, &arrays.public_keys])?;
         run(kernels.pack_secret_key, &[f, products, z, &arrays.keys])?;
 
@@ -128,7 +129,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         ciphertexts: &mut [Ciphertext<P>],
         secrets: &mut [SharedSecret],
     ) -> Result<(), RuntimeError> {
-        let Self { queue, pinned, arrays, .. } = self;
+        let Self { queue, pinned, arrays, products, .. } = self;
+        let multiplier = products.multiplier::<P, Q>();
         let count = range.len();
         let (public, keys) = match keys {
             ChunkKeys::Device(public, keys) => (public, keys),
@@ -147,7 +149,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             &[seed_rows, &public.ids, messages, shared_secrets, coins],
             batch,
         )?;
-        encrypt::<P, Q>(queue, arrays, public, batch, &arrays.ciphertexts)?;
+        multiplier.encrypt(queue, arrays, public, batch, &arrays.ciphertexts)?;
 
         queue.download(&arrays.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, &mut pinned.ciphertexts, 0)?;
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
@@ -166,7 +168,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         ciphertexts: &[Ciphertext<P>],
         secrets: &mut [SharedSecret],
     ) -> Result<(), RuntimeError> {
-        let Self { queue, pinned, arrays, .. } = self;
+        let Self { queue, pinned, arrays, products, .. } = self;
+        let multiplier = products.multiplier::<P, Q>();
         let count = ciphertexts.len();
         let (private, keys) = match keys {
             ChunkKeys::Device(private, keys) => (private, keys),
@@ -178,21 +181,18 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         let batch = Batch { count: count as u32, keys };
         let run =
             |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
-        let Arrays { ciphertexts: received, expected_ciphertexts: expected, .. } = &*arrays;
-        let Arrays { messages, shared_secrets, rejection_secrets, coins, operands, products, .. } = &*arrays;
+        let Arrays { ciphertexts: received, messages, shared_secrets, rejection_secrets, coins, .. } =
+            &*arrays;
         let PrivateArrays { f, z, public } = private;
 
         gather(ciphertexts.iter().map(AsRef::as_ref), P::CIPHERTEXT_BYTES, pinned.ciphertexts.write()?);
         queue.upload(&pinned.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, received, 0)?;
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         run(reject, &[&public.ids, z, received, rejection_secrets])?;
-        run(&table::UNPACK_CIPHERTEXT, &[received, operands])?;
-        run(&table::MULTIPLY_ROUNDED, &[operands, f, products])?;
-        run(&table::DECODE_MESSAGE, &[products, messages])?;
+        multiplier.decrypt(queue, arrays, f, batch, received)?;
         let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
         run(derive, &[messages, &public.ids, shared_secrets, coins])?;
-        encrypt::<P, Q>(queue, arrays, public, batch, expected)?;
-        run(&table::SELECT, &[received, expected, rejection_secrets, shared_secrets])?;
+        multiplier.verify(queue, arrays, public, batch, received)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
         read_secrets(pinned, secrets)
@@ -266,19 +266,29 @@ fn write_seeds<P: ParameterSet, Q: Queue, const N: usize>(
     }
 }
 
-/// Encrypts the messages with the coins of a chunk.
-fn encrypt<P: ParameterSet, Q: Queue>(
+/// Puts the inverses of the `count` secrets `f` into `operands`: of their products in a tree only the roots are inverted.
+fn invert<P: ParameterSet, Q: Queue>(
     queue: &Q,
     arrays: &Arrays<Q>,
-    public: &PublicArrays<Q>,
-    batch: Batch,
-    ciphertexts: &Q::Memory,
+    count: usize,
 ) -> Result<(), RuntimeError> {
-    let run = |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
-    let Arrays { coins, small, products, messages, .. } = arrays;
-    run(&table::SAMPLE, &[coins, small])?;
-    run(&table::MULTIPLY_SAMPLED, &[&public.h, small, products])?;
-    run(&table::ENCRYPT, &[products, messages, ciphertexts])
+    let run = |kernels: &Kernels, memory: &[&Q::Memory], count: usize| {
+        queue.launch(kernels.of::<P::Ring>(), memory, Batch::each(count as u32))
+    };
+    let Arrays { private: PrivateArrays { f, .. }, tree, operands, products, .. } = arrays;
+    let sizes: Vec<usize> = level_sizes(count).collect();
+    run(&table::MULTIPLY_LEAVES, &[f, &tree[0]], count)?;
+    for level in 1..sizes.len() {
+        run(&table::MULTIPLY_NODES, &[&tree[level - 1], &tree[level]], sizes[level - 1])?;
+    }
+    // Inverses lie in the two arrays by turns, those of the leaves in `operands`.
+    let inverses = |level: usize| if level % 2 == 0 { products } else { operands };
+    let top = sizes.len() - 1;
+    run(&table::INVERT, &[&tree[top], inverses(top)], sizes[top])?;
+    for level in (0..top).rev() {
+        run(&table::DIVIDE_NODES, &[inverses(level + 1), &tree[level], inverses(level)], sizes[level])?;
+    }
+    run(&table::DIVIDE_LEAVES, &[inverses(0), f, operands], count)
 }
 
 /// Waits for the shared secrets of a chunk and hands them out.
