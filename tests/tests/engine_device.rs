@@ -87,6 +87,71 @@ fn equals_the_cpu_1277() {
     check::<CtruPrime1277<Packed13>>(false);
 }
 
+/// Two devices, and ciphertexts and keys in memory that they reach by themselves.
+#[test]
+fn several_devices_and_pinned_memory() {
+    type P = CtruPrime761;
+    let count = 5;
+    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
+    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let mut public = vec![EncapsulationKey::placeholder(); count];
+    let mut private = vec![DecapsulationKey::placeholder(); count];
+    let mut expected = (public.clone(), private.clone());
+    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
+    assert!((&public, &private) == (&expected.0, &expected.1));
+
+    let loaded = engine.load_decapsulation_keys(&private).unwrap();
+    let loaded_one = engine.load_decapsulation_keys(&private[..1]).unwrap();
+    let (public, private) =
+        (Engine::<P>::memory(&engine, public).unwrap(), Engine::<P>::memory(&engine, private).unwrap());
+    let mut ciphertexts = Engine::<P>::memory(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
+    let mut secrets = vec![SharedSecret::default(); count];
+    let mut again = secrets.clone();
+    for (public, private) in [
+        (Keys::Each(&public[..]), [Keys::Each(&private[..]), Keys::Loaded(&loaded)]),
+        (Keys::One(&public[0]), [Keys::One(&private[0]), Keys::Loaded(&loaded_one)]),
+    ] {
+        let mut expected = (vec![Ciphertext::default(); count], secrets.clone());
+        let cpu_keys = match public {
+            Keys::One(key) => Keys::One(key),
+            Keys::Each(keys) => Keys::Each(keys),
+            Keys::Loaded(_) => unreachable!("not in the list"),
+        };
+        cpu.encapsulate(cpu_keys, Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+        engine.encapsulate(public, Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets).unwrap();
+        assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
+        for private in private {
+            again.fill(SharedSecret::default());
+            engine.decapsulate(private, &ciphertexts, &mut again).unwrap();
+            assert!(again == secrets);
+        }
+    }
+    assert_eq!(ciphertexts.into_vec().len(), count);
+    assert!(matches!(
+        DeviceEngine::<P, EmulatedDevice>::over(vec![], options),
+        Err(EngineError::Options { .. })
+    ));
+}
+
+/// A product tree of several levels, some with a last node that has no sibling.
+#[test]
+fn keys_through_a_deep_tree() {
+    type P = CtruPrime761;
+    const COUNT: usize = 4 * 16 + 5;
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+    let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
+    let mut expected = (public.clone(), private.clone());
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+    assert!((public, private) == expected);
+}
+
 #[test]
 fn empty_batches() {
     let engine = engine::<CtruPrime761>();

@@ -94,7 +94,8 @@ fn no_such_gpu() {
 #[test]
 fn more_memory_than_the_card_has() {
     let device = cuda::open::<R761>(0).unwrap();
-    let options = DeviceOptions { chunk: 1 << 24, slots: 2, memory_limit: usize::MAX };
+    let options =
+        DeviceOptions { chunk: 1 << 24, slots: 2, memory_limit: usize::MAX, ..DeviceOptions::default() };
     let error = DeviceEngine::<CtruPrime761, _>::new(device, options).unwrap_err();
     let out_of_memory = matches!(
         error,

@@ -199,8 +199,8 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
 /// operation depends on it.
 struct Fixture<P: ParameterSet, E: Engine<P>> {
     engine: E,
-    public: Vec<EncapsulationKey<P>>,
-    private: Vec<DecapsulationKey<P>>,
+    public: E::Memory<EncapsulationKey<P>>,
+    private: E::Memory<DecapsulationKey<P>>,
 }
 
 /// Seed of everything that is measured.
@@ -208,8 +208,8 @@ const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
-        let mut public = vec![EncapsulationKey::placeholder(); batch];
-        let mut private = vec![DecapsulationKey::placeholder(); batch];
+        let mut public = engine.memory(vec![EncapsulationKey::placeholder(); batch])?;
+        let mut private = engine.memory(vec![DecapsulationKey::placeholder(); batch])?;
         engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
         Ok(Self { engine, public, private })
     }
@@ -241,10 +241,10 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     fn batch(&self, operation: Operation, keys: KeyUse, budget: Duration) -> Result<Statistics, EngineError> {
         let Self { engine, public, private } = self;
         if operation == Operation::Keygen {
-            let (mut public, mut private) = (public.clone(), private.clone());
+            let (mut public, mut private) = (public.to_vec(), private.to_vec());
             return sample(budget, || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
         }
-        let mut ciphertexts = vec![Ciphertext::default(); public.len()];
+        let mut ciphertexts = engine.memory(vec![Ciphertext::default(); public.len()])?;
         let mut secrets = vec![SharedSecret::default(); public.len()];
         let loaded = engine.load_encapsulation_keys(public)?;
         let public = choose(keys, public, &loaded);

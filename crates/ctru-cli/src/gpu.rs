@@ -17,9 +17,9 @@ pub struct Args {}
 /// Options of the engine on a GPU.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GpuArgs {
-    /// Number of the GPU
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    gpu: u32,
+    /// Number of the GPU; repeat for several of a kind
+    #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
+    gpus: Vec<u32>,
     /// Operations that travel to the GPU together
     #[arg(long, default_value_t = DeviceOptions::default().chunk, value_name = "N")]
     chunk: usize,
@@ -52,10 +52,10 @@ impl From<ProductsArg> for Products {
     }
 }
 
-/// A GPU that is there. Its kernels are compiled for one parameter set at a time.
+/// GPUs that are there. Their kernels are compiled for one parameter set at a time.
 #[derive(Debug)]
 pub struct Gpu {
-    info: DeviceInfo,
+    infos: Vec<DeviceInfo>,
     options: DeviceOptions,
 }
 
@@ -90,7 +90,7 @@ fn no_device(error: RuntimeError) -> Error {
 }
 
 impl GpuArgs {
-    /// Finds the GPU.
+    /// Finds the GPUs.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions {
             chunk: self.chunk,
@@ -99,10 +99,11 @@ impl GpuArgs {
             products: self.products.into(),
         };
         let devices = cuda::devices().map_err(no_device)?;
-        let count = devices.len() as u32;
-        let unknown = || no_device(RuntimeError::UnknownDevice { index: self.gpu, count });
-        let info = devices.into_iter().find(|device| device.index == self.gpu).ok_or_else(unknown)?;
-        Ok(Gpu { info, options })
+        let find = |&index: &u32| {
+            let found = devices.iter().find(|device| device.index == index).cloned();
+            found.ok_or_else(|| no_device(RuntimeError::UnknownDevice { index, count: devices.len() as u32 }))
+        };
+        Ok(Gpu { infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?, options })
     }
 }
 
@@ -110,21 +111,26 @@ impl AnySetEngine for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
-        Ok(DeviceEngine::new(cuda::open::<P::Ring>(self.info.index)?, self.options)?)
+        let devices: Result<Vec<_>, _> =
+            self.infos.iter().map(|info| cuda::open::<P::Ring>(info.index)).collect();
+        Ok(DeviceEngine::over(devices?, self.options)?)
     }
     fn name(&self) -> &'static str {
         "gpu"
     }
     fn device(&self) -> String {
-        self.info.name.clone()
+        match &self.infos[..] {
+            [info] => info.name.clone(),
+            infos => format!("{} x {}", infos.len(), infos[0].name),
+        }
     }
     fn backend(&self) -> &'static str {
         "cuda"
     }
     fn transfers(&self) -> &'static str {
-        "pageable host memory through pinned memory"
+        "pinned host memory"
     }
     fn threads(&self) -> usize {
-        self.options.slots
+        self.infos.len() * self.options.slots
     }
 }

@@ -11,8 +11,9 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 use crate::queue::{Device, MemoryInfo, Queue};
+use crate::registered::{self, Registered};
 
 /// What memory holds at first: anything. Here a pattern that is no sensible number.
 const UNDEFINED: u8 = 0xa5;
@@ -31,6 +32,7 @@ struct State {
     used: AtomicUsize,
     /// What threads did, if launches are traced.
     trace: Option<Mutex<Vec<Event>>>,
+    registered: Registered,
 }
 
 impl EmulatedDevice {
@@ -43,14 +45,17 @@ impl EmulatedDevice {
     /// A device with this many bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
-        Self(Arc::new(State { total, used: AtomicUsize::new(0), trace: None }))
+        Self::from_parts(total, None)
     }
 
     /// A device that records what the threads of every launch do.
     #[must_use]
     pub fn traced() -> Self {
-        let trace = Some(Mutex::default());
-        Self(Arc::new(State { total: isize::MAX as usize, used: AtomicUsize::new(0), trace }))
+        Self::from_parts(isize::MAX as usize, Some(Mutex::default()))
+    }
+
+    fn from_parts(total: usize, trace: Option<Mutex<Vec<Event>>>) -> Self {
+        Self(Arc::new(State { total, used: AtomicUsize::new(0), trace, registered: Registered::new() }))
     }
 
     /// What threads have done since the last call: launch after launch, in each the blocks, in each the threads. Empty if
@@ -75,14 +80,34 @@ impl fmt::Debug for EmulatedDevice {
 
 impl Device for EmulatedDevice {
     type Queue = EmulatedQueue;
+    type Registration = EmulatedRegistration;
 
     fn queue(&self) -> Result<EmulatedQueue, RuntimeError> {
         Ok(EmulatedQueue { device: self.clone() })
     }
 
+    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, EmulatedRegistration>, RuntimeError> {
+        let range = registered::addresses(&content);
+        self.0.registered.insert(range.clone());
+        Ok(PinnedVec::new(EmulatedRegistration { device: self.clone(), range }, content))
+    }
+
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
         let State { total, used, .. } = &*self.0;
         Ok(MemoryInfo { free: total.saturating_sub(used.load(Ordering::Relaxed)), total: *total })
+    }
+}
+
+/// A registration of an [`EmulatedDevice`].
+#[derive(Debug)]
+pub struct EmulatedRegistration {
+    device: EmulatedDevice,
+    range: Range<usize>,
+}
+
+impl Drop for EmulatedRegistration {
+    fn drop(&mut self) {
+        self.device.0.registered.remove(&self.range);
     }
 }
 
@@ -239,6 +264,35 @@ impl Queue for EmulatedQueue {
         for (word, bytes) in to.0[start..].iter_mut().zip(words) {
             *word = T::from_bits(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)));
         }
+        Ok(())
+    }
+
+    fn is_registered(&self, memory: &[u8]) -> bool {
+        self.device.0.registered.contains(&registered::addresses(memory))
+    }
+
+    fn upload_from(
+        &self,
+        from: &[u8],
+        to: &Buffer<u8, EmulatedMemory>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(to)?;
+        arguments::check_copy(&(0..from.len()), from.len(), start, to.len())?;
+        lock(&to.content)[start..start + from.len()].copy_from_slice(from);
+        Ok(())
+    }
+
+    fn download_to(
+        &self,
+        from: &Buffer<u8, EmulatedMemory>,
+        start: usize,
+        to: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(from)?;
+        let range = start..start.saturating_add(to.len());
+        arguments::check_copy(&range, from.len(), 0, to.len())?;
+        to.copy_from_slice(&lock(&from.content)[range]);
         Ok(())
     }
 

@@ -30,9 +30,10 @@
 //!
 //! - Operations of one queue happen in the order of the calls. Between queues nothing is ordered until one of them is
 //!   synchronised: what one queue writes, another may use after that. Reading the same memory from many queues is fine.
-//! - Copies take pinned host memory only, which a GPU can reach while the host goes on; the types say so. Looking at it
-//!   ([`HostMemory::read`], [`HostMemory::write`]) waits for the queue's operations on it, so the host never sees it
-//!   half done.
+//! - Copies that go on while the host does take pinned host memory only, which a GPU can reach by itself; the types say so.
+//!   Looking at it ([`HostMemory::read`], [`HostMemory::write`]) waits for the queue's operations on it, so the host never
+//!   sees it half done. Copies of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) wait, and are as
+//!   fast where it has been pinned ([`Device::register`]).
 //! - All memory, host and device, is overwritten with zeros before it is given back.
 //! - Every failure is a [`RuntimeError`]; nothing here panics.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -41,6 +42,8 @@ mod arguments;
 mod error;
 mod memory;
 mod queue;
+#[cfg(any(feature = "cuda", feature = "emulator"))]
+mod registered;
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -48,5 +51,5 @@ pub mod cuda;
 pub mod emulated;
 
 pub use error::RuntimeError;
-pub use memory::{Buffer, DeviceMemory, HostMemory, Plain};
+pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 pub use queue::{Device, MemoryInfo, Queue};

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
-use core::ops::Deref;
+use core::ops::{Deref, DerefMut};
 
 use ctru_gpu_kernels::simt::{Quad, Word};
 
@@ -93,5 +93,43 @@ impl<T, M> Deref for Buffer<T, M> {
 impl<T, M: Debug> Debug for Buffer<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.memory.fmt(f)
+    }
+}
+
+/// A vector whose memory the device reaches where it lies: copies from and to it need no other memory of the host. Made by
+/// [`Device::register`](crate::Device::register).
+#[derive(Debug)]
+pub struct PinnedVec<T, G> {
+    // Before the content, so that it ends before the memory is freed.
+    registration: G,
+    content: Vec<T>,
+}
+
+impl<T, G> PinnedVec<T, G> {
+    /// `registration` holds for the memory of `content`.
+    #[cfg(any(feature = "cuda", feature = "emulator"))]
+    pub(crate) fn new(registration: G, content: Vec<T>) -> Self {
+        Self { registration, content }
+    }
+
+    /// The vector, pinned no more.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<T> {
+        drop(self.registration);
+        self.content
+    }
+}
+
+impl<T, G> Deref for PinnedVec<T, G> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.content
+    }
+}
+
+impl<T, G> DerefMut for PinnedVec<T, G> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.content
     }
 }

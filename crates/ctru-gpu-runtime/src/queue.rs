@@ -6,7 +6,7 @@ use core::ops::Range;
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 
 /// Bytes of a device's memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -21,12 +21,20 @@ pub struct MemoryInfo {
 pub trait Device: Clone + Debug + Send + Sync {
     /// Its queues.
     type Queue: Queue;
+    /// That some memory of the host is pinned; until it is dropped.
+    type Registration: Debug + Send + Sync;
 
     /// A new queue.
     ///
     /// # Errors
     /// [`RuntimeError`] if the device has no room for one.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
+
+    /// Pins the memory of a vector where it lies, which takes some microseconds a page.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the memory cannot be pinned. The vector is lost.
+    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
 
     /// How much memory there is.
     ///
@@ -78,6 +86,33 @@ pub trait Queue: Debug + Send + Sync {
         range: Range<usize>,
         to: &mut Self::Pinned<T>,
         start: usize,
+    ) -> Result<(), RuntimeError>;
+
+    /// Whether [`Device::register`] has pinned this memory.
+    fn is_registered(&self, memory: &[u8]) -> bool;
+
+    /// Copies bytes of the host to the device, to `start` and following, and waits for that and all operations before. Fast from
+    /// [registered](Device::register) memory; from other memory the driver copies them once more.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload), and what went wrong in an operation before.
+    fn upload_from(
+        &self,
+        from: &[u8],
+        to: &Buffer<u8, Self::Memory>,
+        start: usize,
+    ) -> Result<(), RuntimeError>;
+
+    /// Copies the bytes from `start` on of device memory to the host, as many as `to` has, and waits for that and all operations
+    /// before. Fast to [registered](Device::register) memory. After an error, any bytes may be there.
+    ///
+    /// # Errors
+    /// As [`upload_from`](Self::upload_from).
+    fn download_to(
+        &self,
+        from: &Buffer<u8, Self::Memory>,
+        start: usize,
+        to: &mut [u8],
     ) -> Result<(), RuntimeError>;
 
     /// Overwrites device memory with zeros.

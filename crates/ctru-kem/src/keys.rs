@@ -346,14 +346,6 @@ impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
 /// What all types over byte arrays have.
 macro_rules! bytes_type {
     ($name:ident, $error:ty) => {
-        #[cfg(feature = "gpu")]
-        impl<P: ParameterSet> $name<P> {
-            /// Takes bytes that an engine computed.
-            pub(crate) fn overwrite(&mut self, bytes: &[u8]) {
-                self.bytes.as_mut().copy_from_slice(bytes);
-            }
-        }
-
         impl<P: ParameterSet> Clone for $name<P> {
             fn clone(&self) -> Self {
                 Self { bytes: self.bytes }
@@ -426,3 +418,16 @@ macro_rules! public_bytes_type {
 
 public_bytes_type!(EncapsulationKey);
 public_bytes_type!(Ciphertext);
+
+macro_rules! overwrite {
+    ($($name:ident),*) => {$(
+        #[cfg(feature = "gpu")]
+        impl<P: ParameterSet> $name<P> {
+            /// Takes bytes that an engine computed.
+            pub(crate) fn overwrite(&mut self, bytes: &[u8]) {
+                self.bytes.as_mut().copy_from_slice(bytes);
+            }
+        }
+    )*};
+}
+overwrite!(EncapsulationKey, DecapsulationKey);

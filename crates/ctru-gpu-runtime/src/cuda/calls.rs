@@ -103,6 +103,8 @@ calls! {
     fn cuMemFree_v2(pointer: CUdeviceptr);
     fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint);
     fn cuMemFreeHost(pointer: *mut c_void);
+    fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemHostUnregister(pointer: *mut c_void);
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);

@@ -14,8 +14,10 @@ use cust::sys::{CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmod
 
 use super::calls;
 use super::forward;
+use super::memory::CudaRegistration;
 use super::stream::CudaQueue;
 use crate::error::RuntimeError;
+use crate::memory::PinnedVec;
 use crate::queue::{Device, MemoryInfo};
 
 /// Shared memory that a block may use without asking.
@@ -215,9 +217,14 @@ impl fmt::Debug for CudaDevice {
 
 impl Device for CudaDevice {
     type Queue = CudaQueue;
+    type Registration = CudaRegistration;
 
     fn queue(&self) -> Result<CudaQueue, RuntimeError> {
         CudaQueue::new(*self)
+    }
+
+    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, CudaRegistration>, RuntimeError> {
+        Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
     }
 
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {

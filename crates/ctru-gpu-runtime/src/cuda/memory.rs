@@ -1,6 +1,7 @@
 //! Memory of a GPU, and host memory that it can reach.
 #![allow(unsafe_code)]
 
+use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::{fmt, slice};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::stream::Stream;
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain};
 use crate::queue::Device;
+use crate::registered::{self, Registered};
 
 /// Pinned for all devices: `CU_MEMHOSTALLOC_PORTABLE`.
 const PORTABLE: u32 = 1;
@@ -84,6 +86,50 @@ impl Drop for CudaMemory {
 impl fmt::Debug for CudaMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaMemory({} bytes, {:?})", self.bytes, self.device)
+    }
+}
+
+/// Memory of the host that is pinned for all devices, where it lies.
+static REGISTERED: Registered = Registered::new();
+
+/// A registration of host memory with the driver.
+#[derive(Debug)]
+pub struct CudaRegistration {
+    device: CudaDevice,
+    range: Range<usize>,
+}
+
+impl CudaRegistration {
+    /// Pins the memory of `content`, which the registration must not outlive.
+    pub(super) fn new<T>(device: CudaDevice, content: &[T]) -> Result<Self, RuntimeError> {
+        let range = registered::addresses(content);
+        if !range.is_empty() {
+            let _current = device.enter()?;
+            // SAFETY: the memory is there and stays until the registration is dropped. What the device does with it is up to
+            // the copies, each of which borrows it and waits.
+            unsafe {
+                calls::cuMemHostRegister_v2(content.as_ptr().cast_mut().cast(), range.len(), PORTABLE)
+            }?;
+            REGISTERED.insert(range.clone());
+        }
+        Ok(Self { device, range })
+    }
+
+    /// Whether some registration has pinned this memory.
+    pub(super) fn covers(memory: &[u8]) -> bool {
+        REGISTERED.contains(&registered::addresses(memory))
+    }
+}
+
+impl Drop for CudaRegistration {
+    fn drop(&mut self) {
+        if self.range.is_empty() {
+            return;
+        }
+        REGISTERED.remove(&self.range);
+        let Ok(_current) = self.device.enter() else { return };
+        // SAFETY: it was registered, and no copy is on its way: each has waited for itself.
+        let _ = unsafe { calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start)) };
     }
 }
 

@@ -18,5 +18,5 @@ mod memory;
 mod stream;
 
 pub use device::{CudaDevice, DeviceInfo, cuda_version, devices};
-pub use memory::{CudaMemory, CudaPinned};
+pub use memory::{CudaMemory, CudaPinned, CudaRegistration};
 pub use stream::{CudaEvent, CudaQueue};

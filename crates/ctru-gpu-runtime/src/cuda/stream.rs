@@ -13,7 +13,7 @@ use cust::sys::{CUdeviceptr, CUevent, CUstream};
 
 use super::calls;
 use super::device::CudaDevice;
-use super::memory::{CudaMemory, CudaPinned};
+use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
@@ -207,6 +207,53 @@ impl Queue for CudaQueue {
         };
         to.used_by(self.0.count());
         result
+    }
+
+    fn is_registered(&self, memory: &[u8]) -> bool {
+        CudaRegistration::covers(memory)
+    }
+
+    fn upload_from(
+        &self,
+        from: &[u8],
+        to: &Buffer<u8, CudaMemory>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_device(to)?;
+        arguments::check_copy(&(0..from.len()), from.len(), start, to.len())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let current = self.0.device.enter()?;
+        // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done.
+        let issued = unsafe {
+            let target = to.pointer + start as CUdeviceptr;
+            calls::cuMemcpyHtoDAsync_v2(target, from.as_ptr().cast(), from.len(), self.0.raw)
+        };
+        drop(current);
+        issued.and(self.0.synchronise())
+    }
+
+    fn download_to(
+        &self,
+        from: &Buffer<u8, CudaMemory>,
+        start: usize,
+        to: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        self.check_device(from)?;
+        let range = start..start.saturating_add(to.len());
+        arguments::check_copy(&range, from.len(), 0, to.len())?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        let current = self.0.device.enter()?;
+        // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
+        let issued = unsafe {
+            let source = from.pointer + start as CUdeviceptr;
+            calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), source, to.len(), self.0.raw)
+        };
+        drop(current);
+        issued.and(self.0.synchronise())
     }
 
     fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {

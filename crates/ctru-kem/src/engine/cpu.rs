@@ -117,6 +117,12 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
     type EncapsulationKeys = LoadedEncapsulationKeys<P>;
     type DecapsulationKeys = LoadedDecapsulationKeys<P>;
 
+    type Memory<T: Send> = Vec<T>;
+
+    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
+        Ok(content)
+    }
+
     fn load_encapsulation_keys(
         &self,
         keys: &[EncapsulationKey<P>],

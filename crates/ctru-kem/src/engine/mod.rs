@@ -10,6 +10,8 @@ mod cpu;
 mod device;
 
 use core::fmt;
+use core::ops::DerefMut;
+use std::vec::Vec;
 
 use thiserror::Error;
 
@@ -100,8 +102,9 @@ pub enum EngineError {
     Device {
         /// What happened.
         error: RuntimeError,
-        /// Operations that were done before, in order: their outputs are written, all others are untouched.
-        done: std::vec::Vec<core::ops::Range<usize>>,
+        /// Operations that were done before, in order: their outputs are written. All others are untouched, but for ciphertexts
+        /// in [`memory`](Engine::memory) of the engine, of which the device may have written some.
+        done: Vec<core::ops::Range<usize>>,
     },
     /// The options of an engine leave no room for a single operation.
     #[cfg(feature = "gpu")]
@@ -123,6 +126,16 @@ pub trait Engine<P: ParameterSet> {
     type EncapsulationKeys;
     /// Decapsulation keys in the form that the engine computes with, where it computes; wiped when dropped.
     type DecapsulationKeys;
+
+    /// A vector that the engine reaches fastest; see [`memory`](Self::memory).
+    type Memory<T: Send>: DerefMut<Target = [T]>;
+
+    /// Keeps a vector so that batches on it, or on parts of it, are fastest. A GPU then reads keys and ciphertexts where they lie
+    /// and writes ciphertexts there; it takes some microseconds a page, once. Small vectors on one page may exclude each other.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine cannot keep it; the vector is lost.
+    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError>;
 
     /// Loads keys that will serve many operations: one, or one for each operation of the batches to come.
     ///

@@ -61,7 +61,6 @@ pub(super) struct Slot<P: ParameterSet, Q: Queue> {
 pub(super) struct Pinned<Q: Queue> {
     /// Keys of either kind.
     pub(super) keys: Q::Pinned<u8>,
-    pub(super) public_keys: Q::Pinned<u8>,
     pub(super) ciphertexts: Q::Pinned<u8>,
     /// One seed an operation, or a master seed and the number of the first operation.
     pub(super) seeds: Q::Pinned<u64>,
@@ -73,8 +72,6 @@ pub(super) struct Pinned<Q: Queue> {
 pub(super) struct Arrays<Q: Queue> {
     /// Encoded keys of either kind.
     pub(super) keys: Array<u8, Q>,
-    /// Encoded encapsulation keys beside decapsulation keys.
-    pub(super) public_keys: Array<u8, Q>,
     /// Decoded keys.
     pub(super) private: PrivateArrays<Q>,
     pub(super) master_seed: Array<u64, Q>,
@@ -108,7 +105,7 @@ impl Footprint {
     pub(super) const fn of<P: ParameterSet>() -> Self {
         let row = row::<P::Ring>() as usize;
         let seed = 8 * SEED_WORDS as usize;
-        let keys = P::DECAPSULATION_KEY_BYTES + P::ENCAPSULATION_KEY_BYTES;
+        let keys = P::DECAPSULATION_KEY_BYTES;
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let coins = 8 * coin_words::<P::Ring>() as usize;
         let hashed = seed + 8 + 2 * seed + 8 * message_words::<P::Ring>() as usize + 2 * coins + 2 * seed;
@@ -143,7 +140,6 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         // The device first: it says at once that there is no room, where pinning takes seconds.
         let arrays = Arrays {
             keys: queue.allocate(chunk * P::DECAPSULATION_KEY_BYTES)?,
-            public_keys: queue.allocate(chunk * P::ENCAPSULATION_KEY_BYTES)?,
             private: PrivateArrays::new::<P>(&queue, chunk)?,
             master_seed: queue.allocate(seed)?,
             first: queue.allocate(1)?,
@@ -164,7 +160,6 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         };
         let pinned = Pinned {
             keys: queue.pinned(chunk * P::DECAPSULATION_KEY_BYTES)?,
-            public_keys: queue.pinned(chunk * P::ENCAPSULATION_KEY_BYTES)?,
             ciphertexts: queue.pinned(chunk * P::CIPHERTEXT_BYTES)?,
             seeds: queue.pinned(chunk * 2 * seed + 1)?,
             shared_secrets: queue.pinned(chunk * seed)?,

@@ -1,21 +1,23 @@
 //! The device engine: batches on a GPU, or on the emulator, through one pipeline of kernels.
 //!
 //! A batch travels in chunks. Each chunk takes a slot: pinned host memory, device memory and a queue; a thread of the host
-//! fills the slot, issues copies and kernels, waits and empties it, while other slots do the same. Keys that serve
-//! all operations are decoded on the device once.
+//! fills the slot, issues copies and kernels, waits and empties it, while other slots do the same.
 
 mod arrays;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod pipeline;
 mod products;
+mod rows;
 
 use core::fmt;
 use core::ops::Range;
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::vec;
 use std::vec::Vec;
 
-use ctru_gpu_runtime::{Device, RuntimeError};
+use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
 
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -31,9 +33,9 @@ pub use products::Products;
 pub struct DeviceOptions {
     /// Operations of a chunk at the most.
     pub chunk: usize,
-    /// Chunks in flight, each with memory of its own and a thread of the host.
+    /// Chunks in flight on each device, each with memory of its own and a thread of the host.
     pub slots: usize,
-    /// Bytes of device memory that the slots may take. Loaded keys come on top.
+    /// Bytes of memory that the slots may take on each device. Loaded keys come on top.
     pub memory_limit: usize,
     /// How to multiply.
     pub products: Products,
@@ -46,34 +48,53 @@ impl Default for DeviceOptions {
     }
 }
 
-/// Runs batches of one parameter set on a device.
+/// Runs batches of one parameter set on a device, or on several that are alike.
+///
+/// Chunk `i` of a batch goes to device `i` modulo their number, so that keys that are loaded are where they are needed.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
-    device: D,
+    devices: Vec<D>,
     chunk: usize,
+    /// Slot `i` is on device `i` modulo their number.
     slots: Vec<Mutex<Slot<P, D::Queue>>>,
 }
 
+/// A part of a batch.
+struct Chunk {
+    number: usize,
+    operations: Range<usize>,
+}
+
 impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
-    /// An engine with all its memory allocated.
+    /// An engine on one device with all its memory allocated.
+    ///
+    /// # Errors
+    /// As [`over`](Self::over).
+    pub fn new(device: D, options: DeviceOptions) -> Result<Self, EngineError> {
+        Self::over(vec![device], options)
+    }
+
+    /// An engine on several devices, with the options for each of them, and all its memory allocated.
     ///
     /// The chunk is made smaller than `options.chunk` where the limit of memory asks for it.
     ///
     /// # Errors
-    /// [`EngineError::Options`] if a number is 0 or not even chunks of one operation keep the limit;
-    /// [`EngineError::Device`] if the device has less memory.
-    pub fn new(device: D, options: DeviceOptions) -> Result<Self, EngineError> {
+    /// [`EngineError::Options`] if a number is 0, there are no devices, or not even chunks of one operation keep the limit;
+    /// [`EngineError::Device`] if a device has less memory.
+    pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
         let DeviceOptions { chunk, slots, memory_limit, products } = options;
         let fitting = memory_limit / slots.max(1) / Footprint::of::<P>().device_bytes;
         let chunk = chunk.min(fitting);
-        if chunk == 0 || slots == 0 {
+        if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::Options {
                 needed: Footprint::of::<P>().device_bytes * slots,
                 limit: memory_limit,
             });
         }
-        let slots: Result<Vec<_>, RuntimeError> =
-            (0..slots).map(|_| Ok(Mutex::new(Slot::new(device.queue()?, chunk, products)?))).collect();
-        Ok(Self { device, chunk, slots: slots.map_err(EngineError::device)? })
+        let slots: Result<Vec<_>, RuntimeError> = (0..slots)
+            .flat_map(|_| &devices)
+            .map(|device| Ok(Mutex::new(Slot::new(device.queue()?, chunk, products)?)))
+            .collect();
+        Ok(Self { chunk, slots: slots.map_err(EngineError::device)?, devices })
     }
 
     /// Operations of a chunk.
@@ -82,13 +103,13 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.chunk
     }
 
-    /// Chunks in flight.
+    /// Chunks in flight, on all devices together.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Bytes of device memory that the slots hold.
+    /// Bytes of device memory that the slots hold, on all devices together.
     #[must_use]
     pub fn device_bytes(&self) -> usize {
         self.slots.len() * self.chunk * Footprint::of::<P>().device_bytes
@@ -100,42 +121,47 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.slots.len() * self.chunk * Footprint::of::<P>().pinned_bytes
     }
 
-    /// Gives every chunk to a slot. A chunk is its first operation and its parts of the slices.
+    /// Gives every chunk, with its parts of the slices, to a slot of its device.
     ///
     /// After the first failure no chunk is begun any more.
     fn run<C: Send>(
         &self,
-        chunks: impl Iterator<Item = (Range<usize>, C)> + Send,
-        work: impl Fn(&mut Slot<P, D::Queue>, Range<usize>, C) -> Result<(), RuntimeError> + Sync,
+        count: usize,
+        parts: impl Iterator<Item = C>,
+        work: impl Fn(&mut Slot<P, D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
     ) -> Result<(), EngineError> {
         struct Progress {
             done: Vec<Range<usize>>,
             failure: Option<RuntimeError>,
         }
-        let chunks = Mutex::new(chunks);
         let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
-        let serve = |slot: &Mutex<Slot<P, D::Queue>>| {
-            let mut slot = lock(slot);
+        let mut queues: Vec<VecDeque<(Chunk, C)>> = self.devices.iter().map(|_| VecDeque::new()).collect();
+        for (number, (operations, part)) in ranges(count, self.chunk).zip(parts).enumerate() {
+            queues[number % self.devices.len()].push_back((Chunk { number, operations }, part));
+        }
+        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
+        let serve = |number: usize| {
+            let mut slot = lock(&self.slots[number]);
             while lock(&progress).failure.is_none() {
-                let next = lock(&chunks).next();
-                let Some((range, chunk)) = next else { break };
-                let result = work(&mut slot, range.clone(), chunk);
+                let next = lock(&queues[number % queues.len()]).pop_front();
+                let Some((chunk, part)) = next else { break };
+                let result = work(&mut slot, &chunk, part);
                 let mut progress = lock(&progress);
                 match result {
-                    Ok(()) => progress.done.push(range),
+                    Ok(()) => progress.done.push(chunk.operations),
                     Err(error) => progress.failure = progress.failure.take().or(Some(error)),
                 }
             }
         };
-        let more_than_one = lock(&chunks).size_hint().0 > 1;
-        if more_than_one {
+        if count > self.chunk {
             std::thread::scope(|scope| {
-                for slot in &self.slots {
-                    scope.spawn(|| serve(slot));
+                for number in 0..self.slots.len() {
+                    let serve = &serve;
+                    scope.spawn(move || serve(number));
                 }
             });
         } else {
-            serve(&self.slots[0]);
+            serve(0);
         }
         let Progress { mut done, failure } = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failure {
@@ -147,22 +173,19 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         }
     }
 
-    fn load<A>(
+    /// Loads one key on every device, or every chunk of keys where it is needed.
+    fn load<K, A>(
         &self,
-        keys: usize,
-        load: impl Fn(&mut Slot<P, D::Queue>, Range<usize>) -> Result<A, RuntimeError>,
+        keys: &[K],
+        load: impl Fn(&mut Slot<P, D::Queue>, &[K]) -> Result<A, RuntimeError>,
     ) -> Result<Loaded<A>, EngineError> {
-        let mut slot = lock(&self.slots[0]);
-        let chunks = ranges(keys, self.chunk).map(|range| load(&mut slot, range)).collect::<Result<_, _>>();
-        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys, chunk: self.chunk })
-    }
-
-    fn load_public(&self, keys: &[EncapsulationKey<P>]) -> Result<LoadedPublic<D>, EngineError> {
-        self.load(keys.len(), |slot, range| slot.load_public(&keys[range]))
-    }
-
-    fn load_private(&self, keys: &[DecapsulationKey<P>]) -> Result<LoadedPrivate<D>, EngineError> {
-        self.load(keys.len(), |slot, range| slot.load_private(&keys[range]))
+        let devices = self.devices.len();
+        let load = |(number, keys): (usize, &[K])| load(&mut lock(&self.slots[number % devices]), keys);
+        let chunks: Result<Vec<A>, RuntimeError> = match keys {
+            [_] => (0..devices).map(|device| load((device, keys))).collect(),
+            _ => keys.chunks(self.chunk).enumerate().map(load).collect(),
+        };
+        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys: keys.len(), chunk: self.chunk })
     }
 }
 
@@ -198,38 +221,32 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceEngine")
             .field("set", &P::NAME)
-            .field("device", &self.device)
+            .field("devices", &self.devices)
             .field("chunk", &self.chunk)
             .field("slots", &self.slots.len())
             .finish()
     }
 }
 
-/// Where the keys of a chunk are.
+/// Where the keys of a chunk are: one for all operations, or one for each.
 enum ChunkKeys<'a, K, A> {
-    /// On the device: one for all operations, or one for each.
+    /// So many on the device.
     Device(&'a A, u32),
-    /// On the host, one for each operation.
     Host(&'a [K]),
 }
 
 /// The keys of a batch.
 enum BatchKeys<'a, K, A> {
+    One(&'a K),
     Each(&'a [K]),
-    Own(Loaded<A>),
     Loaded(&'a Loaded<A>),
 }
 
 impl<'a, K, A> BatchKeys<'a, K, A> {
-    /// Loads a key that serves all operations, and checks that there is a key for each otherwise.
-    fn new(
-        keys: Keys<'a, K, Loaded<A>>,
-        count: usize,
-        chunk: usize,
-        load: impl Fn(&[K]) -> Result<Loaded<A>, EngineError>,
-    ) -> Result<Self, EngineError> {
+    /// Checks that there is a key for each operation if there is not one for all.
+    fn new(keys: Keys<'a, K, Loaded<A>>, count: usize, chunk: usize) -> Result<Self, EngineError> {
         match keys {
-            Keys::One(key) => load(core::slice::from_ref(key)).map(Self::Own),
+            Keys::One(key) => Ok(Self::One(key)),
             Keys::Each(keys) => check_length("keys", count, keys.len()).map(|()| Self::Each(keys)),
             Keys::Loaded(loaded) => {
                 if loaded.keys != 1 {
@@ -241,15 +258,17 @@ impl<'a, K, A> BatchKeys<'a, K, A> {
         }
     }
 
-    fn chunk(&self, range: &Range<usize>) -> ChunkKeys<'_, K, A> {
-        let loaded = match self {
-            Self::Each(keys) => return ChunkKeys::Host(&keys[range.clone()]),
-            Self::Own(loaded) => loaded,
-            Self::Loaded(loaded) => loaded,
-        };
-        match loaded.keys {
-            1 => ChunkKeys::Device(&loaded.chunks[0], 1),
-            _ => ChunkKeys::Device(&loaded.chunks[range.start / loaded.chunk], range.len() as u32),
+    fn chunk(&self, chunk: &Chunk) -> ChunkKeys<'_, K, A> {
+        match self {
+            // Every chunk decodes the key: that takes less time than to wait until somebody has.
+            Self::One(key) => ChunkKeys::Host(core::slice::from_ref(key)),
+            Self::Each(keys) => ChunkKeys::Host(&keys[chunk.operations.clone()]),
+            Self::Loaded(loaded) if loaded.keys == 1 => {
+                ChunkKeys::Device(&loaded.chunks[chunk.number % loaded.chunks.len()], 1)
+            }
+            Self::Loaded(loaded) => {
+                ChunkKeys::Device(&loaded.chunks[chunk.number], chunk.operations.len() as u32)
+            }
         }
     }
 }
@@ -258,18 +277,24 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     type EncapsulationKeys = LoadedPublic<D>;
     type DecapsulationKeys = LoadedPrivate<D>;
 
+    type Memory<T: Send> = PinnedVec<T, D::Registration>;
+
+    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError> {
+        self.devices[0].register(content).map_err(EngineError::device)
+    }
+
     fn load_encapsulation_keys(
         &self,
         keys: &[EncapsulationKey<P>],
     ) -> Result<Self::EncapsulationKeys, EngineError> {
-        self.load_public(keys)
+        self.load(keys, Slot::load_public)
     }
 
     fn load_decapsulation_keys(
         &self,
         keys: &[DecapsulationKey<P>],
     ) -> Result<Self::DecapsulationKeys, EngineError> {
-        self.load_private(keys)
+        self.load(keys, Slot::load_private)
     }
 
     fn generate(
@@ -283,8 +308,8 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         seeds.check(count)?;
         let outputs =
             encapsulation_keys.chunks_mut(self.chunk).zip(decapsulation_keys.chunks_mut(self.chunk));
-        self.run(ranges(count, self.chunk).zip(outputs), |slot, range, (public, private)| {
-            slot.generate(seeds, range, public, private)
+        self.run(count, outputs, |slot, chunk, (public, private)| {
+            slot.generate(seeds, &chunk.operations, public, private)
         })
     }
 
@@ -298,10 +323,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
         seeds.check(count)?;
-        let keys = BatchKeys::new(keys, count, self.chunk, |keys| self.load_public(keys))?;
+        let keys = BatchKeys::new(keys, count, self.chunk)?;
         let outputs = ciphertexts.chunks_mut(self.chunk).zip(shared_secrets.chunks_mut(self.chunk));
-        self.run(ranges(count, self.chunk).zip(outputs), |slot, range, (ciphertexts, secrets)| {
-            slot.encapsulate(keys.chunk(&range), seeds, range, ciphertexts, secrets)
+        self.run(count, outputs, |slot, chunk, (ciphertexts, secrets)| {
+            slot.encapsulate(keys.chunk(chunk), seeds, &chunk.operations, ciphertexts, secrets)
         })
     }
 
@@ -313,10 +338,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     ) -> Result<(), EngineError> {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
-        let keys = BatchKeys::new(keys, count, self.chunk, |keys| self.load_private(keys))?;
+        let keys = BatchKeys::new(keys, count, self.chunk)?;
         let operations = ciphertexts.chunks(self.chunk).zip(shared_secrets.chunks_mut(self.chunk));
-        self.run(ranges(count, self.chunk).zip(operations), |slot, range, (ciphertexts, secrets)| {
-            slot.decapsulate(keys.chunk(&range), ciphertexts, secrets)
+        self.run(count, operations, |slot, chunk, (ciphertexts, secrets)| {
+            slot.decapsulate(keys.chunk(chunk), ciphertexts, secrets)
         })
     }
 }

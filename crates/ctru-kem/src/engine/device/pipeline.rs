@@ -7,9 +7,10 @@ use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::SEED_WORDS;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+use ctru_math::Ring;
 
-use super::ChunkKeys;
-use super::arrays::{Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
+use super::arrays::{Array, Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
+use super::{ChunkKeys, rows};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
@@ -19,8 +20,6 @@ use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
 pub struct KeyKernels {
     /// Encapsulation keys to `h` and `ID(pk)`.
     pub(crate) decode: &'static Kernels,
-    /// `h` to encapsulation keys.
-    pub(crate) encode: &'static Kernels,
     /// Decapsulation keys to their parts.
     pub(crate) unpack_secret_key: &'static Kernels,
     /// Parts to decapsulation keys.
@@ -30,7 +29,6 @@ pub struct KeyKernels {
 /// The kernels of [`MixedRadix`](crate::MixedRadix).
 pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_MIXED_RADIX,
-    encode: &table::ENCODE_MIXED_RADIX,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     pack_secret_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
 };
@@ -38,7 +36,6 @@ pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
 /// The kernels of [`Packed13`](crate::Packed13).
 pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_PACKED13,
-    encode: &table::ENCODE_PACKED13,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
     pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
 };
@@ -47,11 +44,18 @@ pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
 /// warp is faster at 1024, the thread at 4096.
 const SMALL_BATCH: usize = 2048;
 
-/// Copies rows of bytes next to each other.
-fn gather<'a>(rows: impl Iterator<Item = &'a [u8]>, bytes: usize, to: &mut [u8]) {
-    for (row, to) in rows.zip(to.chunks_exact_mut(bytes)) {
-        to.copy_from_slice(row);
+/// Sends bytes to the device: from where they lie if that is pinned, else through `staged`.
+fn send<Q: Queue>(
+    queue: &Q,
+    bytes: &[u8],
+    staged: &mut Q::Pinned<u8>,
+    to: &Array<u8, Q>,
+) -> Result<(), RuntimeError> {
+    if queue.is_registered(bytes) {
+        return queue.upload_from(bytes, to, 0);
     }
+    staged.write()?[..bytes.len()].copy_from_slice(bytes);
+    queue.upload(staged, 0..bytes.len(), to, 0)
 }
 
 fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
@@ -87,7 +91,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     pub(super) fn generate(
         &mut self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        range: Range<usize>,
+        range: &Range<usize>,
         public_keys: &mut [EncapsulationKey<P>],
         private_keys: &mut [DecapsulationKey<P>],
     ) -> Result<(), RuntimeError> {
@@ -97,25 +101,21 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, all);
         let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } = &*arrays;
         let PrivateArrays { f, z, .. } = &arrays.private;
-        let kernels = P::Encoding::KERNELS;
-        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, &range, &table::EXPAND_KEY_PAIR_SEEDS)?;
+        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, range, &table::EXPAND_KEY_PAIR_SEEDS)?;
         run(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, more_coins, z])?;
         run(&table::SAMPLE_SECRET, &[coins, f])?;
         run(&table::SAMPLE, &[more_coins, small])?;
         invert::<P, Q>(queue, arrays, range.len())?;
         run(&table::POLYPHASE_SMALL, &[operands, small, products])?;
-        run(kernels.encode, &[products, &arrays.public_keys])?;
-        run(kernels.pack_secret_key, &[f, products, z, &arrays.keys])?;
+        run(P::Encoding::KERNELS.pack_secret_key, &[f, products, z, &arrays.keys])?;
 
-        let (public_bytes, private_bytes) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
-        queue.download(&arrays.public_keys, 0..range.len() * public_bytes, &mut pinned.public_keys, 0)?;
-        queue.download(&arrays.keys, 0..range.len() * private_bytes, &mut pinned.keys, 0)?;
-        let (public_rows, private_rows) = (pinned.public_keys.read()?, pinned.keys.read()?);
-        for (key, row) in public_keys.iter_mut().zip(public_rows.chunks_exact(public_bytes)) {
-            key.overwrite(row);
-        }
-        for (key, row) in private_keys.iter_mut().zip(private_rows.chunks_exact(private_bytes)) {
-            key.overwrite(row);
+        // The private key contains the public one, so one of them travels.
+        let bytes = P::DECAPSULATION_KEY_BYTES;
+        queue.download(&arrays.keys, 0..range.len() * bytes, &mut pinned.keys, 0)?;
+        let rows = pinned.keys.read()?.chunks_exact(bytes);
+        for ((public_key, private_key), row) in public_keys.iter_mut().zip(private_keys).zip(rows) {
+            public_key.overwrite(&row[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
+            private_key.overwrite(row);
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         &mut self,
         keys: ChunkKeys<'_, EncapsulationKey<P>, PublicArrays<Q>>,
         seeds: Seeds<'_, SEED_BYTES>,
-        range: Range<usize>,
+        range: &Range<usize>,
         ciphertexts: &mut [Ciphertext<P>],
         secrets: &mut [SharedSecret],
     ) -> Result<(), RuntimeError> {
@@ -142,7 +142,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         };
         let batch = Batch { count: count as u32, keys };
         let Arrays { seeds: seed_rows, messages, shared_secrets, coins, .. } = &*arrays;
-        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, &range, &table::EXPAND_SEEDS)?;
+        write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, range, &table::EXPAND_SEEDS)?;
         let derive = by_size(count, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION);
         queue.launch(
             derive.of::<P::Ring>(),
@@ -151,14 +151,15 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         )?;
         multiplier.encrypt(queue, arrays, public, batch, &arrays.ciphertexts)?;
 
-        queue.download(&arrays.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, &mut pinned.ciphertexts, 0)?;
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
-        read_secrets(pinned, secrets)?;
-        let rows = pinned.ciphertexts.read()?.chunks_exact(P::CIPHERTEXT_BYTES);
-        for (ciphertext, row) in ciphertexts.iter_mut().zip(rows) {
-            ciphertext.overwrite(row);
+        let bytes = rows::bytes_mut(ciphertexts);
+        if queue.is_registered(bytes) {
+            queue.download_to(&arrays.ciphertexts, 0, bytes)?;
+        } else {
+            queue.download(&arrays.ciphertexts, 0..bytes.len(), &mut pinned.ciphertexts, 0)?;
+            bytes.copy_from_slice(&pinned.ciphertexts.read()?[..bytes.len()]);
         }
-        Ok(())
+        read_secrets(pinned, secrets)
     }
 
     /// Decapsulates a chunk.
@@ -185,8 +186,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             &*arrays;
         let PrivateArrays { f, z, public } = private;
 
-        gather(ciphertexts.iter().map(AsRef::as_ref), P::CIPHERTEXT_BYTES, pinned.ciphertexts.write()?);
-        queue.upload(&pinned.ciphertexts, 0..count * P::CIPHERTEXT_BYTES, received, 0)?;
+        send(queue, rows::bytes(ciphertexts), &mut pinned.ciphertexts, received)?;
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         run(reject, &[&public.ids, z, received, rejection_secrets])?;
         multiplier.decrypt(queue, arrays, f, batch, received)?;
@@ -212,9 +212,7 @@ fn decode_public<P: ParameterSet, Q: Queue>(
     keys: &[EncapsulationKey<P>],
     to: &PublicArrays<Q>,
 ) -> Result<(), RuntimeError> {
-    let bytes = P::ENCAPSULATION_KEY_BYTES;
-    gather(keys.iter().map(AsRef::as_ref), bytes, pinned.keys.write()?);
-    queue.upload(&pinned.keys, 0..bytes * keys.len(), &arrays.keys, 0)?;
+    send(queue, rows::bytes(keys), &mut pinned.keys, &arrays.keys)?;
     let decode = P::Encoding::KERNELS.decode.of::<P::Ring>();
     queue.launch(decode, &[&arrays.keys, &to.h, &to.ids], Batch::each(keys.len() as u32))
 }
@@ -227,9 +225,7 @@ fn decode_private<P: ParameterSet, Q: Queue>(
     keys: &[DecapsulationKey<P>],
     to: &PrivateArrays<Q>,
 ) -> Result<(), RuntimeError> {
-    let bytes = P::DECAPSULATION_KEY_BYTES;
-    gather(keys.iter().map(AsRef::as_ref), bytes, pinned.keys.write()?);
-    queue.upload(&pinned.keys, 0..bytes * keys.len(), &arrays.keys, 0)?;
+    send(queue, rows::bytes(keys), &mut pinned.keys, &arrays.keys)?;
     let unpack = P::Encoding::KERNELS.unpack_secret_key.of::<P::Ring>();
     let PrivateArrays { f, z, public } = to;
     queue.launch(unpack, &[&arrays.keys, f, &public.h, &public.ids, z], Batch::each(keys.len() as u32))

@@ -1,0 +1,61 @@
+//! Which memory of the host is pinned where it lies.
+
+use core::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Ranges of addresses.
+pub(crate) struct Registered(Mutex<Vec<Range<usize>>>);
+
+impl Registered {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    pub(crate) fn insert(&self, range: Range<usize>) {
+        self.lock().push(range);
+    }
+
+    /// Removes one range like this.
+    pub(crate) fn remove(&self, range: &Range<usize>) {
+        let mut ranges = self.lock();
+        if let Some(index) = ranges.iter().position(|known| known == range) {
+            ranges.swap_remove(index);
+        }
+    }
+
+    /// Whether all of `range`, which is not empty, is in one of the ranges.
+    pub(crate) fn contains(&self, range: &Range<usize>) -> bool {
+        let inside = |known: &Range<usize>| known.start <= range.start && range.end <= known.end;
+        !range.is_empty() && self.lock().iter().any(inside)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
+        // A list of numbers is whole whenever the lock is free.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The addresses of a slice's bytes.
+pub(crate) fn addresses<T>(slice: &[T]) -> Range<usize> {
+    let range = slice.as_ptr_range();
+    range.start.addr()..range.end.addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_inside() {
+        let registered = Registered::new();
+        registered.insert(100..200);
+        registered.insert(200..300);
+        for (range, expected) in
+            [(100..200, true), (150..160, true), (150..250, false), (99..100, false), (120..120, false)]
+        {
+            assert_eq!(registered.contains(&range), expected, "{range:?}");
+        }
+        registered.remove(&(100..200));
+        assert!(!registered.contains(&(100..200)) && registered.contains(&(200..300)));
+    }
+}

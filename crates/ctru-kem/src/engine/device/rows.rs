@@ -1,0 +1,42 @@
+//! Slices of keys and ciphertexts as the bytes that they are, so that a device can copy them whole.
+#![allow(unsafe_code)]
+
+use core::slice;
+
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
+use crate::params::ParameterSet;
+
+/// A type that is `BYTES` bytes and nothing else.
+///
+/// # Safety
+/// It is a transparent wrapper of an array of bytes.
+pub(super) unsafe trait Row: Sized {
+    const BYTES: usize;
+}
+
+// SAFETY: `repr(transparent)` over the parameter set's array of bytes.
+unsafe impl<P: ParameterSet> Row for EncapsulationKey<P> {
+    const BYTES: usize = P::ENCAPSULATION_KEY_BYTES;
+}
+// SAFETY: as above.
+unsafe impl<P: ParameterSet> Row for DecapsulationKey<P> {
+    const BYTES: usize = P::DECAPSULATION_KEY_BYTES;
+}
+// SAFETY: as above.
+unsafe impl<P: ParameterSet> Row for Ciphertext<P> {
+    const BYTES: usize = P::CIPHERTEXT_BYTES;
+}
+
+/// The bytes of all rows, one behind the other.
+pub(super) fn bytes<T: Row>(rows: &[T]) -> &[u8] {
+    const { assert!(size_of::<T>() == T::BYTES && align_of::<T>() == 1) };
+    // SAFETY: the rows have this many bytes together, all of them initialised, and are borrowed as long as the result.
+    unsafe { slice::from_raw_parts(rows.as_ptr().cast(), size_of_val(rows)) }
+}
+
+/// The bytes of all ciphertexts, to be overwritten: any bytes are ciphertexts.
+pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8] {
+    const { assert!(size_of::<Ciphertext<P>>() == P::CIPHERTEXT_BYTES && align_of::<Ciphertext<P>>() == 1) };
+    // SAFETY: as above, and whatever bytes are written are ciphertexts.
+    unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
+}
