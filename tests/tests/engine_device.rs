@@ -136,6 +136,48 @@ fn several_devices_and_pinned_memory() {
     ));
 }
 
+/// Another thread cancels until the batch gives up; what is not done is untouched.
+#[test]
+fn a_cancelled_batch_says_what_is_done() {
+    type P = CtruPrime653;
+    let options = DeviceOptions { chunk: 1, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
+    let count = 64;
+    let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
+    let mut secrets = vec![SharedSecret::default(); count];
+    let result = std::thread::scope(|scope| {
+        let batch = scope.spawn(|| {
+            engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets)
+        });
+        // The batch may not have begun yet, and then it does not know of a cancellation.
+        while !batch.is_finished() {
+            engine.cancel();
+            std::thread::yield_now();
+        }
+        batch.join().unwrap()
+    });
+    let Err(EngineError::Cancelled { done }) = result else { panic!("{result:?}") };
+    for (i, secret) in secrets.iter().enumerate() {
+        assert_eq!(done.contains(&(i..i + 1)), *secret != SharedSecret::default(), "operation {i}");
+    }
+    // The next batch is another one.
+    let (ciphertexts, secrets) = (&mut ciphertexts[..2], &mut secrets[..2]);
+    engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
+}
+
+#[test]
+fn calibration_keeps_to_the_limit() {
+    type P = CtruPrime653;
+    let devices = [EmulatedDevice::new()];
+    let options = DeviceOptions { memory_limit: 1 << 20, ..DeviceOptions::default() };
+    let chosen = options.calibrated::<P, _>(&devices, 1).unwrap();
+    assert!(DeviceEngine::<P, _>::over(devices.to_vec(), chosen).unwrap().device_bytes() <= 1 << 20);
+    assert_eq!(options.calibrated::<P, _>(&devices, 1), Ok(chosen));
+    let none = DeviceOptions { memory_limit: 1, ..options };
+    assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
+}
+
 /// A product tree of several levels, some with a last node that has no sibling.
 #[test]
 fn keys_through_a_deep_tree() {

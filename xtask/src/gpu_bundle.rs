@@ -15,7 +15,8 @@ use crate::{Error, IoContext, Result, cuda_stub, process, workspace};
 pub struct Options {}
 
 /// Tests of `ctru-tests` that run on the GPU.
-const TESTS: [&str; 5] = ["kernels_product", "kernels_hash", "kernels_codec", "kernels_invert", "gpu_engine"];
+const TESTS: [&str; 6] =
+    ["kernels_product", "kernels_fused", "kernels_hash", "kernels_codec", "kernels_invert", "gpu_engine"];
 
 /// Does the job.
 ///

@@ -241,7 +241,8 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     fn batch(&self, operation: Operation, keys: KeyUse, budget: Duration) -> Result<Statistics, EngineError> {
         let Self { engine, public, private } = self;
         if operation == Operation::Keygen {
-            let (mut public, mut private) = (public.to_vec(), private.to_vec());
+            let mut public = engine.memory(public.to_vec())?;
+            let mut private = engine.memory(private.to_vec())?;
             return sample(budget, || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
         }
         let mut ciphertexts = engine.memory(vec![Ciphertext::default(); public.len()])?;

@@ -29,6 +29,9 @@ pub struct GpuArgs {
     /// MiB of GPU memory that they may take
     #[arg(long, default_value_t = DeviceOptions::default().memory_limit >> 20, value_name = "MIB")]
     memory: usize,
+    /// Choose chunk and slots by measuring some first, for a few seconds
+    #[arg(long, conflicts_with_all = ["chunk", "slots"])]
+    calibrate: bool,
     /// How to multiply
     #[arg(long, value_enum, default_value_t = ProductsArg::Polyphase)]
     products: ProductsArg,
@@ -57,7 +60,11 @@ impl From<ProductsArg> for Products {
 pub struct Gpu {
     infos: Vec<DeviceInfo>,
     options: DeviceOptions,
+    calibrate: bool,
 }
+
+/// Operations of a calibration.
+const CALIBRATION: usize = 1 << 18;
 
 /// Runs the command.
 ///
@@ -103,7 +110,11 @@ impl GpuArgs {
             let found = devices.iter().find(|device| device.index == index).cloned();
             found.ok_or_else(|| no_device(RuntimeError::UnknownDevice { index, count: devices.len() as u32 }))
         };
-        Ok(Gpu { infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?, options })
+        Ok(Gpu {
+            infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?,
+            options,
+            calibrate: self.calibrate,
+        })
     }
 }
 
@@ -113,7 +124,12 @@ impl AnySetEngine for Gpu {
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
         let devices: Result<Vec<_>, _> =
             self.infos.iter().map(|info| cuda::open::<P::Ring>(info.index)).collect();
-        Ok(DeviceEngine::over(devices?, self.options)?)
+        let devices = devices?;
+        let options = match self.calibrate {
+            true => self.options.calibrated::<P, _>(&devices, CALIBRATION)?,
+            false => self.options,
+        };
+        Ok(DeviceEngine::over(devices, options)?)
     }
     fn name(&self) -> &'static str {
         "gpu"

@@ -341,6 +341,11 @@ impl Queue for EmulatedQueue {
         Ok(())
     }
 
+    fn follow(&self, _: &Self) -> Result<(), RuntimeError> {
+        // Whatever the other one has been given is done.
+        Ok(())
+    }
+
     fn synchronise(&self) -> Result<(), RuntimeError> {
         Ok(())
     }

@@ -128,6 +128,13 @@ pub trait Queue: Debug + Send + Sync {
     /// something else; then nothing has been issued. [`RuntimeError::UnknownKernel`] if the device has no such kernel.
     fn launch(&self, kernel: &Kernel, memory: &[&Self::Memory], batch: Batch) -> Result<(), RuntimeError>;
 
+    /// Lets the operations that follow on this queue begin only after those that `other`, a queue of the same device, has been
+    /// given so far. The host does not wait.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the operation cannot be issued.
+    fn follow(&self, other: &Self) -> Result<(), RuntimeError>;
+
     /// Waits until all operations are done.
     ///
     /// # Errors

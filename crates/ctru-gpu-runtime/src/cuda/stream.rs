@@ -301,6 +301,10 @@ impl Queue for CudaQueue {
         }
     }
 
+    fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
+        self.wait_for(&other.record()?)
+    }
+
     fn synchronise(&self) -> Result<(), RuntimeError> {
         self.0.synchronise()
     }

@@ -102,8 +102,16 @@ pub enum EngineError {
     Device {
         /// What happened.
         error: RuntimeError,
-        /// Operations that were done before, in order: their outputs are written. All others are untouched, but for ciphertexts
-        /// in [`memory`](Engine::memory) of the engine, of which the device may have written some.
+        /// Operations that were done before, in order: their outputs are written. All others are untouched, but for those
+        /// in whose middle the device failed: in [`memory`](Engine::memory) of the engine it may have written parts of ciphertexts,
+        /// and private keys are placeholders then.
+        done: Vec<core::ops::Range<usize>>,
+    },
+    /// The batch was cancelled.
+    #[cfg(feature = "gpu")]
+    #[error("the batch was cancelled{}", if done.is_empty() { "" } else { "; part of it is done" })]
+    Cancelled {
+        /// Operations that were done before, in order: their outputs are written, all others are untouched.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The options of an engine leave no room for a single operation.
@@ -130,8 +138,8 @@ pub trait Engine<P: ParameterSet> {
     /// A vector that the engine reaches fastest; see [`memory`](Self::memory).
     type Memory<T: Send>: DerefMut<Target = [T]>;
 
-    /// Keeps a vector so that batches on it, or on parts of it, are fastest. A GPU then reads keys and ciphertexts where they lie
-    /// and writes ciphertexts there; it takes some microseconds a page, once. Small vectors on one page may exclude each other.
+    /// Keeps a vector so that batches on it, or on parts of it, are fastest. A GPU then reads and writes keys and ciphertexts where
+    /// they lie; it takes some microseconds a page, once. Small vectors on one page may exclude each other.
     ///
     /// # Errors
     /// [`EngineError`] if the engine cannot keep it; the vector is lost.

@@ -50,6 +50,8 @@ impl<Q: Queue> PrivateArrays<Q> {
 #[derive(Debug)]
 pub(super) struct Slot<P: ParameterSet, Q: Queue> {
     pub(super) queue: Q,
+    /// For what depends on nothing that the queue does at the same time.
+    pub(super) side: Q,
     pub(super) pinned: Pinned<Q>,
     pub(super) arrays: Arrays<Q>,
     pub(super) products: Products,
@@ -130,7 +132,7 @@ pub(super) fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize>
 
 impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     /// Memory for chunks of `chunk` operations.
-    pub(super) fn new(queue: Q, chunk: usize, products: Products) -> Result<Self, RuntimeError> {
+    pub(super) fn new([queue, side]: [Q; 2], chunk: usize, products: Products) -> Result<Self, RuntimeError> {
         let row_elements = row::<P::Ring>() as usize;
         let row = chunk * row_elements;
         let seed = SEED_WORDS as usize;
@@ -164,6 +166,6 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             seeds: queue.pinned(chunk * 2 * seed + 1)?,
             shared_secrets: queue.pinned(chunk * seed)?,
         };
-        Ok(Self { queue, pinned, arrays, products, parameter_set: PhantomData })
+        Ok(Self { queue, side, pinned, arrays, products, parameter_set: PhantomData })
     }
 }

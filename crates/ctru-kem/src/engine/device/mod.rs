@@ -4,6 +4,7 @@
 //! fills the slot, issues copies and kernels, waits and empties it, while other slots do the same.
 
 mod arrays;
+mod calibrate;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod pipeline;
@@ -13,6 +14,7 @@ mod rows;
 use core::fmt;
 use core::ops::Range;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
@@ -56,6 +58,8 @@ pub struct DeviceEngine<P: ParameterSet, D: Device> {
     chunk: usize,
     /// Slot `i` is on device `i` modulo their number.
     slots: Vec<Mutex<Slot<P, D::Queue>>>,
+    /// How often batches have been cancelled.
+    cancellations: AtomicU64,
 }
 
 /// A part of a batch.
@@ -92,9 +96,20 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         }
         let slots: Result<Vec<_>, RuntimeError> = (0..slots)
             .flat_map(|_| &devices)
-            .map(|device| Ok(Mutex::new(Slot::new(device.queue()?, chunk, products)?)))
+            .map(|device| Ok(Mutex::new(Slot::new([device.queue()?, device.queue()?], chunk, products)?)))
             .collect();
-        Ok(Self { chunk, slots: slots.map_err(EngineError::device)?, devices })
+        Ok(Self {
+            chunk,
+            slots: slots.map_err(EngineError::device)?,
+            devices,
+            cancellations: AtomicU64::new(0),
+        })
+    }
+
+    /// Ends the batches that are on their way, called from another thread: chunks that are in their slots are finished, no other
+    /// is begun, and the calls return [`EngineError::Cancelled`] if something is left undone.
+    pub fn cancel(&self) {
+        self.cancellations.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Operations of a chunk.
@@ -135,6 +150,9 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
             failure: Option<RuntimeError>,
         }
         let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
+        let before = self.cancellations.load(Ordering::Acquire);
+        let goes_on =
+            || self.cancellations.load(Ordering::Acquire) == before && lock(&progress).failure.is_none();
         let mut queues: Vec<VecDeque<(Chunk, C)>> = self.devices.iter().map(|_| VecDeque::new()).collect();
         for (number, (operations, part)) in ranges(count, self.chunk).zip(parts).enumerate() {
             queues[number % self.devices.len()].push_back((Chunk { number, operations }, part));
@@ -142,7 +160,7 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
         let serve = |number: usize| {
             let mut slot = lock(&self.slots[number]);
-            while lock(&progress).failure.is_none() {
+            while goes_on() {
                 let next = lock(&queues[number % queues.len()]).pop_front();
                 let Some((chunk, part)) = next else { break };
                 let result = work(&mut slot, &chunk, part);
@@ -164,12 +182,13 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
             serve(0);
         }
         let Progress { mut done, failure } = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|range| range.start);
         match failure {
-            None => Ok(()),
-            Some(error) => {
-                done.sort_by_key(|range| range.start);
-                Err(EngineError::Device { error, done })
+            Some(error) => Err(EngineError::Device { error, done }),
+            None if done.iter().map(Range::len).sum::<usize>() < count => {
+                Err(EngineError::Cancelled { done })
             }
+            None => Ok(()),
         }
     }
 

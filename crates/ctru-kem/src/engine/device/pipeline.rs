@@ -58,6 +58,21 @@ fn send<Q: Queue>(
     queue.upload(staged, 0..bytes.len(), to, 0)
 }
 
+/// Receives bytes from the device, and waits for them: where they shall lie if that is pinned, else through `staged`.
+fn receive<Q: Queue>(
+    queue: &Q,
+    from: &Array<u8, Q>,
+    staged: &mut Q::Pinned<u8>,
+    bytes: &mut [u8],
+) -> Result<(), RuntimeError> {
+    if queue.is_registered(bytes) {
+        return queue.download_to(from, 0, bytes);
+    }
+    queue.download(from, 0..bytes.len(), staged, 0)?;
+    bytes.copy_from_slice(&staged.read()?[..bytes.len()]);
+    Ok(())
+}
+
 fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
@@ -110,12 +125,10 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         run(P::Encoding::KERNELS.pack_secret_key, &[f, products, z, &arrays.keys])?;
 
         // The private key contains the public one, so one of them travels.
-        let bytes = P::DECAPSULATION_KEY_BYTES;
-        queue.download(&arrays.keys, 0..range.len() * bytes, &mut pinned.keys, 0)?;
-        let rows = pinned.keys.read()?.chunks_exact(bytes);
-        for ((public_key, private_key), row) in public_keys.iter_mut().zip(private_keys).zip(rows) {
-            public_key.overwrite(&row[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
-            private_key.overwrite(row);
+        rows::overwrite(private_keys, |bytes| receive(queue, &arrays.keys, &mut pinned.keys, bytes))?;
+        for (public_key, private_key) in public_keys.iter_mut().zip(private_keys) {
+            let bytes = private_key.as_bytes();
+            public_key.overwrite(&bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
         }
         Ok(())
     }
@@ -152,13 +165,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         multiplier.encrypt(queue, arrays, public, batch, &arrays.ciphertexts)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
-        let bytes = rows::bytes_mut(ciphertexts);
-        if queue.is_registered(bytes) {
-            queue.download_to(&arrays.ciphertexts, 0, bytes)?;
-        } else {
-            queue.download(&arrays.ciphertexts, 0..bytes.len(), &mut pinned.ciphertexts, 0)?;
-            bytes.copy_from_slice(&pinned.ciphertexts.read()?[..bytes.len()]);
-        }
+        receive(queue, &arrays.ciphertexts, &mut pinned.ciphertexts, rows::bytes_mut(ciphertexts))?;
         read_secrets(pinned, secrets)
     }
 
@@ -169,7 +176,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         ciphertexts: &[Ciphertext<P>],
         secrets: &mut [SharedSecret],
     ) -> Result<(), RuntimeError> {
-        let Self { queue, pinned, arrays, products, .. } = self;
+        let Self { queue, side, pinned, arrays, products, .. } = self;
         let multiplier = products.multiplier::<P, Q>();
         let count = ciphertexts.len();
         let (private, keys) = match keys {
@@ -180,18 +187,19 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             }
         };
         let batch = Batch { count: count as u32, keys };
-        let run =
-            |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, batch);
         let Arrays { ciphertexts: received, messages, shared_secrets, rejection_secrets, coins, .. } =
             &*arrays;
         let PrivateArrays { f, z, public } = private;
 
         send(queue, rows::bytes(ciphertexts), &mut pinned.ciphertexts, received)?;
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
-        run(reject, &[&public.ids, z, received, rejection_secrets])?;
+        // The longest hash of all waits for nothing but its input.
+        side.follow(queue)?;
+        side.launch(reject.of::<P::Ring>(), &[&public.ids, z, received, rejection_secrets], batch)?;
         multiplier.decrypt(queue, arrays, f, batch, received)?;
         let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
-        run(derive, &[messages, &public.ids, shared_secrets, coins])?;
+        queue.launch(derive.of::<P::Ring>(), &[messages, &public.ids, shared_secrets, coins], batch)?;
+        queue.follow(side)?;
         multiplier.verify(queue, arrays, public, batch, received)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;

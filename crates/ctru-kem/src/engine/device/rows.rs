@@ -40,3 +40,18 @@ pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8
     // SAFETY: as above, and whatever bytes are written are ciphertexts.
     unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
 }
+
+/// Lets `write` overwrite the bytes of all keys with those of other keys. If that fails, all of them become placeholders: a key is
+/// always well formed.
+pub(super) fn overwrite<P: ParameterSet, E>(
+    rows: &mut [DecapsulationKey<P>],
+    write: impl FnOnce(&mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    // SAFETY: as above. Any bytes are memory-safe as a key, and those of a device that has not failed are keys.
+    let bytes = unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) };
+    let result = write(bytes);
+    if result.is_err() {
+        rows.fill_with(DecapsulationKey::placeholder);
+    }
+    result
+}
