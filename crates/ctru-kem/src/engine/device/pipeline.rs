@@ -193,13 +193,19 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
 
         send(queue, rows::bytes(ciphertexts), &mut pinned.ciphertexts, received)?;
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
-        // The longest hash of all waits for nothing but its input.
-        side.follow(queue)?;
-        side.launch(reject.of::<P::Ring>(), &[&public.ids, z, received, rejection_secrets], batch)?;
+        // The longest hash of all waits for nothing but its input. In large batches other slots do something beside it anyway.
+        let beside = count <= SMALL_BATCH;
+        let hashing = if beside { &*side } else { &*queue };
+        if beside {
+            hashing.follow(queue)?;
+        }
+        hashing.launch(reject.of::<P::Ring>(), &[&public.ids, z, received, rejection_secrets], batch)?;
         multiplier.decrypt(queue, arrays, f, batch, received)?;
         let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
         queue.launch(derive.of::<P::Ring>(), &[messages, &public.ids, shared_secrets, coins], batch)?;
-        queue.follow(side)?;
+        if beside {
+            queue.follow(hashing)?;
+        }
         multiplier.verify(queue, arrays, public, batch, received)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
