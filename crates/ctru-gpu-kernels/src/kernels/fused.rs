@@ -51,6 +51,7 @@ pub fn encrypt<S: Simt, R: Ring>(
 ///
 /// `received` has rows of [`Ring::CIPHERTEXT_BYTES`] and whole words in all, `rejection_secrets` and `shared_secrets` rows of 4
 /// words, the others as for [`encrypt`].
+#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]
 pub fn verify<S: Simt, R: Ring>(
     s: S,

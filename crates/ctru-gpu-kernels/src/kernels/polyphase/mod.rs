@@ -122,7 +122,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
     polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
     polyphase.multiply(positive::<R>());
     polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(modulo_q::<R>))
+        store_row::<S, R>(s, product, operation, group, folded.map(modulo_q::<R>));
     });
 }
 
@@ -326,9 +326,11 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             for w in 0..rolled(self.s, PHASES) {
                 self.accumulate::<2>(0, 0, w, &mut sums);
             }
-            for i in 0..Geometry::<R>::OUTER as usize {
-                for k in 0..4 {
-                    sums[0][i][k] += HIGH * sums[1][i][k];
+            let [low, high] = &mut sums;
+            let tiles = ..Geometry::<R>::OUTER as usize;
+            for (low, high) in low[tiles].iter_mut().zip(&high[tiles]) {
+                for (low, high) in low.iter_mut().zip(high) {
+                    *low += HIGH * high;
                 }
             }
         } else {
@@ -370,9 +372,9 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Applies `f` to the first sums.
     #[inline(always)]
     fn for_each_sum(self, sums: &mut Sums, f: impl Fn(i32) -> i32) {
-        for i in 0..Geometry::<R>::OUTER as usize {
-            for k in 0..4 {
-                sums[0][i][k] = f(sums[0][i][k]);
+        for tile in &mut sums[0][..Geometry::<R>::OUTER as usize] {
+            for sum in tile {
+                *sum = f(*sum);
             }
         }
     }

@@ -292,7 +292,7 @@ fn invert<P: ParameterSet, Q: Queue>(
         run(&table::MULTIPLY_NODES, &[&tree[level - 1], &tree[level]], sizes[level - 1])?;
     }
     // Inverses lie in the two arrays by turns, those of the leaves in `operands`.
-    let inverses = |level: usize| if level % 2 == 0 { products } else { operands };
+    let inverses = |level: usize| if level.is_multiple_of(2) { products } else { operands };
     let top = sizes.len() - 1;
     run(&table::INVERT, &[&tree[top], inverses(top)], sizes[top])?;
     for level in (0..top).rev() {
