@@ -7,7 +7,7 @@
 //! is split in bytes of 7 and 6 bits. Where the registers suffice, the products by both are summed side by side; else those by
 //! the high bytes come first and are multiplied by 128 before those by the low bytes are added to them.
 
-mod operand;
+pub(super) mod operand;
 
 use core::marker::PhantomData;
 
@@ -158,7 +158,13 @@ pub(super) fn modulo_q<R: Ring>(x: i32) -> u16 {
 
 /// Sets row `group` of eight coefficients of a polynomial.
 #[inline(always)]
-fn store_row<S: Simt, R: Ring>(s: S, memory: S::Global<u16>, operation: u32, group: u32, values: [u16; 8]) {
+pub(super) fn store_row<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    operation: u32,
+    group: u32,
+    values: [u16; 8],
+) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
     let rows = row::<R>() / PHASES;
     s.store(
