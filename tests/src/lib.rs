@@ -6,4 +6,5 @@
 pub mod device;
 pub mod sets;
 pub mod strategies;
+pub mod traces;
 pub mod vectors;

@@ -66,7 +66,9 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
 fn check<P: ParameterSet>(seeds_each: bool) {
     let expected = transcript::<P, _>(&CpuEngine::with_threads(1).unwrap(), seeds_each);
     assert_eq!(transcript::<P, _>(&engine::<P>(), seeds_each), expected);
-    assert_eq!(transcript::<P, _>(&engine_with::<P>(Products::Ntt), seeds_each), expected);
+    for products in [Products::Ntt, Products::SameKey] {
+        assert_eq!(transcript::<P, _>(&engine_with::<P>(products), seeds_each), expected);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use core::fmt::Debug;
 
-use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::simt::Word;
@@ -15,6 +15,7 @@ use ctru_math::compress::compress_with_message;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
 use ctru_tests::device;
 use ctru_tests::strategies::{bytes, poly, rounded_poly};
+use ctru_tests::traces::assert_same_trace;
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -210,15 +211,6 @@ fn check_vectors<R: Ring>() {
     }
 }
 
-/// Checks that threads do the same with either of two secrets.
-fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2]) {
-    let [first, second] = secrets.map(|buffers| {
-        let buffers: Vec<&Buffer> = buffers.iter().collect();
-        Emulator::new().trace(kernel, &buffers, Batch::each(1)).unwrap()
-    });
-    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name);
-}
-
 fn check_traces<R: Ring>() {
     let width = row::<R>() as usize;
     let coins = [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
@@ -226,7 +218,7 @@ fn check_traces<R: Ring>() {
         let buffers = coins
             .clone()
             .map(|coins| vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]);
-        assert_same_trace(kernel.of::<R>(), buffers);
+        assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
     }
     for (modulus, kernel) in [(R::Q2, &DECODE_MESSAGE), (R::Q, &ENCRYPT)] {
         let buffers = [0, 1].map(|secret| {
@@ -239,7 +231,7 @@ fn check_traces<R: Ring>() {
             }
             buffers
         });
-        assert_same_trace(kernel.of::<R>(), buffers);
+        assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
     }
     for Keys { unpack, pack, encoding, .. } in encodings::<R>() {
         let h = Poly::<R>::one();
@@ -255,7 +247,7 @@ fn check_traces<R: Ring>() {
                 blank::<u64>(SEED_WORDS as usize),
             ]
         });
-        assert_same_trace(unpack.of::<R>(), unpacking);
+        assert_same_trace(unpack.of::<R>(), unpacking, Batch::each(1));
         let packing = [0u8, 0xff].map(|z| {
             let f = signed(f[usize::from(z & 1)].coefficients());
             vec![
@@ -265,7 +257,7 @@ fn check_traces<R: Ring>() {
                 blank::<u8>(R::SECRET_POLY_BYTES + encoding(&h).len() + 32),
             ]
         });
-        assert_same_trace(pack.of::<R>(), packing);
+        assert_same_trace(pack.of::<R>(), packing, Batch::each(1));
     }
 }
 

@@ -1,18 +1,19 @@
-//! The fused kernels, around the product on tensor cores, on the emulator against the CPU.
+//! The fused kernels, around the products on tensor cores, on the emulator against the CPU.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::Batch;
+use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};
-use ctru_gpu_kernels::table::{FUSED_DECRYPT, FUSED_ENCRYPT, FUSED_VERIFY};
+use ctru_gpu_kernels::table::*;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
 use ctru_tests::device;
 use ctru_tests::strategies::{bytes, poly};
+use ctru_tests::traces::assert_same_trace;
 use ctru_tests::vectors::array;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -49,7 +50,25 @@ fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
 /// Coins and message of an operation.
 type Operation = (Vec<u8>, Vec<u8>);
 
+/// The kernels for keys that may all differ, and those for one key.
+const ENCRYPTIONS: [[&Kernels; 2]; 2] =
+    [[&FUSED_ENCRYPT, &FUSED_VERIFY], [&SAME_PUBLIC_KEY_ENCRYPT, &SAME_PUBLIC_KEY_VERIFY]];
+const DECRYPTIONS: [&Kernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
+
+/// Checks with a key each, or with one key all kernels that can do with it.
 fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
+    let kernels = if keys.len() == 1 { &ENCRYPTIONS[..] } else { &ENCRYPTIONS[..1] };
+    for &[encrypt, verify] in kernels {
+        check_encrypt_with(encrypt, verify, keys, operations);
+    }
+}
+
+fn check_encrypt_with<R: Ring>(
+    encrypt: &Kernels,
+    verify: &Kernels,
+    keys: &[Poly<R>],
+    operations: &[Operation],
+) {
     let count = operations.len();
     let key = |i: usize| &keys[i % keys.len()];
     let expected: Vec<_> = operations
@@ -63,7 +82,7 @@ fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
         (words(&coins, coin_words::<R>(), 0xee), words(&messages, message_words::<R>(), 0));
     let batch = Batch { count: count as u32, keys: keys.len() as u32 };
     let ciphertexts = Buffer::new(&vec![0x55u8; (count * R::CIPHERTEXT_BYTES).next_multiple_of(4)]);
-    device::launch(FUSED_ENCRYPT.of::<R>(), &[&h, &coins, &messages, &ciphertexts], batch);
+    device::launch(encrypt.of::<R>(), &[&h, &coins, &messages, &ciphertexts], batch);
     let content = ciphertexts.content::<u8>();
     assert_eq!(content[..count * R::CIPHERTEXT_BYTES], expected.concat()[..]);
     assert!(content[count * R::CIPHERTEXT_BYTES..].iter().all(|&byte| byte == 0x55));
@@ -80,7 +99,7 @@ fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
     let (rejection, secrets) = (secret(1), secret(2));
     let received = strings(&received);
     let memory = [&h, &coins, &messages, &received, &rejection, &secrets];
-    device::launch(FUSED_VERIFY.of::<R>(), &memory, batch);
+    device::launch(verify.of::<R>(), &memory, batch);
     for (i, word) in secrets.content::<u64>().into_iter().enumerate() {
         let rejected = i / SEED_WORDS as usize % 2 == 1;
         assert_eq!(word, (i as u64) << 8 | if rejected { 1 } else { 2 });
@@ -101,11 +120,70 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
         .collect();
     let f: Vec<_> = secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
     let f = Buffer::new(&padded(&f, row::<R>(), 0xef));
-    let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
     let batch = Batch { count: ciphertexts.len() as u32, keys: secrets.len() as u32 };
-    device::launch(FUSED_DECRYPT.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
-    let got: Vec<u8> = messages.content::<u64>().iter().flat_map(|word| word.to_le_bytes()).collect();
-    assert_eq!(got, expected);
+    for kernel in if secrets.len() == 1 { &DECRYPTIONS[..] } else { &DECRYPTIONS[..1] } {
+        let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
+        device::launch(kernel.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
+        let got: Vec<u8> = messages.content::<u64>().iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(got, expected);
+    }
+}
+
+/// Two secrets, everything from the first byte to the last one different.
+const SECRETS: [u8; 2] = [0x00, 0x7b];
+
+fn check_traces<R: Ring>(count: usize) {
+    let batch = Batch { count: count as u32, keys: 1 };
+    let h =
+        Poly::<R>::from_coefficients(&(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>())
+            .unwrap();
+    for [encrypt, verify] in ENCRYPTIONS {
+        let inputs = |secret: u8| {
+            let coins = vec![vec![secret; R::COIN_BYTES]; count];
+            let messages = vec![vec![secret; R::MESSAGE_BYTES]; count];
+            vec![
+                rows_of_h(core::slice::from_ref(&h)),
+                words(&coins, coin_words::<R>(), 0),
+                words(&messages, message_words::<R>(), 0),
+            ]
+        };
+        assert_same_trace(
+            encrypt.of::<R>(),
+            SECRETS.map(|secret| {
+                let mut buffers = inputs(secret);
+                buffers.push(strings(&vec![vec![0; R::CIPHERTEXT_BYTES]; count]));
+                buffers
+            }),
+            batch,
+        );
+        // With the first secret the ciphertext that was received is the right one, with the second it is not.
+        let [coins, message] = [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
+        let received = vec![encrypted(&h, &coins, &message); count];
+        assert_same_trace(
+            verify.of::<R>(),
+            SECRETS.map(|secret| {
+                let mut buffers = inputs(secret);
+                buffers.push(strings(&received));
+                for secret in [secret, !secret] {
+                    buffers.push(words(&vec![vec![secret; 32]; count], SEED_WORDS, 0));
+                }
+                buffers
+            }),
+            batch,
+        );
+    }
+    for kernel in DECRYPTIONS {
+        let buffers = SECRETS.map(|secret| {
+            let f = sample::sample_secret::<R>(&array(&vec![secret; R::COIN_BYTES]));
+            let f: Vec<_> = f.coefficients().iter().map(|&c| c as u8).collect();
+            vec![
+                strings(&vec![vec![0x35; R::CIPHERTEXT_BYTES]; count]),
+                Buffer::new(&padded(&[f], row::<R>(), 0)),
+                Buffer::new(&vec![0u64; count * message_words::<R>() as usize]),
+            ]
+        });
+        assert_same_trace(kernel.of::<R>(), buffers, batch);
+    }
 }
 
 fn operation<R: Ring>() -> impl Strategy<Value = Operation> {
@@ -140,6 +218,21 @@ macro_rules! properties {
                     let (secrets, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_decrypt::<$ring>(&secrets, &ciphertexts);
                 }
+            }
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(4))]
+                #[test]
+                fn encrypt_blocks_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 31..70)) {
+                    check_encrypt::<$ring>(&[key], &operations);
+                }
+                #[test]
+                fn decrypt_blocks_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
+                    check_decrypt::<$ring>(&[f], &ciphertexts);
+                }
+            }
+            #[test]
+            fn traces() {
+                check_traces::<$ring>(2);
             }
             #[test]
             fn extremes() {

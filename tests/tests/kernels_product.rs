@@ -3,14 +3,18 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
+use core::ops::RangeInclusive;
+
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::*;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::device;
 use ctru_tests::strategies::numbers;
+use ctru_tests::traces::assert_same_trace;
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Rows with nonsense behind the last coefficient.
@@ -19,17 +23,19 @@ fn rows<R: Ring, T: Copy>(polynomials: &[Vec<i64>], nonsense: T, element: impl F
     polynomials.iter().flat_map(|p| p.iter().map(|&c| element(c)).chain(padding.clone())).collect()
 }
 
+/// Products of operands of which there are as many as operations, or one large one or one small one for all of them.
 fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
+    let operations = large.len().max(small.len());
+    let keys = large.len().min(small.len()) as u32;
     let large = Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16));
-    let operations = small.len();
     let small = Buffer::new(&rows::<R, u8>(small, 0xef, |c| c as i8 as u8));
     let product = Buffer::new(&vec![0u16; operations * row::<R>() as usize]);
-    device::launch(kernel, &[&large, &small, &product], Batch::each(operations as u32));
+    device::launch(kernel, &[&large, &small, &product], Batch { count: operations as u32, keys });
     product.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
 fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
-    for ((a, b), product) in large.iter().zip(small).zip(run::<R>(kernel, large, small)) {
+    for ((a, b), product) in large.iter().cycle().zip(small).zip(run::<R>(kernel, large, small)) {
         let a = Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
         let b = SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
         assert_eq!(product, residue::mul_small(&a, &b).coefficients());
@@ -37,7 +43,7 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
 }
 
 fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
-    for ((a, b), product) in large.iter().zip(small).zip(run::<R>(kernel, large, small)) {
+    for ((a, b), product) in large.iter().zip(small.iter().cycle()).zip(run::<R>(kernel, large, small)) {
         let a =
             RoundedPoly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
         let b = SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
@@ -45,16 +51,56 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
     }
 }
 
+/// The kernels whose operands are modulo `q` and those whose operands are modulo `q2`.
+const SMALL_PRODUCTS: [&Kernels; 4] =
+    [&MULTIPLY_SAMPLED, &POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY];
+const ROUNDED_PRODUCTS: [&Kernels; 4] =
+    [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SCHOOLBOOK_ROUNDED, &SAME_SECRET_KEY_MULTIPLY];
+
+fn check_traces<R: Ring>() {
+    for kernel in SMALL_PRODUCTS.into_iter().chain(ROUNDED_PRODUCTS) {
+        let operands = [0, 1].map(|secret: i64| {
+            let coefficient = |i: i64, count: i64| secret * (5 * i % count);
+            let large: Vec<_> = (0..R::N as i64).map(|i| coefficient(i, R::Q2.into())).collect();
+            let small: Vec<_> = (0..R::N as i64).map(|i| 1 - coefficient(i, 3)).collect();
+            vec![
+                Buffer::new(&rows::<R, u16>(&[large], 0, |c| c as u16)),
+                Buffer::new(&rows::<R, u8>(&[small], 0, |c| c as i8 as u8)),
+                Buffer::new(&vec![0u16; row::<R>() as usize]),
+            ]
+        });
+        assert_same_trace(kernel.of::<R>(), operands, Batch::each(1));
+    }
+}
+
+/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block of the kernels for one key
+/// has operations, as many, or more.
+fn one_by_many(
+    n: usize,
+    one: RangeInclusive<i64>,
+    many: RangeInclusive<i64>,
+) -> impl Strategy<Value = (Vec<Vec<i64>>, Vec<Vec<i64>>)> {
+    let numbers = move |range: RangeInclusive<i64>| numbers(n, *range.start(), *range.end());
+    let count = prop_oneof![Just(1usize), Just(32), Just(33), 1usize..70];
+    (vec(numbers(one), 1), count.prop_flat_map(move |count| vec(numbers(many.clone()), count)))
+}
+
 /// `count` pairs of a number in `0..modulus` and one of at most `bound`, for each coefficient.
 fn operands(n: usize, modulus: u32, bound: u32) -> impl Strategy<Value = (Vec<Vec<i64>>, Vec<Vec<i64>>)> {
     let pair = (numbers(n, 0, i64::from(modulus) - 1), numbers(n, -i64::from(bound), i64::from(bound)));
-    proptest::collection::vec(pair, 1..4).prop_map(|pairs| pairs.into_iter().unzip())
+    vec(pair, 1..4).prop_map(|pairs| pairs.into_iter().unzip())
 }
 
 macro_rules! properties {
     ($($name:ident: $ring:ty),*) => {$(
         mod $name {
             use super::*;
+
+            const BOUND: i64 = SmallPoly::<$ring>::BOUND as i64;
+            const LARGE: RangeInclusive<i64> = 0..=<$ring>::Q as i64 - 1;
+            const ROUNDED: RangeInclusive<i64> = 0..=<$ring>::Q2 as i64 - 1;
+            const SMALL: RangeInclusive<i64> = -BOUND..=BOUND;
+
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(12))]
                 #[test]
@@ -64,25 +110,50 @@ macro_rules! properties {
                 #[test]
                 fn small((large, small) in operands(<$ring>::N, <$ring>::Q, SmallPoly::<$ring>::BOUND)) {
                     check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &large, &small);
+                    check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large, &small);
+                    check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large[..1], &small);
                 }
                 #[test]
                 fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2, SmallPoly::<$ring>::BOUND)) {
                     check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &large, &small);
                     check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &large, &small);
+                    check_rounded::<$ring>(SCHOOLBOOK_ROUNDED.of::<$ring>(), &large, &small);
+                    check_rounded::<$ring>(SCHOOLBOOK_ROUNDED.of::<$ring>(), &large, &small[..1]);
                 }
+            }
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(6))]
+                #[test]
+                fn same_public_key((key, small) in one_by_many(<$ring>::N, LARGE, SMALL)) {
+                    check_sampled::<$ring>(SAME_PUBLIC_KEY_MULTIPLY.of::<$ring>(), &key, &small);
+                }
+                #[test]
+                fn same_secret_key((key, large) in one_by_many(<$ring>::N, SMALL, ROUNDED)) {
+                    check_rounded::<$ring>(SAME_SECRET_KEY_MULTIPLY.of::<$ring>(), &large, &key);
+                }
+            }
+            #[test]
+            fn traces() {
+                check_traces::<$ring>();
             }
             #[test]
             fn extremes() {
                 let (q, q2) = (i64::from(<$ring>::Q), i64::from(<$ring>::Q2));
-                let (eta, bound) = (i64::from(<$ring>::ETA), i64::from(SmallPoly::<$ring>::BOUND));
+                let eta = i64::from(<$ring>::ETA);
+                let all = |value: i64| [vec![value; <$ring>::N]];
                 for sign in [-1, 1] {
                     for large in [q / 2, q / 2 + 1, q - 1] {
-                        check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
-                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * eta; <$ring>::N]]);
+                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large), &all(sign * eta));
+                        for kernel in [&POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY] {
+                            check_sampled::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                        }
                     }
                     for large in [q2 / 2, q2 / 2 - 1, q2 - 1] {
-                        check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
-                        check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &[vec![large; <$ring>::N]], &[vec![sign * bound; <$ring>::N]]);
+                        for kernel in
+                            [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SCHOOLBOOK_ROUNDED, &SAME_SECRET_KEY_MULTIPLY]
+                        {
+                            check_rounded::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                        }
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! The jobs of `cargo xtask`, one module each.
 
 pub mod build_ptx;
+pub mod chosen;
 pub mod compiler;
 pub mod cuda_stub;
 mod error;

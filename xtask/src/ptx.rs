@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use crate::chosen::Chosen;
+
 /// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
 /// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.
 #[must_use]
@@ -86,7 +88,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Everything in the text that no kernel may contain: calls, traps (where Rust panics), local memory, integer division.
+/// Everything in the text that no kernel may contain: calls, traps (where Rust panics), local memory, integer division, and
+/// addresses that a condition chooses.
 #[must_use]
 pub fn faults(ptx: &str) -> Vec<Fault> {
     let mut reader = Reader::new(ptx);
@@ -94,7 +97,8 @@ pub fn faults(ptx: &str) -> Vec<Fault> {
     for line in ptx.lines() {
         let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
         reader.read(code);
-        if let Some(what) = forbidden(code) {
+        let chooses = reader.chosen.read(code).then_some("address chosen by a condition");
+        if let Some(what) = forbidden(code).or(chooses) {
             let fault = Fault { function: reader.function.into(), what, source: reader.source.clone() };
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -129,6 +133,7 @@ struct Reader<'a> {
     function: &'a str,
     /// The last line of Rust, other than of the standard library.
     source: Option<String>,
+    chosen: Chosen<'a>,
 }
 
 impl<'a> Reader<'a> {
@@ -137,7 +142,12 @@ impl<'a> Reader<'a> {
             let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
             Some((number, name.trim_matches('"')))
         };
-        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
+        Self {
+            files: ptx.lines().filter_map(file).collect(),
+            function: "",
+            source: None,
+            chosen: Chosen::default(),
+        }
     }
 
     fn read(&mut self, code: &'a str) {
@@ -153,6 +163,7 @@ impl<'a> Reader<'a> {
         if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name)) {
             self.function = name;
             self.source = None;
+            self.chosen = Chosen::default();
         }
     }
 }
@@ -242,6 +253,8 @@ mod tests {
         assert_eq!(what("\tst.local.b32 \t[%rd8], %r1;"), found("local memory"));
         assert_eq!(what("\tld.local.b32 \t%r1, [%rd8];"), found("local memory"));
         assert_eq!(what("\t.local .align 8 .b8 \t__local_depot1[224];"), found("local memory"));
+        let choice = "\tselp.b64 \t%rd3, %rd1, %rd2, %p1;\n\tld.global.b64 \t%rd4, [%rd3];";
+        assert_eq!(what(choice), found("address chosen by a condition"));
     }
 
     #[test]

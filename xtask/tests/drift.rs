@@ -8,6 +8,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use xtask::build_ptx::RECIPE;
 use xtask::manifest::{self, Manifest, Recipe};
+use xtask::ptx::faults;
 use xtask::workspace;
 
 /// A copy of all that the manifest speaks of, with a manifest that fits it.
@@ -49,6 +50,11 @@ fn differences_after(file: &str, text: &str) -> Vec<String> {
     let path = copy.path().join(file);
     fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
     differences(copy.path(), &RECIPE)
+}
+
+#[test]
+fn the_committed_ptx_has_no_faults() {
+    assert_eq!(faults(&ptx(&workspace::root())), []);
 }
 
 #[test]

@@ -44,6 +44,8 @@ enum ProductsArg {
     Ntt,
     /// Matrix products on tensor cores
     Polyphase,
+    /// The same, and a full matrix where one key serves all operations
+    SameKey,
 }
 
 impl From<ProductsArg> for Products {
@@ -51,6 +53,7 @@ impl From<ProductsArg> for Products {
         match argument {
             ProductsArg::Ntt => Self::Ntt,
             ProductsArg::Polyphase => Self::Polyphase,
+            ProductsArg::SameKey => Self::SameKey,
         }
     }
 }

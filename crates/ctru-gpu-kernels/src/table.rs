@@ -30,6 +30,21 @@ macro_rules! for_each_kernel {
                     h: u16, coins: u64, messages: u64, received: u8, rejection_secrets: u64, shared_secrets: u64);
             FUSED_DECRYPT "fused_decrypt" =
                 fused::decrypt(ciphertexts: u8, f: u8, messages: u64);
+            SAME_PUBLIC_KEY_MULTIPLY "same_public_key_multiply" =
+                same_public_key::multiply(large: u16, small: u8, product: u16);
+            SAME_PUBLIC_KEY_ENCRYPT "same_public_key_encrypt" =
+                same_public_key::encrypt(h: u16, coins: u64, messages: u64, ciphertexts: u8);
+            SAME_PUBLIC_KEY_VERIFY "same_public_key_verify" =
+                same_public_key::verify(
+                    h: u16, coins: u64, messages: u64, received: u8, rejection_secrets: u64, shared_secrets: u64);
+            SAME_SECRET_KEY_MULTIPLY "same_secret_key_multiply" =
+                same_secret_key::multiply(large: u16, small: u8, product: u16);
+            SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
+                same_secret_key::decrypt(ciphertexts: u8, f: u8, messages: u64);
+            SCHOOLBOOK_SMALL "schoolbook_small" =
+                schoolbook::multiply_small(large: u16, small: u8, product: u16);
+            SCHOOLBOOK_ROUNDED "schoolbook_rounded" =
+                schoolbook::multiply_rounded(large: u16, small: u8, product: u16);
             SAMPLE "sample" =
                 sample::sample(coins: u64, small: u8);
             SAMPLE_SECRET "sample_secret" =

@@ -109,21 +109,35 @@ fn ciphertext<S: Simt, R: Ring>(
     polyphase.multiply(polyphase::positive::<R>());
     let string = polyphase::end_of_plain::<R>() + R::CIPHERTEXT_BYTES as u32 * operation % 4;
     polyphase.for_each_row(|group, folded| {
-        let nibble = if group < (R::CODED_COEFFS / GROUP) as u32 {
-            let word = s.load(messages, operation * message_words::<R>() + group / 16);
-            (word >> (4 * (group % 16))) as u8 & 15
-        } else {
-            0
-        };
-        let codeword = e8::encode_nibble(nibble);
-        // What lies behind the last coefficient must not reach the padding bits.
-        let rounded = array::from_fn(|j| {
-            let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
-            let value = compress_with_codeword::<R>(polyphase::modulo_q::<R>(folded[j]), codeword, j);
-            if inside { value } else { 0 }
-        });
+        let sigma = folded.map(polyphase::modulo_q::<R>);
+        let rounded = ciphertext_group::<S, R>(s, messages, operation, group, sigma);
         warp::pack_group(s, R::Q2_BITS, string, group, rounded);
     });
     s.sync_warp();
     string
+}
+
+/// Eight coefficients of the ciphertext of operation `operation`, those of group `group`, from those of `sigma = h r`, canonical
+/// modulo `q`; 0 from coefficient `n` on.
+#[inline(always)]
+pub(super) fn ciphertext_group<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    operation: u32,
+    group: u32,
+    sigma: [u16; GROUP],
+) -> [u16; GROUP] {
+    let nibble = if group < (R::CODED_COEFFS / GROUP) as u32 {
+        let word = s.load(messages, operation * message_words::<R>() + group / 16);
+        (word >> (4 * (group % 16))) as u8 & 15
+    } else {
+        0
+    };
+    let codeword = e8::encode_nibble(nibble);
+    // What lies behind the last coefficient must not reach the padding bits.
+    array::from_fn(|j| {
+        let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
+        let value = compress_with_codeword::<R>(sigma[j], codeword, j);
+        if inside { value } else { 0 }
+    })
 }

@@ -44,17 +44,60 @@ pub(super) fn choose<S: Simt>(
     rejection_secrets: S::Global<u64>,
     shared_secrets: S::Global<u64>,
 ) {
-    // 1 if the thread has a difference.
-    let mut difference = (difference | difference.wrapping_neg()) >> 31;
+    let mut difference = is_not_zero(difference);
     for distance in [16, 8, 4, 2, 1] {
         difference |= s.shuffle(difference, s.lane() ^ distance);
     }
-    // All ones if a byte differs. A compiler that knew this for a condition could choose by it which secret to load, and
-    // addresses must not tell; it does not know that what comes from a shuffle is 0 or 1.
-    let rejected = u64::from(difference).wrapping_neg();
     if s.lane() < SEED_WORDS {
-        let i = SEED_WORDS * s.block() + s.lane();
-        let (rejection, secret) = (s.load(rejection_secrets, i), s.load(shared_secrets, i));
-        s.store(shared_secrets, i, secret ^ (rejected & (secret ^ rejection)));
+        choose_word(s, difference, SEED_WORDS * s.block() + s.lane(), rejection_secrets, shared_secrets);
     }
+}
+
+/// Replaces the shared secret of the block's operation `k < 32` by its rejection secret if lane `k` of some warp has a
+/// `difference` that is not 0, for a block of four warps. Takes 4 bytes of shared memory a thread from `shared` on, which nobody
+/// else uses.
+#[inline(always)]
+pub(super) fn choose_by_lane<S: Simt>(
+    s: S,
+    shared: u32,
+    difference: u32,
+    count: u32,
+    rejection_secrets: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+) {
+    let address = |warp: u32, lane: u32| shared + 4 * (WARP * warp + lane);
+    s.store_shared(address(s.warp(), s.lane()), is_not_zero(difference));
+    s.sync_block();
+    let (lane, word) = (s.thread() / SEED_WORDS, s.thread() % SEED_WORDS);
+    let mut difference = 0;
+    for warp in 0..SEED_WORDS {
+        difference |= s.load_shared::<u32>(address(warp, lane));
+    }
+    let operation = WARP * s.block() + lane;
+    if operation < count {
+        choose_word(s, difference, SEED_WORDS * operation + word, rejection_secrets, shared_secrets);
+    }
+}
+
+/// 1 for a number that is not 0.
+#[inline(always)]
+fn is_not_zero(number: u32) -> u32 {
+    (number | number.wrapping_neg()) >> 31
+}
+
+/// Replaces word `i` of the shared secrets by that of the rejection secrets if `rejected` is 1, and not if it is 0.
+///
+/// A compiler that knew `rejected` for a condition could choose by it which secret to load, and addresses must not tell. So it
+/// has to come out of a shuffle or of shared memory, of which compilers do not know what it can be.
+#[inline(always)]
+fn choose_word<S: Simt>(
+    s: S,
+    rejected: u32,
+    i: u32,
+    rejection_secrets: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+) {
+    let mask = u64::from(rejected).wrapping_neg();
+    let (rejection, secret) = (s.load(rejection_secrets, i), s.load(shared_secrets, i));
+    s.store(shared_secrets, i, secret ^ (mask & (secret ^ rejection)));
 }

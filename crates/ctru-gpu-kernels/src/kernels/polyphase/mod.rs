@@ -7,7 +7,7 @@
 //! is split in bytes of 7 and 6 bits. Where the registers suffice, the products by both are summed side by side; else those by
 //! the high bytes come first and are multiplied by 128 before those by the low bytes are added to them.
 
-mod operand;
+pub(super) mod operand;
 
 use core::marker::PhantomData;
 

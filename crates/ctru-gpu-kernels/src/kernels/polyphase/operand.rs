@@ -190,7 +190,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
 
 /// The transposed matrix of bytes: word `i` holds byte `i` of every word.
 #[inline(always)]
-fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+pub(in crate::kernels) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (s.choose_bytes(a, b, 0x5140), s.choose_bytes(c, d, 0x5140));
     let (high_ab, high_cd) = (s.choose_bytes(a, b, 0x7362), s.choose_bytes(c, d, 0x7362));
     [

@@ -17,6 +17,8 @@ pub enum Products {
     Ntt,
     /// Matrix products on tensor cores, with everything between coins and ciphertext in one kernel.
     Polyphase,
+    /// As [`Polyphase`](Self::Polyphase), but where one key serves all operations, its full matrix times all of them.
+    SameKey,
 }
 
 /// One way to multiply. All of them read and write the same arrays and give the same results.
@@ -56,7 +58,8 @@ impl Products {
     pub(super) fn multiplier<'a, P: ParameterSet, Q: Queue + 'a>(self) -> &'a dyn Multiplier<P, Q> {
         match self {
             Self::Ntt => &Ntt,
-            Self::Polyphase => &Polyphase,
+            Self::Polyphase => &POLYPHASE,
+            Self::SameKey => &SAME_KEY,
         }
     }
 }
@@ -116,10 +119,44 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Ntt {
     }
 }
 
+/// Everything between coins and ciphertext in one kernel.
 #[derive(Debug)]
-struct Polyphase;
+struct Fused {
+    encrypt: ByKeys,
+    verify: ByKeys,
+    decrypt: ByKeys,
+}
 
-impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Polyphase {
+/// The kernels for one key for all operations and for a key each.
+#[derive(Debug)]
+struct ByKeys {
+    one: &'static Kernels,
+    each: &'static Kernels,
+}
+
+impl ByKeys {
+    const fn both(kernels: &'static Kernels) -> Self {
+        Self { one: kernels, each: kernels }
+    }
+
+    fn of(&self, batch: Batch) -> &'static Kernels {
+        if batch.keys == 1 { self.one } else { self.each }
+    }
+}
+
+static POLYPHASE: Fused = Fused {
+    encrypt: ByKeys::both(&table::FUSED_ENCRYPT),
+    verify: ByKeys::both(&table::FUSED_VERIFY),
+    decrypt: ByKeys::both(&table::FUSED_DECRYPT),
+};
+
+static SAME_KEY: Fused = Fused {
+    encrypt: ByKeys { one: &table::SAME_PUBLIC_KEY_ENCRYPT, each: &table::FUSED_ENCRYPT },
+    verify: ByKeys { one: &table::SAME_PUBLIC_KEY_VERIFY, each: &table::FUSED_VERIFY },
+    decrypt: ByKeys { one: &table::SAME_SECRET_KEY_DECRYPT, each: &table::FUSED_DECRYPT },
+};
+
+impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Fused {
     fn encrypt(
         &self,
         queue: &Q,
@@ -129,7 +166,7 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Polyphase {
         ciphertexts: &Array<u8, Q>,
     ) -> Result<(), RuntimeError> {
         let Arrays { coins, messages, .. } = arrays;
-        run::<P, Q>(queue, &table::FUSED_ENCRYPT, &[&public.h, coins, messages, ciphertexts], batch)
+        run::<P, Q>(queue, self.encrypt.of(batch), &[&public.h, coins, messages, ciphertexts], batch)
     }
 
     fn verify(
@@ -143,7 +180,7 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Polyphase {
         let Arrays { coins, messages, rejection_secrets, shared_secrets, .. } = arrays;
         let memory: [&Q::Memory; 6] =
             [&public.h, coins, messages, received, rejection_secrets, shared_secrets];
-        run::<P, Q>(queue, &table::FUSED_VERIFY, &memory, batch)
+        run::<P, Q>(queue, self.verify.of(batch), &memory, batch)
     }
 
     fn decrypt(
@@ -154,6 +191,6 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Polyphase {
         batch: Batch,
         received: &Array<u8, Q>,
     ) -> Result<(), RuntimeError> {
-        run::<P, Q>(queue, &table::FUSED_DECRYPT, &[received, f, &arrays.messages], batch)
+        run::<P, Q>(queue, self.decrypt.of(batch), &[received, f, &arrays.messages], batch)
     }
 }

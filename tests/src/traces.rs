@@ -1,0 +1,16 @@
+//! What an observer of a kernel's threads sees must not depend on secrets.
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+
+/// Checks that the threads of a kernel touch the same addresses and branch in the same way with either of two secrets.
+///
+/// # Panics
+/// If they do not, or if the kernel breaks a rule of the machine.
+pub fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batch) {
+    let [first, second] = secrets.map(|buffers| {
+        let buffers: Vec<&Buffer> = buffers.iter().collect();
+        Emulator::new().trace(kernel, &buffers, batch).unwrap()
+    });
+    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name);
+}
