@@ -3,6 +3,7 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
+pub mod backends;
 pub mod device;
 pub mod sets;
 pub mod strategies;

@@ -7,6 +7,7 @@ use ctru_math::codec::bits::{Packed13Error, pack, pack_rounded, pack13, unpack, 
 use ctru_math::codec::mixed_radix::{LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::{bytes, numbers, poly, rounded_poly};
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -109,9 +110,11 @@ fn vectors_of<R: Ring>() {
 
 #[test]
 fn vectors() {
-    vectors_of::<R653>();
-    vectors_of::<R761>();
-    vectors_of::<R1277>();
+    on_every_backend(|| {
+        vectors_of::<R653>();
+        vectors_of::<R761>();
+        vectors_of::<R1277>();
+    });
 }
 
 proptest! {
@@ -139,13 +142,22 @@ fn packing_of<R: Ring>() {
         prop_assert_eq!(bytes.as_ref(), packed_bit_by_bit(R::Q2_BITS as usize, c.coefficients()));
         prop_assert!(unpack_rounded::<R>(&bytes) == c);
     });
+    // Bits after the last value are ignored.
+    proptest!(|(noise in bytes(R::CIPHERTEXT_BYTES))| {
+        let mut expected = vec![0; R::N];
+        unpack(R::Q2_BITS, &noise, &mut expected);
+        let unpacked = unpack_rounded::<R>(&array(&noise));
+        prop_assert_eq!(unpacked.coefficients(), expected);
+    });
 }
 
 #[test]
 fn packing() {
-    packing_of::<R653>();
-    packing_of::<R761>();
-    packing_of::<R1277>();
+    on_every_backend(|| {
+        packing_of::<R653>();
+        packing_of::<R761>();
+        packing_of::<R1277>();
+    });
 }
 
 /// Every coefficient is checked, and every padding bit; the ciphertext's padding bits are ignored.
@@ -178,9 +190,11 @@ fn unpacking_refuses_of<R: Ring>() {
 
 #[test]
 fn unpacking_refuses() {
-    unpacking_refuses_of::<R653>();
-    unpacking_refuses_of::<R761>();
-    unpacking_refuses_of::<R1277>();
+    on_every_backend(|| {
+        unpacking_refuses_of::<R653>();
+        unpacking_refuses_of::<R761>();
+        unpacking_refuses_of::<R1277>();
+    });
 }
 
 /// Any secret `2 f' + 1`.
@@ -226,9 +240,11 @@ fn secret_polys_of<R: Ring>() {
 
 #[test]
 fn secret_polys() {
-    secret_polys_of::<R653>();
-    secret_polys_of::<R761>();
-    secret_polys_of::<R1277>();
+    on_every_backend(|| {
+        secret_polys_of::<R653>();
+        secret_polys_of::<R761>();
+        secret_polys_of::<R1277>();
+    });
 }
 
 #[test]
@@ -402,9 +418,11 @@ fn mixed_radix_of<R: Ring>() {
 
 #[test]
 fn mixed_radix() {
-    mixed_radix_of::<R653>();
-    mixed_radix_of::<R761>();
-    mixed_radix_of::<R1277>();
+    on_every_backend(|| {
+        mixed_radix_of::<R653>();
+        mixed_radix_of::<R761>();
+        mixed_radix_of::<R1277>();
+    });
 }
 
 /// The first value that no encoding has: of the root, and of the first pair.
@@ -425,7 +443,9 @@ fn refuses_of<R: Ring>() {
 
 #[test]
 fn mixed_radix_refuses() {
-    refuses_of::<R653>();
-    refuses_of::<R761>();
-    refuses_of::<R1277>();
+    on_every_backend(|| {
+        refuses_of::<R653>();
+        refuses_of::<R761>();
+        refuses_of::<R1277>();
+    });
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use ctru_math::compress::{compress, compress_with_message};
+use ctru_math::compress::{compress, compress_with_codeword, compress_with_message};
 use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::{bytes, poly};
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -29,6 +30,31 @@ fn every_coefficient() {
     every_coefficient_of::<R1277>();
 }
 
+/// Every coefficient in a polynomial, so at most places of a vector, with a message of zeros and one of ones.
+fn every_coefficient_in_polynomials<R: Ring>() {
+    for first in (0..R::Q).step_by(R::N / 4) {
+        let sigma: Vec<u16> = (0..R::N as u32).map(|i| ((first + i) % R::Q) as u16).collect();
+        let sigma = Poly::<R>::from_coefficients(&sigma).unwrap();
+        // Nibble 1 has the codeword 0x55, nibble 15 the codeword 0x96.
+        for (byte, codeword) in [(0, 0), (0x11, 0x55), (0xff, 0x96)] {
+            let rounded = compress_with_message(&sigma, &array(&vec![byte; R::MESSAGE_BYTES]));
+            for (i, (&c, &sigma)) in rounded.coefficients().iter().zip(sigma.coefficients()).enumerate() {
+                let codeword = if i < R::CODED_COEFFS { codeword } else { 0 };
+                assert_eq!(c, compress_with_codeword::<R>(sigma, codeword, i % 8));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_coefficient_on_every_backend() {
+    on_every_backend(|| {
+        every_coefficient_in_polynomials::<R653>();
+        every_coefficient_in_polynomials::<R761>();
+        every_coefficient_in_polynomials::<R1277>();
+    });
+}
+
 fn vectors_of<R: Ring>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let sigma = Poly::<R>::from_coefficients(&record.sigma).unwrap();
@@ -41,9 +67,11 @@ fn vectors_of<R: Ring>() {
 
 #[test]
 fn vectors() {
-    vectors_of::<R653>();
-    vectors_of::<R761>();
-    vectors_of::<R1277>();
+    on_every_backend(|| {
+        vectors_of::<R653>();
+        vectors_of::<R761>();
+        vectors_of::<R1277>();
+    });
 }
 
 fn with_message_of<R: Ring>() {
@@ -62,7 +90,9 @@ fn with_message_of<R: Ring>() {
 
 #[test]
 fn with_message() {
-    with_message_of::<R653>();
-    with_message_of::<R761>();
-    with_message_of::<R1277>();
+    on_every_backend(|| {
+        with_message_of::<R653>();
+        with_message_of::<R761>();
+        with_message_of::<R1277>();
+    });
 }

@@ -7,6 +7,7 @@ use std::array::from_fn;
 use ctru_math::compress::compress_with_message;
 use ctru_math::e8::{BLOCK, decode, decode_block, encode_nibble, encode_pair};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly};
+use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::{bytes, rounded_poly};
 use ctru_tests::vectors::{E8Block, Intermediate, array};
 use proptest::prelude::*;
@@ -102,9 +103,11 @@ fn vectors_of<R: Ring>() {
 
 #[test]
 fn vectors() {
-    vectors_of::<R653>();
-    vectors_of::<R761>();
-    vectors_of::<R1277>();
+    on_every_backend(|| {
+        vectors_of::<R653>();
+        vectors_of::<R761>();
+        vectors_of::<R1277>();
+    });
 }
 
 /// All blocks of multiples of `q2/4`: nearly all of them are ties.
@@ -176,7 +179,9 @@ fn polynomials_of<R: Ring>() {
 
 #[test]
 fn polynomials() {
-    polynomials_of::<R653>();
-    polynomials_of::<R761>();
-    polynomials_of::<R1277>();
+    on_every_backend(|| {
+        polynomials_of::<R653>();
+        polynomials_of::<R761>();
+        polynomials_of::<R1277>();
+    });
 }

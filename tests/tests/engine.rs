@@ -9,6 +9,7 @@ use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys
 use ctru_kem::{
     Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
+use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_set;
 use ctru_tests::vectors::array;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
@@ -17,13 +18,14 @@ every_set!(
     generates_what_the_single_operation_generates,
     encapsulates_as_the_single_operation_does,
     decapsulates_as_the_single_operation_does,
+    every_backend_gives_the_same,
     wrong_lengths_leave_key_pairs_alone,
     wrong_lengths_leave_encapsulations_alone,
     wrong_lengths_leave_decapsulations_alone,
 );
 
-/// Around the number of keys that share an inversion, and small ones.
-const BATCHES: [usize; 8] = [0, 1, 2, 3, 127, 128, 129, LARGEST];
+/// Around the number of operations that share their hashing, of keys that share an inversion, and small ones.
+const BATCHES: [usize; 12] = [0, 1, 2, 3, 7, 8, 9, 17, 127, 128, 129, LARGEST];
 const LARGEST: usize = 300;
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
 
@@ -167,6 +169,34 @@ fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
 const MISMATCHES: [(usize, usize); 7] = [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
 
 /// The call says which slice has the wrong length, and the outputs hold what they held before.
+/// Single operations and batches: keys, ciphertexts, and the secrets of accepted and rejected ones.
+fn every_backend_gives_the_same<P: ParameterSet>() {
+    const COUNT: usize = 19;
+    let engine = CpuEngine::with_threads(1).unwrap();
+    let mut first = None;
+    on_every_backend(|| {
+        let (public, private) = key_pairs::<P>(COUNT);
+        let single = generate_one::<P>(&[7; KEY_PAIR_SEED_BYTES]);
+        let (mut sent, mut secrets) =
+            (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+        engine.encapsulate(Keys::Each(&public), Seeds::Expand(&MASTER), &mut sent, &mut secrets).unwrap();
+        let (one_sent, one_secret) = public[0].encapsulate_deterministic(&MASTER);
+        let mut answers = vec![SharedSecret::default(); COUNT];
+        engine.decapsulate(Keys::Each(&private), &sent, &mut answers).unwrap();
+        assert_eq!(answers, secrets);
+        assert_eq!(private[0].decapsulate(&one_sent), one_secret);
+        // To one key, all but its own ciphertext are wrong.
+        let mut rejected = answers.clone();
+        engine.decapsulate(Keys::One(&private[3]), &sent, &mut rejected).unwrap();
+        assert!((0..COUNT).all(|i| (rejected[i] == secrets[i]) == (i == 3)));
+        let one_rejected_by_single = single.decapsulate(&one_sent);
+        let one_rejected = private[3].decapsulate(&sent[0]);
+        assert_eq!(one_rejected, rejected[0]);
+        let results = (private, single, sent, secrets, one_sent, one_rejected_by_single, rejected);
+        assert!(*first.get_or_insert_with(|| results.clone()) == results);
+    });
+}
+
 fn refused<A: Clone + PartialEq + Debug, B: Clone + PartialEq + Debug>(
     (slice, expected, actual): (&'static str, usize, usize),
     (mut first, mut second): (Vec<A>, Vec<B>),

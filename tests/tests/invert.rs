@@ -1,12 +1,13 @@
-//! Inversion: products with the inverse are one, and batches equal single inversions.
+//! Inversion on every backend: products with the inverse are one, and batches equal single inversions.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
-use ctru_math::invert::{ScratchTooShort, invert, invert_batch};
+use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
 use ctru_math::product::schoolbook;
-use ctru_math::{Poly, R653, R761, R1277, Ring};
-use ctru_tests::strategies::poly;
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_tests::backends::on_every_backend;
+use ctru_tests::strategies::{poly, small_poly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -22,11 +23,11 @@ fn one<R: Ring>() -> Poly<R> {
 
 fn check<R: Ring>(a: &Poly<R>) {
     let inverse = Option::<Poly<R>>::from(invert(a));
-    if *a == Poly::zero() {
-        assert_eq!(inverse, None);
-    } else {
-        assert_eq!(schoolbook::mul(a, &inverse.unwrap()), one());
+    match &inverse {
+        None => assert_eq!(*a, Poly::zero()),
+        Some(inverse) => assert_eq!(schoolbook::mul(a, inverse), one()),
     }
+    on_every_backend(|| assert_eq!(Option::from(invert(a)), inverse));
 }
 
 /// Zero, units of the base field, monomials and polynomials whose low or high coefficients vanish: division steps
@@ -43,13 +44,23 @@ fn special<R: Ring>() {
     check(&Poly::<R>::from_coefficients(&alternating).unwrap());
 }
 
-fn batch<R: Ring>(elements: &[Poly<R>]) {
-    let mut inverses = elements.to_vec();
-    let mut scratch = vec![Poly::zero(); elements.len()];
-    invert_batch(&mut inverses, &mut scratch).unwrap();
-    for (a, inverse) in elements.iter().zip(&inverses) {
-        assert_eq!(*inverse, Option::<Poly<R>>::from(invert(a)).unwrap_or_else(Poly::zero));
-    }
+fn nodes<R: Ring>(count: usize) -> Vec<BatchNode<R>> {
+    (0..count).map(|_| BatchNode::new()).collect()
+}
+
+fn batch<R: Ring>(elements: &[SmallPoly<R>]) {
+    let single = |a: &SmallPoly<R>| Option::from(invert(&Poly::from(a))).unwrap_or_else(Poly::zero);
+    let expected: Vec<Poly<R>> = elements.iter().map(single).collect();
+    let elements: Vec<&SmallPoly<R>> = elements.iter().collect();
+    on_every_backend(|| {
+        let mut inverses = vec![one(); elements.len()];
+        invert_batch(&elements, &mut inverses, &mut nodes(elements.len())).unwrap();
+        assert_eq!(inverses, expected);
+    });
+}
+
+fn constant<R: Ring>(c: i8) -> SmallPoly<R> {
+    SmallPoly::from_coefficients(&vec![c; R::N]).unwrap()
 }
 
 #[test]
@@ -59,21 +70,36 @@ fn special_elements() {
     special::<R1277>();
 }
 
-#[test]
-fn batches_of_zeros_and_ones() {
+/// The longest batches have products of wide and of narrow factors on every level.
+fn extreme_batches<R: Ring>() {
+    let bound = SmallPoly::<R>::BOUND as i8;
     for size in 0..6 {
-        batch(&vec![Poly::<R761>::zero(); size]);
-        batch(&vec![one::<R761>(); size]);
+        batch(&vec![SmallPoly::<R>::zero(); size]);
+        batch(&vec![SmallPoly::<R>::one(); size]);
     }
-    batch(&[one::<R653>(), Poly::zero(), monomial(3, 7)]);
+    for size in [2, 3, 13] {
+        batch(&vec![constant::<R>(bound); size]);
+        batch(&vec![constant::<R>(-bound); size]);
+    }
+    batch(&[SmallPoly::one(), SmallPoly::zero(), constant::<R>(1)]);
 }
 
 #[test]
-fn short_scratch_changes_nothing() {
-    let mut elements = vec![monomial::<R761>(2, 1); 3];
-    let error = invert_batch(&mut elements, &mut [Poly::zero(), Poly::zero()]);
-    assert_eq!(error, Err(ScratchTooShort { needed: 3, given: 2 }));
-    assert_eq!(elements, vec![monomial::<R761>(2, 1); 3]);
+fn batches_of_extremes() {
+    extreme_batches::<R653>();
+    extreme_batches::<R761>();
+    extreme_batches::<R1277>();
+}
+
+#[test]
+fn too_little_room_changes_nothing() {
+    let element = SmallPoly::<R761>::one();
+    let elements = [&element; 3];
+    let mut inverses = vec![monomial(2, 1); 3];
+    let error = Err(BatchTooShort { needed: 3, given: 2 });
+    assert_eq!(invert_batch(&elements, &mut inverses, &mut nodes(2)), error);
+    assert_eq!(invert_batch(&elements, &mut inverses[..2], &mut nodes(3)), error);
+    assert_eq!(inverses, vec![monomial(2, 1); 3]);
 }
 
 macro_rules! properties {
@@ -87,7 +113,7 @@ macro_rules! properties {
                     check(&a);
                 }
                 #[test]
-                fn any_batch(elements in vec(prop_oneof![7 => poly::<$ring>(), 1 => Just(Poly::zero())], 0..9)) {
+                fn any_batch(elements in vec(prop_oneof![7 => small_poly::<$ring>(), 1 => Just(SmallPoly::zero())], 0..9)) {
                     batch(&elements);
                 }
             }

@@ -1,4 +1,5 @@
-//! Known-answer vectors, by the methods of the key types, by the CPU engine and by the device engine on the emulator.
+//! Known-answer vectors: by the methods of the key types and by the CPU engine on every backend, and by the device engine on
+//! the emulator.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,6 +12,7 @@ use ctru_cli::kat::{Report, check_file};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions};
+use ctru_tests::backends::on_every_backend;
 
 /// The files of known-answer records in a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -36,7 +38,7 @@ fn check(directory: &Path, records: usize) {
 /// The first records of every file.
 #[test]
 fn vendored() {
-    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"), 26);
+    on_every_backend(|| check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"), 26));
 }
 
 /// All records, where they lie beside the workspace.
@@ -44,7 +46,7 @@ fn vendored() {
 fn complete() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/kat");
     if directory.exists() {
-        check(&directory, 100);
+        on_every_backend(|| check(&directory, 100));
     }
 }
 

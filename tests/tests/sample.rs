@@ -2,6 +2,7 @@
 
 use ctru_math::sample::{centred_binomial, sample, sample_secret, spread_sextets};
 use ctru_math::{R653, R761, R1277, Ring, array::Array};
+use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::bytes;
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -25,9 +26,11 @@ fn vectors_of<R: Ring>() {
 
 #[test]
 fn vectors() {
-    vectors_of::<R653>();
-    vectors_of::<R761>();
-    vectors_of::<R1277>();
+    on_every_backend(|| {
+        vectors_of::<R653>();
+        vectors_of::<R761>();
+        vectors_of::<R1277>();
+    });
 }
 
 fn sampling_of<R: Ring>() {
@@ -53,9 +56,11 @@ fn sampling_of<R: Ring>() {
 
 #[test]
 fn sampling() {
-    sampling_of::<R653>();
-    sampling_of::<R761>();
-    sampling_of::<R1277>();
+    on_every_backend(|| {
+        sampling_of::<R653>();
+        sampling_of::<R761>();
+        sampling_of::<R1277>();
+    });
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnM
     Subject {
         operation,
         engine: "ctru",
-        backend: ctru_math::backend(),
+        backend: ctru_math::backend::in_use().name(),
         set: "761",
         pk_encoding: P::Encoding::NAME,
         batch,

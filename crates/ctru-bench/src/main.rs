@@ -1,17 +1,21 @@
 //! Measures CTRU-Prime-761 and its peers in turn, on one thread, so that a noisy machine disturbs all of them alike.
 //!
-//! `cargo run --release -p ctru-bench [-- --json FILE]`
+//! `cargo run --release -p ctru-bench [-- --backend NAME --json FILE]`
 
 mod ctru;
+mod ml_kem;
 mod sntrup;
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
 use comfy_table::{Table, presets};
+use ctru_cli::Error;
+use ctru_cli::backend::BackendArgs;
 use ctru_cli::engine::cpu_name;
 use ctru_cli::record::{self, KeyUse, Operation, Record, Statistics};
 
@@ -21,6 +25,8 @@ struct Args {
     /// Rounds; every operation is sampled once in each
     #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    #[command(flatten)]
+    backend: BackendArgs,
     /// Write one JSON object a measurement to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -39,38 +45,57 @@ struct Subject {
     run: Box<dyn FnMut()>,
 }
 
-/// Calls of a single operation in a sample: they take a few microseconds each, more than a clock's grain.
-const CALLS: usize = 8;
+/// Most calls in a sample: the fastest operations take a few microseconds, more than a clock's grain.
+const MOST_CALLS: usize = 8;
+/// Time that a sample is to take; slow operations are called once.
+const SAMPLE_NS: f64 = 50_000.0;
 
-fn main() -> io::Result<()> {
-    let args = Args::parse();
-    let mut subjects: Vec<Subject> = sntrup::subjects().into_iter().chain(ctru::subjects()).collect();
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Error> {
+    args.backend.select()?;
+    let mut subjects: Vec<Subject> =
+        sntrup::subjects().into_iter().chain(ctru::subjects()).chain(ml_kem::subjects()).collect();
+    let calls: Vec<usize> = subjects
+        .iter_mut()
+        .map(|subject| ((SAMPLE_NS / time(1, &mut subject.run)) as usize).clamp(1, MOST_CALLS))
+        .collect();
     let mut times = vec![Vec::new(); subjects.len()];
-    // The first round warms up.
-    for round in 0..=args.rounds {
-        for (subject, times) in subjects.iter_mut().zip(&mut times) {
-            let calls = if subject.batch == 1 { CALLS } else { 1 };
-            let start = Instant::now();
-            for _ in 0..calls {
-                (subject.run)();
-            }
-            let operations = (calls * subject.batch) as f64;
-            if round > 0 {
-                times.push(start.elapsed().as_nanos() as f64 / operations);
-            }
+    for _ in 0..args.rounds {
+        for ((subject, times), &calls) in subjects.iter_mut().zip(&mut times).zip(&calls) {
+            // Once for the caches, which the others have filled.
+            (subject.run)();
+            times.push(time(calls, &mut subject.run) / (calls * subject.batch) as f64);
         }
     }
     let results: Vec<(Subject, Statistics)> =
         subjects.into_iter().zip(times).map(|(subject, times)| (subject, Statistics::of(times))).collect();
-    if let Some(path) = args.json {
+    if let Some(path) = &args.json {
         let mut file = File::create(path)?;
         for (subject, statistics) in &results {
-            serde_json::to_writer(&mut file, &to_record(subject, *statistics))?;
+            serde_json::to_writer(&mut file, &to_record(subject, *statistics)).map_err(io::Error::from)?;
             writeln!(file)?;
         }
     }
     println!("{}", table(&results));
     Ok(())
+}
+
+/// Nanoseconds of so many calls.
+fn time(calls: usize, run: &mut impl FnMut()) -> f64 {
+    let start = Instant::now();
+    for _ in 0..calls {
+        run();
+    }
+    start.elapsed().as_nanos() as f64
 }
 
 fn to_record(subject: &Subject, statistics: Statistics) -> Record {
@@ -106,6 +131,7 @@ fn table(results: &[(Subject, Statistics)]) -> Table {
         "op",
         "library",
         "set",
+        "keys as",
         "batch",
         "median us/op",
         "spread",

@@ -1,43 +1,76 @@
-//! sntrup761 by the crate `pqcrypto-ntruprime`: PQClean's AVX2 code for the same `n` and `q`.
+//! sntrup761, which has the same `n` and `q`, by two libraries: `pqcrypto-ntruprime` (PQClean's AVX2 code) and
+//! `sntrup-kem` (Rust with AVX2).
 
 use std::hint::black_box;
 
 use ctru_cli::record::Operation;
-use pqcrypto_ntruprime::sntrup761::{decapsulate, encapsulate, keypair};
 
 use crate::Subject;
 
-/// Its three operations. They draw their randomness from the operating system, as the crate offers no other way.
+/// The operations of both. The first one is what ratios refer to.
 pub(crate) fn subjects() -> Vec<Subject> {
-    let (public, private) = keypair();
-    let (_, ciphertext) = encapsulate(&public);
-    let subject = |operation, run: Box<dyn FnMut()>| Subject {
+    pqclean().into_iter().chain(rust_crypto()).collect()
+}
+
+fn of(engine: &'static str, operations: [Box<dyn FnMut()>; 3]) -> Vec<Subject> {
+    let subject = |(operation, run)| Subject {
         operation,
-        engine: "pqcrypto-ntruprime",
+        engine,
         backend: "avx2",
         set: "sntrup761",
         pk_encoding: "mixed-radix",
         batch: 1,
         run,
     };
-    vec![
-        subject(
-            Operation::Keygen,
+    [Operation::Keygen, Operation::Encaps, Operation::Decaps]
+        .into_iter()
+        .zip(operations)
+        .map(subject)
+        .collect()
+}
+
+/// It draws its randomness from the operating system, as the crate offers no other way.
+fn pqclean() -> Vec<Subject> {
+    use pqcrypto_ntruprime::sntrup761::{decapsulate, encapsulate, keypair};
+
+    let (public, private) = keypair();
+    let (_, ciphertext) = encapsulate(&public);
+    of(
+        "pqcrypto-ntruprime",
+        [
             Box::new(|| {
                 black_box(keypair());
             }),
-        ),
-        subject(
-            Operation::Encaps,
             Box::new(move || {
                 black_box(encapsulate(black_box(&public)));
             }),
-        ),
-        subject(
-            Operation::Decaps,
             Box::new(move || {
                 black_box(decapsulate(black_box(&ciphertext), black_box(&private)));
             }),
-        ),
-    ]
+        ],
+    )
+}
+
+/// Encapsulation draws its randomness from the operating system.
+fn rust_crypto() -> Vec<Subject> {
+    use getrandom::SysRng;
+    use rand_core::UnwrapErr;
+    use sntrup_kem::Sntrup761;
+
+    let (public, private) = Sntrup761::generate_key_deterministic(&[1; 32]);
+    let (ciphertext, _) = public.encapsulate(&mut UnwrapErr(SysRng));
+    of(
+        "sntrup-kem",
+        [
+            Box::new(|| {
+                black_box(Sntrup761::generate_key_deterministic(black_box(&[1; 32])));
+            }),
+            Box::new(move || {
+                black_box(black_box(&public).encapsulate(&mut UnwrapErr(SysRng)));
+            }),
+            Box::new(move || {
+                black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
+            }),
+        ],
+    )
 }

@@ -174,7 +174,8 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
                 bench: if on_engine { "batch" } else { "single" }.to_owned(),
                 engine: if on_engine { engine.name() } else { "cpu" }.to_owned(),
                 device: if on_engine { engine.device() } else { cpu_name() },
-                backend: if on_engine { engine.backend() } else { ctru_math::backend() }.to_owned(),
+                backend: if on_engine { engine.backend() } else { ctru_math::backend::in_use().name() }
+                    .to_owned(),
                 set: set.degree().to_owned(),
                 pk_encoding: encoding.name().to_owned(),
                 op: operation.name().to_owned(),

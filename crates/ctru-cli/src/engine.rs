@@ -97,7 +97,7 @@ impl AnySetEngine for CpuEngine {
         cpu_name()
     }
     fn backend(&self) -> &'static str {
-        ctru_math::backend()
+        ctru_math::backend::in_use().name()
     }
     fn transfers(&self) -> &'static str {
         "none"

@@ -3,6 +3,7 @@
 use std::io;
 
 use ctru_kem::engine::EngineError;
+use ctru_math::backend::Unavailable;
 use thiserror::Error;
 
 use crate::format::Problem;
@@ -71,6 +72,9 @@ pub enum Error {
     /// The program was built without GPUs.
     #[error("this program was built without GPUs: build ctru-cli with --features cuda")]
     WithoutGpu,
+    /// This CPU lacks the instructions that were asked for.
+    #[error(transparent)]
+    Backend(#[from] Unavailable),
     /// An engine refused to work.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),

@@ -1,15 +1,16 @@
-//! `ctru info`: parameter sets, sizes, security status.
+//! `ctru info`: parameter sets, sizes, security status, what this CPU runs.
 
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use ctru_kem::{ParameterSet, SHARED_SECRET_BYTES};
 use ctru_math::Ring;
+use ctru_math::backend::{self, Backend};
 
 use crate::error::Error;
 use crate::set::{Set, Suite, Task};
 
-/// Show parameter sets, sizes and security status
+/// Show parameter sets, sizes, security status and the instructions that this CPU is used with
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -70,7 +71,10 @@ pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
         let FailureRate { claimed, bound, estimate } = failure_rate(set);
         rates.add_row([set.to_string(), claimed.to_string(), bound.to_string(), estimate.to_string()]);
     }
-    write!(out, "Sizes in bytes\n\n{sizes}\n\nFailure rates, log2\n\n{rates}\n\n{STATUS}")?;
+    let available: Vec<&str> = backend::available().map(Backend::name).collect();
+    let (in_use, available) = (backend::in_use(), available.join(", "));
+    write!(out, "Sizes in bytes\n\n{sizes}\n\nFailure rates, log2\n\n{rates}\n\n{STATUS}\n")?;
+    writeln!(out, "This CPU: backend {in_use} in use, of {available}")?;
     Ok(())
 }
 

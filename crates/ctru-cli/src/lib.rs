@@ -1,7 +1,7 @@
 //! The program `ctru`: keys, encapsulation and decapsulation on files, known-answer checks, benchmarks.
 //!
 //! One module a subcommand; under them [`set`] turns a choice made at run time into the types of `ctru-kem`,
-//! [`engine`] does the same for engines, `format` knows what a file contains, and `files` how it is read and written.
+//! [`engine`] does the same for engines, [`backend`] chooses the CPU's instructions, `format` knows what a file contains, and `files` how it is read and written.
 //! Nothing but the subcommands knows the command line.
 
 use std::io;
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub mod backend;
 pub mod bench;
 pub mod decaps;
 pub mod encaps;
@@ -36,6 +37,8 @@ pub use format::{Kind, Object, Problem};
 #[derive(Debug, Parser)]
 #[command(name = "ctru", version, arg_required_else_help = true)]
 pub struct Cli {
+    #[command(flatten)]
+    backend: backend::BackendArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -58,8 +61,20 @@ enum Command {
 /// Runs the program. An error is reported on standard error; the status is 1 for errors and failed checks.
 #[must_use]
 pub fn run(cli: &Cli) -> ExitCode {
+    match cli.backend.select().and_then(|()| execute(&cli.command)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all checks of the command passed.
+fn execute(command: &Command) -> Result<bool, Error> {
     let out = &mut io::stdout();
-    let result = match &cli.command {
+    match command {
         Command::Keygen(args) => keygen::run(args).map(|()| true),
         Command::Encaps(args) => encaps::run(args).map(|()| true),
         Command::Decaps(args) => decaps::run(args).map(|()| true),
@@ -71,13 +86,5 @@ pub fn run(cli: &Cli) -> ExitCode {
         #[cfg(feature = "cuda")]
         Command::Kernels(args) => kernels::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
     }
 }

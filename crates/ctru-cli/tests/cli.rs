@@ -478,3 +478,23 @@ fn selftest_passes() {
     assert_eq!(report.lines().last(), Some("self-test passed"));
     assert_eq!(report.lines().filter(|line| line.starts_with("ok ")).count(), 6 * 5);
 }
+
+#[test]
+fn a_backend_can_be_chosen() {
+    let place = Place::new();
+    let info = place.succeed("--backend portable info");
+    assert_contains(&info, &["backend portable in use, of portable"]);
+    assert_contains(&place.succeed("info --backend portable"), &["backend portable in use"]);
+    let mut command = place.command("info");
+    let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
+    assert_contains(&String::from_utf8(output.stdout).unwrap(), &["backend portable in use"]);
+    let table = place.succeed("bench --backend portable --set 653 --op encaps --batch 2 --seconds 0.01");
+    assert_contains(&table, &["(portable)"]);
+}
+
+#[test]
+fn unknown_backends_are_refused() {
+    let output = Place::new().run("--backend avx1024 info");
+    assert_eq!(output.status.code(), Some(2));
+    assert_contains(&stderr(&output), &["avx1024", "portable, sse2, avx2 and avx512"]);
+}

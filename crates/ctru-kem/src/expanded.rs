@@ -1,74 +1,95 @@
 //! Keys decoded to polynomials, and the KEM on them (paper, Algorithms 4 to 6). What serves many operations is computed
 //! once here.
 
+use core::array;
+use core::hint::black_box;
 use core::marker::PhantomData;
 
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
 use ctru_math::product::residue;
-use ctru_math::{Poly, Ring, SmallPoly};
-use subtle::{ConditionallySelectable, ConstantTimeEq};
-use zeroize::Zeroizing;
+use ctru_math::{Poly, SmallPoly};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use crate::hash;
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::{KEY_ID_BYTES, ParameterSet, PublicKeyEncoding, SEED_BYTES};
-use crate::pke;
+use crate::hash::{self, Hashed, Id};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, Parts, SharedSecret};
+use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::pke::{self, KeyPolynomials};
+use crate::wipe::Secret;
 
 /// An encapsulation key as polynomial and `ID(pk)`.
 pub(crate) struct ExpandedEncapsulationKey<P: ParameterSet> {
     h: Poly<P::Ring>,
-    id: [u8; KEY_ID_BYTES],
+    id: Id,
     parameter_set: PhantomData<P>,
 }
 
 /// A decapsulation key as polynomials.
 pub(crate) struct ExpandedDecapsulationKey<P: ParameterSet> {
     f: SmallPoly<P::Ring>,
-    z: Zeroizing<[u8; SEED_BYTES]>,
+    z: Secret<[u8; SEED_BYTES]>,
     public: ExpandedEncapsulationKey<P>,
 }
 
 impl<P: ParameterSet> ExpandedEncapsulationKey<P> {
     pub(crate) fn new(key: &EncapsulationKey<P>) -> Self {
-        let mut id = [0; KEY_ID_BYTES];
-        id.copy_from_slice(&key.as_bytes()[..KEY_ID_BYTES]);
+        let id = *key.as_bytes().first_chunk().expect("a key is longer than its id");
         Self { h: P::Encoding::decode_validated(&key.bytes), id, parameter_set: PhantomData }
-    }
-
-    /// Algorithm 5 for the message `SHAKE256(seed)`.
-    pub(crate) fn encapsulate(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
-        let message = hash::read::<<P::Ring as Ring>::MessageBytes>(&mut hash::shake256(&[seed]));
-        let (secret, seed) = hash::secret_and_seed(&self.id, message.array.as_ref());
-        let bytes = pke::encrypt(&self.h, &message.array, &seed);
-        (Ciphertext { bytes }, SharedSecret::new(&secret))
     }
 }
 
 impl<P: ParameterSet> ExpandedDecapsulationKey<P> {
     pub(crate) fn new(key: &DecapsulationKey<P>) -> Self {
-        let (f, public, z) = key.parts();
+        let Parts { f, public, z } = key.parts();
         Self {
-            f: secret_poly::unpack(&f.array).expect("a validated decapsulation key"),
+            f: secret_poly::unpack::<P::Ring>(&f).expect("a validated decapsulation key"),
             z,
             public: ExpandedEncapsulationKey::new(&public),
         }
     }
+}
 
-    /// Algorithm 6. Whether the ciphertext is rejected shows in nothing but the result.
-    pub(crate) fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        let ExpandedEncapsulationKey { h, id, .. } = &self.public;
-        let message = pke::decrypt(&self.f, &ciphertext.bytes);
-        let (secret, seed) = hash::secret_and_seed(id, message.array.as_ref());
-        let expected = Zeroizing::new(hash::Bytes { array: pke::encrypt(h, &message.array, &seed) });
-        let rejection = hash::rejection_secret(id, &self.z, ciphertext.as_bytes());
-        let accepted = expected.array.as_ref().ct_eq(ciphertext.as_bytes());
-        let mut chosen = Zeroizing::new([0; SEED_BYTES]);
-        for (chosen, (rejection, secret)) in chosen.iter_mut().zip(rejection.iter().zip(secret.iter())) {
-            *chosen = u8::conditional_select(rejection, secret, accepted);
+/// Algorithm 5 for the messages `SHAKE256(seed)`: as many operations as share their hashing.
+pub(crate) fn encapsulate<P: ParameterSet, const N: usize>(
+    keys: [&ExpandedEncapsulationKey<P>; N],
+    seeds: [&[u8; SEED_BYTES]; N],
+) -> [(Ciphertext<P>, SharedSecret); N] {
+    let messages = hash::fresh_messages::<P::Ring, N>(seeds);
+    let hashed = hash::messages::<P::Ring, N>(keys.map(|key| &key.id), &messages);
+    array::from_fn(|i| {
+        let bytes = pke::encrypt(&keys[i].h, &messages[i], &hashed[i].coins);
+        (Ciphertext { bytes }, SharedSecret::new(hashed[i].secret()))
+    })
+}
+
+/// Algorithm 6. Whether a ciphertext is rejected shows in nothing but the result.
+pub(crate) fn decapsulate<P: ParameterSet, const N: usize>(
+    keys: [&ExpandedDecapsulationKey<P>; N],
+    ciphertexts: [&Ciphertext<P>; N],
+) -> [SharedSecret; N] {
+    let ciphertexts = ciphertexts.map(|ciphertext| &ciphertext.bytes);
+    let messages = array::from_fn(|i| pke::decrypt(&keys[i].f, ciphertexts[i]));
+    let ids = keys.map(|key| &key.public.id);
+    let (hashed, rejected) =
+        hash::decapsulations::<P::Ring, N>(ids, &messages, keys.map(|key| &*key.z), ciphertexts);
+    array::from_fn(|i| {
+        let Hashed { coins, .. } = &hashed[i];
+        let expected = Secret::new(pke::encrypt(&keys[i].public.h, &messages[i], coins));
+        let accepted = equal(expected.as_ref(), ciphertexts[i].as_ref());
+        let mut chosen = Secret::<[u8; SHARED_SECRET_BYTES]>::zeroed();
+        for (chosen, (rejected, secret)) in chosen.iter_mut().zip(rejected[i].iter().zip(hashed[i].secret()))
+        {
+            *chosen = u8::conditional_select(rejected, secret, accepted);
         }
         SharedSecret::new(&chosen)
-    }
+    })
+}
+
+/// Whether all bytes are equal, in a time that tells nothing. Whole vectors at a time: `subtle` looks at bytes one by one.
+fn equal(a: &[u8], b: &[u8]) -> Choice {
+    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
+    // The compiler must not know that only zero matters before all bytes are looked at.
+    black_box(difference).ct_eq(&0)
 }
 
 /// Algorithm 4: the key pair of a seed and a rejection secret `z`.
@@ -76,16 +97,15 @@ pub(crate) fn generate<P: ParameterSet>(
     seed: &[u8; SEED_BYTES],
     z: &[u8; SEED_BYTES],
 ) -> (EncapsulationKey<P>, DecapsulationKey<P>) {
-    let (f, g) = pke::sample_key::<P::Ring>(seed);
-    let inverse =
-        invert(&Poly::from(&f)).expect("f(0) is odd and small, so f is not zero, and R_q is a field");
-    assemble(&f, &g, &inverse, z)
+    let [polynomials] = pke::sample_keys::<P::Ring, 1>([seed]);
+    let inverse = invert(&Poly::from(&polynomials.f))
+        .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
+    assemble(&polynomials, &inverse, z)
 }
 
 /// The key pair for `f`, `g` and `f^-1`.
 pub(crate) fn assemble<P: ParameterSet>(
-    f: &SmallPoly<P::Ring>,
-    g: &SmallPoly<P::Ring>,
+    KeyPolynomials { f, g }: &KeyPolynomials<P::Ring>,
     inverse: &Poly<P::Ring>,
     z: &[u8; SEED_BYTES],
 ) -> (EncapsulationKey<P>, DecapsulationKey<P>) {

@@ -14,10 +14,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
-use crate::hash::Bytes;
 use crate::params::{
     CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES,
 };
+use crate::wipe::Secret;
 
 /// A public key: `h = g / f`, encoded.
 #[repr(transparent)]
@@ -47,10 +47,17 @@ pub struct SharedSecret {
 
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     if bytes.len() == A::LEN {
-        Ok(A::from_fn(|i| bytes[i]))
+        Ok(array_of(bytes))
     } else {
         Err(InvalidLength { expected: A::LEN, actual: bytes.len() })
     }
+}
+
+/// The array of as many bytes as it has.
+fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
+    let mut array = A::zeroed();
+    array.as_mut().copy_from_slice(bytes);
+    array
 }
 
 fn random_seed<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Zeroizing<[u8; SEED_BYTES]>, G::Error> {
@@ -118,7 +125,8 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Encapsulates with the randomness of `seed`, which must be uniform, secret and used once.
     #[must_use]
     pub fn encapsulate_deterministic(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
-        ExpandedEncapsulationKey::new(self).encapsulate(seed)
+        let [encapsulated] = expanded::encapsulate([&ExpandedEncapsulationKey::new(self)], [seed]);
+        encapsulated
     }
 }
 
@@ -132,8 +140,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// the public part is refused. The time depends on nothing but the result and the public part.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
-        let (f, public, _) = key.parts();
-        secret_poly::unpack::<P::Ring>(&f.array).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        let Parts { f, public, .. } = key.parts();
+        secret_poly::unpack::<P::Ring>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
         P::Encoding::decode::<P::Ring>(&public.bytes).map_err(InvalidDecapsulationKey::PublicPart)?;
         Ok(key)
     }
@@ -154,7 +162,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// The public key inside.
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
-        self.parts().1
+        self.parts().public
     }
 
     /// Generates a key; [`encapsulation_key`](Self::encapsulation_key) gives the public one.
@@ -191,7 +199,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// secret that depends on the key and the ciphertext; that it was rejected does not show, here or in the time.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        ExpandedDecapsulationKey::new(self).decapsulate(ciphertext)
+        let [secret] = expanded::decapsulate([&ExpandedDecapsulationKey::new(self)], [ciphertext]);
+        secret
     }
 
     pub(crate) fn from_parts(
@@ -208,24 +217,23 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         Self { bytes }
     }
 
-    #[allow(clippy::type_complexity)]
-    pub(crate) fn parts(
-        &self,
-    ) -> (
-        Zeroizing<Bytes<<P::Ring as Ring>::SecretPolyBytes>>,
-        EncapsulationKey<P>,
-        Zeroizing<[u8; SEED_BYTES]>,
-    ) {
+    pub(crate) fn parts(&self) -> Parts<P> {
         let (f, rest) = self.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
-        let (public, z_bytes) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
-        let mut z = Zeroizing::new([0; SEED_BYTES]);
-        z.copy_from_slice(z_bytes);
-        (
-            Zeroizing::new(Bytes { array: Array::from_fn(|i| f[i]) }),
-            EncapsulationKey { bytes: Array::from_fn(|i| public[i]) },
-            z,
-        )
+        let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
+        Parts {
+            f: Secret::new(array_of(f)),
+            public: EncapsulationKey { bytes: array_of(public) },
+            z: Secret::new(array_of(z)),
+        }
     }
+}
+
+/// What a decapsulation key consists of.
+pub(crate) struct Parts<P: ParameterSet> {
+    /// The packed secret polynomial.
+    pub(crate) f: Secret<<P::Ring as Ring>::SecretPolyBytes>,
+    pub(crate) public: EncapsulationKey<P>,
+    pub(crate) z: Secret<[u8; SEED_BYTES]>,
 }
 
 impl<P: ParameterSet> Ciphertext<P> {

@@ -16,6 +16,7 @@ mod hash;
 mod keys;
 mod params;
 mod pke;
+mod wipe;
 
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};

@@ -3,35 +3,35 @@
 use ctru_math::product::residue;
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
-use zeroize::Zeroizing;
 
-use crate::hash::{self, Bytes};
+use crate::hash;
 use crate::params::SEED_BYTES;
+use crate::wipe::Secret;
 
 /// The secret `f = 2 f' + 1` and the numerator `g` of a key pair's `h = g / f`.
-pub(crate) fn sample_key<R: Ring>(seed: &[u8; SEED_BYTES]) -> (SmallPoly<R>, SmallPoly<R>) {
-    let mut output = hash::shake256(&[seed]);
-    let f = sample_secret(&hash::read::<R::CoinBytes>(&mut output).array);
-    let g = sample(&hash::read::<R::CoinBytes>(&mut output).array);
-    (f, g)
+pub(crate) struct KeyPolynomials<R: Ring> {
+    pub(crate) f: SmallPoly<R>,
+    pub(crate) g: SmallPoly<R>,
 }
 
-/// Encrypts `message` with the coins of `seed`, which are `SHAKE256(seed)`.
+/// The polynomials of key pairs' seeds.
+pub(crate) fn sample_keys<R: Ring, const N: usize>(seeds: [&[u8; SEED_BYTES]; N]) -> [KeyPolynomials<R>; N] {
+    hash::key_coins::<R, N>(seeds)
+        .map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(&f), g: sample::<R>(&g) })
+}
+
+/// Encrypts `message` with `coins`.
 pub(crate) fn encrypt<R: Ring>(
     h: &Poly<R>,
     message: &R::MessageBytes,
-    seed: &[u8; SEED_BYTES],
+    coins: &R::CoinBytes,
 ) -> R::CiphertextBytes {
-    let r = sample(&hash::read::<R::CoinBytes>(&mut hash::shake256(&[seed])).array);
-    let sigma = residue::mul_small(h, &r);
+    let sigma = residue::mul_small(h, &sample(coins));
     codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message))
 }
 
 /// Decrypts with the secret polynomial.
-pub(crate) fn decrypt<R: Ring>(
-    f: &SmallPoly<R>,
-    ciphertext: &R::CiphertextBytes,
-) -> Zeroizing<Bytes<R::MessageBytes>> {
+pub(crate) fn decrypt<R: Ring>(f: &SmallPoly<R>, ciphertext: &R::CiphertextBytes) -> Secret<R::MessageBytes> {
     let c: RoundedPoly<R> = codec::bits::unpack_rounded(ciphertext);
-    Zeroizing::new(Bytes { array: e8::decode(&residue::mul_rounded(&c, f)) })
+    Secret::new(e8::decode(&residue::mul_rounded(&c, f)))
 }

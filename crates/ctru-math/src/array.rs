@@ -16,9 +16,7 @@ pub trait Array<T: Element>: Copy + AsRef<[T]> + AsMut<[T]> + Send + Sync + 'sta
 
     /// The array of `T::default()` (zeros, for numbers).
     #[must_use]
-    fn zeroed() -> Self {
-        Self::from_fn(|_| T::default())
-    }
+    fn zeroed() -> Self;
 }
 
 impl<T: Element, const N: usize> Array<T> for [T; N] {
@@ -27,5 +25,10 @@ impl<T: Element, const N: usize> Array<T> for [T; N] {
     #[inline(always)]
     fn from_fn(f: impl FnMut(usize) -> T) -> Self {
         array::from_fn(f)
+    }
+
+    #[inline(always)]
+    fn zeroed() -> Self {
+        [T::default(); N]
     }
 }

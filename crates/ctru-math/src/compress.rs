@@ -2,9 +2,12 @@
 //!
 //! Source: CTRU-Prime paper, encryption. The message is added after rounding.
 
+use crate::array::Array;
 use crate::e8;
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
+use crate::wipe::wipe;
 
 /// `sigma q2 / q` rounded to the nearest integer, `0..=q2`, for `sigma` in `0..q`. As `q` is odd there is no tie.
 ///
@@ -38,27 +41,55 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
 #[inline(always)]
 #[must_use]
 pub fn compress_with_codeword<R: Ring>(sigma: u16, codeword: u8, j: usize) -> u16 {
-    let half = R::Q2 as u16 / 2;
-    let bit = u16::from(codeword) << (R::Q2_BITS as usize - 1 - j) & half;
-    (compress::<R>(sigma) + bit) & (R::Q2 as u16 - 1)
+    compress_onto::<R>(sigma, codeword_bit::<R>(codeword, j))
+}
+
+/// What bit `j < 8` of a codeword adds to a coefficient: `q2/2` for a 1, or else 0.
+#[inline(always)]
+fn codeword_bit<R: Ring>(codeword: u8, j: usize) -> u16 {
+    u16::from(codeword) << (R::Q2_BITS as usize - 1 - j) & (R::Q2 as u16 / 2)
+}
+
+#[inline(always)]
+fn compress_onto<R: Ring>(sigma: u16, added: u16) -> u16 {
+    (compress::<R>(sigma) + added) & (R::Q2 as u16 - 1)
 }
 
 /// The ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`, where `e` are the bits of the
 /// [`e8`] codewords of the message, least significant first, and 0 from [`Ring::CODED_COEFFS`] on.
 #[must_use]
 pub fn compress_with_message<R: Ring>(sigma: &Poly<R>, message: &R::MessageBytes) -> RoundedPoly<R> {
-    let mut rounded = RoundedPoly::zero();
-    let (coded, tail) = rounded.coefficients_mut().split_at_mut(R::CODED_COEFFS);
-    let (coded_sigma, tail_sigma) = sigma.coefficients().split_at(R::CODED_COEFFS);
-    let pairs = coded.as_chunks_mut::<16>().0.iter_mut().zip(coded_sigma.as_chunks::<16>().0);
-    for ((c, sigma), &byte) in pairs.zip(message.as_ref()) {
-        let codewords = e8::encode_pair(byte);
-        for i in 0..16 {
-            c[i] = compress_with_codeword::<R>(sigma[i], codewords[i / 8], i % 8);
+    dispatch(Compress { sigma, message })
+}
+
+struct Compress<'a, R: Ring> {
+    sigma: &'a Poly<R>,
+    message: &'a R::MessageBytes,
+}
+
+impl<R: Ring> Vectorised for Compress<'_, R> {
+    type Output = RoundedPoly<R>;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> RoundedPoly<R> {
+        let mut rounded = RoundedPoly::zero();
+        let coefficients = rounded.coefficients_mut();
+        let mut codewords = R::MessageBytes::zeroed();
+        // The codewords of the low nibbles have every other block, those of the high nibbles the blocks between.
+        for (offset, shift) in [(0, 0), (8, 4)] {
+            for (codeword, byte) in codewords.as_mut().iter_mut().zip(self.message.as_ref()) {
+                *codeword = e8::encode_nibble(byte >> shift & 15);
+            }
+            for (pair, &codeword) in coefficients.as_chunks_mut::<16>().0.iter_mut().zip(codewords.as_ref()) {
+                for j in 0..8 {
+                    pair[offset + j] = codeword_bit::<R>(codeword, j);
+                }
+            }
         }
+        wipe(codewords.as_mut());
+        for (c, &sigma) in coefficients.iter_mut().zip(self.sigma.coefficients()) {
+            *c = compress_onto::<R>(sigma, *c);
+        }
+        rounded
     }
-    for (c, &sigma) in tail.iter_mut().zip(tail_sigma) {
-        *c = compress_with_codeword::<R>(sigma, 0, 0);
-    }
-    rounded
 }

@@ -7,6 +7,7 @@
 //! Source: CTRU-Prime paper, the scalable E8 lattice code.
 
 use crate::array::Array;
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::RoundedPoly;
 use crate::ring::Ring;
 
@@ -103,17 +104,29 @@ const LANES: usize = 16;
 /// Decodes a decrypted polynomial. The coefficients after the first [`Ring::CODED_COEFFS`] are not looked at.
 #[must_use]
 pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
-    let mut message = R::MessageBytes::zeroed();
-    let coded = &decrypted.coefficients()[..R::CODED_COEFFS];
-    let (groups, tail) = coded.as_chunks::<{ LANES * BLOCK }>();
-    let (group_bytes, tail_bytes) = message.as_mut().split_at_mut(groups.len() * (LANES / 2));
-    for (bytes, group) in group_bytes.as_chunks_mut().0.iter_mut().zip(groups) {
-        *bytes = decode_group(R::Q2 as u16, group);
+    dispatch(Decode(decrypted))
+}
+
+struct Decode<'a, R: Ring>(&'a RoundedPoly<R>);
+
+impl<R: Ring> Vectorised for Decode<'_, R> {
+    type Output = R::MessageBytes;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> R::MessageBytes {
+        let decrypted = self.0;
+        let mut message = R::MessageBytes::zeroed();
+        let coded = &decrypted.coefficients()[..R::CODED_COEFFS];
+        let (groups, tail) = coded.as_chunks::<{ LANES * BLOCK }>();
+        let (group_bytes, tail_bytes) = message.as_mut().split_at_mut(groups.len() * (LANES / 2));
+        for (bytes, group) in group_bytes.as_chunks_mut().0.iter_mut().zip(groups) {
+            *bytes = decode_group(R::Q2 as u16, group);
+        }
+        let mut last = [0; LANES * BLOCK];
+        last[..tail.len()].copy_from_slice(tail);
+        tail_bytes.copy_from_slice(&decode_group(R::Q2 as u16, &last)[..tail_bytes.len()]);
+        message
     }
-    let mut last = [0; LANES * BLOCK];
-    last[..tail.len()].copy_from_slice(tail);
-    tail_bytes.copy_from_slice(&decode_group(R::Q2 as u16, &last)[..tail_bytes.len()]);
-    message
 }
 
 /// Decodes [`LANES`] blocks to the bytes that their nibbles make.

@@ -2,11 +2,13 @@
 #![no_std]
 
 pub mod array;
+pub mod backend;
 pub mod codec;
 pub mod compress;
 pub mod e8;
 pub mod invert;
-mod lanes;
+#[doc(hidden)]
+pub mod lanes;
 pub mod ntt;
 mod poly;
 pub mod product;
@@ -15,6 +17,5 @@ mod ring;
 pub mod sample;
 mod wipe;
 
-pub use lanes::backend;
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};
 pub use ring::{R653, R761, R1277, Ring};

@@ -6,6 +6,7 @@
 //!
 //! Source: CTRU-Prime paper, Table 1 (`eta`; it is 2 for n = 761 as in Table 2) and Algorithm 1 (`f = 2 f' + 1`).
 
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
 
@@ -38,6 +39,22 @@ pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
 /// A polynomial with coefficients in `-eta..=eta` from uniform coins.
 #[must_use]
 pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+    dispatch(Sample(coins))
+}
+
+struct Sample<'a, R: Ring>(&'a R::CoinBytes);
+
+impl<R: Ring> Vectorised for Sample<'_, R> {
+    type Output = SmallPoly<R>;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> SmallPoly<R> {
+        from_coins(self.0)
+    }
+}
+
+#[inline(always)]
+fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     let mut poly = SmallPoly::zero();
     let coeffs = poly.coefficients_mut();
     if R::ETA == 2 {
@@ -67,11 +84,22 @@ pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
 /// The secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins: 1 is added at `x^0` only.
 #[must_use]
 pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
-    let mut poly = sample(coins);
-    let coeffs = poly.coefficients_mut();
-    for coeff in coeffs.iter_mut() {
-        *coeff *= 2;
+    dispatch(SampleSecret(coins))
+}
+
+struct SampleSecret<'a, R: Ring>(&'a R::CoinBytes);
+
+impl<R: Ring> Vectorised for SampleSecret<'_, R> {
+    type Output = SmallPoly<R>;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> SmallPoly<R> {
+        let mut poly = from_coins(self.0);
+        let coeffs = poly.coefficients_mut();
+        for coeff in coeffs.iter_mut() {
+            *coeff *= 2;
+        }
+        coeffs[0] += 1;
+        poly
     }
-    coeffs[0] += 1;
-    poly
 }

@@ -12,6 +12,7 @@ pub(crate) fn wipe<T: Element>(values: &mut [T]) {
 }
 
 /// An array that starts as zeros and is wiped when dropped.
+#[repr(C, align(64))]
 pub(crate) struct Scratch<T: Element, A: Array<T>> {
     array: A,
     element: PhantomData<T>,

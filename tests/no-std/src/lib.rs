@@ -15,6 +15,7 @@ use ctru_kem::{
     Packed13, ParameterSet,
 };
 use ctru_math::array::Array;
+use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, compress, e8, invert, sample};
@@ -62,9 +63,9 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     let f: SmallPoly<R> = black_box(sample::sample_secret(coins));
     let g: SmallPoly<R> = black_box(sample::sample(coins));
     let Some(inverse) = Option::<Poly<R>>::from(invert::invert(&Poly::from(&f))) else { return 1 };
-    let mut batch = [Poly::from(&f), Poly::from(&g)];
-    let mut scratch = [Poly::zero(), Poly::zero()];
-    if invert::invert_batch(&mut batch, &mut scratch).is_err() || batch[0] != inverse {
+    let mut inverses = [Poly::zero(), Poly::zero()];
+    let mut nodes = [invert::BatchNode::new(), invert::BatchNode::new()];
+    if invert::invert_batch(&[&f, &g], &mut inverses, &mut nodes).is_err() || inverses[0] != inverse {
         return 2;
     }
     let h = black_box(residue::mul_small(&inverse, &g));
@@ -125,6 +126,25 @@ math_entry_points! {
     ctru_math_653 => R653;
     ctru_math_761 => R761;
     ctru_math_1277 => R1277;
+}
+
+macro_rules! backend_entry_points {
+    ($($name:ident => $backend:ident;)*) => {
+        $(
+            /// Puts this backend in use; 0 is success.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name() -> u32 {
+                u32::from(backend::select(Backend::$backend).is_err())
+            }
+        )*
+    };
+}
+
+backend_entry_points! {
+    ctru_use_portable => Portable;
+    ctru_use_sse2 => Sse2;
+    ctru_use_avx2 => Avx2;
+    ctru_use_avx512 => Avx512;
 }
 
 /// A division that cannot be anything else: the search for divisions has to find this one.

@@ -1,24 +1,27 @@
-//! The CPU engine: one operation after the other on each core.
+//! The CPU engine: groups of operations on each core.
 
-use core::fmt;
+use core::{array, fmt};
 use std::string::ToString;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use ctru_math::invert::invert_batch;
-use ctru_math::{Poly, Ring, SmallPoly};
+use ctru_math::invert::{BatchNode, invert_batch};
+use ctru_math::{Poly, Ring};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use zeroize::Zeroizing;
 
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
-use crate::pke;
+use crate::pke::{self, KeyPolynomials};
+use crate::wipe::Secret;
 
 /// Key pairs that share one inversion. Beyond this the inversion is small beside the three products a key.
 const KEYS_PER_INVERSION: usize = 128;
+
+/// Operations that share their hashing, as many as the widest vectors hold states.
+const GROUP: usize = 8;
 
 /// Runs batches on the cores of this machine. Clones share the threads.
 #[derive(Clone)]
@@ -52,6 +55,11 @@ impl CpuEngine {
     #[must_use]
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// Operations that a thread takes at a time: at most `most`, and fewer where some threads would get none.
+    fn share(&self, count: usize, most: usize) -> usize {
+        count.div_ceil(self.threads()).clamp(1, most)
     }
 }
 
@@ -103,15 +111,26 @@ impl<'a, K, E> BatchKeys<'a, K, E> {
         }
     }
 
-    /// Calls `operation` with the expanded key of operation `index`.
-    fn with<T>(&self, index: usize, expand: impl Fn(&K) -> E, operation: impl Fn(&E) -> T) -> T {
+    /// Calls `operation` with the expanded keys of operations `first..first + N`.
+    fn with<T, const N: usize>(
+        &self,
+        first: usize,
+        expand: impl Fn(&K) -> E,
+        operation: impl FnOnce([&E; N]) -> T,
+    ) -> T {
         match self {
-            Self::One(key) | Self::Loaded([key]) => operation(key),
-            Self::Each(keys) => operation(&expand(&keys[index])),
-            Self::Loaded(keys) => operation(&keys[index]),
+            Self::One(key) | Self::Loaded([key]) => operation([key; N]),
+            Self::Each(keys) => {
+                let expanded: [E; N] = array::from_fn(|i| expand(&keys[first + i]));
+                operation(expanded.each_ref())
+            }
+            Self::Loaded(keys) => operation(array::from_fn(|i| &keys[first + i])),
         }
     }
 }
+
+type PublicKeys<'a, P> = BatchKeys<'a, EncapsulationKey<P>, ExpandedEncapsulationKey<P>>;
+type PrivateKeys<'a, P> = BatchKeys<'a, DecapsulationKey<P>, ExpandedDecapsulationKey<P>>;
 
 impl<P: ParameterSet> Engine<P> for CpuEngine {
     type EncapsulationKeys = LoadedEncapsulationKeys<P>;
@@ -148,13 +167,12 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let count = encapsulation_keys.len();
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
-        // Every thread gets some groups where the batch allows it.
-        let group = count.div_ceil(self.threads()).clamp(1, KEYS_PER_INVERSION);
+        let share = self.share(count, KEYS_PER_INVERSION);
         self.pool.install(|| {
             let outputs =
-                encapsulation_keys.par_chunks_mut(group).zip(decapsulation_keys.par_chunks_mut(group));
+                encapsulation_keys.par_chunks_mut(share).zip(decapsulation_keys.par_chunks_mut(share));
             outputs.enumerate().for_each(|(index, (public, secret))| {
-                generate_group(seeds, index * group, public, secret);
+                generate_together(seeds, index * share, public, secret);
             });
         });
         Ok(())
@@ -171,15 +189,23 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         check_length("ciphertexts", count, ciphertexts.len())?;
         seeds.check(count)?;
         let keys = BatchKeys::new(keys, count, ExpandedEncapsulationKey::new, |loaded| &loaded.0)?;
+        let share = self.share(count, GROUP);
         self.pool.install(|| {
-            ciphertexts.par_iter_mut().zip(shared_secrets).enumerate().for_each(
-                |(i, (ciphertext, secret))| {
-                    let mut seed = Zeroizing::new([0; SEED_BYTES]);
-                    seeds.write(i, &mut seed);
-                    (*ciphertext, *secret) =
-                        keys.with(i, ExpandedEncapsulationKey::new, |key| key.encapsulate(&seed));
-                },
-            );
+            let outputs = ciphertexts.par_chunks_mut(share).zip(shared_secrets.par_chunks_mut(share));
+            outputs.enumerate().for_each(|(index, (ciphertexts, secrets))| {
+                let first = index * share;
+                let (groups, rest) = ciphertexts.as_chunks_mut::<GROUP>();
+                let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+                let after = first + groups.as_flattened().len();
+                encapsulate_groups(&keys, seeds, first, groups, secret_groups);
+                encapsulate_groups::<P, 1>(
+                    &keys,
+                    seeds,
+                    after,
+                    rest.as_chunks_mut().0,
+                    secret_rest.as_chunks_mut().0,
+                );
+            });
         });
         Ok(())
     }
@@ -193,44 +219,99 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
         let keys = BatchKeys::new(keys, count, ExpandedDecapsulationKey::new, |loaded| &loaded.0)?;
+        let share = self.share(count, GROUP);
         self.pool.install(|| {
-            ciphertexts.par_iter().zip(shared_secrets).enumerate().for_each(|(i, (ciphertext, secret))| {
-                *secret = keys.with(i, ExpandedDecapsulationKey::new, |key| key.decapsulate(ciphertext));
+            let operations = ciphertexts.par_chunks(share).zip(shared_secrets.par_chunks_mut(share));
+            operations.enumerate().for_each(|(index, (ciphertexts, secrets))| {
+                let first = index * share;
+                let (groups, rest) = ciphertexts.as_chunks::<GROUP>();
+                let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+                let after = first + groups.as_flattened().len();
+                decapsulate_groups(&keys, first, groups, secret_groups);
+                decapsulate_groups::<P, 1>(&keys, after, rest.as_chunks().0, secret_rest.as_chunks_mut().0);
             });
         });
         Ok(())
     }
 }
 
+/// Encapsulates operations `first..`, `N` at a time.
+fn encapsulate_groups<P: ParameterSet, const N: usize>(
+    keys: &PublicKeys<'_, P>,
+    seeds: Seeds<'_, SEED_BYTES>,
+    first: usize,
+    ciphertexts: &mut [[Ciphertext<P>; N]],
+    shared_secrets: &mut [[SharedSecret; N]],
+) {
+    for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(shared_secrets).enumerate() {
+        let first = first + index * N;
+        let seeds = seeds.group::<N>(first);
+        let encapsulated = keys.with(first, ExpandedEncapsulationKey::new, |keys| {
+            expanded::encapsulate(keys, seeds.each_ref().map(|seed| &**seed))
+        });
+        for ((ciphertext, secret), result) in ciphertexts.iter_mut().zip(secrets).zip(encapsulated) {
+            (*ciphertext, *secret) = result;
+        }
+    }
+}
+
+/// Decapsulates operations `first..`, `N` at a time.
+fn decapsulate_groups<P: ParameterSet, const N: usize>(
+    keys: &PrivateKeys<'_, P>,
+    first: usize,
+    ciphertexts: &[[Ciphertext<P>; N]],
+    shared_secrets: &mut [[SharedSecret; N]],
+) {
+    for (index, (ciphertexts, secrets)) in ciphertexts.iter().zip(shared_secrets).enumerate() {
+        *secrets = keys.with(first + index * N, ExpandedDecapsulationKey::new, |keys| {
+            expanded::decapsulate(keys, ciphertexts.each_ref())
+        });
+    }
+}
+
 /// Generates key pairs `first..` of a batch with one inversion.
-fn generate_group<P: ParameterSet>(
+fn generate_together<P: ParameterSet>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     encapsulation_keys: &mut [EncapsulationKey<P>],
     decapsulation_keys: &mut [DecapsulationKey<P>],
 ) {
     let count = encapsulation_keys.len();
-    let sampled: Vec<Sampled<P::Ring>> = (first..first + count)
-        .map(|index| {
-            let mut seed = Zeroizing::new([0; KEY_PAIR_SEED_BYTES]);
-            seeds.write(index, &mut seed);
-            let (polynomials, z) = seed.split_at(SEED_BYTES);
-            let (f, g) = pke::sample_key(polynomials.try_into().expect("half of the seed"));
-            Sampled { f, g, z: Zeroizing::new(z.try_into().expect("half of the seed")) }
-        })
-        .collect();
-    let mut inverses: Vec<Poly<P::Ring>> = sampled.iter().map(|sampled| Poly::from(&sampled.f)).collect();
-    let mut scratch = std::vec![Poly::zero(); count];
-    invert_batch(&mut inverses, &mut scratch).expect("the scratch is as long as the batch");
+    let mut sampled: Vec<Sampled<P::Ring>> = Vec::with_capacity(count);
+    while sampled.len() + GROUP <= count {
+        sampled.extend(sample_keys::<P::Ring, GROUP>(seeds, first + sampled.len()));
+    }
+    while sampled.len() < count {
+        sampled.extend(sample_keys::<P::Ring, 1>(seeds, first + sampled.len()));
+    }
+    let elements: Vec<_> = sampled.iter().map(|key| &key.polynomials.f).collect();
+    let mut inverses = std::vec![Poly::zero(); count];
+    let mut nodes: Vec<BatchNode<P::Ring>> = (0..count).map(|_| BatchNode::new()).collect();
+    invert_batch(&elements, &mut inverses, &mut nodes).expect("room for the batch");
     let outputs = encapsulation_keys.iter_mut().zip(decapsulation_keys);
-    for ((Sampled { f, g, z }, inverse), (public, secret)) in sampled.iter().zip(&inverses).zip(outputs) {
-        (*public, *secret) = expanded::assemble(f, g, inverse, z);
+    for ((Sampled { polynomials, z }, inverse), (public, secret)) in
+        sampled.iter().zip(&inverses).zip(outputs)
+    {
+        (*public, *secret) = expanded::assemble(polynomials, inverse, z);
     }
 }
 
 /// What a seed gives before the inversion.
 struct Sampled<R: Ring> {
-    f: SmallPoly<R>,
-    g: SmallPoly<R>,
-    z: Zeroizing<[u8; SEED_BYTES]>,
+    polynomials: KeyPolynomials<R>,
+    z: Secret<[u8; SEED_BYTES]>,
+}
+
+/// What the seeds of key pairs `first..first + N` give.
+fn sample_keys<R: Ring, const N: usize>(
+    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    first: usize,
+) -> impl Iterator<Item = Sampled<R>> {
+    let seeds = seeds.group::<N>(first);
+    let polynomials =
+        pke::sample_keys(seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")));
+    seeds.into_iter().zip(polynomials).map(|(seed, polynomials)| Sampled {
+        polynomials,
+        z: Secret::new(*seed.last_chunk().expect("half of the seed")),
+    })
 }

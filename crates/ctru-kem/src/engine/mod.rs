@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::hash;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
-use shake::XofReader;
+use crate::wipe::Secret;
 
 #[cfg(feature = "gpu")]
 pub use ctru_gpu_runtime::RuntimeError;
@@ -204,11 +204,28 @@ impl<const N: usize> Seeds<'_, N> {
     /// # Panics
     /// If there is a seed for each operation and none for this one.
     pub fn write(&self, index: usize, seed: &mut [u8; N]) {
+        self.write_group(index, [seed]);
+    }
+
+    /// The seeds of operations `first..first + G`.
+    pub(crate) fn group<const G: usize>(&self, first: usize) -> [Secret<[u8; N]>; G] {
+        let mut seeds = core::array::from_fn(|_| Secret::zeroed());
+        self.write_group(first, seeds.each_mut().map(|seed: &mut Secret<_>| &mut **seed));
+        seeds
+    }
+
+    fn write_group<const G: usize>(&self, first: usize, group: [&mut [u8; N]; G]) {
         match self {
-            Self::Each(seeds) => seed.copy_from_slice(&seeds[index]),
+            Self::Each(seeds) => {
+                for (seed, from) in group.into_iter().zip(&seeds[first..first + G]) {
+                    seed.copy_from_slice(from);
+                }
+            }
             Self::Expand(master) => {
-                let index = (index as u64).to_le_bytes();
-                hash::shake256(&[b"ctru batch seed", &[N as u8], *master, &index]).read(seed);
+                let indices: [[u8; 8]; G] = core::array::from_fn(|i| ((first + i) as u64).to_le_bytes());
+                let length = [N as u8];
+                let input = |i: usize| [b"ctru batch seed".as_slice(), &length, *master, &indices[i]];
+                hash::shake256(core::array::from_fn(input), group.map(|seed| seed.as_mut_slice()));
             }
         }
     }

@@ -7,6 +7,7 @@
 use core::fmt;
 
 use crate::array::Array;
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
 
@@ -39,14 +40,25 @@ pub fn coefficient(bound: u8, nibble: u8) -> i8 {
 /// Packs the secret polynomial `f`.
 #[must_use]
 pub fn pack<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
-    let bound = SmallPoly::<R>::BOUND as u8;
-    let mut bytes = R::SecretPolyBytes::zeroed();
-    let (pairs, last) = f.coefficients().as_chunks::<2>();
-    for (byte, &[even, odd]) in bytes.as_mut().iter_mut().zip(pairs) {
-        *byte = nibble(bound, even) | nibble(bound, odd) << 4;
+    dispatch(Pack(f))
+}
+
+struct Pack<'a, R: Ring>(&'a SmallPoly<R>);
+
+impl<R: Ring> Vectorised for Pack<'_, R> {
+    type Output = R::SecretPolyBytes;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> R::SecretPolyBytes {
+        let bound = SmallPoly::<R>::BOUND as u8;
+        let mut bytes = R::SecretPolyBytes::zeroed();
+        let (pairs, last) = self.0.coefficients().as_chunks::<2>();
+        for (byte, &[even, odd]) in bytes.as_mut().iter_mut().zip(pairs) {
+            *byte = nibble(bound, even) | nibble(bound, odd) << 4;
+        }
+        bytes.as_mut()[R::N / 2] = nibble(bound, last[0]);
+        bytes
     }
-    bytes.as_mut()[R::N / 2] = nibble(bound, last[0]);
-    bytes
 }
 
 /// Reads what [`pack`] wrote.

@@ -5,12 +5,12 @@
 //! `f = 1 - x^(n-1) - x^n` and `g = x^(n-1) a(1/x)` leave a constant in `f`, and a multiple of the reversed inverse in
 //! the cofactor `v`.
 //!
-//! Here `g` and its cofactor `r` are divided by `2^16` in every step, as Montgomery's products come: the pairs `(f, v)`
-//! and `(g, r)` only matter up to common factors. Step `k` touches just what can matter: the `2n - 1 - k` lowest
-//! coefficients of `f` and `g` and the `k + 1` lowest of `v` and `r`.
+//! Here a step always takes `f(0) g - g(0) f`, of which a swap only changes the sign: the pairs `(f, v)` and `(g, r)`
+//! matter up to common factors. Step `k` touches just what can matter: the `2n - 1 - k` lowest coefficients of `f` and `g`
+//! and the `k + 1` lowest of `v` and `r`.
 
 use crate::array::Array;
-use crate::lanes::{Baseline, Factor, Lanes, Modulus};
+use crate::lanes::{Lanes, Modulus, Vectorised, dispatch};
 use crate::poly::Poly;
 use crate::reduce::centre;
 use crate::ring::Ring;
@@ -18,19 +18,32 @@ use crate::wipe::Scratch;
 
 /// The inverse of `a`, or some multiple of zero if `a` is zero.
 pub(super) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
-    inverse::<Baseline, R>(a)
+    dispatch(Inverse(a))
 }
 
-/// Vectors start this far into `v`, so that `v` shifted by one can be loaded.
-const PAD: usize = 8;
+struct Inverse<'a, R: Ring>(&'a Poly<R>);
+
+impl<R: Ring> Vectorised for Inverse<'_, R> {
+    type Output = Poly<R>;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Poly<R> {
+        inverse::<V, R>(self.0)
+    }
+}
+
+/// Room for a polynomial.
+type Plain<R> = Scratch<i16, <R as Ring>::Padded<i16>>;
+
+/// Vectors start this far into `v`, a whole cache line, so that `v` shifted by one can be loaded.
+const PAD: usize = 32;
 
 #[inline(always)]
 fn inverse<V: Lanes, R: Ring>(a: &Poly<R>) -> Poly<R> {
     let n = R::N;
-    let modulus = const { Modulus::new(R::Q) };
     let () = Lazy::<R>::BOUND;
-    let (mut f, mut g) = (Scratch::<i16, R::Padded<i16>>::new(), Scratch::<i16, R::Padded<i16>>::new());
-    let (mut v, mut r) = (Scratch::<i16, R::Padded<i16>>::new(), Scratch::<i16, R::Padded<i16>>::new());
+    let (mut f, mut g, mut v, mut r) =
+        (Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new());
     f[0] = 1;
     f[n - 1] = -1;
     f[n] = -1;
@@ -39,102 +52,148 @@ fn inverse<V: Lanes, R: Ring>(a: &Poly<R>) -> Poly<R> {
     }
     r[0] = 1;
     let mut delta = 1;
-    for step in 0..2 * n - 1 {
-        let f0 = lowest(&modulus, V::load(&f));
-        let g0 = lowest(&modulus, V::load(&g[1..]));
-        // Swap where delta > 0 and g(0) != 0: all ones or zero.
-        let g0_nonzero = (i32::from(g0) | -i32::from(g0)) >> 31;
-        let swap = (-delta >> 31) & g0_nonzero;
-        delta = (delta ^ (swap & (delta ^ -delta))) + 1;
-        let swap = swap as i16;
-        let exchange = swap & (f0 ^ g0);
-        let factors = Step {
-            swap: V::splat(swap),
-            f0: modulus.variable(V::splat(f0 ^ exchange)),
-            g0: modulus.variable(V::splat(g0 ^ exchange)),
-        };
-        // f and g go upwards, because g is loaded one place up, and v goes downwards, because it is loaded one place down.
-        let live = (n + 1).min(2 * n - 1 - step);
-        divide_step::<V>(&modulus, &factors, &mut f, &mut g, live);
-        let live = (n + 1).min(step + 2);
-        multiply_step::<V>(&modulus, &factors, &mut v, &mut r, live);
+    let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
+    for k in 0..2 * n - 1 {
+        let current = step.splat::<V>(R::Q);
+        // f and g go upwards, because g is loaded one place up. Their first vectors give the next step, which is known
+        // long before it is needed.
+        divide_step(&current, &mut f, &mut g, 0);
+        step = Step::new::<R>(&mut delta, f[0], g[1]);
+        for start in (V::LANES..(n + 1).min(2 * n - 1 - k)).step_by(V::LANES) {
+            divide_step(&current, &mut f, &mut g, start);
+        }
+        // v and r go downwards, because v is loaded one place down.
+        for start in (0..(n + 1).min(k + 2)).step_by(V::LANES).rev() {
+            multiply_step(&current, &mut v, &mut r, start);
+        }
     }
-    let scale = modulus.variable(reciprocal::<V>(&modulus, R::Q, lowest(&modulus, V::load(&f))));
+    let modulus = const { Modulus::new(R::Q) }.splat::<V>();
+    let scale = modulus.variable(reciprocal::<V, R>(f[0]));
     for x in v[PAD..].chunks_exact_mut(V::LANES) {
-        modulus.canonical(modulus.reduce(modulus.mul(V::load(x), scale))).store(x);
+        modulus.canonical(modulus.mul(V::load(x), scale)).store(x);
     }
     Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - 1 - i] as u16))
 }
 
 /// What one division step does to every coefficient.
-struct Step<V> {
-    /// All ones to swap before anything else.
-    swap: V,
-    /// Constant coefficients after the swap.
-    f0: Factor<V>,
-    g0: Factor<V>,
+struct Step<T> {
+    /// All ones if `f` becomes `g`, or else 0.
+    swap: T,
+    /// The constant coefficients, centred.
+    f0: T,
+    g0: T,
+    /// Those times `2^16 / q`, rounded.
+    f0_ratio: T,
+    g0_ratio: T,
+    q: T,
+}
+
+impl Step<i16> {
+    /// The step for representatives of `f(0)` and `g(0)`. Counts `delta` on.
+    #[inline(always)]
+    fn new<R: Ring>(delta: &mut i32, f0: i16, g0: i16) -> Self {
+        let (f0, g0) = (centred::<R>(f0), centred::<R>(g0));
+        // Swap where delta > 0 and g(0) != 0.
+        let swap = (-*delta >> 31) & ((g0 | -g0) >> 31);
+        *delta = (*delta ^ (swap & (*delta ^ -*delta))) + 1;
+        let ratio = |x: i32| ((x * Lazy::<R>::RATIO + (1 << 14)) >> 15) as i16;
+        let [f0_ratio, g0_ratio] = [ratio(f0), ratio(g0)];
+        Self { swap: swap as i16, f0: f0 as i16, g0: g0 as i16, f0_ratio, g0_ratio, q: R::Q as i16 }
+    }
+
+    #[inline(always)]
+    fn splat<V: Lanes>(&self, q: u32) -> Step<V> {
+        Step {
+            swap: V::splat(self.swap),
+            f0: V::splat(self.f0),
+            g0: V::splat(self.g0),
+            f0_ratio: V::splat(self.f0_ratio),
+            g0_ratio: V::splat(self.g0_ratio),
+            q: V::splat(q as i16),
+        }
+    }
 }
 
 impl<V: Lanes> Step<V> {
-    /// `(f, g)` to `(f, (f0 g - g0 f) / 2^16)` after the swap.
+    /// `(f, g)` to `(f, f(0) g - g(0) f)`, or to `(g, f(0) g - g(0) f)`.
+    ///
+    /// The quotients by `q` of both products are estimated and subtracted together (Becker, Hwang, Kannwischer, Yang,
+    /// Yang, "Neon NTT", TCHES 2022, section 2.4: Barrett multiplication).
     #[inline(always)]
-    fn apply(&self, modulus: &Modulus, f: V, g: V) -> (V, V) {
-        let exchange = self.swap.and(f.xor(g));
-        let (f, g) = (f.xor(exchange), g.xor(exchange));
-        (f, modulus.mul(g, self.f0).sub(modulus.mul(f, self.g0)))
+    fn apply(&self, f: V, g: V) -> (V, V) {
+        let product = g.mul_low(self.f0).sub(f.mul_low(self.g0));
+        let quotient = g.mul_high(self.f0_ratio).sub(f.mul_high(self.g0_ratio));
+        (f.xor(self.swap.and(f.xor(g))), product.sub(quotient.mul_low(self.q)))
     }
 }
 
-/// Divides `g` by `x` and applies the step to the `live` lowest coefficients: `g` is stored as it comes out, with a
-/// zero at `x^0`, and loaded one place up.
+/// Divides a vector of `g` by `x` and applies the step: `g` is stored as it comes out, with a zero at `x^0`, and loaded
+/// one place up.
 #[inline(always)]
-fn divide_step<V: Lanes>(modulus: &Modulus, step: &Step<V>, f: &mut [i16], g: &mut [i16], live: usize) {
-    for start in (0..live).step_by(V::LANES) {
-        let (x, y) = step.apply(modulus, V::load(&f[start..]), V::load(&g[start + 1..]));
-        x.store(&mut f[start..]);
-        y.store(&mut g[start..]);
-    }
+fn divide_step<V: Lanes>(step: &Step<V>, f: &mut [i16], g: &mut [i16], start: usize) {
+    let (x, y) = step.apply(V::load(&f[start..]), V::load(&g[start + 1..]));
+    x.store(&mut f[start..]);
+    y.store(&mut g[start..]);
 }
 
-/// Multiplies `v` by `x` and applies the step to the `live` lowest coefficients.
+/// Multiplies a vector of `v` by `x` and applies the step.
 #[inline(always)]
-fn multiply_step<V: Lanes>(modulus: &Modulus, step: &Step<V>, v: &mut [i16], r: &mut [i16], live: usize) {
-    for start in (0..live).step_by(V::LANES).rev() {
-        let (x, y) = step.apply(modulus, V::load(&v[PAD + start - 1..]), V::load(&r[start..]));
-        x.store(&mut v[PAD + start..]);
-        y.store(&mut r[start..]);
-    }
+fn multiply_step<V: Lanes>(step: &Step<V>, v: &mut [i16], r: &mut [i16], start: usize) {
+    let (x, y) = step.apply(V::load(&v[PAD + start - 1..]), V::load(&r[start..]));
+    x.store(&mut v[PAD + start..]);
+    y.store(&mut r[start..]);
 }
 
-/// The centred representative of the lowest lane.
+/// The representative nearest to 0 of a coefficient.
 #[inline(always)]
-fn lowest<V: Lanes>(modulus: &Modulus, x: V) -> i16 {
-    let mut lanes = [0; 64];
-    modulus.centre(modulus.reduce(x)).store(&mut lanes);
-    lanes[0]
+fn centred<R: Ring>(x: i16) -> i32 {
+    let quotient = (i64::from(x) * i64::from(Lazy::<R>::RATIO) + (1 << 30)) >> 31;
+    i32::from(x) - quotient as i32 * R::Q as i32
 }
 
 /// `2^16 / x mod q` in all lanes, by Fermat: `x^(q-2)`. The exponent is public.
 #[inline(always)]
-fn reciprocal<V: Lanes>(modulus: &Modulus, q: u32, x: i16) -> V {
-    let base = modulus.mul(V::splat(x), modulus.factor(1 << 16).splat());
+fn reciprocal<V: Lanes, R: Ring>(x: i16) -> V {
+    let modulus = const { Modulus::new(R::Q) }.splat::<V>();
+    let base = modulus.mul(V::splat(x), const { Modulus::new(R::Q).factor(1 << 16) }.splat());
     let mut power = base;
-    for bit in (0..(q - 2).ilog2()).rev() {
+    for bit in (0..(R::Q - 2).ilog2()).rev() {
         power = modulus.mul(power, modulus.variable(power));
-        if (q - 2) >> bit & 1 == 1 {
+        if (R::Q - 2) >> bit & 1 == 1 {
             power = modulus.mul(power, modulus.variable(base));
         }
     }
     power
 }
 
-/// Proof that the representatives in a division step stay in 16 bits without reduction.
+/// Proof that the representatives in a division step stay in 16 bits.
 struct Lazy<R>(core::marker::PhantomData<R>);
 
 impl<R: Ring> Lazy<R> {
-    /// Values of at most 5/4 q go to values of at most 5/4 q.
+    /// `round(2^31 / q)`.
+    const RATIO: i32 = (((1 << 31) + R::Q as i64 / 2) / R::Q as i64) as i32;
+    /// Coefficients are at most `6q/5` in absolute value.
+    const COEFFICIENT: i64 = R::Q as i64 * 6 / 5;
+
+    /// Values of at most `COEFFICIENT` go to values of at most `COEFFICIENT`.
     const BOUND: () = {
-        let bound = R::Q as i32 * 5 / 4;
-        assert!(2 * Modulus::new(R::Q).mul_bound(bound) <= bound && bound <= i16::MAX as i32);
+        let (q, coefficient) = (R::Q as i64, Self::COEFFICIENT);
+        // Centring: the error of the quotient, at most coefficient / 2^32, does not reach from a number of halves to the
+        // next multiple of 1/q.
+        assert!(coefficient * q < 1 << 31);
+        // Ratios fit a lane: that of (q - 1) / 2 is 2^15 (1 - 1/q), and 2^15 > q.
+        assert!(q < 1 << 15 && q / 2 * Self::RATIO as i64 + (1 << 14) < 1 << 30);
+        // A quotient is wrong by less than 1 from rounding down, to the same side for both, and by the coefficient times
+        // what a ratio is wrong by, which is less than 9/16, over 2^16.
+        assert!(q / 2 * 16 < 1 << 16);
+        assert!(
+            ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16 && coefficient <= i16::MAX as i64
+        );
+        // Powers stay at their own bound, and the scaled result below q.
+        let (modulus, power) = (Modulus::new(R::Q), R::Q as i32 * 3 / 5);
+        assert!(
+            modulus.product_bound(power, power) <= power && modulus.mul_bound(coefficient as i32) <= power
+        );
+        assert!(modulus.product_bound(coefficient as i32, power) < R::Q as i32);
     };
 }

@@ -1,4 +1,4 @@
-//! Inversion in the field `R_q`: one element by divsteps, many by a product tree with one inversion at its root.
+//! Inversion in the field `R_q`: one element by divsteps, many small ones by a product tree with one inversion at its root.
 
 mod batch;
 mod divsteps;
@@ -8,17 +8,16 @@ use subtle::{Choice, CtOption};
 use crate::poly::Poly;
 use crate::ring::Ring;
 
-pub use batch::{ScratchTooShort, invert_batch};
+pub use batch::{BatchNode, BatchTooShort, invert_batch};
 
 /// The inverse of `a`, or none if `a` is zero (`R_q` is a field). Constant time.
 #[must_use]
 pub fn invert<R: Ring>(a: &Poly<R>) -> CtOption<Poly<R>> {
-    CtOption::new(divsteps::inverse_or_zero(a), is_nonzero(a))
+    CtOption::new(divsteps::inverse_or_zero(a), is_nonzero(a.coefficients().iter().copied()))
 }
 
-/// Whether some coefficient of `a` is not zero.
-fn is_nonzero<R: Ring>(a: &Poly<R>) -> Choice {
-    let any = a.coefficients().iter().fold(0, |any, &c| any | c);
-    // `any` has at most 13 bits.
-    Choice::from((any.wrapping_neg() >> 15) as u8)
+/// Whether some number is not zero.
+fn is_nonzero(numbers: impl Iterator<Item = u16>) -> Choice {
+    let any = u32::from(numbers.fold(0, |any, c| any | c));
+    Choice::from((any.wrapping_neg() >> 31) as u8)
 }

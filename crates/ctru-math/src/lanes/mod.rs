@@ -1,37 +1,54 @@
 //! Vectors of 16-bit integers: the one trait under the CPU's transforms and inversion, and its implementations, one
 //! file each. Every operation is constant time and wraps.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(test)]
+mod checked;
+mod dispatch;
 mod modulus;
-#[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
-
-pub(crate) use modulus::{Factor, Modulus};
-
-/// The widest implementation that every CPU of the target has: nothing here is detected at run time.
 #[cfg(target_arch = "x86_64")]
-pub(crate) type Baseline = sse2::Sse2;
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) type Baseline = portable::Portable;
+mod transpose;
 
-/// The vector instructions that the arithmetic of this build uses: what records of measurements name.
-#[must_use]
-pub const fn backend() -> &'static str {
-    if cfg!(target_arch = "x86_64") { "sse2" } else { "portable" }
-}
+#[cfg(test)]
+pub(crate) use checked::Checked;
+pub(crate) use dispatch::dispatch_to;
+pub use dispatch::{Vectorised, dispatch};
+pub(crate) use modulus::{Factor, LaneModulus, Modulus};
+pub(crate) use portable::Portable;
 
-/// A vector of `LANES` signed 16-bit integers.
-pub(crate) trait Lanes: Copy {
-    /// Integers in a vector.
+use crate::backend::Backend;
+
+/// A vector of `LANES` signed 16-bit integers. Its halves are its lower and its upper `LANES / 2` lanes.
+pub trait Lanes: Copy {
+    /// The backend of these vectors. Code for it may use all instructions that [`Backend`] names for it.
+    const BACKEND: Backend;
+    /// Integers in a vector: 8, 16 or 32.
     const LANES: usize;
 
     /// All lanes `x`.
     fn splat(x: i16) -> Self;
+    /// The lower half `low`, the upper half `high`.
+    fn halves(low: i16, high: i16) -> Self;
     /// The first `LANES` elements of `x`, which has at least as many.
     fn load(x: &[i16]) -> Self;
+    /// The first `LANES / 2` elements of `x`, which has at least as many, modulo 2^16, in both halves.
+    fn load_twice(x: &[u16]) -> Self;
+    /// The first `LANES / 2` elements of `x`, which has at least as many, in both halves.
+    fn load_twice_bytes(x: &[i8]) -> Self;
     /// Writes to the first `LANES` elements of `x`, which has at least as many.
     fn store(self, x: &mut [i16]);
+    /// Writes to the first `LANES` elements of `x`, which has at least as many, the lanes modulo 2^16.
+    fn store_unsigned(self, x: &mut [u16]);
+    /// Writes the halves to the first `LANES / 2` elements of `low` and `high`, which have at least as many.
+    fn store_halves(self, low: &mut [i16], high: &mut [i16]);
+    /// Transposes the two square matrices in the halves of `LANES / 2` vectors: `HALF` has to be that number.
+    fn transpose<const HALF: usize>(rows: &mut [Self; HALF]);
 
     /// Lane-wise sum modulo 2^16.
     fn add(self, y: Self) -> Self;
@@ -41,23 +58,28 @@ pub(crate) trait Lanes: Copy {
     fn mul_low(self, y: Self) -> Self;
     /// High half of the lane-wise signed product: `floor(x y / 2^16)`.
     fn mul_high(self, y: Self) -> Self;
+    /// The lane-wise signed product over `2^15`, rounded: `floor(x y / 2^15 + 1/2)` modulo 2^16.
+    fn mul_round(self, y: Self) -> Self;
+    /// The lane-wise minimum of unsigned integers.
+    fn min_unsigned(self, y: Self) -> Self;
     /// Lane-wise arithmetic shift right.
     fn shift_right<const BITS: i32>(self) -> Self;
     /// Lane-wise and.
     fn and(self, y: Self) -> Self;
     /// Lane-wise exclusive or.
     fn xor(self, y: Self) -> Self;
-    /// All ones where `self > y`, zeros elsewhere.
-    fn greater_than(self, y: Self) -> Self;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend;
 
-    /// `Baseline` and `Portable` agree on every operation over all pairs of edge values and a pseudo-random walk.
+    const MOST_LANES: usize = 32;
+
+    /// All operations on all backends agree over pairs of edge values and a pseudo-random walk.
     #[test]
-    fn baseline_equals_portable() {
+    fn every_backend_equals_portable() {
         let edges =
             [0, 1, -1, 2, 255, -256, 4591, 16384, -16384, i16::MAX, i16::MAX - 1, i16::MIN, i16::MIN + 1];
         let mut state = 1u32;
@@ -69,31 +91,94 @@ mod tests {
         for rotation in 0..256 {
             let mut other = inputs;
             other.rotate_left(rotation);
-            for (x, y) in inputs.chunks_exact(16).zip(other.chunks_exact(16)) {
-                assert_eq!(all_operations::<Baseline>(x, y), all_operations::<portable::Portable>(x, y));
+            for (x, y) in inputs.chunks_exact(MOST_LANES).zip(other.chunks_exact(MOST_LANES)) {
+                let expected = AllOperations(x, y).run::<Portable>();
+                for backend in backend::available() {
+                    assert_eq!(dispatch_to(backend, AllOperations(x, y)), expected, "{backend}");
+                }
             }
         }
     }
 
-    fn all_operations<V: Lanes>(x: &[i16], y: &[i16]) -> [[i16; 16]; 9] {
-        let mut results = [[0; 16]; 9];
-        for start in (0..16).step_by(V::LANES) {
-            let (a, b) = (V::load(&x[start..]), V::load(&y[start..]));
-            let values = [
-                a.add(b),
-                a.sub(b),
-                a.mul_low(b),
-                a.mul_high(b),
-                a.shift_right::<11>(),
-                a.shift_right::<15>(),
-                a.and(b),
-                a.xor(V::splat(y[start])),
-                a.greater_than(b),
-            ];
-            for (value, result) in values.iter().zip(&mut results) {
-                value.store(&mut result[start..]);
+    struct AllOperations<'a>(&'a [i16], &'a [i16]);
+
+    impl Vectorised for AllOperations<'_> {
+        type Output = [[i16; MOST_LANES]; 10];
+
+        #[inline(always)]
+        fn run<V: Lanes>(self) -> Self::Output {
+            let Self(x, y) = self;
+            let mut results = [[0; MOST_LANES]; 10];
+            for start in (0..MOST_LANES).step_by(V::LANES) {
+                let (a, b) = (V::load(&x[start..]), V::load(&y[start..]));
+                let values = [
+                    a.add(b),
+                    a.sub(b),
+                    a.mul_low(b),
+                    a.mul_high(b),
+                    a.shift_right::<11>(),
+                    a.shift_right::<15>(),
+                    a.and(b),
+                    a.xor(V::splat(y[0])),
+                    a.mul_round(b),
+                    a.min_unsigned(b),
+                ];
+                for (value, result) in values.iter().zip(&mut results) {
+                    value.store(&mut result[start..]);
+                }
+            }
+            results
+        }
+    }
+
+    /// Two matrices in the halves, transposed; then two numbers and the first row twice.
+    struct Layout<'a>(&'a [i16]);
+
+    impl Vectorised for Layout<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Lanes>(self) {
+            match V::LANES / 2 {
+                4 => self.check::<V, 4>(),
+                8 => self.check::<V, 8>(),
+                half => {
+                    assert_eq!(half, 16);
+                    self.check::<V, 16>();
+                }
             }
         }
-        results
+    }
+
+    impl Layout<'_> {
+        #[inline(always)]
+        fn check<V: Lanes, const HALF: usize>(self) {
+            let mut rows: [V; HALF] = core::array::from_fn(|i| V::load(&self.0[2 * HALF * i..]));
+            V::transpose(&mut rows);
+            let (mut low, mut high) = ([0; HALF], [0; HALF]);
+            for (i, row) in rows.into_iter().enumerate() {
+                row.store_halves(&mut low, &mut high);
+                for j in 0..HALF {
+                    let at = 2 * HALF * j + i;
+                    assert_eq!((low[j], high[j]), (self.0[at], self.0[at + HALF]));
+                }
+            }
+            let words: [u16; HALF] = core::array::from_fn(|i| 0xfffe - i as u16);
+            V::load_twice(&words).store_halves(&mut low, &mut high);
+            assert!(low == high && low == words.map(|x| x as i16));
+            let bytes: [i8; HALF] = core::array::from_fn(|i| -3 - i as i8);
+            V::load_twice_bytes(&bytes).store_halves(&mut low, &mut high);
+            assert!(low == high && low == bytes.map(i16::from));
+            V::halves(-3, 5).store_halves(&mut low, &mut high);
+            assert!(low == [-3; HALF] && high == [5; HALF]);
+        }
+    }
+
+    #[test]
+    fn halves_and_transposition_on_every_backend() {
+        let numbers: [i16; 512] = core::array::from_fn(|i| i as i16);
+        for backend in backend::available() {
+            dispatch_to(backend, Layout(&numbers));
+        }
     }
 }

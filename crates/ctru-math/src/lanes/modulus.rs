@@ -3,17 +3,26 @@
 use super::Lanes;
 
 /// An odd modulus `m`, `2^12 < m < 2^14`, with its constants.
-///
-/// Representatives are signed and lazy: each operation says which inputs it takes and how far from 0 its result can be.
-/// Products are Montgomery's in signed form (Seiler, ePrint 2018/039) with `R = 2^16`.
 #[derive(Copy, Clone)]
 pub(crate) struct Modulus {
     /// `m`.
     pub(crate) m: i16,
     /// `m^-1 mod 2^16`.
     inverse: i16,
-    /// `round(2^27 / m)`.
+    /// `round(2^15 / m)`.
     barrett: i16,
+}
+
+/// A modulus in each lane.
+///
+/// Representatives are signed and lazy: each operation says which inputs it takes, and [`Modulus`] how far from 0 its
+/// result can be. Products are Montgomery's in signed form (Seiler, ePrint 2018/039) with `R = 2^16`.
+#[derive(Copy, Clone)]
+pub(crate) struct LaneModulus<V> {
+    m: V,
+    half: V,
+    inverse: V,
+    barrett: V,
 }
 
 /// A constant factor in Montgomery form `w 2^16 mod m`, centred, and that times `m^-1 mod 2^16`.
@@ -24,9 +33,19 @@ pub(crate) struct Factor<T> {
 }
 
 impl Factor<i16> {
+    /// The factor in every lane.
     #[inline(always)]
     pub(crate) fn splat<V: Lanes>(self) -> Factor<V> {
         Factor { value: V::splat(self.value), by_inverse: V::splat(self.by_inverse) }
+    }
+
+    /// One factor in the lower half of the lanes, another one in the upper half.
+    #[inline(always)]
+    pub(crate) fn halves<V: Lanes>([low, high]: [Self; 2]) -> Factor<V> {
+        Factor {
+            value: V::halves(low.value, high.value),
+            by_inverse: V::halves(low.by_inverse, high.by_inverse),
+        }
     }
 }
 
@@ -40,7 +59,24 @@ impl Modulus {
             inverse = inverse.wrapping_mul(2u32.wrapping_sub(m.wrapping_mul(inverse)));
             bits *= 2;
         }
-        Self { m: m as i16, inverse: inverse as i16, barrett: (((1 << 27) + m / 2) / m) as i16 }
+        Self { m: m as i16, inverse: inverse as i16, barrett: (((1 << 15) + m / 2) / m) as i16 }
+    }
+
+    /// This modulus in every lane.
+    #[inline(always)]
+    pub(crate) fn splat<V: Lanes>(&self) -> LaneModulus<V> {
+        Self::halves([self, self])
+    }
+
+    /// One modulus in the lower half of the lanes, another one in the upper half.
+    #[inline(always)]
+    pub(crate) fn halves<V: Lanes>([low, high]: [&Self; 2]) -> LaneModulus<V> {
+        LaneModulus {
+            m: V::halves(low.m, high.m),
+            half: V::halves(low.half(), high.half()),
+            inverse: V::halves(low.inverse, high.inverse),
+            barrett: V::halves(low.barrett, high.barrett),
+        }
     }
 
     /// `(m - 1) / 2`.
@@ -48,14 +84,22 @@ impl Modulus {
         self.m / 2
     }
 
-    /// Bound of `mul`'s result where one input is at most `a` and the other at most `m/2` in absolute value.
+    /// Bound of [`LaneModulus::mul`]'s result where one input is at most `a` and the other at most `m/2` in absolute
+    /// value.
     pub(crate) const fn mul_bound(&self, a: i32) -> i32 {
-        a * self.half() as i32 / (1 << 16) + self.half() as i32 + 2
+        self.product_bound(a, self.half() as i32)
     }
 
-    /// Bound of [`reduce`](Self::reduce)'s result.
-    pub(crate) const fn reduce_bound(&self) -> i32 {
-        self.half() as i32 + 9
+    /// Bound of [`LaneModulus::mul`]'s result where the inputs are at most `a` and `b` in absolute value.
+    pub(crate) const fn product_bound(&self, a: i32, b: i32) -> i32 {
+        a * b / (1 << 16) + self.half() as i32 + 2
+    }
+
+    /// Bound of [`LaneModulus::reduce`]'s result where the input is at most `a` in absolute value.
+    pub(crate) const fn reduce_bound(&self, a: i32) -> i32 {
+        // The quotient is that of a / m, rounded, but for the error of round(2^15 / m).
+        let error = (self.barrett as i32 * self.m as i32 - (1 << 15)).abs();
+        self.half() as i32 + a * error / (1 << 15) + 2
     }
 
     /// The factor for the integer `w`.
@@ -67,78 +111,129 @@ impl Modulus {
         }
         Factor { value: value as i16, by_inverse: (value as i16).wrapping_mul(self.inverse) }
     }
+}
 
+impl<V: Lanes> LaneModulus<V> {
     /// The factor that multiplies by `w / 2^16`: what a variable is as a multiplicand.
     #[inline(always)]
-    pub(crate) fn variable<V: Lanes>(&self, w: V) -> Factor<V> {
-        Factor { value: w, by_inverse: w.mul_low(V::splat(self.inverse)) }
+    pub(crate) fn variable(&self, w: V) -> Factor<V> {
+        Factor { value: w, by_inverse: w.mul_low(self.inverse) }
     }
 
-    /// `a w` for a constant `w`, `a b / 2^16` for a variable `b`. Any `a`; result at most `|a value| / 2^16 + m/2 + 1`.
+    /// `a w` for a constant `w`, `a b / 2^16` for a variable `b`. Any `a`; the result is bounded by
+    /// [`Modulus::product_bound`].
     #[inline(always)]
-    pub(crate) fn mul<V: Lanes>(&self, a: V, w: Factor<V>) -> V {
+    pub(crate) fn mul(&self, a: V, w: Factor<V>) -> V {
         let quotient = a.mul_low(w.by_inverse);
-        a.mul_high(w.value).sub(quotient.mul_high(V::splat(self.m)))
+        a.mul_high(w.value).sub(quotient.mul_high(self.m))
     }
 
-    /// Any `a` to a representative of at most [`reduce_bound`](Self::reduce_bound) in absolute value (Barrett).
+    /// Any `a` to a representative nearer to 0, bounded by [`Modulus::reduce_bound`] (Barrett).
     #[inline(always)]
-    pub(crate) fn reduce<V: Lanes>(&self, a: V) -> V {
-        let quotient = a.mul_high(V::splat(self.barrett)).add(V::splat(1 << 10)).shift_right::<11>();
-        a.sub(quotient.mul_low(V::splat(self.m)))
-    }
-
-    /// `|a| < 3m/2` to the representative in `-(m-1)/2..=(m-1)/2`.
-    #[inline(always)]
-    pub(crate) fn centre<V: Lanes>(&self, a: V) -> V {
-        let (m, half) = (V::splat(self.m), V::splat(self.half()));
-        let a = a.sub(a.greater_than(half).and(m));
-        a.add(V::splat(-self.half()).greater_than(a).and(m))
+    pub(crate) fn reduce(&self, a: V) -> V {
+        let quotient = a.mul_round(self.barrett);
+        a.sub(quotient.mul_low(self.m))
     }
 
     /// `|a| < m` to the representative in `0..m`.
     #[inline(always)]
-    pub(crate) fn canonical<V: Lanes>(&self, a: V) -> V {
-        a.add(a.shift_right::<15>().and(V::splat(self.m)))
+    pub(crate) fn canonical(&self, a: V) -> V {
+        // As an unsigned number, the one of a and a + m that is not negative and below m is the smaller.
+        a.min_unsigned(a.add(self.m))
+    }
+
+    /// `|a| < m` to the representative in `-(m-1)/2..=(m-1)/2`.
+    #[inline(always)]
+    pub(crate) fn centre(&self, a: V) -> V {
+        // canonical(a) - m/2 - 1/2 is negative where a stays, and then adding m makes it a + m/2 - 1/2.
+        let shifted = self.canonical(a).sub(self.half).sub(V::splat(1));
+        self.canonical(shifted).sub(self.half)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Baseline;
+    use crate::backend;
+    use crate::lanes::Vectorised;
+    use crate::lanes::dispatch::dispatch_to;
 
-    const MODULI: [Modulus; 6] = [
+    const MODULI: [Modulus; 7] = [
         Modulus::new(4591),
         Modulus::new(4621),
         Modulus::new(7879),
         Modulus::new(7681),
         Modulus::new(10753),
         Modulus::new(11777),
+        Modulus::new(12289),
     ];
 
-    fn lane(f: impl Fn(Baseline) -> Baseline, x: i16) -> i64 {
-        let mut out = [0; 8];
-        f(Baseline::splat(x)).store(&mut out);
-        i64::from(out[0])
+    /// Calls `check` for each modulus and 16-bit number with the number reduced, centred and canonical.
+    struct Reductions<F>(F);
+
+    impl<F: FnMut(&Modulus, i16, [i16; 3])> Vectorised for Reductions<F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Lanes>(mut self) {
+            for modulus in &MODULI {
+                let lanes = modulus.splat::<V>();
+                for x in i16::MIN..=i16::MAX {
+                    let a = V::splat(x);
+                    let results = [lanes.reduce(a), lanes.centre(a), lanes.canonical(a)];
+                    (self.0)(modulus, x, results.map(lowest));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn lowest<V: Lanes>(x: V) -> i16 {
+        let mut lanes = [0; 32];
+        x.store(&mut lanes);
+        lanes[0]
     }
 
     #[test]
     fn every_input_of_reduce_centre_and_canonical() {
-        for modulus in MODULI {
-            let m = i64::from(modulus.m);
-            for x in i16::MIN..=i16::MAX {
-                let reduced = lane(|v| modulus.reduce(v), x);
-                assert_eq!((i64::from(x) - reduced).rem_euclid(m), 0);
-                assert!(reduced.abs() <= i64::from(modulus.reduce_bound()), "{x} mod {m}: {reduced}");
-                let x64 = i64::from(x);
-                if 2 * x64.abs() < 3 * m {
-                    let centred = lane(|v| modulus.centre(v), x);
-                    assert_eq!((x64 - centred).rem_euclid(m), 0);
-                    assert!(centred.abs() <= m / 2);
-                }
-                if x64.abs() < m {
-                    assert_eq!(lane(|v| modulus.canonical(v), x), x64.rem_euclid(m));
+        for backend in backend::available() {
+            dispatch_to(
+                backend,
+                Reductions(|modulus: &Modulus, x: i16, [reduced, centred, canonical]: [i16; 3]| {
+                    let (m, x) = (i32::from(modulus.m), i32::from(x));
+                    let reduced = i32::from(reduced);
+                    assert_eq!((x - reduced).rem_euclid(m), 0);
+                    assert!(reduced.abs() <= modulus.reduce_bound(x.abs()), "{x} mod {m}: {reduced}");
+                    if x.abs() < m {
+                        assert_eq!(i32::from(canonical), x.rem_euclid(m));
+                        assert!(
+                            (x - i32::from(centred)).rem_euclid(m) == 0 && centred.abs() <= modulus.half()
+                        );
+                    }
+                }),
+            );
+        }
+    }
+
+    /// Calls `check` with `a`, `w` and their products with `w` as a constant and as a variable.
+    struct Products<F>(F);
+
+    impl<F: FnMut(&Modulus, i16, i16, [i16; 2])> Vectorised for Products<F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Lanes>(mut self) {
+            for modulus in &MODULI {
+                let lanes = modulus.splat::<V>();
+                let half = modulus.half();
+                for w in [0, 1, -1, 2, 1234, half, -half, half - 1] {
+                    let factor = modulus.factor(i64::from(w)).splat();
+                    let variable = lanes.variable(V::splat(w));
+                    for a in (i16::MIN..=i16::MAX).step_by(7).chain([i16::MAX, 0, 1, -1]) {
+                        let a_lanes = V::splat(a);
+                        let products = [lanes.mul(a_lanes, factor), lanes.mul(a_lanes, variable)];
+                        (self.0)(modulus, a, w, products.map(lowest));
+                    }
                 }
             }
         }
@@ -146,21 +241,18 @@ mod tests {
 
     #[test]
     fn products_by_constants_and_variables() {
-        for modulus in MODULI {
-            let m = i64::from(modulus.m);
-            let half = modulus.half();
-            for w in [0, 1, -1, 2, 1234, half, -half, half - 1] {
-                let factor = modulus.factor(i64::from(w));
-                for a in (i16::MIN..=i16::MAX).step_by(7).chain([i16::MAX, 0, 1, -1]) {
-                    let (a64, w64) = (i64::from(a), i64::from(w));
-                    let product = lane(|v| modulus.mul(v, factor.splat()), a);
-                    assert_eq!((product - a64 * w64).rem_euclid(m), 0);
-                    assert!(product.abs() <= i64::from(modulus.mul_bound(i32::from(a).abs())));
-                    let product = lane(|v| modulus.mul(v, modulus.variable(Baseline::splat(w))), a);
-                    assert_eq!(((product << 16) - a64 * w64).rem_euclid(m), 0);
-                    assert!(product.abs() <= i64::from(modulus.mul_bound(i32::from(a).abs())));
-                }
-            }
+        for backend in backend::available() {
+            dispatch_to(
+                backend,
+                Products(|modulus: &Modulus, a: i16, w: i16, [by_constant, by_variable]: [i16; 2]| {
+                    let [m, a, w, by_constant, by_variable] =
+                        [modulus.m, a, w, by_constant, by_variable].map(i64::from);
+                    assert_eq!((by_constant - a * w).rem_euclid(m), 0);
+                    assert_eq!(((by_variable << 16) - a * w).rem_euclid(m), 0);
+                    let bound = |w: i64| i64::from(modulus.product_bound(a.abs() as i32, w.abs() as i32));
+                    assert!(by_constant.abs() <= bound(m / 2) && by_variable.abs() <= bound(w));
+                }),
+            );
         }
     }
 }

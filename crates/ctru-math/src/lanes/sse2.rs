@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 use core::mem::transmute;
 
 use super::Lanes;
+use crate::backend::Backend;
 
 /// Issues instructions of SSE2.
 macro_rules! sse2 {
@@ -21,11 +22,16 @@ macro_rules! sse2 {
 pub(crate) struct Sse2(__m128i);
 
 impl Lanes for Sse2 {
+    const BACKEND: Backend = Backend::Sse2;
     const LANES: usize = 8;
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
         Self(sse2!(_mm_set1_epi16(x)))
+    }
+    #[inline(always)]
+    fn halves(low: i16, high: i16) -> Self {
+        Self(sse2!(_mm_set_epi16(high, high, high, high, low, low, low, low)))
     }
     #[inline(always)]
     fn load(x: &[i16]) -> Self {
@@ -35,11 +41,48 @@ impl Lanes for Sse2 {
         Self(unsafe { transmute::<[i16; 8], __m128i>(lanes) })
     }
     #[inline(always)]
+    fn load_twice(x: &[u16]) -> Self {
+        let x = [x[0] as i16, x[1] as i16, x[2] as i16, x[3] as i16];
+        Self::load(&[x[0], x[1], x[2], x[3], x[0], x[1], x[2], x[3]])
+    }
+    #[inline(always)]
+    fn load_twice_bytes(x: &[i8]) -> Self {
+        let x = [i16::from(x[0]), i16::from(x[1]), i16::from(x[2]), i16::from(x[3])];
+        Self::load(&[x[0], x[1], x[2], x[3], x[0], x[1], x[2], x[3]])
+    }
+    #[inline(always)]
     fn store(self, x: &mut [i16]) {
         // SAFETY: as above.
         #[allow(unsafe_code)]
         let lanes = unsafe { transmute::<__m128i, [i16; 8]>(self.0) };
         x[..8].copy_from_slice(&lanes);
+    }
+    #[inline(always)]
+    fn store_unsigned(self, x: &mut [u16]) {
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        let lanes = unsafe { transmute::<__m128i, [u16; 8]>(self.0) };
+        *x.first_chunk_mut::<8>().expect("a vector of elements") = lanes;
+    }
+    #[inline(always)]
+    fn store_halves(self, low: &mut [i16], high: &mut [i16]) {
+        let mut lanes = [0; 8];
+        self.store(&mut lanes);
+        low[..4].copy_from_slice(&lanes[..4]);
+        high[..4].copy_from_slice(&lanes[4..]);
+    }
+    #[inline(always)]
+    fn transpose<const HALF: usize>(rows: &mut [Self; HALF]) {
+        let words = |x, y| sse2!((_mm_unpacklo_epi16(x, y), _mm_unpackhi_epi16(x, y)));
+        let (low01, high01) = words(rows[0].0, rows[1].0);
+        let (low23, high23) = words(rows[2].0, rows[3].0);
+        for (i, low, high) in sse2!([
+            (0, _mm_unpacklo_epi32(low01, low23), _mm_unpacklo_epi32(high01, high23)),
+            (2, _mm_unpackhi_epi32(low01, low23), _mm_unpackhi_epi32(high01, high23)),
+        ]) {
+            rows[i] = Self(sse2!(_mm_unpacklo_epi64(low, high)));
+            rows[i + 1] = Self(sse2!(_mm_unpackhi_epi64(low, high)));
+        }
     }
     #[inline(always)]
     fn add(self, y: Self) -> Self {
@@ -70,6 +113,18 @@ impl Lanes for Sse2 {
         Self(product)
     }
     #[inline(always)]
+    fn mul_round(self, y: Self) -> Self {
+        // floor(x y / 2^15), and one more where bit 14 of the product is set.
+        let (high, low) = (self.mul_high(y).0, self.mul_low(y).0);
+        let quotient = sse2!(_mm_or_si128(_mm_add_epi16(high, high), _mm_srli_epi16::<15>(low)));
+        let half = sse2!(_mm_and_si128(_mm_srli_epi16::<14>(low), _mm_set1_epi16(1)));
+        Self(sse2!(_mm_add_epi16(quotient, half)))
+    }
+    #[inline(always)]
+    fn min_unsigned(self, y: Self) -> Self {
+        Self(sse2!(_mm_sub_epi16(self.0, _mm_subs_epu16(self.0, y.0))))
+    }
+    #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {
         Self(sse2!(_mm_srai_epi16::<BITS>(self.0)))
     }
@@ -80,9 +135,5 @@ impl Lanes for Sse2 {
     #[inline(always)]
     fn xor(self, y: Self) -> Self {
         Self(sse2!(_mm_xor_si128(self.0, y.0)))
-    }
-    #[inline(always)]
-    fn greater_than(self, y: Self) -> Self {
-        Self(sse2!(_mm_cmpgt_epi16(self.0, y.0)))
     }
 }

@@ -1,192 +1,214 @@
-//! The incomplete NTT modulo one prime: 9 radix-2 layers on `x^N - 1`, leaves `x^3 - zeta` or `x^5 - zeta`.
+//! The incomplete NTT on two trees side by side: radix-2 layers on `x^N - 1`, leaves `x^3 - zeta` or `x^5 - zeta`.
 //!
-//! No shuffle inside a vector is needed: the first six layers pair elements that are at least `N/64` apart; then the
-//! 64 blocks of `N/64` coefficients are transposed, so that row `i` holds coefficient `i` of every block, and the last
-//! three layers and the leaf products pair whole rows.
+//! Each half of a vector belongs to a tree of its own, of `B` lanes. The first `log2(B)` layers pair coefficients that are
+//! at least `N/B` apart. They are done on `B` vectors in registers, which are then transposed, so that row `i` holds
+//! coefficient `i` of all `B` blocks, and the other layers and the products of leaves pair whole rows.
 
-use super::prime::{COLUMN_LAYERS, LAYERS, MODULI, Prime, ROW, Table};
-use crate::lanes::{Factor, Lanes, Modulus};
+use super::layers::{LAST_RADIX, forward_layers, inverse_layers, load_rows, store_rows, with_shape};
+use super::tree::{Forest, Tables};
+use crate::array::Element;
+use crate::lanes::{Factor, Lanes};
+use crate::wipe::Scratch;
 
-/// Degree of the leaves where the transform has 2560 points, the larger of the two.
-const MAX_LEAF: usize = 5;
+/// The coefficients of a polynomial, at most `N/2` of them; zeros follow. Centred, they are at most `INPUT_BOUND` in absolute
+/// value.
+#[derive(Copy, Clone)]
+pub(super) enum Input<'a> {
+    /// Canonical modulo a number, or centred and taken modulo 2^16 if that is 0.
+    Canonical(&'a [u16], u32),
+    /// Centred.
+    Centred(&'a [i8]),
+}
 
-/// Transforms `input`, of which only the lower half is read, at most `INPUT_BOUND` in absolute value. `output` holds
-/// the leaves in rows of 64; any representatives. `input` is used as scratch.
-#[inline(always)]
-pub(super) fn forward<V: Lanes>(prime: &Prime, input: &mut [i16], output: &mut [i16]) {
-    let Prime { modulus, forward: table, .. } = prime;
-    let plain = |a, b, w| butterfly::<V, false>(modulus, a, b, w);
-    let reduced = |a, b, w| butterfly::<V, true>(modulus, a, b, w);
-    // Layer 0 has the factor 1, and its second operand is 0.
-    let (low, high) = input.split_at_mut(input.len() / 2);
-    high.copy_from_slice(low);
-    for layer in 1..COLUMN_LAYERS {
-        column_layer(table, layer, input, plain, reduced);
+impl Input<'_> {
+    /// The modulus to centre by.
+    fn modulus(self) -> u32 {
+        match self {
+            Self::Canonical(_, modulus) => modulus,
+            Self::Centred(_) => 0,
+        }
     }
-    transpose(input, input.len() / ROW, output);
-    for layer in COLUMN_LAYERS..LAYERS {
-        row_layer(table, layer, output, plain, reduced);
+
+    /// The coefficients from that of `x^at` on, half a vector of them, in both halves.
+    #[inline(always)]
+    fn load_twice<V: Lanes>(self, at: usize) -> V {
+        match self {
+            Self::Canonical(c, _) if at + V::LANES / 2 <= c.len() => V::load_twice(&c[at..]),
+            Self::Canonical(c, _) => V::load_twice(&last(c, at)),
+            Self::Centred(c) if at + V::LANES / 2 <= c.len() => V::load_twice_bytes(&c[at..]),
+            Self::Centred(c) => V::load_twice_bytes(&last(c, at)),
+        }
     }
 }
 
-/// Undoes [`forward`], with the scaling of [`Prime::scale`]: `output` is centred modulo the prime. `input` is used as
-/// scratch.
+/// What is left of `c` from `at` on, fewer than 16 elements, and zeros.
+#[cold]
+fn last<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; 16]> {
+    let mut last = Scratch::<T, [T; 16]>::new();
+    for (last, &c) in last.iter_mut().zip(&c[at.min(c.len())..]) {
+        *last = c;
+    }
+    last
+}
+
+/// Transforms the polynomial of the coefficients `input`. `rows` takes the leaves; any representatives.
 #[inline(always)]
-pub(super) fn inverse<V: Lanes>(prime: &Prime, input: &mut [i16], output: &mut [i16]) {
-    let Prime { modulus, inverse: table, scale, .. } = prime;
-    let plain = |a, b, w| inverse_butterfly::<V, false>(modulus, a, b, w);
-    let reduced = |a, b, w| inverse_butterfly::<V, true>(modulus, a, b, w);
-    for layer in (COLUMN_LAYERS..LAYERS).rev() {
-        row_layer(table, layer, input, plain, reduced);
+pub(super) fn forward<F: Forest, V: Lanes, const DEGREE: usize>(input: Input<'_>, rows: &mut [i16]) {
+    with_shape!(forward_passes::<F, V, DEGREE>(input, rows));
+}
+
+/// Undoes [`forward`] on a product: `low` and `high` are the polynomials of the two trees, coefficients less than the prime
+/// in absolute value. `rows` is used as scratch.
+#[inline(always)]
+pub(super) fn inverse<F: Forest, V: Lanes, const DEGREE: usize>(
+    rows: &mut [i16],
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    with_shape!(inverse_passes::<F, V, DEGREE>(rows, low, high));
+}
+
+#[inline(always)]
+fn forward_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const DEGREE: usize>(
+    input: Input<'_>,
+    rows: &mut [i16],
+) {
+    let modulus = F::modulus::<V>();
+    let table = Tables::<F, V>::FORWARD;
+    let layers = B.ilog2() as usize;
+    let block = LAST_RADIX * RADIX * DEGREE;
+    assert!(rows.len() == block * V::LANES);
+    let (q, half) = (V::splat(input.modulus() as i16), V::splat((input.modulus() / 2) as i16));
+    for group in 0..block / B {
+        let mut x = [V::splat(0); B];
+        let read = if F::WHOLE { B / 2 } else { B };
+        for (j, x) in x[..read].iter_mut().enumerate() {
+            let c = input.load_twice::<V>(j * block + group * B);
+            *x = c.sub(half.sub(c).shift_right::<15>().and(q));
+        }
+        // Layer 0 of a whole tree: its second operand is 0.
+        for j in read..B {
+            x[j] = x[j - read];
+        }
+        forward_layers::<F, V, B>(&modulus, &mut x, F::WHOLE as usize, 0, |node| table.column(node), 1);
+        V::transpose(&mut x);
+        store_rows(x, rows, group * B, 1);
     }
-    transpose(input, ROW, output);
-    for layer in (0..COLUMN_LAYERS).rev() {
-        column_layer(table, layer, output, plain, reduced);
+    let stride = LAST_RADIX * DEGREE;
+    for first in 0..stride {
+        let mut x = load_rows::<V, RADIX>(rows, first, stride);
+        forward_layers::<F, V, RADIX>(&modulus, &mut x, 0, layers, |node| table.row(node), 1);
+        store_rows(x, rows, first, stride);
     }
-    for x in output.chunks_exact_mut(V::LANES) {
-        modulus.centre(modulus.mul(V::load(x), scale.splat())).store(x);
+    let layers = layers + RADIX.ilog2() as usize;
+    for block in 0..RADIX {
+        for first in block * stride..block * stride + DEGREE {
+            let mut x = load_rows::<V, LAST_RADIX>(rows, first, DEGREE);
+            let root = RADIX + block;
+            forward_layers::<F, V, LAST_RADIX>(&modulus, &mut x, 0, layers, |node| table.row(node), root);
+            store_rows(x, rows, first, DEGREE);
+        }
     }
 }
 
-/// `a = a b / 2^16` leaf by leaf, any representatives in and out.
 #[inline(always)]
-pub(super) fn multiply_leaves<V: Lanes>(prime: &Prime, a: &mut [i16], b: &[i16]) {
-    let modulus = &prime.modulus;
-    let degree = a.len() >> LAYERS;
-    let leaf_rows = a.chunks_exact_mut(degree * ROW).zip(b.chunks_exact(degree * ROW));
-    for (leaf, (a, b)) in leaf_rows.enumerate() {
-        // Leaves 2j and 2j + 1 are x^d - zeta and x^d + zeta.
-        let zeta = &prime.forward.row[ROW_LEAVES - 1 + leaf / 2];
-        for column in (0..ROW).step_by(V::LANES) {
-            let at = |i: usize| ROW * i + column;
-            let zeta = load_factor::<V>(zeta, column);
-            let mut left = [V::splat(0); MAX_LEAF];
-            let mut right = [modulus.variable(V::splat(0)); MAX_LEAF];
-            for i in 0..degree {
-                left[i] = modulus.reduce(V::load(&a[at(i)..]));
-                right[i] = modulus.variable(modulus.reduce(V::load(&b[at(i)..])));
-            }
-            for k in 0..degree {
-                // At most five summands of at most `mul_bound(reduce_bound)` each: see the assertion below.
-                let mut direct = V::splat(0);
-                let mut wrapped = V::splat(0);
-                for i in 0..degree {
-                    if i <= k {
-                        direct = direct.add(modulus.mul(left[i], right[k - i]));
-                    } else {
-                        wrapped = wrapped.add(modulus.mul(left[i], right[k + degree - i]));
-                    }
+fn inverse_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const DEGREE: usize>(
+    rows: &mut [i16],
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    let modulus = F::modulus::<V>();
+    let table = Tables::<F, V>::INVERSE;
+    let block = LAST_RADIX * RADIX * DEGREE;
+    assert!(rows.len() == block * V::LANES && low.len() == block * B && high.len() == block * B);
+    let stride = LAST_RADIX * DEGREE;
+    let layers = (B * RADIX).ilog2() as usize;
+    for block in 0..RADIX {
+        for first in block * stride..block * stride + DEGREE {
+            let mut x = load_rows::<V, LAST_RADIX>(rows, first, DEGREE);
+            let root = RADIX + block;
+            inverse_layers::<F, V, LAST_RADIX>(&modulus, &mut x, layers, |node| table.row(node), root);
+            store_rows(x, rows, first, DEGREE);
+        }
+    }
+    let layers = B.ilog2() as usize;
+    for first in 0..stride {
+        let mut x = load_rows::<V, RADIX>(rows, first, stride);
+        inverse_layers::<F, V, RADIX>(&modulus, &mut x, layers, |node| table.row(node), 1);
+        store_rows(x, rows, first, stride);
+    }
+    let scale = Factor::halves(const { F::TREES.scale });
+    for group in 0..block / B {
+        let mut x = load_rows::<V, B>(rows, group * B, 1);
+        V::transpose(&mut x);
+        inverse_layers::<F, V, B>(&modulus, &mut x, 0, |node| table.column(node), 1);
+        for (j, x) in x.into_iter().enumerate() {
+            let at = j * block + group * B;
+            modulus.mul(x, scale).store_halves(&mut low[at..], &mut high[at..]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::{Checked, Portable};
+    use crate::product::residue::bounds::INPUT_BOUND;
+    use crate::product::residue::leaf::multiply;
+    use crate::product::residue::tree::TwoPrimes;
+
+    const DEGREE: usize = 5;
+    const N: usize = 512 * DEGREE;
+
+    /// The residues of the plain product modulo both primes.
+    fn residues<V: Lanes>(a: &[i16; N / 2], b: &[i16; N / 2]) -> [[i16; N]; 2] {
+        let (mut left, mut right) = ([0; 2 * N], [0; 2 * N]);
+        forward::<TwoPrimes, V, DEGREE>(Input::Canonical(&a.map(|c| c as u16), 0), &mut left);
+        forward::<TwoPrimes, V, DEGREE>(Input::Canonical(&b.map(|c| c as u16), 0), &mut right);
+        multiply::<TwoPrimes, V, DEGREE>(&mut left, &right);
+        let [mut low, mut high] = [[0; N]; 2];
+        inverse::<TwoPrimes, V, DEGREE>(&mut left, &mut low, &mut high);
+        [low, high]
+    }
+
+    /// Operands of coefficients at both ends of what a transform takes, with signs in runs of every length, and at random:
+    /// no sum leaves 16 bits, and the residues are those of the definition.
+    #[test]
+    fn lazy_sums_of_extremes_fit() {
+        let end = INPUT_BOUND as i16;
+        let runs =
+            |length: usize| core::array::from_fn(|i| if (i / length).is_multiple_of(2) { end } else { -end });
+        let mut state = 1u32;
+        let mut random = || {
+            core::array::from_fn(|_| {
+                state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+                if state >> 31 == 0 { end } else { -end }
+            })
+        };
+        let inputs: [[i16; N / 2]; 12] = [
+            runs(N),
+            runs(1),
+            runs(2),
+            runs(3),
+            runs(DEGREE),
+            runs(N / 64),
+            runs(N / 32),
+            runs(N / 8),
+            runs(N / 4),
+            random(),
+            random(),
+            random(),
+        ];
+        for (i, a) in inputs.iter().enumerate() {
+            let b = &inputs[(5 * i + 1) % inputs.len()];
+            let residues = residues::<Checked>(a, b);
+            assert_eq!(residues, self::residues::<Portable>(a, b));
+            for k in [0, 1, N / 2 - 1, N / 2, N - 3, N - 2] {
+                let terms = (0..N / 2).filter(|i| (k + 1).saturating_sub(N / 2) <= *i && *i <= k);
+                let exact: i64 = terms.map(|i| i64::from(a[i]) * i64::from(b[k - i])).sum();
+                for (modulus, residues) in TwoPrimes::TREES.moduli.iter().zip(residues) {
+                    assert_eq!((exact - i64::from(residues[k])) % i64::from(modulus.m), 0);
                 }
-                let wrapped = modulus.mul(wrapped, zeta);
-                let sum = if leaf % 2 == 0 { direct.add(wrapped) } else { direct.sub(wrapped) };
-                sum.store(&mut a[at(k)..]);
-            }
-        }
-    }
-}
-
-/// Rows of factors of the last layer.
-const ROW_LEAVES: usize = 1 << (LAYERS - COLUMN_LAYERS - 1);
-
-const _: () = {
-    let mut i = 0;
-    while i < MODULI.len() {
-        let term = MODULI[i].mul_bound(MODULI[i].reduce_bound());
-        let mut wrapped_terms = 0;
-        while wrapped_terms < MAX_LEAF as i32 {
-            let wrapped = if wrapped_terms == 0 { 0 } else { MODULI[i].mul_bound(wrapped_terms * term) };
-            assert!((MAX_LEAF as i32 - wrapped_terms) * term + wrapped <= i16::MAX as i32);
-            wrapped_terms += 1;
-        }
-        i += 1;
-    }
-};
-
-#[inline(always)]
-fn load_factor<V: Lanes>(factor: &Factor<[i16; ROW]>, column: usize) -> Factor<V> {
-    Factor { value: V::load(&factor.value[column..]), by_inverse: V::load(&factor.by_inverse[column..]) }
-}
-
-/// `(a + w b, a - w b)`, of the reduced inputs if `REDUCE`.
-#[inline(always)]
-fn butterfly<V: Lanes, const REDUCE: bool>(modulus: &Modulus, a: V, b: V, w: Factor<V>) -> (V, V) {
-    let (a, b) = if REDUCE { (modulus.reduce(a), modulus.reduce(b)) } else { (a, b) };
-    let product = modulus.mul(b, w);
-    (a.add(product), a.sub(product))
-}
-
-/// `(a + b, w (a - b))`, of the reduced inputs if `REDUCE`.
-#[inline(always)]
-fn inverse_butterfly<V: Lanes, const REDUCE: bool>(modulus: &Modulus, a: V, b: V, w: Factor<V>) -> (V, V) {
-    let (a, b) = if REDUCE { (modulus.reduce(a), modulus.reduce(b)) } else { (a, b) };
-    (a.add(b), modulus.mul(a.sub(b), w))
-}
-
-/// Butterflies on elements half a block apart, one factor a block: `reduced` where the table says so, or `plain`.
-#[inline(always)]
-fn column_layer<V: Lanes>(
-    table: &Table,
-    layer: usize,
-    x: &mut [i16],
-    plain: impl Fn(V, V, Factor<V>) -> (V, V),
-    reduced: impl Fn(V, V, Factor<V>) -> (V, V),
-) {
-    let blocks = 1 << layer;
-    for (block, w) in x.chunks_exact_mut(x.len() / blocks).zip(&table.column[blocks..]) {
-        let (low, high) = block.split_at_mut(block.len() / 2);
-        if table.reduce[layer] {
-            each_pair(low, high, |_, a, b| reduced(a, b, w.splat()));
-        } else {
-            each_pair(low, high, |_, a, b| plain(a, b, w.splat()));
-        }
-    }
-}
-
-/// Butterflies on rows half a block of rows apart, a factor for each column.
-#[inline(always)]
-fn row_layer<V: Lanes>(
-    table: &Table,
-    layer: usize,
-    x: &mut [i16],
-    plain: impl Fn(V, V, Factor<V>) -> (V, V),
-    reduced: impl Fn(V, V, Factor<V>) -> (V, V),
-) {
-    let blocks = 1 << (layer - COLUMN_LAYERS);
-    for (block, w) in x.chunks_exact_mut(x.len() / blocks).zip(&table.row[blocks - 1..]) {
-        let (low, high) = block.split_at_mut(block.len() / 2);
-        for (low, high) in low.chunks_exact_mut(ROW).zip(high.chunks_exact_mut(ROW)) {
-            if table.reduce[layer] {
-                each_pair(low, high, |column, a, b| reduced(a, b, load_factor(w, column)));
-            } else {
-                each_pair(low, high, |column, a, b| plain(a, b, load_factor(w, column)));
-            }
-        }
-    }
-}
-
-/// Replaces the vectors of `low` and `high` at each index by what `f` makes of that index and them.
-#[inline(always)]
-fn each_pair<V: Lanes>(low: &mut [i16], high: &mut [i16], f: impl Fn(usize, V, V) -> (V, V)) {
-    for (i, (a, b)) in low.chunks_exact_mut(V::LANES).zip(high.chunks_exact_mut(V::LANES)).enumerate() {
-        let (x, y) = f(i * V::LANES, V::load(a), V::load(b));
-        x.store(a);
-        y.store(b);
-    }
-}
-
-/// `output[j][i] = input[i][j]` for rows of `columns` elements in `input`; both sides are multiples of 8.
-#[inline(always)]
-fn transpose(input: &[i16], columns: usize, output: &mut [i16]) {
-    let rows = input.len() / columns;
-    for i in (0..rows).step_by(8) {
-        for j in (0..columns).step_by(8) {
-            let mut tile = [[0; 8]; 8];
-            for (k, row) in tile.iter_mut().enumerate() {
-                row.copy_from_slice(&input[(i + k) * columns + j..][..8]);
-            }
-            for k in 0..8 {
-                let column = tile.map(|row| row[k]);
-                output[(j + k) * rows + i..][..8].copy_from_slice(&column);
             }
         }
     }

@@ -4,9 +4,16 @@
 //! 8`, least significant first, of byte `k / 8`. So every eight coefficients fill `width` whole bytes: that
 //! group is the unit of work here.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use core::fmt;
 
 use crate::array::Array;
+#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "x86_64")]
+use crate::backend::Backend;
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
 
@@ -103,11 +110,55 @@ pub fn unpack(width: u32, bytes: &[u8], values: &mut [u16]) {
     tail.copy_from_slice(&last[..tail.len()]);
 }
 
+/// [`pack`] on the backend in use.
+struct Pack<'a, const WIDTH: u32> {
+    values: &'a [u16],
+    bytes: &'a mut [u8],
+}
+
+impl<const WIDTH: u32> Vectorised for Pack<'_, WIDTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { values, bytes } = self;
+        match V::BACKEND {
+            // SAFETY: this runs on the vectors of a backend only where the CPU has what the backend names.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Backend::Avx512 => unsafe { avx512::pack::<WIDTH>(values, bytes) },
+            _ => pack(WIDTH, values, bytes),
+        }
+    }
+}
+
+/// [`unpack`] on the backend in use.
+struct Unpack<'a, const WIDTH: u32> {
+    bytes: &'a [u8],
+    values: &'a mut [u16],
+}
+
+impl<const WIDTH: u32> Vectorised for Unpack<'_, WIDTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { bytes, values } = self;
+        match V::BACKEND {
+            // SAFETY: as in `Pack`.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Backend::Avx512 => unsafe { avx512::unpack::<WIDTH>(bytes, values) },
+            _ => unpack(WIDTH, bytes, values),
+        }
+    }
+}
+
 /// Packs a public-key polynomial at 13 bits a coefficient.
 #[must_use]
 pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
     let mut bytes = R::Packed13Bytes::zeroed();
-    pack(PUBLIC_KEY_WIDTH, poly.coefficients(), bytes.as_mut());
+    dispatch(Pack::<PUBLIC_KEY_WIDTH> { values: poly.coefficients(), bytes: bytes.as_mut() });
     bytes
 }
 
@@ -118,7 +169,7 @@ pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
 /// secret: the time may depend on where the error is.
 pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     let mut coeffs = R::Coeffs::<u16>::zeroed();
-    unpack(PUBLIC_KEY_WIDTH, bytes.as_ref(), coeffs.as_mut());
+    dispatch(Unpack::<PUBLIC_KEY_WIDTH> { bytes: bytes.as_ref(), values: coeffs.as_mut() });
 
     let excess = |&coeff: &u16| u32::from(coeff) >= R::Q;
     // One flag over all coefficients can be computed in vectors, the search for the first one cannot.
@@ -138,7 +189,12 @@ pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Er
 #[must_use]
 pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
     let mut bytes = R::CiphertextBytes::zeroed();
-    pack(R::Q2_BITS, poly.coefficients(), bytes.as_mut());
+    let (values, packed) = (poly.coefficients(), bytes.as_mut());
+    match R::Q2_BITS {
+        10 => dispatch(Pack::<10> { values, bytes: packed }),
+        11 => dispatch(Pack::<11> { values, bytes: packed }),
+        width => pack(width, values, packed),
+    }
     bytes
 }
 
@@ -147,6 +203,11 @@ pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
 #[must_use]
 pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     let mut poly = RoundedPoly::zero();
-    unpack(R::Q2_BITS, bytes.as_ref(), poly.coefficients_mut());
+    let (bytes, values) = (bytes.as_ref(), poly.coefficients_mut());
+    match R::Q2_BITS {
+        10 => dispatch(Unpack::<10> { bytes, values }),
+        11 => dispatch(Unpack::<11> { bytes, values }),
+        width => unpack(width, bytes, values),
+    }
     poly
 }

@@ -12,12 +12,16 @@
 //! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU Prime
 //! shifts coefficients by `(q - 1)/2` first; CTRU-Prime encodes them in `0..q` as they are.
 
+mod pairs;
+
 use core::fmt;
 use core::mem;
 
 use crate::array::Array;
+use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::Poly;
 use crate::ring::{R653, R761, R1277, Ring};
+use pairs::{join_pairs, little_endian, part_pairs};
 
 /// All radices are below this number: a value fits 14 bits, a pair of values 28.
 pub const LIMIT: u32 = 1 << 14;
@@ -133,27 +137,12 @@ impl Level {
         let radix = self.radix.value;
         let (regular, last) = values[..self.count].split_at(2 * pairs);
         let (regular_bytes, last_bytes) = bytes[..self.bytes()].split_at_mut(pairs * self.pair_bytes);
-        let regular = next[..pairs].iter_mut().zip(regular.as_chunks::<2>().0);
+        let (regular, next_regular) = (regular.as_chunks::<2>().0, &mut next[..pairs]);
         match self.pair_bytes {
-            0 => {
-                for (next, &[even, odd]) in regular {
-                    *next = join(radix, even, odd) as u16;
-                }
-            }
-            1 => {
-                for ((next, &[even, odd]), byte) in regular.zip(regular_bytes) {
-                    let joined = join(radix, even, odd);
-                    *byte = joined as u8;
-                    *next = (joined >> 8) as u16;
-                }
-            }
-            _ => {
-                for ((next, &[even, odd]), bytes) in regular.zip(regular_bytes.as_chunks_mut::<2>().0) {
-                    let joined = join(radix, even, odd);
-                    *bytes = (joined as u16).to_le_bytes();
-                    *next = (joined >> 16) as u16;
-                }
-            }
+            // As many times no byte.
+            0 => join_pairs(radix, regular, next_regular, &mut [[]; 1 << (MAX_LEVELS - 1)][..pairs]),
+            1 => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<1>().0),
+            _ => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<2>().0),
         }
         next[pairs] = match *last {
             [even, odd] => {
@@ -172,30 +161,12 @@ impl Level {
         let pairs = self.regular_pairs();
         let (regular, last) = values[..self.count].split_at_mut(2 * pairs);
         let (regular_bytes, last_bytes) = bytes[..self.bytes()].split_at(pairs * self.pair_bytes);
-        let regular = regular.as_chunks_mut::<2>().0.iter_mut().zip(&next[..pairs]);
-        let mut excess = 0;
-        let mut part_into = |pair: &mut [u16; 2], joined: u32| {
-            let (values, reduced) = part(self.radix, self.radix.value, joined);
-            *pair = values;
-            excess |= reduced;
+        let (regular, next_regular) = (regular.as_chunks_mut::<2>().0, &next[..pairs]);
+        let mut excess = match self.pair_bytes {
+            0 => part_pairs(self.radix, next_regular, &[[]; 1 << (MAX_LEVELS - 1)][..pairs], regular),
+            1 => part_pairs(self.radix, next_regular, regular_bytes.as_chunks::<1>().0, regular),
+            _ => part_pairs(self.radix, next_regular, regular_bytes.as_chunks::<2>().0, regular),
         };
-        match self.pair_bytes {
-            0 => {
-                for (pair, &next) in regular {
-                    part_into(pair, u32::from(next));
-                }
-            }
-            1 => {
-                for ((pair, &next), &byte) in regular.zip(regular_bytes) {
-                    part_into(pair, u32::from(byte) | u32::from(next) << 8);
-                }
-            }
-            _ => {
-                for ((pair, &next), &bytes) in regular.zip(regular_bytes.as_chunks::<2>().0) {
-                    part_into(pair, u32::from(u16::from_le_bytes(bytes)) | u32::from(next) << 16);
-                }
-            }
-        }
         match last {
             [even, odd] => {
                 let joined = little_endian(last_bytes) | u32::from(next[pairs]) << (8 * self.last_pair_bytes);
@@ -207,12 +178,6 @@ impl Level {
         }
         excess
     }
-}
-
-/// Up to two bytes as a number.
-#[inline(always)]
-fn little_endian(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
 /// All radices and byte counts of the encoding of a list.
@@ -348,17 +313,31 @@ const _: () = {
 /// Encodes a public-key polynomial.
 #[must_use]
 pub fn encode<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
-    let mut values = R::Coeffs::from_fn(|i| poly.coefficients()[i]);
-    let mut scratch = R::Coeffs::zeroed();
-    let mut bytes = R::MixedRadixBytes::zeroed();
-    const { Plan::of::<R>() }.encode(values.as_mut(), scratch.as_mut(), bytes.as_mut());
-    bytes
+    dispatch(Encode(poly))
+}
+
+struct Encode<'a, R: Ring>(&'a Poly<R>);
+
+impl<R: Ring> Vectorised for Encode<'_, R> {
+    type Output = R::MixedRadixBytes;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> R::MixedRadixBytes {
+        let mut values = R::Coeffs::zeroed();
+        values.as_mut().copy_from_slice(self.0.coefficients());
+        let mut scratch = R::Coeffs::zeroed();
+        let mut bytes = R::MixedRadixBytes::zeroed();
+        const { Plan::of::<R>() }.encode(values.as_mut(), scratch.as_mut(), bytes.as_mut());
+        bytes
+    }
 }
 
 /// Decodes any string to a polynomial. Many strings decode to the same one; see [`decode_canonical`].
 #[must_use]
 pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
-    decode_and_check(bytes).0
+    let mut poly = Poly::zero();
+    dispatch(Decode { bytes, poly: &mut poly });
+    poly
 }
 
 /// Decodes what [`encode`] wrote. Exactly its outputs are accepted.
@@ -366,17 +345,22 @@ pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
 /// # Errors
 /// [`NonCanonical`] if encoding the decoded polynomial would give another string.
 pub fn decode_canonical<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<Poly<R>, NonCanonical> {
-    match decode_and_check(bytes) {
-        (poly, true) => Ok(poly),
-        (_, false) => Err(NonCanonical),
-    }
+    let mut poly = Poly::zero();
+    if dispatch(Decode { bytes, poly: &mut poly }) { Ok(poly) } else { Err(NonCanonical) }
 }
 
-#[inline(always)]
-fn decode_and_check<R: Ring>(bytes: &R::MixedRadixBytes) -> (Poly<R>, bool) {
-    let mut poly = Poly::zero();
-    let mut scratch = R::Coeffs::zeroed();
-    let canonical =
-        const { Plan::of::<R>() }.decode(bytes.as_ref(), poly.coefficients_mut(), scratch.as_mut());
-    (poly, canonical)
+/// Decodes to `poly`, and says whether its encoding is these bytes.
+struct Decode<'a, R: Ring> {
+    bytes: &'a R::MixedRadixBytes,
+    poly: &'a mut Poly<R>,
+}
+
+impl<R: Ring> Vectorised for Decode<'_, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> bool {
+        let mut scratch = R::Coeffs::zeroed();
+        const { Plan::of::<R>() }.decode(self.bytes.as_ref(), self.poly.coefficients_mut(), scratch.as_mut())
+    }
 }

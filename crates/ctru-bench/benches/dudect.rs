@@ -1,0 +1,104 @@
+//! Whether the time of an operation depends on secrets, by statistics: two classes of inputs are timed in turn, in random
+//! order, and Welch's t-test compares the times. |t| above 5 at growing numbers of samples speaks for a leak; below it,
+//! nothing is shown but that this test found none.
+//!
+//! Source: Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?" (DATE 2017).
+//!
+//! `cargo bench -p ctru-bench --bench dudect [-- --filter NAME]`; the environment's `CTRU_BACKEND` chooses the backend.
+
+use std::env;
+
+use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, SEED_BYTES};
+use ctru_math::backend;
+use dudect_bencher::{BenchRng, Class, CtRunner, ctbench_main};
+use rand_core::Rng;
+
+type Private = DecapsulationKey<CtruPrime761>;
+type Sent = Ciphertext<CtruPrime761>;
+type Seed = [u8; SEED_BYTES];
+
+/// Samples of one run.
+const SAMPLES: usize = 20_000;
+/// Different inputs of the class that varies.
+const INPUTS: usize = 256;
+
+fn choose_backend() {
+    if let Ok(name) = env::var("CTRU_BACKEND") {
+        backend::select(name.parse().expect("a name of a backend")).expect("a backend that this CPU has");
+    }
+}
+
+fn seed(rng: &mut BenchRng) -> Seed {
+    let mut seed = [0; SEED_BYTES];
+    rng.fill_bytes(&mut seed);
+    seed
+}
+
+fn private(rng: &mut BenchRng) -> Private {
+    Private::generate_deterministic(&seed(rng), &seed(rng))
+}
+
+/// Times `operation` on inputs of both classes in random order. The inputs of a class are copied to one place, so that
+/// where they lie does not tell the classes apart.
+fn compare<T: Clone, U>(
+    runner: &mut CtRunner,
+    rng: &mut BenchRng,
+    [left, right]: [Vec<T>; 2],
+    operation: impl Fn(&T) -> U,
+) {
+    choose_backend();
+    for _ in 0..SAMPLES {
+        let choice = rng.next_u32() as usize;
+        let (class, inputs) = if choice & 1 == 0 { (Class::Left, &left) } else { (Class::Right, &right) };
+        let input = inputs[(choice >> 1) % inputs.len()].clone();
+        runner.run_one(class, || operation(&input));
+    }
+}
+
+fn many<T>(rng: &mut BenchRng, input: impl Fn(&mut BenchRng) -> T) -> Vec<T> {
+    (0..INPUTS).map(|_| input(rng)).collect()
+}
+
+/// Key generation: one seed, or many.
+fn keygen_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
+    let one = vec![seed(rng); INPUTS];
+    let many = many(rng, seed);
+    compare(runner, rng, [one, many], |seed| Private::generate_deterministic(seed, seed));
+}
+
+/// Encapsulation to one key: one seed, or many.
+fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
+    let public = private(rng).encapsulation_key();
+    let one = vec![seed(rng); INPUTS];
+    let many = many(rng, seed);
+    compare(runner, rng, [one, many], |seed| public.encapsulate_deterministic(seed));
+}
+
+/// Decapsulation with one key: ciphertexts that are accepted, or rejected.
+fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
+    let key = private(rng);
+    let public = key.encapsulation_key();
+    let accepted = many(rng, |rng| public.encapsulate_deterministic(&seed(rng)).0);
+    let rejected = accepted.iter().map(|sent: &Sent| {
+        let mut bytes = sent.as_bytes().to_vec();
+        bytes[100] ^= 1;
+        Sent::from_bytes(&bytes).expect("the length of a ciphertext")
+    });
+    let rejected = rejected.collect();
+    compare(runner, rng, [accepted, rejected], |sent| key.decapsulate(sent));
+}
+
+/// Decapsulation of ciphertexts for other keys: one private key, or many.
+fn decaps_with_one_key_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
+    let (sent, _) = private(rng).encapsulation_key().encapsulate_deterministic(&seed(rng));
+    let one = vec![private(rng); INPUTS];
+    let many = many(rng, private);
+    compare(runner, rng, [one, many], |key| key.decapsulate(&sent));
+}
+
+ctbench_main!(
+    keygen_of_one_seed_or_many,
+    encaps_of_one_seed_or_many,
+    decaps_accepts_or_rejects,
+    decaps_with_one_key_or_many
+);

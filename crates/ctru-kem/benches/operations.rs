@@ -1,0 +1,113 @@
+//! Whole operations, one at a time and in batches on one thread, on every backend that this CPU has.
+//!
+//! `cargo bench -p ctru-kem --bench operations`
+
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, Packed13,
+    ParameterSet, SEED_BYTES, SharedSecret,
+};
+use ctru_math::backend::{self, Backend};
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+
+fn main() {
+    divan::main();
+}
+
+/// Operations of a batch.
+const BATCH: usize = 256;
+/// Seed of everything: these keys protect nothing, and no time depends on them.
+const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+
+fn select(backend: Backend) {
+    backend::select(backend).expect("an available backend");
+}
+
+mod single {
+    use super::*;
+
+    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    fn keygen<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
+        select(backend);
+        bencher.bench_local(|| DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED));
+    }
+
+    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    fn encaps<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
+        select(backend);
+        let key = DecapsulationKey::<P>::generate_deterministic(SEED, SEED).encapsulation_key();
+        bencher.bench_local(|| black_box(&key).encapsulate_deterministic(SEED));
+    }
+
+    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    fn decaps<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
+        select(backend);
+        let key = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
+        let (ciphertext, _) = key.encapsulation_key().encapsulate_deterministic(SEED);
+        bencher.bench_local(|| black_box(&key).decapsulate(&ciphertext));
+    }
+}
+
+/// Times are for a whole batch; the operations a second count its operations.
+mod batch {
+    use super::*;
+
+    struct Fixture<P: ParameterSet> {
+        engine: CpuEngine,
+        public: Vec<EncapsulationKey<P>>,
+        private: Vec<DecapsulationKey<P>>,
+        ciphertexts: Vec<Ciphertext<P>>,
+        secrets: Vec<SharedSecret>,
+    }
+
+    impl<P: ParameterSet> Fixture<P> {
+        fn new(backend: Backend) -> Self {
+            select(backend);
+            let mut fixture = Self {
+                engine: CpuEngine::with_threads(1).expect("one thread"),
+                public: vec![EncapsulationKey::placeholder(); BATCH],
+                private: vec![DecapsulationKey::placeholder(); BATCH],
+                ciphertexts: vec![Ciphertext::default(); BATCH],
+                secrets: vec![SharedSecret::default(); BATCH],
+            };
+            fixture.generate();
+            fixture.encapsulate();
+            fixture
+        }
+
+        fn generate(&mut self) {
+            let Self { engine, public, private, .. } = self;
+            engine.generate(Seeds::Expand(SEED), public, private).expect("slices of one length");
+        }
+
+        fn encapsulate(&mut self) {
+            let Self { engine, public, ciphertexts, secrets, .. } = self;
+            engine
+                .encapsulate(Keys::Each(public), Seeds::Expand(SEED), ciphertexts, secrets)
+                .expect("slices of one length");
+        }
+
+        fn decapsulate(&mut self) {
+            let Self { engine, private, ciphertexts, secrets, .. } = self;
+            engine.decapsulate(Keys::Each(private), ciphertexts, secrets).expect("slices of one length");
+        }
+    }
+
+    macro_rules! batches {
+        ($($name:ident: $operation:ident),*) => {
+            $(
+                #[divan::bench(
+                    types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277],
+                    args = backend::available()
+                )]
+                fn $name<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
+                    let mut fixture = Fixture::<P>::new(backend);
+                    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| fixture.$operation());
+                }
+            )*
+        };
+    }
+
+    batches!(keygen: generate, encaps: encapsulate, decaps: decapsulate);
+}

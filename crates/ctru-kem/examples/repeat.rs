@@ -1,0 +1,81 @@
+//! Repeats one operation: for tools that count instructions, such as `.ci/instructions`.
+//!
+//! `repeat BACKEND SET OPERATION COUNT`: SET is 653, 761 or 1277, OPERATION is keygen, encaps, decaps, or one of them with
+//! `batch-` in front, which repeats batches of 64 on one thread. Keys are mixed-radix, seeds constant.
+
+use std::env;
+use std::error::Error;
+use std::hint::black_box;
+
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, ParameterSet,
+    SEED_BYTES, SharedSecret,
+};
+use ctru_math::backend::{self, Backend};
+
+const SEED: &[u8; SEED_BYTES] = b"ctru repeat: this is no secret..";
+const BATCH: usize = 64;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [backend, set, operation, count] = &arguments[..] else {
+        return Err("usage: repeat BACKEND SET OPERATION COUNT".into());
+    };
+    backend::select(backend.parse::<Backend>()?)?;
+    let count = count.parse()?;
+    match set.as_str() {
+        "653" => repeat::<CtruPrime653>(operation, count),
+        "761" => repeat::<CtruPrime761>(operation, count),
+        "1277" => repeat::<CtruPrime1277>(operation, count),
+        _ => Err("the sets are 653, 761 and 1277".into()),
+    }
+}
+
+fn repeat<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {
+    match operation.strip_prefix("batch-") {
+        None => single::<P>(operation, count),
+        Some(operation) => batch::<P>(operation, count),
+    }
+}
+
+fn single<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {
+    let private = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
+    let public = private.encapsulation_key();
+    let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+    for _ in 0..count {
+        match operation {
+            "keygen" => drop(black_box(DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED))),
+            "encaps" => drop(black_box(public.encapsulate_deterministic(black_box(SEED)))),
+            "decaps" => drop(black_box(private.decapsulate(black_box(&ciphertext)))),
+            _ => return Err("the operations are keygen, encaps and decaps".into()),
+        }
+    }
+    Ok(())
+}
+
+fn batch<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {
+    let engine = CpuEngine::with_threads(1)?;
+    let mut public = vec![EncapsulationKey::<P>::placeholder(); BATCH];
+    let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
+    let mut ciphertexts = vec![Ciphertext::default(); BATCH];
+    let mut secrets = vec![SharedSecret::default(); BATCH];
+    engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+    engine.encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)?;
+    for _ in 0..count {
+        match operation {
+            "keygen" => engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?,
+            "encaps" => {
+                engine.encapsulate(
+                    Keys::Each(&public),
+                    Seeds::Expand(SEED),
+                    &mut ciphertexts,
+                    &mut secrets,
+                )?;
+            }
+            "decaps" => engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)?,
+            _ => return Err("the operations are keygen, encaps and decaps".into()),
+        }
+    }
+    Ok(())
+}

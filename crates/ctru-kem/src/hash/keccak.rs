@@ -1,0 +1,98 @@
+//! Keccak-f\[1600\] on several states side by side.
+//!
+//! Source: FIPS 202.
+
+use super::words::Words;
+
+/// 64-bit words of a state.
+pub(super) const WORDS: usize = 25;
+const ROUNDS: usize = 24;
+
+/// `V::STATES` states: word `x + 5 y` is FIPS 202's lane `(x, y)`.
+pub(super) type States<V> = [V; WORDS];
+
+/// The permutation.
+#[inline(always)]
+pub(super) fn permute<V: Words>(states: &mut States<V>) {
+    // A copy that nothing points to can stay in registers. No closures: they would be functions that are compiled for
+    // every CPU.
+    let mut a = *states;
+    for &constant in &ROUND_CONSTANTS {
+        let mut sums = [V::splat(0); 5];
+        for x in 0..5 {
+            sums[x] = a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20]);
+        }
+        let mut theta = sums;
+        for x in 0..5 {
+            theta[x] = sums[(x + 4) % 5].xor(sums[(x + 1) % 5].rotate_left(1));
+        }
+        let rows = [
+            row::<V, 0>(&a, &theta),
+            row::<V, 1>(&a, &theta),
+            row::<V, 2>(&a, &theta),
+            row::<V, 3>(&a, &theta),
+            row::<V, 4>(&a, &theta),
+        ];
+        a.copy_from_slice(rows.as_flattened());
+        a[0] = a[0].xor(V::splat(constant));
+    }
+    *states = a;
+}
+
+/// Row `Y` after theta, of which `theta[x]` is what column `x` gets, rho, pi and chi.
+#[inline(always)]
+fn row<V: Words, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
+    let mut b = *theta;
+    for x in 0..5 {
+        let source = BEFORE_PI[5 * Y + x];
+        b[x] = a[source].xor(theta[source % 5]).rotate_left(ROTATIONS[source]);
+    }
+    let mut row = b;
+    for x in 0..5 {
+        row[x] = b[x].xor_not_and(b[(x + 1) % 5], b[(x + 2) % 5]);
+    }
+    row
+}
+
+/// Where pi takes word `i` from. Source: FIPS 202, algorithm 3.
+const BEFORE_PI: [usize; WORDS] = {
+    let mut source = [0; WORDS];
+    let mut i = 0;
+    while i < WORDS {
+        let (x, y) = (i % 5, i / 5);
+        source[i] = (x + 3 * y) % 5 + 5 * x;
+        i += 1;
+    }
+    source
+};
+
+/// What rho rotates the words by. Source: FIPS 202, algorithm 2.
+const ROTATIONS: [u32; WORDS] = {
+    let mut rotations = [0; WORDS];
+    let (mut x, mut y) = (1, 0);
+    let mut t = 0;
+    while t < 24 {
+        rotations[x + 5 * y] = (t + 1) * (t + 2) / 2 % 64;
+        (x, y) = (y, (2 * x + 3 * y) % 5);
+        t += 1;
+    }
+    rotations
+};
+
+/// What iota adds to word 0. Source: FIPS 202, algorithms 5 and 6.
+static ROUND_CONSTANTS: [u64; ROUNDS] = {
+    let mut constants = [0; ROUNDS];
+    let mut register = 1;
+    let mut round = 0;
+    while round < ROUNDS {
+        let mut j = 0;
+        while j < 7 {
+            constants[round] |= (register as u64 & 1) << ((1 << j) - 1);
+            // Multiplication by x modulo x^8 + x^6 + x^5 + x^4 + 1.
+            register = (register << 1) ^ ((register >> 7) * 0x171);
+            j += 1;
+        }
+        round += 1;
+    }
+    constants
+};

@@ -1,0 +1,44 @@
+//! Wiping of memory that held secrets.
+
+use core::ops::{Deref, DerefMut};
+
+use ctru_math::array::Array;
+
+/// Overwrites `values` with `zero` in a way that the compiler cannot drop, whole vectors at a time.
+#[inline(always)]
+pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
+    values.fill(zero);
+    zeroize::optimization_barrier(values);
+}
+
+/// Secret bytes, wiped when dropped.
+pub(crate) struct Secret<A: Array<u8>>(A);
+
+impl<A: Array<u8>> Secret<A> {
+    pub(crate) fn new(bytes: A) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn zeroed() -> Self {
+        Self(A::zeroed())
+    }
+}
+
+impl<A: Array<u8>> Deref for Secret<A> {
+    type Target = A;
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A: Array<u8>> DerefMut for Secret<A> {
+    fn deref_mut(&mut self) -> &mut A {
+        &mut self.0
+    }
+}
+
+impl<A: Array<u8>> Drop for Secret<A> {
+    fn drop(&mut self) {
+        wipe(self.0.as_mut(), 0);
+    }
+}

@@ -1,0 +1,75 @@
+//! Products and inversions, on every backend that this CPU has.
+//!
+//! `cargo bench -p ctru-math --bench arithmetic`
+#![allow(missing_docs)]
+
+use ctru_math::backend::{self, Backend};
+use ctru_math::invert::{BatchNode, invert, invert_batch};
+use ctru_math::product::residue;
+use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+
+/// Inversions of a batch.
+const BATCH: usize = 64;
+
+fn main() {
+    divan::main();
+}
+
+/// Numbers that look random enough.
+fn spread(i: usize) -> u16 {
+    ((i as u32 + 1).wrapping_mul(0x9e37_79b1) >> 16) as u16
+}
+
+fn poly<R: Ring>(start: usize) -> Poly<R> {
+    let coefficients: Vec<u16> = (start..start + R::N).map(|i| spread(i) % R::Q as u16).collect();
+    Poly::from_coefficients(&coefficients).expect("coefficients below q")
+}
+
+fn small<R: Ring>(start: usize) -> SmallPoly<R> {
+    let coefficients: Vec<i8> = (start..start + R::N).map(|i| (spread(i) % 8) as i8 - 4).collect();
+    SmallPoly::from_coefficients(&coefficients).expect("small coefficients")
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn mul_small<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let (a, b) = (poly::<R>(0), small::<R>(0));
+    bencher.bench_local(|| residue::mul_small(black_box(&a), black_box(&b)));
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn mul_rounded<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let coefficients: Vec<u16> = (0..R::N).map(|i| spread(i) % R::Q2 as u16).collect();
+    let c = RoundedPoly::<R>::from_coefficients(&coefficients).expect("coefficients below q2");
+    let f = small::<R>(0);
+    bencher.bench_local(|| residue::mul_rounded(black_box(&c), black_box(&f)));
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn mul<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let (a, b) = (poly::<R>(0), poly::<R>(R::N));
+    bencher.bench_local(|| residue::mul(black_box(&a), black_box(&b)));
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn inversion<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let a = poly::<R>(0);
+    bencher.bench_local(|| invert(black_box(&a)));
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn inversion_of_batch<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let elements: Vec<SmallPoly<R>> = (0..BATCH).map(|i| small(i * R::N)).collect();
+    let elements: Vec<&SmallPoly<R>> = elements.iter().collect();
+    let mut inverses = vec![Poly::zero(); BATCH];
+    let mut nodes: Vec<BatchNode<R>> = (0..BATCH).map(|_| BatchNode::new()).collect();
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| {
+        invert_batch(black_box(&elements), &mut inverses, &mut nodes).expect("room for the batch");
+    });
+}

@@ -1,0 +1,210 @@
+//! The vector instructions that the arithmetic runs on: which there are, which this CPU has, which is in use.
+//!
+//! The first use picks the widest that the CPU has; this module is the only one that asks it. A build with
+//! `RUSTFLAGS='--cfg ctru_backend="NAME"'` has one backend and asks nothing: it does not compile unless the CPU that it
+//! is for (`-C target-cpu`, `-C target-feature`) is known to have that backend.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// A set of vector instructions, with arithmetic of this crate written for it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Backend {
+    /// Plain Rust: every CPU.
+    Portable,
+    /// SSE2, vectors of 128 bits: every x86-64.
+    Sse2,
+    /// AVX2, vectors of 256 bits.
+    Avx2,
+    /// AVX-512 with its F, BW, DQ, VL, VBMI and VBMI2 parts, vectors of 512 bits: Intel since Ice Lake, AMD since Zen 4.
+    Avx512,
+}
+
+impl Backend {
+    /// Every backend, the narrowest first.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Sse2, Self::Avx2, Self::Avx512];
+
+    /// What records, the command line and `--cfg ctru_backend` call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Sse2 => "sse2",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this build can run it on this CPU.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match FIXED {
+            Some(fixed) => self == fixed,
+            None => cpu::has(self),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text names no backend.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBackend;
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the backends are portable, sse2, avx2 and avx512")
+    }
+}
+
+impl core::error::Error for UnknownBackend {}
+
+impl FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBackend> {
+        Self::ALL.into_iter().find(|backend| backend.name() == name).ok_or(UnknownBackend)
+    }
+}
+
+/// This build cannot run the backend on this CPU.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable(pub Backend);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match FIXED {
+            Some(fixed) => write!(f, "this build has no backend but {fixed}, so not {}", self.0),
+            None => write!(f, "this CPU cannot run the backend {}", self.0),
+        }
+    }
+}
+
+impl core::error::Error for Unavailable {}
+
+/// The backends that this build can run on this CPU, the narrowest first.
+pub fn available() -> impl Iterator<Item = Backend> {
+    Backend::ALL.into_iter().filter(|backend| backend.is_available())
+}
+
+/// The backend in use.
+#[inline]
+#[must_use]
+pub fn in_use() -> Backend {
+    match FIXED {
+        Some(fixed) => fixed,
+        None => cpu::in_use(),
+    }
+}
+
+/// Puts `backend` in use, for all threads: for tests, measurements and programs that let their users choose. Work that
+/// has begun goes on as it is. Results never depend on the backend.
+///
+/// # Errors
+/// [`Unavailable`]; then nothing changes.
+pub fn select(backend: Backend) -> Result<(), Unavailable> {
+    if !backend.is_available() {
+        return Err(Unavailable(backend));
+    }
+    cpu::select(backend);
+    Ok(())
+}
+
+/// The only backend of this build, if `--cfg ctru_backend` names one.
+const FIXED: Option<Backend> = if cfg!(ctru_backend = "portable") {
+    Some(Backend::Portable)
+} else if cfg!(ctru_backend = "sse2") {
+    Some(Backend::Sse2)
+} else if cfg!(ctru_backend = "avx2") {
+    Some(Backend::Avx2)
+} else if cfg!(ctru_backend = "avx512") {
+    Some(Backend::Avx512)
+} else {
+    None
+};
+
+#[cfg(all(ctru_backend = "sse2", not(target_feature = "sse2")))]
+compile_error!("ctru_backend=\"sse2\" needs a target with SSE2: every x86-64 is one");
+#[cfg(all(ctru_backend = "avx2", not(target_feature = "avx2")))]
+compile_error!("ctru_backend=\"avx2\" needs a target CPU with AVX2: -C target-feature=+avx2");
+#[cfg(all(
+    ctru_backend = "avx512",
+    not(all(
+        target_feature = "avx512bw",
+        target_feature = "avx512dq",
+        target_feature = "avx512vl",
+        target_feature = "avx512vbmi",
+        target_feature = "avx512vbmi2"
+    ))
+))]
+compile_error!(
+    "ctru_backend=\"avx512\" needs a target CPU with AVX-512: \
+     -C target-feature=+avx512bw,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2"
+);
+
+#[cfg(target_arch = "x86_64")]
+mod cpu {
+    use core::sync::atomic::{AtomicU8, Ordering};
+
+    use super::Backend;
+
+    cpufeatures::new!(avx2, "avx2");
+    cpufeatures::new!(
+        avx512,
+        "avx2",
+        "avx512f",
+        "avx512bw",
+        "avx512dq",
+        "avx512vl",
+        "avx512vbmi",
+        "avx512vbmi2"
+    );
+
+    /// Index in [`Backend::ALL`] of what is in use, or something past its end before the first use.
+    static IN_USE: AtomicU8 = AtomicU8::new(u8::MAX);
+
+    pub(super) fn has(backend: Backend) -> bool {
+        match backend {
+            Backend::Portable | Backend::Sse2 => true,
+            Backend::Avx2 => avx2::get(),
+            Backend::Avx512 => avx512::get(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn in_use() -> Backend {
+        // One variable that stands for itself needs no order.
+        Backend::ALL.get(usize::from(IN_USE.load(Ordering::Relaxed))).copied().unwrap_or_else(widest)
+    }
+
+    #[cold]
+    fn widest() -> Backend {
+        let widest =
+            Backend::ALL.into_iter().rev().find(|&backend| has(backend)).unwrap_or(Backend::Portable);
+        select(widest);
+        widest
+    }
+
+    pub(super) fn select(backend: Backend) {
+        IN_USE.store(backend as u8, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod cpu {
+    use super::Backend;
+
+    pub(super) fn has(backend: Backend) -> bool {
+        backend == Backend::Portable
+    }
+
+    pub(super) fn in_use() -> Backend {
+        Backend::Portable
+    }
+
+    pub(super) fn select(_: Backend) {}
+}

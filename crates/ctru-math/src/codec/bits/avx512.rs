@@ -1,0 +1,126 @@
+//! Packing and unpacking in AVX-512: 32 values fill `4 width` bytes, which one vector holds.
+//!
+//! Four values are 40 to 52 bits: a 64-bit word for each four values is what lies between values and bytes. `width` even
+//! or odd, word `j` begins at bit `4 width j` of the block: at a byte, or in the middle of one.
+
+use core::arch::x86_64::*;
+use core::mem::transmute;
+
+/// Values of a block.
+const BLOCK: usize = 32;
+
+/// Bytes of a vector.
+type Bytes = [u8; 64];
+
+/// Byte and bit where word `j` of a block begins.
+const fn start(width: usize, j: usize) -> (usize, usize) {
+    (4 * width * j / 8, 4 * width * j % 8)
+}
+
+/// Which byte of a block goes to each byte of the words.
+const fn words_from_bytes(width: usize) -> Bytes {
+    let mut indices = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        indices[i] = (start(width, i / 8).0 + i % 8) as u8;
+        i += 1;
+    }
+    indices
+}
+
+/// From which bit of its word on each byte of the 16-bit values is taken.
+const fn values_from_words(width: usize) -> Bytes {
+    let mut positions = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        let (word, value) = (i / 8, i % 8 / 2);
+        positions[i] = (start(width, word).1 + width * value + 8 * (i % 2)) as u8;
+        i += 1;
+    }
+    positions
+}
+
+/// Which byte of the words goes to each byte of the block, and which byte of another word is added: where there is one,
+/// the bit of the mask is set.
+const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
+    let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
+    let mut i = 0;
+    while i < 64 {
+        // Backwards: the lower of two words that share a byte comes last and is the first.
+        let (word, byte) = (7 - i / 8, i % 8);
+        let at = start(width, word).0 + byte;
+        if at < 4 * width && 8 * byte < start(width, word).1 + 4 * width {
+            if word < 7 && at >= start(width, word + 1).0 {
+                second[at] = first[at];
+                shared |= 1 << at;
+            }
+            first[at] = (8 * word + byte) as u8;
+        }
+        i += 1;
+    }
+    (first, second, shared)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn vector(bytes: Bytes) -> __m512i {
+    // SAFETY: both types are 64 bytes in which every bit pattern is valid.
+    #[allow(unsafe_code)]
+    unsafe {
+        transmute::<Bytes, __m512i>(bytes)
+    }
+}
+
+/// The lowest `count <= 64` bits.
+fn mask(count: usize) -> u64 {
+    if count < 64 { (1 << count) - 1 } else { u64::MAX }
+}
+
+/// See [`super::unpack`]; `WIDTH <= 13`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn unpack<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
+    let words_from_bytes = vector(const { words_from_bytes(WIDTH as usize) });
+    let values_from_words = vector(const { values_from_words(WIDTH as usize) });
+    for (bytes, values) in bytes.chunks(4 * WIDTH as usize).zip(values.chunks_mut(BLOCK)) {
+        // SAFETY: the masks let through the bytes and the values that the slices have.
+        #[allow(unsafe_code)]
+        unsafe {
+            let block = _mm512_maskz_loadu_epi8(mask(bytes.len()), bytes.as_ptr().cast());
+            let words = _mm512_permutexvar_epi8(words_from_bytes, block);
+            let unpacked = _mm512_and_si512(
+                _mm512_multishift_epi64_epi8(values_from_words, words),
+                _mm512_set1_epi16((1 << WIDTH) - 1),
+            );
+            _mm512_mask_storeu_epi16(values.as_mut_ptr().cast(), mask(values.len()) as u32, unpacked);
+        }
+    }
+}
+
+/// See [`super::pack`]; `WIDTH <= 13`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn pack<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
+    let (first, second, shared) = const { bytes_from_words(WIDTH as usize) };
+    let (first, second) = (vector(first), vector(second));
+    for (values, bytes) in values.chunks(BLOCK).zip(bytes.chunks_mut(4 * WIDTH as usize)) {
+        // SAFETY: the masks let through the values and the bytes that the slices have.
+        #[allow(unsafe_code)]
+        unsafe {
+            let values = _mm512_maskz_loadu_epi16(mask(values.len()) as u32, values.as_ptr().cast());
+            // Two values in each half of a word, then four in the word.
+            let pairs = _mm512_madd_epi16(values, _mm512_set1_epi32(1 | 1 << (16 + WIDTH)));
+            let upper = _mm512_srli_epi64::<32>(pairs);
+            let lower = _mm512_and_si512(pairs, _mm512_set1_epi64(u32::MAX as i64));
+            let words = _mm512_or_si512(lower, _mm512_sll_epi64(upper, _mm_cvtsi32_si128(2 * WIDTH as i32)));
+            let offset = 4 * i64::from(WIDTH % 2);
+            let words =
+                _mm512_sllv_epi64(words, _mm512_set_epi64(offset, 0, offset, 0, offset, 0, offset, 0));
+            let packed = _mm512_or_si512(
+                _mm512_permutexvar_epi8(first, words),
+                _mm512_maskz_permutexvar_epi8(shared, second, words),
+            );
+            _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask(bytes.len()), packed);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Eight lanes in which a sum or a difference that does not fit is a panic: shows that lazy arithmetic stays in its bounds.
+
+use super::{Lanes, Portable};
+use crate::backend::Backend;
+
+#[derive(Copy, Clone)]
+pub(crate) struct Checked(Portable);
+
+impl Checked {
+    fn exact(self, y: Self, f: impl Fn(i16, i16) -> Option<i16>) -> Self {
+        let (mut lanes, mut others) = ([0; 8], [0; 8]);
+        self.0.store(&mut lanes);
+        y.0.store(&mut others);
+        for (x, y) in lanes.iter_mut().zip(others) {
+            *x = f(*x, y).expect("a sum in 16 bits");
+        }
+        Self(Portable::load(&lanes))
+    }
+}
+
+impl Lanes for Checked {
+    const BACKEND: Backend = Backend::Portable;
+    const LANES: usize = 8;
+
+    fn splat(x: i16) -> Self {
+        Self(Portable::splat(x))
+    }
+    fn halves(low: i16, high: i16) -> Self {
+        Self(Portable::halves(low, high))
+    }
+    fn load(x: &[i16]) -> Self {
+        Self(Portable::load(x))
+    }
+    fn load_twice(x: &[u16]) -> Self {
+        Self(Portable::load_twice(x))
+    }
+    fn load_twice_bytes(x: &[i8]) -> Self {
+        Self(Portable::load_twice_bytes(x))
+    }
+    fn store(self, x: &mut [i16]) {
+        self.0.store(x);
+    }
+    fn store_unsigned(self, x: &mut [u16]) {
+        self.0.store_unsigned(x);
+    }
+    fn store_halves(self, low: &mut [i16], high: &mut [i16]) {
+        self.0.store_halves(low, high);
+    }
+    fn transpose<const HALF: usize>(rows: &mut [Self; HALF]) {
+        let mut lanes = rows.map(|row| row.0);
+        Portable::transpose(&mut lanes);
+        *rows = lanes.map(Self);
+    }
+    fn add(self, y: Self) -> Self {
+        self.exact(y, i16::checked_add)
+    }
+    fn sub(self, y: Self) -> Self {
+        self.exact(y, i16::checked_sub)
+    }
+    fn mul_low(self, y: Self) -> Self {
+        Self(self.0.mul_low(y.0))
+    }
+    fn mul_high(self, y: Self) -> Self {
+        Self(self.0.mul_high(y.0))
+    }
+    fn mul_round(self, y: Self) -> Self {
+        Self(self.0.mul_round(y.0))
+    }
+    fn min_unsigned(self, y: Self) -> Self {
+        Self(self.0.min_unsigned(y.0))
+    }
+    fn shift_right<const BITS: i32>(self) -> Self {
+        Self(self.0.shift_right::<BITS>())
+    }
+    fn and(self, y: Self) -> Self {
+        Self(self.0.and(y.0))
+    }
+    fn xor(self, y: Self) -> Self {
+        Self(self.0.xor(y.0))
+    }
+}
