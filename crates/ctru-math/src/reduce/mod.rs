@@ -16,6 +16,9 @@
 //! | [`Proth`] | `K 2^E + 1` | 1: `a * w`, then three by `K` | `w / K^2 mod m` | a little above `m/2` |
 //! | [`Float`] | odd, below 2^24 | 4 in floating point, 3 of them with a sum | `w` and `w / m` | `5m/8` |
 //!
+//! The products are 32 x 32 bits: low, high, or all 64 bits of one. LLVM, left alone, computes many of them in 64 bits on GPUs;
+//! with the crate's feature `narrow` it does not.
+//!
 //! All but the first are made of what takes constant time, have no branch on a value and index with none. All constants are
 //! computed by the compiler. Integers are `i32`, but [`Float`] calculates with `f32`: [`Residue`] is either.
 

@@ -1,6 +1,6 @@
 //! Reduction modulo `2^A + S 2^B + T` by folding the high part down.
 
-use super::narrow::narrow;
+use super::narrow::{narrow, narrowed};
 use super::{ReduceSum, Reducer};
 
 /// Reduction modulo `M = 2^A + S * 2^B + T` with `S` and `T` 1 or -1, by shifts and sums.
@@ -10,10 +10,10 @@ use super::{ReduceSum, Reducer};
 /// to be, and how large inputs may be, const code works out: one fold is enough for small `B` if inputs are a little smaller.
 ///
 /// - Input: [`Reducer::INPUT_BOUND`], at least `32 M` with one fold, else what two folds take; sums up to
-///   [`ReduceSum::SUM_BOUND`] (about 2^56 for `2^25 - 2^12 + 1`).
+///   [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
 /// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B + 1)`, a little above `M / 2`; less with more folds.
-/// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the constant `S 2^B + T`, which
-///   compilers make of shifts and sums where these are cheaper.
+/// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the constant `S 2^B + T`, or shifts
+///   and sums in its place.
 /// - Precomputation: none; the fixed factor is the plain residue.
 ///
 /// Source: the CTRU-Prime paper, section 3.1, uses `2^A - 2^B + 1`; J. A. Solinas, "Generalized Mersenne numbers", 1999.
@@ -37,13 +37,10 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
     const SUM_FOLDS: u32 = Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).0;
     const INPUT_FOLDS: u32 = Self::centred_folds(<Self as Reducer>::INPUT_BOUND as i64).0;
 
-    /// Largest absolute value after `folds` folds of numbers up to `bound`; no bound if a high part has more than 32 bits.
+    /// Largest absolute value after `folds` folds of numbers up to `bound`.
     const fn folds_bound(folds: u32, mut bound: i64) -> i64 {
         let mut fold = 0;
         while fold < folds {
-            if bound >> A >= i32::MAX as i64 {
-                return i64::MAX;
-            }
             bound = Self::LOW + ((bound >> A) + 1) * Self::FOLD.abs();
             fold += 1;
         }
@@ -76,7 +73,21 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
 
     #[inline(always)]
     fn fold(sum: i64) -> i64 {
-        (sum & Self::LOW) + i64::from(narrow(sum >> A)) * Self::FOLD
+        let high = sum >> A;
+        (sum & Self::LOW) - i64::from(S) * (high << B) - i64::from(T) * high
+    }
+
+    /// The same of a number whose high part has 32 bits, such as a product: one multiplication is all that it takes.
+    #[inline(always)]
+    fn fold_product(product: i64) -> i64 {
+        (product & Self::LOW) + narrowed(product >> A) * Self::FOLD
+    }
+
+    /// Folds as often as it takes, by `fold` while numbers have 64 bits.
+    #[inline(always)]
+    fn reduce_by(sum: i64, fold: impl Fn(i64) -> i64) -> i32 {
+        let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| fold(sum)));
+        (0..Self::SUM_FOLDS).fold(folded, |a, _| Self::fold_centred(a))
     }
 
     /// Folds with the low part centred, so that the result is small on both sides of 0.
@@ -124,7 +135,7 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> Reducer for PseudoM
     #[inline(always)]
     fn mul(a: i32, w: i32) -> i32 {
         debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
-        Self::reduce(Self::product(a, w))
+        Self::reduce_by(Self::product(a, w), Self::fold_product)
     }
 
     #[inline(always)]
@@ -146,7 +157,6 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> ReduceSum for Pseud
     #[inline(always)]
     fn reduce(sum: i64) -> i32 {
         debug_assert!(sum.unsigned_abs() <= Self::SUM_BOUND as u64);
-        let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| Self::fold(sum)));
-        (0..Self::SUM_FOLDS).fold(folded, |a, _| Self::fold_centred(a))
+        Self::reduce_by(sum, Self::fold)
     }
 }
