@@ -260,6 +260,9 @@ impl Laboratory<'_> {
         };
         for threads in thread_counts() {
             let kernels = Kernels::new(cyclic, threads);
+            if kernels.fit(n) && !self.has_room(&kernels.steps(&arrays, n)).map_err(failed)? {
+                continue;
+            }
             for batch in BATCHES.into_iter().filter(|batch| kernels.fit(batch * n)) {
                 let steps = kernels.steps(&arrays, batch * n);
                 let bytes = steps.iter().map(|step| 4 * step.words as u64).sum();
@@ -285,6 +288,15 @@ impl Laboratory<'_> {
     fn measure(&mut self, report: &Measurement, steps: &[Step<'_>]) -> Result<(), Error> {
         let statistics = timing::on_device(&self.queue, || self.launch_all(steps)).map_err(failed)?;
         self.say(report.with(statistics, &report.step, "device"))
+    }
+
+    /// Whether the GPU has the registers for blocks of so many threads.
+    fn has_room(&self, steps: &[Step<'_>]) -> Result<bool, RuntimeError> {
+        const OUT_OF_RESOURCES: i32 = 701;
+        match self.launch_all(steps) {
+            Err(RuntimeError::Driver { code: OUT_OF_RESOURCES, .. }) => Ok(false),
+            result => result.map(|()| true),
+        }
     }
 
     fn launch_all(&self, steps: &[Step<'_>]) -> Result<(), RuntimeError> {
