@@ -33,7 +33,7 @@ fn residue<M: Reducer>(a: i128) -> u64 {
 }
 
 /// The number that a factor stands for.
-fn value<M: Reducer>(w: M::Factor) -> u64 {
+fn value<M: Reducer<Residue = i32>>(w: M::Factor) -> u64 {
     M::canonical(M::mul(1, w)).into()
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
-# The second argument chooses: tests, bench, sanitizer or all (the default).
+# The second argument chooses: tests, bench, sanitizer, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -28,7 +28,7 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
 
 if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
-    for test in kernels_product kernels_hash kernels_codec kernels_invert gpu_engine; do
+    for test in kernels_product kernels_fused kernels_hash kernels_codec kernels_invert gpu_engine; do
         check "$test" "$bundle/$test" --test-threads 2
     done
     check selftest "$bundle/ctru" selftest --engine gpu
@@ -44,5 +44,13 @@ if [[ $what == bench || $what == all ]]; then
     "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
+fi
+if [[ $what == lab || $what == all ]]; then
+    check lab "$bundle/lab" --test-threads 2
+    for bench in reductions ntt; do
+        "$bundle/ctru" bench "$bench" --engine gpu --json > "$out/lab-$bench.jsonl"
+        "$bundle/ctru" bench "$bench" --engine cpu --json > "$out/lab-$bench-cpu.jsonl"
+        wc -l "$out/lab-$bench.jsonl" "$out/lab-$bench-cpu.jsonl"
+    done
 fi
 exit $failed
