@@ -1,42 +1,15 @@
-//! The entry points of the GPU kernels: `cargo xtask build-ptx` makes `crates/ctru-gpu-kernels/ptx/ctru.ptx` of them.
+//! The entry points of the GPU kernels: `cargo xtask build-ptx` makes `crates/ctru-gpu-kernels/ptx/ctru.ptx` of them, and
+//! `lab.ptx` with the feature `lab`.
 #![no_std]
 #![feature(abi_ptx, abi_unadjusted, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)]
 // The intrinsics of LLVM that `gpu` links have no stable interface; the compiler is pinned by the committed PTX.
 #![allow(internal_features)]
 
 mod gpu;
-
-use ctru_gpu_kernels::kernel::Batch;
-use ctru_gpu_kernels::kernels::*;
-use ctru_math::{R653, R761, R1277};
-
-use gpu::{Global, Gpu};
-
-macro_rules! entry_points {
-    ($($name:ident $text:literal = $module:ident::$function:ident($($array:ident: $element:ty),*);)*) => {
-        $(
-            const _: () = {
-                entry_points!(@ring R653, $text, "_653", $module, $function, $($array: $element),*);
-                entry_points!(@ring R761, $text, "_761", $module, $function, $($array: $element),*);
-                entry_points!(@ring R1277, $text, "_1277", $module, $function, $($array: $element),*);
-            };
-        )*
-    };
-    (@ring $ring:ident, $text:literal, $suffix:literal, $module:ident, $function:ident,
-        $($array:ident: $element:ty),*) => {
-        const _: () = {
-            #[unsafe(export_name = concat!($text, $suffix))]
-            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
-                // SAFETY: the host passes arrays of the sizes that the kernel's descriptor asks for, and launches blocks
-                // of its shape with its shared memory.
-                let gpu = unsafe { Gpu::new() };
-                $module::$function::<_, $ring>(gpu, $(Global::new($array),)* Batch { count, keys });
-            }
-        };
-    };
-}
-
-ctru_gpu_kernels::for_each_kernel!(entry_points);
+#[cfg(not(feature = "lab"))]
+mod kem;
+#[cfg(feature = "lab")]
+mod lab;
 
 /// Kernels must not panic: `cargo xtask build-ptx` finds this trap and refuses the PTX.
 #[panic_handler]

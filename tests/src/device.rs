@@ -18,7 +18,9 @@ pub fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
 mod gpu {
     use ctru_gpu_kernels::emulator::Buffer;
     use ctru_gpu_kernels::kernel::{Batch, Kernel};
-    use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
+    use ctru_gpu_kernels::lab;
+    use ctru_gpu_kernels::simt::Quad;
+    use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
     use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
     use ctru_kem::engine::cuda;
     use ctru_math::{R653, R761, R1277};
@@ -27,7 +29,9 @@ mod gpu {
     enum OnDevice {
         Bytes(Array<u8, CudaMemory>),
         Halves(Array<u16, CudaMemory>),
+        Singles(Array<u32, CudaMemory>),
         Words(Array<u64, CudaMemory>),
+        Quads(Array<Quad, CudaMemory>),
     }
 
     impl OnDevice {
@@ -35,13 +39,17 @@ mod gpu {
             match self {
                 Self::Bytes(array) => array,
                 Self::Halves(array) => array,
+                Self::Singles(array) => array,
                 Self::Words(array) => array,
+                Self::Quads(array) => array,
             }
         }
     }
 
     pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
+        let is_lab = lab::table::all().any(|other| other.name == kernel.name);
         let device = match kernel.name.rsplit('_').next() {
+            _ if is_lab => Ok(CudaDevice::open(0, lab::PTX)?),
             Some("653") => cuda::open::<R653>(0),
             Some("761") => cuda::open::<R761>(0),
             _ => cuda::open::<R1277>(0),
@@ -52,7 +60,9 @@ mod gpu {
             .map(|buffer| match buffer.element_bytes() {
                 1 => upload(&queue, buffer).map(OnDevice::Bytes),
                 2 => upload(&queue, buffer).map(OnDevice::Halves),
-                _ => upload(&queue, buffer).map(OnDevice::Words),
+                4 => upload(&queue, buffer).map(OnDevice::Singles),
+                8 => upload(&queue, buffer).map(OnDevice::Words),
+                _ => upload(&queue, buffer).map(OnDevice::Quads),
             })
             .collect::<Result<_, _>>()?;
         let memory: Vec<&CudaMemory> = arrays.iter().map(OnDevice::memory).collect();
@@ -61,7 +71,9 @@ mod gpu {
             match array {
                 OnDevice::Bytes(array) => download(&queue, array, buffer)?,
                 OnDevice::Halves(array) => download(&queue, array, buffer)?,
+                OnDevice::Singles(array) => download(&queue, array, buffer)?,
                 OnDevice::Words(array) => download(&queue, array, buffer)?,
+                OnDevice::Quads(array) => download(&queue, array, buffer)?,
             }
         }
         Ok(())

@@ -1,6 +1,9 @@
 //! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the modulus, at random.
 
-use ctru_math::reduce::{Barrett, Montgomery, PseudoMersenne, ReduceSum, Reducer, Shoup};
+use ctru_math::reduce::{
+    Barrett, ConstantDivision, Float, Montgomery, Packed, Plantard, Proth, PseudoMersenne, ReduceSum,
+    Reducer, Residue, RuntimeDivision, Shoup,
+};
 use proptest::prelude::*;
 
 fn modulus<M: Reducer>() -> i128 {
@@ -14,12 +17,19 @@ fn assert_congruent<M: Reducer>(a: i128, b: i128, what: &str) {
 /// The promises of `Reducer` for one input and one factor.
 fn check_mul<M: Reducer>(a: i32, w: i32) {
     let what = format!("{} * {w}", a);
-    let product = M::mul(a, M::factor(w));
+    let factor = M::factor(w);
+    assert_eq!(M::Factor::from_word(factor.to_word()), factor, "a factor as a word");
+    let product = M::mul(M::Residue::new(a), factor).value();
+    assert_eq!(
+        M::Residue::from_word(M::Residue::new(product).to_word()).value(),
+        product,
+        "a residue as a word"
+    );
     assert!(product.abs() <= M::OUTPUT_BOUND, "{what} = {product} modulo {}", M::MODULUS);
     assert_congruent::<M>(product.into(), i128::from(a) * i128::from(w), &what);
     check_canonical::<M>(product);
 
-    let small = M::normalise(a);
+    let small = M::normalise(M::Residue::new(a)).value();
     assert!(small.abs() <= M::OUTPUT_BOUND, "normalise({a}) = {small} modulo {}", M::MODULUS);
     assert_congruent::<M>(small.into(), a.into(), "normalise");
 }
@@ -41,9 +51,14 @@ fn check_product<M: ReduceSum>(a: i32, w: i32) {
 
 fn check_canonical<M: Reducer>(a: i32) {
     let expected = i128::from(a).rem_euclid(modulus::<M>());
-    assert_eq!(i128::from(M::canonical(a)), expected, "canonical({a}) modulo {}", M::MODULUS);
+    assert_eq!(
+        i128::from(M::canonical(M::Residue::new(a))),
+        expected,
+        "canonical({a}) modulo {}",
+        M::MODULUS
+    );
     let centred = if expected > modulus::<M>() / 2 { expected - modulus::<M>() } else { expected };
-    assert_eq!(i128::from(M::centred(a)), centred, "centred({a}) modulo {}", M::MODULUS);
+    assert_eq!(i128::from(M::centred(M::Residue::new(a))), centred, "centred({a}) modulo {}", M::MODULUS);
 }
 
 /// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some powers of two, each
@@ -147,52 +162,107 @@ macro_rules! sum_tests {
     };
 }
 
-/// Moduli just above and below powers of two are the hardest for quotient estimates.
+/// Moduli just above and below powers of two are the hardest for quotient estimates; the laboratory's and the scheme's own.
 macro_rules! for_moduli {
     ($($method:ident: $type:ident, $tests:ident);* $(;)?) => {
         $(mod $method {
             use super::*;
             $tests! {
                 q3: $type<3>, q3329: $type<3329>, q4591: $type<4591>, q4621: $type<4621>, q7681: $type<7681>,
-                q7879: $type<7879>, q65521: $type<65521>, q65537: $type<65537>, q16777153: $type<16777153>,
-                q33550337: $type<33550337>, q268369921: $type<268369921>, q536870913: $type<536870913>,
-                q1073741823: $type<1073741823>,
+                q7879: $type<7879>, q65521: $type<65521>, q65537: $type<65537>, q1048573: $type<1048573>,
+                q7340033: $type<7340033>, q16769023: $type<16769023>, q16777153: $type<16777153>,
+                q33550337: $type<33550337>, q104857601: $type<104857601>, q268369921: $type<268369921>,
+                q469762049: $type<469762049>, q536870913: $type<536870913>, q1073741823: $type<1073741823>,
             }
         })*
     };
 }
 
 for_moduli! {
+    runtime_division: RuntimeDivision, reducer_tests;
+    constant_division: ConstantDivision, reducer_tests;
+    constant_division_sums: ConstantDivision, sum_tests;
     barrett: Barrett, reducer_tests;
     barrett_sums: Barrett, sum_tests;
     montgomery: Montgomery, reducer_tests;
     montgomery_sums: Montgomery, sum_tests;
     shoup: Shoup, reducer_tests;
+    plantard: Plantard, reducer_tests;
 }
 
-mod pseudo_mersenne {
+mod float {
     use super::*;
-    reducer_tests! { q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9> }
+    reducer_tests! {
+        q3: Float<3>, q3329: Float<3329>, q4591: Float<4591>, q7879: Float<7879>, q65521: Float<65521>,
+        q1048573: Float<1048573>, q7340033: Float<7340033>, q13421747: Float<13421747>, q13421759: Float<13421759>,
+        q16769023: Float<16769023>, q16777207: Float<16777207>,
+    }
 }
-mod pseudo_mersenne_sums {
-    use super::*;
-    sum_tests! { q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9> }
+
+/// Both signs of both terms, and both numbers of folds.
+macro_rules! for_pseudo_mersenne {
+    ($($method:ident: $tests:ident);*) => {
+        $(mod $method {
+            use super::*;
+            $tests! {
+                q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9>,
+                q65521: PseudoMersenne<16, 4>, q1048573: PseudoMersenne<20, 2>, q16769023: PseudoMersenne<24, 13, -1, -1>,
+                q268369921: PseudoMersenne<28, 16>, q16785409: PseudoMersenne<24, 13, 1, 1>,
+                q1048583: PseudoMersenne<20, 3, 1, -1>,
+            }
+        })*
+    };
+}
+
+for_pseudo_mersenne! {
+    pseudo_mersenne: reducer_tests;
+    pseudo_mersenne_sums: sum_tests
+}
+
+macro_rules! for_proth {
+    ($($method:ident: $tests:ident);*) => {
+        $(mod $method {
+            use super::*;
+            $tests! {
+                q7340033: Proth<7, 20>, q104857601: Proth<25, 22>, q469762049: Proth<7, 26>,
+                q998244353: Proth<119, 23>,
+            }
+        })*
+    };
+}
+
+for_proth! {
+    proth: reducer_tests;
+    proth_sums: sum_tests
 }
 
 #[test]
 fn moduli() {
     assert_eq!(PseudoMersenne::<24, 6>::MODULUS, 16777153);
     assert_eq!(PseudoMersenne::<25, 12>::MODULUS, 33550337);
+    assert_eq!(PseudoMersenne::<16, 4>::MODULUS, 65521);
+    assert_eq!(PseudoMersenne::<20, 2>::MODULUS, 1048573);
+    assert_eq!(PseudoMersenne::<24, 13, -1, -1>::MODULUS, 16769023);
+    assert_eq!(PseudoMersenne::<28, 16>::MODULUS, 268369921);
+    assert_eq!(Proth::<7, 20>::MODULUS, 7340033);
+    assert_eq!(Proth::<25, 22>::MODULUS, 104857601);
+    assert_eq!(Proth::<7, 26>::MODULUS, 469762049);
     assert_eq!(Barrett::<4591>::MODULUS, 4591);
     assert_eq!(Montgomery::<7681>::RADIX, ((1u64 << 32) % 7681) as u32);
 }
 
 #[test]
 fn small_moduli_exhaustively() {
-    check_small_exhaustively::<Barrett<3>>();
-    check_small_exhaustively::<Montgomery<3>>();
-    check_small_exhaustively::<Shoup<3>>();
-    check_small_exhaustively::<Barrett<257>>();
-    check_small_exhaustively::<Montgomery<257>>();
-    check_small_exhaustively::<Shoup<257>>();
+    fn check<const M: u32>() {
+        check_small_exhaustively::<RuntimeDivision<M>>();
+        check_small_exhaustively::<ConstantDivision<M>>();
+        check_small_exhaustively::<Barrett<M>>();
+        check_small_exhaustively::<Montgomery<M>>();
+        check_small_exhaustively::<Shoup<M>>();
+        check_small_exhaustively::<Plantard<M>>();
+        check_small_exhaustively::<Float<M>>();
+    }
+    check::<3>();
+    check::<257>();
+    check_small_exhaustively::<PseudoMersenne<10, 2>>();
 }

@@ -8,8 +8,11 @@ use crate::manifest::{self, Manifest, Recipe};
 use crate::tools::Tool;
 use crate::{Error, IoContext, Result, process, ptx, ptx_report, workspace};
 
-/// How the committed PTX is built. Every architecture after Ampere runs it, too.
+/// How the KEM's PTX is built. Every architecture after Ampere runs it, too.
 pub const RECIPE: Recipe = Recipe {
+    ptx: "ctru.ptx",
+    manifest: "manifest.json",
+    features: "",
     target: "nvptx64-nvidia-cuda",
     arch: "sm_80",
     flags: &[
@@ -20,6 +23,15 @@ pub const RECIPE: Recipe = Recipe {
         // low for the leaves of the ring 653. Much higher ones unroll Keccak's rounds, and ptxas takes minutes for it.
         "-Cllvm-args=-unroll-threshold=1000",
     ],
+};
+
+/// How the reduction laboratory's PTX is built: its kernels are larger, and loops over their arrays must be unrolled too.
+pub const LABORATORY: Recipe = Recipe {
+    ptx: "lab.ptx",
+    manifest: "lab.json",
+    features: "lab",
+    flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
+    ..RECIPE
 };
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
@@ -35,7 +47,7 @@ pub struct Options {
     /// Architectures to build for besides sm_80; these go to target/ptx, to be looked at
     #[arg(long, value_delimiter = ',')]
     arch: Vec<String>,
-    /// Write target/ptx/ctru.draft.ptx instead, whatever the kernels use, to be looked at with ptx-report --ptx
+    /// Write target/ptx/draft.ctru.ptx and draft.lab.ptx instead, whatever the kernels use, for ptx-report --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
     /// The rustc to use
@@ -46,41 +58,48 @@ pub struct Options {
 /// Does the job.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
-    if options.check {
-        return check(&root, options.compiler.as_deref());
+    for recipe in [&RECIPE, &LABORATORY] {
+        match options.check {
+            true => check(&root, recipe, options.compiler.as_deref())?,
+            false => make(&root, recipe, options)?,
+        }
     }
+    Ok(())
+}
+
+fn make(root: &Path, recipe: &Recipe, options: &Options) -> Result<()> {
     let compiler = compiler::find(options.compiler.as_deref(), None)?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
-        let path =
-            save("ctru.draft.ptx", &ptx::normalise(&compile(&root, &compiler, RECIPE.arch, false, &[])?))?;
+        let draft = ptx::normalise(&compile(root, recipe, &compiler, recipe.arch, false, &[])?);
+        let path = save(&format!("draft.{}", recipe.ptx), &draft)?;
         println!("{}", path.display());
         return Ok(());
     }
-    let text = build(&root, &compiler, RECIPE.arch, false)?;
-    let path = manifest::ptx_path(&root);
+    let text = build(root, recipe, &compiler, recipe.arch, false)?;
+    let path = manifest::ptx_path(root, recipe);
     fs::write(&path, &text).at("write", &path)?;
-    let manifest = Manifest::new(&root, &text, &compiler.version, &RECIPE)?;
-    manifest.write(&root)?;
+    let manifest = Manifest::new(root, &text, &compiler.version, recipe)?;
+    manifest.write(root, recipe)?;
     println!("{}: {} kernels, {} bytes", path.display(), manifest.kernels.len(), text.len());
 
-    for arch in options.arch.iter().filter(|arch| *arch != RECIPE.arch) {
-        let text = build(&root, &compiler, arch, false)?;
-        let path = save(&format!("ctru.{arch}.ptx"), &text)?;
+    for arch in options.arch.iter().filter(|arch| *arch != recipe.arch) {
+        let text = build(root, recipe, &compiler, arch, false)?;
+        let path = save(&format!("{arch}.{}", recipe.ptx), &text)?;
         println!("{}", path.display());
     }
     Ok(())
 }
 
-fn check(root: &Path, explicit: Option<&Path>) -> Result<()> {
-    let manifest = Manifest::read(root)?;
-    let path = manifest::ptx_path(root);
+fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
+    let manifest = Manifest::read(root, recipe)?;
+    let path = manifest::ptx_path(root, recipe);
     let committed = fs::read_to_string(&path).at("read", &path)?;
-    let differences = manifest.differences(root, &committed, &RECIPE)?;
+    let differences = manifest.differences(root, &committed, recipe)?;
     if !differences.is_empty() {
         return Err(Error::OutOfDate { differences });
     }
-    println!("sources, flags and PTX are those of the manifest");
+    println!("{}: sources, flags and PTX are those of the manifest", recipe.ptx);
 
     let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
         Err(error @ Error::NoCompiler { .. }) => {
@@ -89,13 +108,13 @@ fn check(root: &Path, explicit: Option<&Path>) -> Result<()> {
         }
         found => found?,
     };
-    let rebuilt = build(root, &compiler, RECIPE.arch, true)?;
+    let rebuilt = build(root, recipe, &compiler, recipe.arch, true)?;
     if compiler.version != manifest.compiler() {
         println!("not checked: that the sources give this PTX, which {} made", manifest.compiler());
-        return check_other(&rebuilt, &compiler);
+        return check_other(recipe, &rebuilt, &compiler);
     }
     if rebuilt != committed {
-        let saved = save("ctru.ptx", &rebuilt)?;
+        let saved = save(recipe.ptx, &rebuilt)?;
         let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
         let difference = format!("the same compiler makes other PTX, from line {line}: {}", saved.display());
         return Err(Error::OutOfDate { differences: vec![difference] });
@@ -105,8 +124,8 @@ fn check(root: &Path, explicit: Option<&Path>) -> Result<()> {
 }
 
 /// Checks what a compiler makes that is not the one of the manifest.
-fn check_other(rebuilt: &str, compiler: &Compiler) -> Result<()> {
-    let saved = save("ctru.other.ptx", rebuilt)?;
+fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()> {
+    let saved = save(&format!("other.{}", recipe.ptx), rebuilt)?;
     match Tool::PTXAS.find() {
         Ok(ptxas) => {
             for arch in ptx_report::ARCHITECTURES {
@@ -124,15 +143,15 @@ fn check_other(rebuilt: &str, compiler: &Compiler) -> Result<()> {
 }
 
 /// The normalised PTX of the device crate, checked for what no kernel may contain.
-fn build(root: &Path, compiler: &Compiler, arch: &str, locked: bool) -> Result<String> {
-    let assembly = compile(root, compiler, arch, locked, &[])?;
+fn build(root: &Path, recipe: &Recipe, compiler: &Compiler, arch: &str, locked: bool) -> Result<String> {
+    let assembly = compile(root, recipe, compiler, arch, locked, &[])?;
     let mut faults = ptx::faults(&assembly);
     if faults.is_empty() {
         return Ok(ptx::normalise(&assembly));
     }
     // Once more, with the numbers of the source lines.
     let lines = ["--config", "profile.release.debug='line-tables-only'"];
-    let with_lines = ptx::faults(&compile(root, compiler, arch, locked, &lines)?);
+    let with_lines = ptx::faults(&compile(root, recipe, compiler, arch, locked, &lines)?);
     if !with_lines.is_empty() {
         faults = with_lines;
     }
@@ -140,21 +159,29 @@ fn build(root: &Path, compiler: &Compiler, arch: &str, locked: bool) -> Result<S
 }
 
 /// What the compiler writes.
-fn compile(root: &Path, compiler: &Compiler, arch: &str, locked: bool, options: &[&str]) -> Result<String> {
+fn compile(
+    root: &Path,
+    recipe: &Recipe,
+    compiler: &Compiler,
+    arch: &str,
+    locked: bool,
+    options: &[&str],
+) -> Result<String> {
     let mut cargo = compiler.cargo();
     let target = workspace::target().join("ptx");
     cargo.current_dir(root.join("kernels-rs")).env("CARGO_TARGET_DIR", &target);
-    cargo.args(["rustc", "--release", "-Zbuild-std=core", "--target", RECIPE.target]).args(options);
+    cargo.args(["rustc", "--release", "-Zbuild-std=core", "--target", recipe.target]).args(options);
+    cargo.args(["--features", recipe.features]);
     if locked {
         cargo.arg("--locked");
     }
-    cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(RECIPE.flags);
+    cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(recipe.flags);
     let output = process::output(&mut cargo)?;
     let warnings = String::from_utf8_lossy(&output.stderr);
     if warnings.contains("warning:") {
         eprint!("{warnings}");
     }
-    let assembly = target.join(RECIPE.target).join("release/deps/ctru_kernels_rs.s");
+    let assembly = target.join(recipe.target).join("release/deps/ctru_kernels_rs.s");
     fs::read_to_string(&assembly).at("read", &assembly)
 }
 

@@ -12,16 +12,21 @@ use crate::{Error, IoContext, Result, cuda_stub, process, workspace};
 /// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout there:
 /// `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
 #[derive(Debug, clap::Args)]
-pub struct Options {}
+pub struct Options {
+    /// Only what the reduction laboratory needs
+    #[arg(long)]
+    lab: bool,
+}
 
-/// Tests of `ctru-tests` that run on the GPU.
-const TESTS: [&str; 5] = ["kernels_product", "kernels_hash", "kernels_codec", "kernels_invert", "gpu_engine"];
+/// Tests of `ctru-tests` that run on the GPU: the laboratory's, then all others.
+const TESTS: [&str; 6] =
+    ["lab", "kernels_product", "kernels_hash", "kernels_codec", "kernels_invert", "gpu_engine"];
 
 /// Does the job.
 ///
 /// # Errors
 /// [`Error`] if something cannot be built or copied.
-pub fn run(_: &Options) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let bundle = workspace::target().join("gpu-bundle");
     if bundle.exists() {
         fs::remove_dir_all(&bundle).at("remove", &bundle)?;
@@ -33,10 +38,12 @@ pub fn run(_: &Options) -> Result<()> {
     let program = ["build", "--release", "-p", "ctru-cli", "--features", "cuda"];
     let runtime = ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
-    for test in TESTS {
+    for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
         kernels.extend(["--test", test]);
     }
-    for arguments in [&program[..], &runtime, &kernels] {
+    let builds =
+        if options.lab { &[&program[..], &kernels][..] } else { &[&program[..], &kernels, &runtime] };
+    for arguments in builds {
         for Executable { name, path } in build(arguments, &stub)? {
             let copy = bundle.join(&name);
             fs::copy(&path, &copy).at("copy", &path)?;

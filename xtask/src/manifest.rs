@@ -12,16 +12,16 @@ use crate::{Error, IoContext, Result, ptx, sources};
 /// Folder of PTX and manifest, below the root of the workspace.
 const FOLDER: &str = "crates/ctru-gpu-kernels/ptx";
 
-/// Path of the PTX in the workspace at `root`.
+/// Path of a recipe's PTX in the workspace at `root`.
 #[must_use]
-pub fn ptx_path(root: &Path) -> PathBuf {
-    root.join(FOLDER).join("ctru.ptx")
+pub fn ptx_path(root: &Path, recipe: &Recipe) -> PathBuf {
+    root.join(FOLDER).join(recipe.ptx)
 }
 
-/// Path of the manifest in the workspace at `root`.
+/// Path of its manifest in the workspace at `root`.
 #[must_use]
-pub fn path(root: &Path) -> PathBuf {
-    root.join(FOLDER).join("manifest.json")
+pub fn path(root: &Path, recipe: &Recipe) -> PathBuf {
+    root.join(FOLDER).join(recipe.manifest)
 }
 
 /// What the committed PTX was made of, and by what. `ctru_gpu_kernels::ptx` reads it too.
@@ -64,15 +64,15 @@ impl Manifest {
     }
 
     /// The committed one.
-    pub fn read(root: &Path) -> Result<Self> {
-        let path = path(root);
+    pub fn read(root: &Path, recipe: &Recipe) -> Result<Self> {
+        let path = path(root, recipe);
         let text = fs::read_to_string(&path).at("read", &path)?;
         serde_json::from_str(&text).map_err(|source| Error::Json { what: path.display().to_string(), source })
     }
 
     /// Writes it to its place.
-    pub fn write(&self, root: &Path) -> Result<()> {
-        let path = path(root);
+    pub fn write(&self, root: &Path, recipe: &Recipe) -> Result<()> {
+        let path = path(root, recipe);
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| Error::Json { what: path.display().to_string(), source })?;
         fs::write(&path, text + "\n").at("write", &path)
@@ -108,9 +108,15 @@ impl Manifest {
     }
 }
 
-/// How the committed PTX is built.
+/// How a file of committed PTX is built.
 #[derive(Copy, Clone, Debug)]
 pub struct Recipe {
+    /// Name of the file.
+    pub ptx: &'static str,
+    /// Name of its manifest.
+    pub manifest: &'static str,
+    /// Features of the device crate.
+    pub features: &'static str,
     /// Target of the compiler.
     pub target: &'static str,
     /// Architecture.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use crate::build_ptx::{LABORATORY, RECIPE};
 use crate::tools::Tool;
 use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
 
@@ -46,6 +47,9 @@ pub struct Options {
     /// Only kernels whose name contains this
     #[arg(long, default_value = "")]
     kernel: String,
+    /// Look at the reduction laboratory's kernels
+    #[arg(long)]
+    lab: bool,
     /// The PTX to look at instead of the committed one
     #[arg(long, value_name = "FILE")]
     ptx: Option<PathBuf>,
@@ -97,7 +101,8 @@ pub struct Block {
 /// Does the job.
 pub fn run(options: &Options) -> Result<()> {
     let (ptxas, nvdisasm) = (Tool::PTXAS.find()?, Tool::NVDISASM.find()?);
-    let path = options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root()));
+    let recipe = if options.lab { &LABORATORY } else { &RECIPE };
+    let path = options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
     let blocks = blocks()?;
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
@@ -159,7 +164,16 @@ fn temporary_folder() -> Result<tempfile::TempDir> {
 fn blocks() -> Result<BTreeMap<String, Block>> {
     let mut example = process::cargo();
     example.current_dir(workspace::root());
-    example.args(["run", "--quiet", "--package", "ctru-gpu-kernels", "--example", "kernels"]);
+    example.args([
+        "run",
+        "--quiet",
+        "--package",
+        "ctru-gpu-kernels",
+        "--features",
+        "lab",
+        "--example",
+        "kernels",
+    ]);
     serde_json::from_str(&process::text(&mut example)?)
         .map_err(|source| Error::Json { what: "what the example kernels prints".into(), source })
 }
@@ -246,9 +260,12 @@ impl Line {
             // The assembler makes an integer division of a floating-point reciprocal.
             ("reciprocals, as for integer division", count(&["MUFU"])),
         ];
-        used.into_iter()
-            .filter(|&(_, count)| count > 0)
-            .map(|(what, count)| format!("{} on {}: {count} {what}", self.kernel, self.arch))
+        // Calls and reciprocals are the last two.
+        let checked = if ptx::may_divide(&self.kernel) { used.len() - 2 } else { used.len() };
+        used[..checked]
+            .iter()
+            .filter(|&&(_, count)| count > 0)
+            .map(|&(what, count)| format!("{} on {}: {count} {what}", self.kernel, self.arch))
             .collect()
     }
 }

@@ -21,6 +21,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "crates/ctru-gpu-kernels/Cargo.toml",
             "crates/ctru-gpu-kernels/src/kernel.rs",
             "crates/ctru-gpu-kernels/src/kernels",
+            "crates/ctru-gpu-kernels/src/lab",
             "crates/ctru-gpu-kernels/src/simt.rs",
             "crates/ctru-gpu-kernels/src/table.rs",
         ],

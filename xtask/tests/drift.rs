@@ -16,9 +16,12 @@ fn copy() -> TempDir {
     for package in ["crates/ctru-math", "crates/ctru-gpu-kernels", "kernels-rs"] {
         copy_tree(&root.join(package), &copy.path().join(package));
     }
-    let committed = Manifest::read(copy.path()).unwrap();
+    let committed = Manifest::read(copy.path(), &RECIPE).unwrap();
     let ptx = ptx(copy.path());
-    Manifest::new(copy.path(), &ptx, &committed.compiler(), &RECIPE).unwrap().write(copy.path()).unwrap();
+    Manifest::new(copy.path(), &ptx, &committed.compiler(), &RECIPE)
+        .unwrap()
+        .write(copy.path(), &RECIPE)
+        .unwrap();
     copy
 }
 
@@ -35,11 +38,11 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 fn ptx(root: &Path) -> String {
-    fs::read_to_string(manifest::ptx_path(root)).unwrap()
+    fs::read_to_string(manifest::ptx_path(root, &RECIPE)).unwrap()
 }
 
 fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
-    Manifest::read(root).unwrap().differences(root, &ptx(root), recipe).unwrap()
+    Manifest::read(root, &RECIPE).unwrap().differences(root, &ptx(root), recipe).unwrap()
 }
 
 /// What is found after `text` has been added to `file`.
@@ -87,8 +90,8 @@ fn finds_changed_flags() {
 #[test]
 fn finds_an_edited_manifest() {
     let copy = copy();
-    let mut manifest = Manifest::read(copy.path()).unwrap();
+    let mut manifest = Manifest::read(copy.path(), &RECIPE).unwrap();
     manifest.kernels.pop();
-    manifest.write(copy.path()).unwrap();
+    manifest.write(copy.path(), &RECIPE).unwrap();
     assert_eq!(differences(copy.path(), &RECIPE), ["the manifest has been edited"]);
 }

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::engine::{AnySetEngine, EngineArgs, cpu_name, with_engine};
 use crate::error::Error;
 use crate::info::new_table;
+use crate::lab::Laboratory;
 use crate::record::{self, KeyUse, Operation, Record, Statistics};
 use crate::set::{Encoding, Set, Suite, Task};
 
@@ -26,7 +27,10 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// median over the repetitions, and the spread is the distance between their 10th and 90th percentiles, divided by the
 /// median.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    laboratory: Option<Laboratory>,
     /// Parameter sets to measure; repeat for several [default: all]
     #[arg(long = "set", value_enum, value_name = "SET")]
     sets: Vec<Set>,
@@ -49,7 +53,8 @@ pub struct Args {
     json: bool,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// Reads a time.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
     if seconds > 0.0 && seconds <= 3600.0 { Ok(seconds) } else { Err("not between 0 and 3600".to_owned()) }
 }
@@ -59,7 +64,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// [`Error`] if the engine fails or standard output does.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    with_engine!(args.engine, |engine| measure(args, engine, out))
+    match &args.laboratory {
+        Some(laboratory) => laboratory.run(out),
+        None => with_engine!(args.engine, |engine| measure(args, engine, out)),
+    }
 }
 
 fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Result<(), Error> {
@@ -272,10 +280,10 @@ fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: &'a L) -> Keys<'a, K, L>
 const LEAST_SAMPLES: usize = 5;
 
 /// Repeats `operation` for the time of `budget`, after a tenth of that to warm up.
-fn sample(
+pub(crate) fn sample<E>(
     budget: Duration,
-    mut operation: impl FnMut() -> Result<(), EngineError>,
-) -> Result<Statistics, EngineError> {
+    mut operation: impl FnMut() -> Result<(), E>,
+) -> Result<Statistics, E> {
     let start = Instant::now();
     loop {
         operation()?;

@@ -3,6 +3,7 @@
 use std::io;
 
 use ctru_kem::engine::EngineError;
+use ctru_math::ntt::cyclic::CyclicError;
 use thiserror::Error;
 
 use crate::format::Problem;
@@ -74,6 +75,17 @@ pub enum Error {
     /// An engine refused to work.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),
+    /// The laboratory asked for a transform that there is not.
+    #[error("transform: {0}")]
+    Transform(#[from] CyclicError),
+    /// A drawing could not be made.
+    #[error("{file}: cannot be drawn: {reason}")]
+    Drawing {
+        /// Which file.
+        file: String,
+        /// What the library says.
+        reason: String,
+    },
     /// A report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),

@@ -94,7 +94,7 @@ impl Task for Row {
 }
 
 /// A table that can be pasted into Markdown, with the columns of numbers to the right.
-pub(crate) fn new_table<const N: usize>(header: [&str; N], numbers: std::ops::Range<usize>) -> Table {
+pub(crate) fn new_table(header: impl Into<comfy_table::Row>, numbers: std::ops::Range<usize>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(header);
     for column in numbers {

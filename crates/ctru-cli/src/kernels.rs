@@ -1,12 +1,11 @@
 //! `ctru kernels`: how fast every GPU kernel is on data that is on the device.
 
 use std::io::Write;
-use std::time::Duration;
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
-use ctru_gpu_runtime::{Buffer, Device, HostMemory, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{Buffer, Device, Plain, Queue, RuntimeError};
 use ctru_kem::engine::EngineError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
 use ctru_math::{R653, R761, R1277};
@@ -14,6 +13,7 @@ use ctru_math::{R653, R761, R1277};
 use crate::error::Error;
 use crate::info::new_table;
 use crate::record::{self, KeyUse, Record, Statistics};
+use crate::timing;
 
 /// Measure every GPU kernel alone, on random data that is on the device
 ///
@@ -37,9 +37,6 @@ pub struct Args {
 
 /// Bytes that no row of a kernel's array exceeds: a decapsulation key of n = 1277 in 13-bit encoding.
 const ROW_BYTES: usize = 2752;
-const SAMPLES: usize = 15;
-/// Launches of a sample.
-const LAUNCHES: u32 = 4;
 
 /// Runs the command.
 ///
@@ -135,20 +132,7 @@ fn random<T: Plain>(
     rows: u32,
     element: impl Fn(u64) -> T,
 ) -> Result<Buffer<T, CudaMemory>, RuntimeError> {
-    let len = rows as usize * ROW_BYTES / T::BYTES as usize;
-    let array = queue.allocate(len)?;
-    // One piece again and again: the data only has to be different from row to row.
-    let mut piece = queue.pinned(len.min(1 << 22))?;
-    let mut state = 1u64;
-    for number in piece.write()? {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        *number = element(state >> 11);
-    }
-    for start in (0..len).step_by(piece.len()) {
-        queue.upload(&piece, 0..piece.len().min(len - start), &array, start)?;
-    }
-    queue.synchronise()?;
-    Ok(array)
+    timing::random(queue, rows as usize * ROW_BYTES / T::BYTES as usize, element)
 }
 
 /// Times of one launch.
@@ -159,17 +143,5 @@ fn time(queue: &CudaQueue, kernel: &Kernel, batch: u32) -> Result<Statistics, Ru
         .map(|parameter| Array::new(queue, parameter.element_bytes, batch))
         .collect::<Result<_, _>>()?;
     let memory: Vec<&CudaMemory> = arrays.iter().map(Array::memory).collect();
-    let launch = || -> Result<Duration, RuntimeError> {
-        let start = queue.record()?;
-        for _ in 0..LAUNCHES {
-            queue.launch(kernel, &memory, Batch::each(batch))?;
-        }
-        let end = queue.record()?;
-        end.synchronise()?;
-        end.elapsed_since(&start)
-    };
-    launch()?;
-    let times: Result<Vec<f64>, RuntimeError> =
-        (0..SAMPLES).map(|_| Ok(launch()?.as_nanos() as f64 / f64::from(LAUNCHES))).collect();
-    Ok(Statistics::of(times?))
+    timing::on_device(queue, || queue.launch(kernel, &memory, Batch::each(batch)))
 }

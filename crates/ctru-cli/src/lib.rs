@@ -23,9 +23,12 @@ pub mod kat;
 #[cfg(feature = "cuda")]
 pub mod kernels;
 pub mod keygen;
+pub mod lab;
 pub mod record;
 pub mod selftest;
 pub mod set;
+#[cfg(feature = "cuda")]
+mod timing;
 mod transcript;
 
 pub use error::Error;

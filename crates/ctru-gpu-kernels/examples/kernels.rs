@@ -3,7 +3,10 @@
 use ctru_gpu_kernels::table;
 
 fn main() {
-    let kernels = table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| {
+    let kernels = table::ALL.iter().flat_map(|kernels| kernels.each());
+    #[cfg(feature = "lab")]
+    let kernels = kernels.chain(ctru_gpu_kernels::lab::table::all());
+    let kernels = kernels.map(|kernel| {
         let shape = kernel.shape;
         format!(
             "  {:?}: {{\"threads\": {}, \"per_block\": {}, \"shared_bytes\": {}}}",

@@ -5,6 +5,8 @@
 pub mod emulator;
 pub mod kernel;
 pub mod kernels;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod ptx;
 pub mod simt;
 pub mod table;

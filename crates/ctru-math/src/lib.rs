@@ -1,5 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
+// Fused multiplication and addition is not stable in `core` yet; the device crate is built by a compiler that has it.
+#![cfg_attr(target_arch = "nvptx64", feature(core_float_math))]
+#![cfg_attr(
+    all(target_arch = "nvptx64", feature = "narrow"),
+    feature(asm_experimental_arch, const_eval_select, core_intrinsics),
+    allow(internal_features)
+)]
 
 pub mod array;
 pub mod codec;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
-# The second argument chooses: tests, bench, sanitizer or all (the default).
+# The second argument chooses: tests, bench, sanitizer, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -44,5 +44,13 @@ if [[ $what == bench || $what == all ]]; then
     "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
+fi
+if [[ $what == lab || $what == all ]]; then
+    check lab "$bundle/lab" --test-threads 2
+    for bench in reductions ntt; do
+        "$bundle/ctru" bench "$bench" --engine gpu --json > "$out/lab-$bench.jsonl"
+        "$bundle/ctru" bench "$bench" --engine cpu --json > "$out/lab-$bench-cpu.jsonl"
+        wc -l "$out/lab-$bench.jsonl" "$out/lab-$bench-cpu.jsonl"
+    done
 fi
 exit $failed

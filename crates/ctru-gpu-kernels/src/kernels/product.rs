@@ -35,12 +35,24 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     product: S::Global<u16>,
     batch: Batch,
 ) {
+    multiply_sampled_by::<S, R, Multiplying>(s, large, small, product, batch);
+}
+
+/// [`multiply_sampled`] by the arithmetic `A`.
+#[inline(always)]
+pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
+    s: S,
+    large: S::Global<u16>,
+    small: S::Global<u8>,
+    product: S::Global<u16>,
+    batch: Batch,
+) {
     let operation = s.block();
     let folded = |x: i32| {
         let reduced = R::CoefficientReducer::normalise(x);
         R::CoefficientReducer::canonical(reduced) as u16
     };
-    Transforms::<S, R>::new(s).multiply(
+    Transforms::<S, R, A>::new(s).multiply(
         |i| centre(s.load(large, batch.key(operation) * row::<R>() + i), R::Q),
         |i| i32::from(s.load(small, operation * row::<R>() + i) as i8),
         |i, x| s.store(product, operation * row::<R>() + i, folded(x)),
@@ -57,7 +69,7 @@ pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
     batch: Batch,
 ) {
     let operation = s.block();
-    Transforms::<S, R>::new(s).multiply(
+    Transforms::<S, R, Multiplying>::new(s).multiply(
         |i| centre(s.load(large, operation * row::<R>() + i), R::Q2),
         |i| i32::from(s.load(small, batch.key(operation) * row::<R>() + i) as i8),
         |i, x| s.store(product, operation * row::<R>() + i, (x as u32 & (R::Q2 - 1)) as u16),
@@ -66,15 +78,15 @@ pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
 
 /// Two transforms in shared memory, byte addresses `0..4 N` and `4 N..8 N`, and this thread's part of the work on them.
 #[derive(Copy, Clone)]
-struct Transforms<S, R> {
+struct Transforms<S, R, A> {
     s: S,
-    ring: PhantomData<R>,
+    ring: PhantomData<(R, A)>,
 }
 
 type Coefficients = [i32; HELD as usize];
-type Factor<R> = <<R as NttRing<Multiplying>>::Butterfly as Reducer>::Factor;
+type Factor<R, A> = <<R as NttRing<A>>::Butterfly as Reducer>::Factor;
 
-impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
+impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     const LEN: u32 = R::NTT_LEN as u32;
     const LEAF: u32 = R::LEAF_DEGREE as u32;
 
@@ -166,7 +178,7 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
 
     /// The factors of three layers on block `block` of the first of them: one, then two, then four.
     #[inline(always)]
-    fn factors(self, table: &'static [Factor<R>], block: u32) -> [Factor<R>; 7] {
+    fn factors(self, table: &'static [Factor<R, A>], block: u32) -> [Factor<R, A>; 7] {
         let factor = |index| self.s.constant(table, index);
         [
             factor(block),
@@ -188,22 +200,22 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
         let live = |k: usize| k < HELD as usize / 2 && index(k) < R::N as u32;
         let large: Coefficients = array::from_fn(|k| if live(k) { large(index(k)) } else { 0 });
         let small: Coefficients = array::from_fn(|k| if live(k) { small(index(k)) } else { 0 });
-        self.scatter::<0>(0, forward_layers::<R>(large, z));
-        self.scatter::<0>(1, forward_layers::<R>(small, z));
+        self.scatter::<0>(0, forward_layers::<R, A>(large, z));
+        self.scatter::<0>(1, forward_layers::<R, A>(small, z));
     }
 
     #[inline(always)]
     fn forward_pass<const PASS: u32>(self) {
         let z = self.factors(R::TWIDDLES.radix2, self.place::<PASS>().0);
         for transform in 0..2 {
-            self.scatter::<PASS>(transform, forward_layers::<R>(self.gather::<PASS>(transform), z));
+            self.scatter::<PASS>(transform, forward_layers::<R, A>(self.gather::<PASS>(transform), z));
         }
     }
 
     #[inline(always)]
     fn inverse_pass<const PASS: u32>(self) {
         let z = self.factors(R::TWIDDLES.radix2_inverse, self.place::<PASS>().0);
-        let mut x = inverse_layers::<R, PASS>(self.gather::<PASS>(0), z);
+        let mut x = inverse_layers::<R, A, PASS>(self.gather::<PASS>(0), z);
         if PASS == 0 {
             x = x.map(|x| R::Butterfly::centred(R::Butterfly::mul(x, R::TWIDDLES.scale)));
         }
@@ -232,8 +244,8 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
         let mut leaf = self.s.thread();
         while leaf < R::LEAVES as u32 {
             let first = leaf * Self::LEAF;
-            let a = R::Leaf::from_fn(|i| leaf_operand::<R, Multiplying>(self.get(0, first + i as u32), 2));
-            let b = R::Leaf::from_fn(|i| leaf_operand::<R, Multiplying>(self.get(1, first + i as u32), 1));
+            let a = R::Leaf::from_fn(|i| leaf_operand::<R, A>(self.get(0, first + i as u32), 2));
+            let b = R::Leaf::from_fn(|i| leaf_operand::<R, A>(self.get(1, first + i as u32), 1));
             let product = R::leaf_product(a, b, self.s.constant(R::TWIDDLES.leaves, leaf));
             for (i, &x) in product.as_ref().iter().enumerate() {
                 self.set(0, first + i as u32, x);
@@ -245,34 +257,31 @@ impl<S: Simt, R: NttRing<Multiplying>> Transforms<S, R> {
 
 /// Three layers of butterflies; `z` as [`Transforms::factors`] gives them.
 #[inline(always)]
-fn forward_layers<R: NttRing<Multiplying>>(x: Coefficients, z: [Factor<R>; 7]) -> Coefficients {
+fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Coefficients {
     let butterfly = butterfly::radix2::<R::Butterfly>;
-    let x = layer::<R, 4>(x, [z[0]; 4], butterfly);
-    let x = layer::<R, 2>(x, [z[1], z[2], z[1], z[2]], butterfly);
-    layer::<R, 1>(x, [z[3], z[4], z[5], z[6]], butterfly)
+    let x = layer::<R, A, 4>(x, [z[0]; 4], butterfly);
+    let x = layer::<R, A, 2>(x, [z[1], z[2], z[1], z[2]], butterfly);
+    layer::<R, A, 1>(x, [z[3], z[4], z[5], z[6]], butterfly)
 }
 
 /// Undoes [`forward_layers`] of pass `PASS` and multiplies by 8; `z` are the inverse factors.
 #[inline(always)]
-fn inverse_layers<R: NttRing<Multiplying>, const PASS: u32>(
-    x: Coefficients,
-    z: [Factor<R>; 7],
-) -> Coefficients {
+fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(x: Coefficients, z: [Factor<R, A>; 7]) -> Coefficients {
     let butterfly = butterfly::radix2_inverse::<R::Butterfly>;
     let normalised = |x: Coefficients, layer| {
         if R::NORMALISE_BEFORE == Some(FUSED * PASS + layer) { x.map(R::Butterfly::normalise) } else { x }
     };
-    let x = layer::<R, 1>(normalised(x, 2), [z[3], z[4], z[5], z[6]], butterfly);
-    let x = layer::<R, 2>(normalised(x, 1), [z[1], z[2], z[1], z[2]], butterfly);
-    layer::<R, 4>(normalised(x, 0), [z[0]; 4], butterfly)
+    let x = layer::<R, A, 1>(normalised(x, 2), [z[3], z[4], z[5], z[6]], butterfly);
+    let x = layer::<R, A, 2>(normalised(x, 1), [z[1], z[2], z[1], z[2]], butterfly);
+    layer::<R, A, 4>(normalised(x, 0), [z[0]; 4], butterfly)
 }
 
 /// Butterflies on numbers `HALF` apart; block `j` of `2 HALF` numbers has the factor `z[j]`.
 #[inline(always)]
-fn layer<R: NttRing<Multiplying>, const HALF: usize>(
+fn layer<R: NttRing<A>, A, const HALF: usize>(
     mut x: Coefficients,
-    z: [Factor<R>; 4],
-    butterfly: impl Fn(i32, i32, Factor<R>) -> (i32, i32),
+    z: [Factor<R, A>; 4],
+    butterfly: impl Fn(i32, i32, Factor<R, A>) -> (i32, i32),
 ) -> Coefficients {
     for low in 0..HELD as usize {
         if low & HALF == 0 {

@@ -118,9 +118,12 @@ unsafe impl Send for Opened {}
 // SAFETY: as above.
 unsafe impl Sync for Opened {}
 
-/// A kernel in the driver.
+/// A kernel in the driver, and how much shared memory its blocks may use.
 #[derive(Copy, Clone)]
-struct Function(CUfunction);
+struct Function {
+    raw: CUfunction,
+    shared_bytes: u32,
+}
 
 // SAFETY: as for `Opened`.
 unsafe impl Send for Function {}
@@ -187,25 +190,31 @@ impl CudaDevice {
     /// The kernel in the driver. The device must be [entered](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
         let mut functions = lock(&self.0.functions);
-        if let Some(function) = functions.get(kernel.name) {
-            return Ok(function.0);
+        let mut function = match functions.get(kernel.name) {
+            Some(function) => *function,
+            None => Function { raw: self.find(kernel.name)?, shared_bytes: SHARED_BYTES_BY_DEFAULT },
+        };
+        if kernel.shape.shared_bytes > function.shared_bytes {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            function.shared_bytes = kernel.shape.shared_bytes;
+            // SAFETY: the function was found in the module, which stays loaded.
+            unsafe { calls::cuFuncSetAttribute(function.raw, attribute, function.shared_bytes as c_int) }?;
         }
-        let unknown = RuntimeError::UnknownKernel { name: kernel.name };
-        let Ok(name) = CString::new(kernel.name) else { return Err(unknown) };
+        functions.insert(kernel.name, function);
+        Ok(function.raw)
+    }
+
+    /// The entry point of this name. The device must be [entered](Self::enter).
+    fn find(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
+        let unknown = RuntimeError::UnknownKernel { name: kernel };
+        let Ok(name) = CString::new(kernel) else { return Err(unknown) };
         let mut function = ptr::null_mut();
         const NOT_FOUND: c_int = 500;
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
         match unsafe { calls::cuModuleGetFunction(&raw mut function, self.0.module, name.as_ptr()) } {
-            Err(RuntimeError::Driver { code: NOT_FOUND, .. }) => return Err(unknown),
-            result => result?,
+            Err(RuntimeError::Driver { code: NOT_FOUND, .. }) => Err(unknown),
+            result => result.map(|()| function),
         }
-        if kernel.shape.shared_bytes > SHARED_BYTES_BY_DEFAULT {
-            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function was found just now.
-            unsafe { calls::cuFuncSetAttribute(function, attribute, kernel.shape.shared_bytes as c_int) }?;
-        }
-        functions.insert(kernel.name, Function(function));
-        Ok(function)
     }
 }
 

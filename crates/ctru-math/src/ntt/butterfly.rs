@@ -1,16 +1,16 @@
 //! Butterflies: the steps of the transform, one at a time.
 //!
-//! Sums are not reduced. With inputs up to `x` (and `2x`, `3x` within `i32` and the reducer's input bound) the bounds
+//! Sums are not reduced. With inputs up to `x` (and `2x`, `3x` within the reducer's input bound) the bounds
 //! of the outputs are those stated, where `OUT` is the reducer's output bound.
 
-use crate::reduce::Reducer;
+use crate::reduce::{Reducer, Residue};
 
 /// Splits modulo `X^2 - z^2`: `x + y X` becomes `x + z y` modulo `X - z` and `x - z y` modulo `X + z`.
 ///
 /// Outputs: at most `|x| + OUT`; `|y|` does not matter.
 #[must_use]
 #[inline(always)]
-pub fn radix2<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
+pub fn radix2<M: Reducer>(x: M::Residue, y: M::Residue, z: M::Factor) -> (M::Residue, M::Residue) {
     radix2_unit(x, M::mul(y, z))
 }
 
@@ -19,7 +19,7 @@ pub fn radix2<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
 /// Outputs: at most `|x| + |y|`.
 #[must_use]
 #[inline(always)]
-pub fn radix2_unit(x: i32, y: i32) -> (i32, i32) {
+pub fn radix2_unit<T: Residue>(x: T, y: T) -> (T, T) {
     (x + y, x - y)
 }
 
@@ -28,7 +28,7 @@ pub fn radix2_unit(x: i32, y: i32) -> (i32, i32) {
 /// Outputs: at most `|x| + |y|` and `OUT`.
 #[must_use]
 #[inline(always)]
-pub fn radix2_inverse<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
+pub fn radix2_inverse<M: Reducer>(x: M::Residue, y: M::Residue, z: M::Factor) -> (M::Residue, M::Residue) {
     let (sum, difference) = radix2_unit(x, y);
     (sum, M::mul(difference, z))
 }
@@ -38,7 +38,7 @@ pub fn radix2_inverse<M: Reducer>(x: i32, y: i32, z: M::Factor) -> (i32, i32) {
 /// `z` holds the factors `z` and `z^2`. Outputs: at most `|x[0]| + 2 OUT`.
 #[must_use]
 #[inline(always)]
-pub fn radix3<M: Reducer>(x: [i32; 3], z: [M::Factor; 2], omega: M::Factor) -> [i32; 3] {
+pub fn radix3<M: Reducer>(x: [M::Residue; 3], z: [M::Factor; 2], omega: M::Factor) -> [M::Residue; 3] {
     radix3_unit::<M>([x[0], M::mul(x[1], z[0]), M::mul(x[2], z[1])], omega)
 }
 
@@ -47,7 +47,7 @@ pub fn radix3<M: Reducer>(x: [i32; 3], z: [M::Factor; 2], omega: M::Factor) -> [
 /// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
-pub fn radix3_unit<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3] {
+pub fn radix3_unit<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
     // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2, and the other way round.
     let t = M::mul(x[1] - x[2], omega);
     [x[0] + x[1] + x[2], x[0] - x[2] + t, x[0] - x[1] - t]
@@ -58,7 +58,7 @@ pub fn radix3_unit<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3] {
 /// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
-pub fn radix3_unit_inverse<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3] {
+pub fn radix3_unit_inverse<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
     // The inverse has omega^-1 = omega^2 for omega, which swaps the last two outputs.
     let [a, b, c] = radix3_unit::<M>(x, omega);
     [a, c, b]
@@ -69,7 +69,11 @@ pub fn radix3_unit_inverse<M: Reducer>(x: [i32; 3], omega: M::Factor) -> [i32; 3
 /// Outputs: at most `3x`, `OUT` and `OUT` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
-pub fn radix3_inverse<M: Reducer>(x: [i32; 3], z: [M::Factor; 2], omega: M::Factor) -> [i32; 3] {
+pub fn radix3_inverse<M: Reducer>(
+    x: [M::Residue; 3],
+    z: [M::Factor; 2],
+    omega: M::Factor,
+) -> [M::Residue; 3] {
     let [a, b, c] = radix3_unit_inverse::<M>(x, omega);
     [a, M::mul(b, z[0]), M::mul(c, z[1])]
 }

@@ -24,6 +24,7 @@
 
 mod bounds;
 pub mod butterfly;
+pub mod cyclic;
 pub mod leaf;
 mod rings;
 mod roots;
@@ -45,11 +46,11 @@ use crate::wipe::wipe;
 /// takes no product with it; no other block has 1 or -1.
 pub trait NttRing<A = Folding>: Ring {
     /// Products by twiddle factors modulo the prime `q'`.
-    type Butterfly: Reducer;
+    type Butterfly: Reducer<Residue = i32>;
     /// Products in the leaves, modulo the same prime.
     type Reducer: ReduceSum;
     /// Arithmetic modulo `q`.
-    type CoefficientReducer: Reducer;
+    type CoefficientReducer: Reducer<Residue = i32>;
     /// `[i32; NTT_LEN]`.
     type NttCoeffs: Array<i32>;
     /// `[i32; LEAF_DEGREE]`.

@@ -83,7 +83,7 @@ impl Roots {
     }
 }
 
-const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
+pub(super) const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
     let (mut square, mut result) = (base % modulus, 1);
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -99,6 +99,6 @@ const fn centred(a: u64, modulus: u64) -> i32 {
     if a > modulus / 2 { (a as i64 - modulus as i64) as i32 } else { a as i32 }
 }
 
-const fn bit_reverse(j: usize, bits: u32) -> usize {
+pub(super) const fn bit_reverse(j: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { j.reverse_bits() >> (usize::BITS - bits) }
 }

@@ -1,5 +1,6 @@
 //! Barrett's reduction: the quotient is estimated by a product with the reciprocal of the modulus.
 
+use super::narrow::{narrow, narrowed};
 use super::{ReduceSum, Reducer};
 
 /// Barrett reduction modulo an odd `M`, `3 <= M < 2^30`.
@@ -38,13 +39,11 @@ impl<const M: u32> Barrett<M> {
 }
 
 impl<const M: u32> Reducer for Barrett<M> {
-    const MODULUS: u32 = {
-        assert!(M % 2 == 1 && M >= 3 && M < 1 << 30, "the modulus must be odd and in 3..2^30");
-        M
-    };
+    const MODULUS: u32 = super::odd_below_2_30(M);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = (3 * Self::MODULUS / 2) as i32;
 
+    type Residue = i32;
     type Factor = i32;
 
     #[inline(always)]
@@ -71,8 +70,8 @@ impl<const M: u32> ReduceSum for Barrett<M> {
     #[inline(always)]
     fn reduce(sum: i64) -> i32 {
         debug_assert!(sum.unsigned_abs() <= Self::SUM_BOUND as u64);
-        let quotient = ((sum >> (Self::BITS - 1)) * Self::MU + Self::ROUNDING) >> 31;
+        let quotient = (narrowed(sum >> (Self::BITS - 1)) * Self::MU + Self::ROUNDING) >> 31;
         // The remainder fits in 32 bits, so its low 32 bits are all that is needed.
-        (sum as i32).wrapping_sub((quotient as i32).wrapping_mul(Self::MODULUS as i32))
+        narrow(sum).wrapping_sub(narrow(quotient).wrapping_mul(Self::MODULUS as i32))
     }
 }

@@ -1,5 +1,6 @@
 //! Montgomery's reduction: a multiple of the modulus clears the low half, the high half is the result.
 
+use super::narrow::narrow;
 use super::{ReduceSum, Reducer};
 
 /// Signed Montgomery reduction modulo an odd `M`, `3 <= M < 2^30`, with radix 2^32.
@@ -46,23 +47,21 @@ impl<const M: u32> Montgomery<M> {
     }
 
     #[inline(always)]
-    const fn reduce(sum: i64) -> i32 {
+    pub(super) const fn reduce(sum: i64) -> i32 {
         debug_assert!(sum.unsigned_abs() <= <Self as ReduceSum>::SUM_BOUND as u64);
-        let quotient = (sum as i32).wrapping_mul(Self::INVERSE);
+        let quotient = narrow(sum).wrapping_mul(Self::INVERSE);
         let multiple = quotient as i64 * <Self as Reducer>::MODULUS as i64;
         // Both have the same low half, so the high half of the difference is the difference of the high halves.
-        (sum >> 32) as i32 - (multiple >> 32) as i32
+        narrow(sum >> 32) - narrow(multiple >> 32)
     }
 }
 
 impl<const M: u32> Reducer for Montgomery<M> {
-    const MODULUS: u32 = {
-        assert!(M % 2 == 1 && M >= 3 && M < 1 << 30, "the modulus must be odd and in 3..2^30");
-        M
-    };
+    const MODULUS: u32 = super::odd_below_2_30(M);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = Self::MODULUS as i32 - 1;
 
+    type Residue = i32;
     type Factor = i32;
 
     #[inline(always)]

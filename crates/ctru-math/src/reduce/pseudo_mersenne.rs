@@ -1,46 +1,89 @@
-//! Reduction modulo `2^A - 2^B + 1` by folding the high part down with shifts.
+//! Reduction modulo `2^A + S 2^B + T` by folding the high part down.
 
+use super::narrow::narrow;
 use super::{ReduceSum, Reducer};
 
-/// Reduction modulo `M = 2^A - 2^B + 1` with shifts and additions only.
+/// Reduction modulo `M = 2^A + S * 2^B + T` with `S` and `T` 1 or -1, by shifts and sums.
 ///
-/// `2^A = 2^B - 1 mod M`, so `s = high * 2^A + low` folds to `low + (high << B) - high`, `A - B` bits shorter. Two
-/// folds in 64 bits make a number of 32 bits, and a third, with the high part rounded, centres it.
+/// `2^A = -S 2^B - T mod M`, so `s = high * 2^A + low` folds to `low - (S 2^B + T) * high`, `A - B` bits shorter. One or
+/// two folds in 64 bits make a number of 32 bits, and folds with the high part rounded centre it. How many there have
+/// to be, and how large inputs may be, const code works out: one fold is enough for small `B` if inputs are a little smaller.
 ///
-/// - Input: `|a| <= 2^31 - 2^(A - 1) - 1`; sums up to the largest that two folds take below that
-///   ([`ReduceSum::SUM_BOUND`]: about 2^57 for `2^25 - 2^12 + 1`).
-/// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B - 1)`, a little above `M / 2`.
-/// - Cost: one product, 32 x 32 -> 64 bits; the reduction has none.
+/// - Input: [`Reducer::INPUT_BOUND`], at least `32 M` with one fold, else what two folds take; sums up to
+///   [`ReduceSum::SUM_BOUND`] (about 2^56 for `2^25 - 2^12 + 1`).
+/// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B + 1)`, a little above `M / 2`; less with more folds.
+/// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the constant `S 2^B + T`, which
+///   compilers make of shifts and sums where these are cheaper.
 /// - Precomputation: none; the fixed factor is the plain residue.
 ///
-/// `A` and `B` must leave room for a product of an input and a factor, which is checked at compile time.
-///
-/// Source: the CTRU-Prime paper, section 3.1, uses these moduli; J. A. Solinas, "Generalized Mersenne numbers", 1999.
+/// Source: the CTRU-Prime paper, section 3.1, uses `2^A - 2^B + 1`; J. A. Solinas, "Generalized Mersenne numbers", 1999.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct PseudoMersenne<const A: u32, const B: u32>;
+pub struct PseudoMersenne<const A: u32, const B: u32, const S: i32 = -1, const T: i32 = 1>;
 
-impl<const A: u32, const B: u32> PseudoMersenne<A, B> {
+impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B, S, T> {
     /// `2^A mod M`.
-    const FOLD: i64 = (1 << B) - 1;
+    const FOLD: i64 = -((S as i64) << B) - T as i64;
     const LOW: i64 = (1 << A) - 1;
     const HALF: i32 = 1 << (A - 1);
+    /// What centred folds take.
+    const NARROW_BOUND: i64 = (i32::MAX - Self::HALF) as i64;
 
-    /// Largest absolute value that [`fold`](Self::fold) returns for inputs up to `bound`.
-    const fn fold_bound(bound: i64) -> i64 {
-        Self::LOW + ((bound >> A) + 1) * Self::FOLD
+    /// Folds in 64 bits: one if it leaves room for lazy additions.
+    const WIDE_FOLDS: u32 = {
+        let bound = Self::largest(1, <Self as Reducer>::MODULUS as i64 / 2);
+        if bound >= 32 * <Self as Reducer>::MODULUS as i64 { 1 } else { 2 }
+    };
+    /// Centred folds of a reduced sum, and of an input.
+    const SUM_FOLDS: u32 = Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).0;
+    const INPUT_FOLDS: u32 = Self::centred_folds(<Self as Reducer>::INPUT_BOUND as i64).0;
+
+    /// Largest absolute value after `folds` folds of numbers up to `bound`; no bound if a high part has more than 32 bits.
+    const fn folds_bound(folds: u32, mut bound: i64) -> i64 {
+        let mut fold = 0;
+        while fold < folds {
+            if bound >> A >= i32::MAX as i64 {
+                return i64::MAX;
+            }
+            bound = Self::LOW + ((bound >> A) + 1) * Self::FOLD.abs();
+            fold += 1;
+        }
+        bound
+    }
+
+    /// The largest bound, found bit by bit, `scale` times which `folds` folds bring down to 32 bits.
+    const fn largest(folds: u32, scale: i64) -> i64 {
+        let (mut bound, mut bit) = (0i64, 62);
+        while bit > 0 {
+            bit -= 1;
+            let larger = bound | 1 << bit;
+            if larger <= i64::MAX / scale && Self::folds_bound(folds, larger * scale) <= Self::NARROW_BOUND {
+                bound = larger;
+            }
+        }
+        bound
+    }
+
+    /// How many centred folds numbers up to `bound` need, and what is left then.
+    const fn centred_folds(mut bound: i64) -> (u32, i64) {
+        let mut folds = 0;
+        while folds == 0 || bound >= 2 * <Self as Reducer>::MODULUS as i64 {
+            bound = Self::HALF as i64 + ((bound + Self::HALF as i64) >> A) * Self::FOLD.abs();
+            folds += 1;
+            assert!(folds <= 4, "folds must make numbers smaller");
+        }
+        (folds, bound)
     }
 
     #[inline(always)]
     fn fold(sum: i64) -> i64 {
-        let high = sum >> A;
-        (sum & Self::LOW) + (high << B) - high
+        (sum & Self::LOW) + i64::from(narrow(sum >> A)) * Self::FOLD
     }
 
-    /// Folds once; the low part is centred, so that the result is small on both sides of 0.
+    /// Folds with the low part centred, so that the result is small on both sides of 0.
     #[inline(always)]
     fn fold_centred(a: i32) -> i32 {
         let high = (a + Self::HALF) >> A;
-        a - (high << A) + (high << B) - high
+        a - (high << A) + high * Self::FOLD as i32
     }
 
     /// [`Reducer::factor`] for use in constants.
@@ -52,18 +95,25 @@ impl<const A: u32, const B: u32> PseudoMersenne<A, B> {
     }
 }
 
-impl<const A: u32, const B: u32> Reducer for PseudoMersenne<A, B> {
+impl<const A: u32, const B: u32, const S: i32, const T: i32> Reducer for PseudoMersenne<A, B, S, T> {
     const MODULUS: u32 = {
+        assert!(S * S == 1 && T * T == 1, "the terms have the factors 1 or -1");
         assert!(0 < B && B < A && A < 30, "the modulus must be odd and below 2^30");
-        (1 << A) - (1 << B) + 1
+        ((1 << A) + ((S as i64) << B) + T as i64) as u32
     };
-    const INPUT_BOUND: i32 = i32::MAX - Self::HALF;
+    const INPUT_BOUND: i32 = {
+        let bound = Self::largest(Self::WIDE_FOLDS, Self::MODULUS as i64 / 2);
+        if bound < Self::NARROW_BOUND { bound as i32 } else { Self::NARROW_BOUND as i32 }
+    };
     const OUTPUT_BOUND: i32 = {
-        let bound = Self::HALF as i64 + (i32::MAX >> A) as i64 * Self::FOLD;
-        assert!(bound < 2 * Self::MODULUS as i64, "one centred fold must reach a representative below 2M");
+        let sum = Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).1;
+        let input = Self::centred_folds(Self::INPUT_BOUND as i64).1;
+        let bound = if sum > input { sum } else { input };
+        assert!(bound <= Self::INPUT_BOUND as i64, "no room for a product");
         bound as i32
     };
 
+    type Residue = i32;
     type Factor = i32;
 
     #[inline(always)]
@@ -80,25 +130,12 @@ impl<const A: u32, const B: u32> Reducer for PseudoMersenne<A, B> {
     #[inline(always)]
     fn normalise(a: i32) -> i32 {
         debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
-        Self::fold_centred(a)
+        (0..Self::INPUT_FOLDS).fold(a, |a, _| Self::fold_centred(a))
     }
 }
 
-impl<const A: u32, const B: u32> ReduceSum for PseudoMersenne<A, B> {
-    /// The largest bound whose two folds stay within `INPUT_BOUND`, found bit by bit.
-    const SUM_BOUND: i64 = {
-        let mut bound = 0;
-        let mut bit = 62;
-        while bit > 0 {
-            bit -= 1;
-            let larger = bound | 1 << bit;
-            if Self::fold_bound(Self::fold_bound(larger)) <= Self::INPUT_BOUND as i64 {
-                bound = larger;
-            }
-        }
-        assert!(bound / Self::INPUT_BOUND as i64 > (Self::MODULUS / 2) as i64, "no room for a product");
-        bound
-    };
+impl<const A: u32, const B: u32, const S: i32, const T: i32> ReduceSum for PseudoMersenne<A, B, S, T> {
+    const SUM_BOUND: i64 = Self::largest(Self::WIDE_FOLDS, 1);
     const RADIX: u32 = 1;
 
     #[inline(always)]
@@ -109,6 +146,7 @@ impl<const A: u32, const B: u32> ReduceSum for PseudoMersenne<A, B> {
     #[inline(always)]
     fn reduce(sum: i64) -> i32 {
         debug_assert!(sum.unsigned_abs() <= Self::SUM_BOUND as u64);
-        Self::fold_centred(Self::fold(Self::fold(sum)) as i32)
+        let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| Self::fold(sum)));
+        (0..Self::SUM_FOLDS).fold(folded, |a, _| Self::fold_centred(a))
     }
 }

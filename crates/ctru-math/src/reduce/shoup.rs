@@ -1,6 +1,8 @@
 //! Shoup's multiplication by a fixed factor: the factor brings its own quotient along.
 
 use super::Reducer;
+use super::narrow::narrow;
+use super::packed::{Packed, join, split};
 
 /// A fixed factor `w` of [`Shoup`] together with `w * 2^32 / M`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +13,20 @@ pub struct ShoupFactor {
     pub quotient: i32,
 }
 
+impl Packed for ShoupFactor {
+    type Word = u64;
+
+    #[inline(always)]
+    fn to_word(self) -> u64 {
+        join(self.value as u32, self.quotient as u32)
+    }
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        let (value, quotient) = split(word);
+        Self { value: value as i32, quotient: quotient as i32 }
+    }
+}
+
 /// Shoup multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`.
 ///
 /// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. The rounding makes it too small by less
@@ -19,7 +35,7 @@ pub struct ShoupFactor {
 /// - Input: any `|a| < 2^31`.
 /// - Output: `-3/8 M < r < 11/8 M`.
 /// - Cost: three products: one high 32 bits, two low 32 bits, of which only one has to wait for another.
-/// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed factor.
+/// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed factor, 8 bytes.
 ///
 /// Source: V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", Journal of Symbolic
 /// Computation 60, 2014.
@@ -43,13 +59,11 @@ impl<const M: u32> Shoup<M> {
 }
 
 impl<const M: u32> Reducer for Shoup<M> {
-    const MODULUS: u32 = {
-        assert!(M % 2 == 1 && M >= 3 && M < 1 << 30, "the modulus must be odd and in 3..2^30");
-        M
-    };
+    const MODULUS: u32 = super::odd_below_2_30(M);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = (Self::MODULUS as i64 * 11 / 8) as i32;
 
+    type Residue = i32;
     type Factor = ShoupFactor;
 
     #[inline(always)]
@@ -60,8 +74,8 @@ impl<const M: u32> Reducer for Shoup<M> {
     #[inline(always)]
     fn mul(a: i32, w: ShoupFactor) -> i32 {
         debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
-        let quotient = (i64::from(a) * i64::from(w.quotient)) >> 32;
+        let quotient = narrow((i64::from(a) * i64::from(w.quotient)) >> 32);
         // The remainder fits in 32 bits, so low halves of both products are enough.
-        a.wrapping_mul(w.value).wrapping_sub((quotient as i32).wrapping_mul(Self::MODULUS as i32))
+        a.wrapping_mul(w.value).wrapping_sub(quotient.wrapping_mul(Self::MODULUS as i32))
     }
 }

@@ -1,0 +1,182 @@
+//! Layers that join rows: a block takes a few neighbouring columns.
+
+use core::array;
+use core::marker::PhantomData;
+
+use ctru_math::ntt::cyclic::{Layers, Plan};
+use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
+
+use super::super::FactorWord;
+use super::layers;
+use crate::kernel::{Batch, Shape};
+use crate::simt::{Simt, Word};
+
+/// Numbers that a thread holds.
+const HELD: u32 = 16;
+/// Layers that it does on them.
+const FUSED: u32 = 4;
+
+/// As many columns as the threads hold, and room to exchange them: after every 16 rows one is left out, so that threads
+/// whose rows are 16 apart meet different banks.
+#[must_use]
+pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
+    assert!(C == FUSED || C == 2 * FUSED, "one or two passes");
+    Shape { threads, per_block: threads, shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads } }
+}
+
+/// The first `C` layers of canonical polynomials, lazily reduced: `transforms` holds residues as words. An operation is a
+/// thread's work, 16 coefficients.
+#[inline(always)]
+pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    factors: S::Global<FactorWord<M>>,
+    polynomials: S::Global<u32>,
+    transforms: S::Global<u32>,
+    _: Batch,
+) where
+    FactorWord<M>: Word,
+{
+    let tile = Tile::<S, M, C, R>::new(s);
+    let plan = const { Plan::new::<M, P>(C + R) }.forward;
+    let x = tile.gather(0, |row| M::Residue::new(s.load(polynomials, tile.index(row)) as i32));
+    let mut x = tile.forward_pass(0, x, plan, factors);
+    if C > FUSED {
+        tile.scatter(0, x, |row, x| tile.set(row, x));
+        s.sync_block();
+        x = tile.forward_pass(1, tile.gather(1, |row| tile.get(row)), plan, factors);
+    }
+    tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(row), x.to_word()));
+}
+
+/// Undoes the first `C` layers: `polynomials` holds residues as words, and canonical coefficients in the end. An operation is
+/// a thread's work, 16 coefficients.
+#[inline(always)]
+pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    factors: S::Global<FactorWord<M>>,
+    polynomials: S::Global<u32>,
+    _: Batch,
+) where
+    FactorWord<M>: Word,
+{
+    let tile = Tile::<S, M, C, R>::new(s);
+    let plan = const { Plan::new::<M, P>(C + R) }.inverse;
+    let last = C / FUSED - 1;
+    let x = tile.gather(last, |row| M::Residue::from_word(s.load(polynomials, tile.index(row))));
+    let mut x = tile.inverse_pass(last, x, plan, factors);
+    if C > FUSED {
+        tile.scatter(1, x, |row, x| tile.set(row, x));
+        s.sync_block();
+        x = tile.inverse_pass(0, tile.gather(0, |row| tile.get(row)), plan, factors);
+    }
+    let scale = layers::factor::<S, M>(s, factors, 0);
+    tile.scatter(0, x, |row, x| s.store(polynomials, tile.index(row), M::canonical(M::mul(x, scale))));
+}
+
+/// The columns of a block, and this thread's part of the work on them.
+struct Tile<S, M, const C: u32, const R: u32> {
+    s: S,
+    /// First coefficient of the polynomial.
+    polynomial: u32,
+    /// This thread's column, and which of the block's it is.
+    column: u32,
+    lane: u32,
+    /// The binary logarithm of the block's number of columns.
+    log_columns: u32,
+    /// Number of this thread among those that share the column.
+    group: u32,
+    method: PhantomData<M>,
+}
+
+type Held<M> = [<M as Reducer>::Residue; HELD as usize];
+
+impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
+    #[inline(always)]
+    fn new(s: S) -> Self {
+        let log_columns = s.threads().trailing_zeros() - (C - FUSED);
+        let lane = s.thread() & ((1 << log_columns) - 1);
+        // Columns are numbered through all polynomials.
+        let column = (s.block() << log_columns) + lane;
+        Self {
+            s,
+            polynomial: column >> R << (C + R),
+            column: column & ((1 << R) - 1),
+            lane,
+            log_columns,
+            group: s.thread() >> log_columns,
+            method: PhantomData,
+        }
+    }
+
+    /// Where pass `pass` finds this thread's rows: the number of the block of rows, the first row in it, and the distance.
+    #[inline(always)]
+    fn place(&self, pass: u32) -> (u32, u32, u32) {
+        let stride = 1 << (C - FUSED * (pass + 1));
+        (self.group / stride, self.group % stride, stride)
+    }
+
+    #[inline(always)]
+    fn row(&self, pass: u32, k: usize) -> u32 {
+        let (block, offset, stride) = self.place(pass);
+        HELD * stride * block + offset + k as u32 * stride
+    }
+
+    #[inline(always)]
+    fn gather(&self, pass: u32, get: impl Fn(u32) -> M::Residue) -> Held<M> {
+        array::from_fn(|k| get(self.row(pass, k)))
+    }
+
+    #[inline(always)]
+    fn scatter(&self, pass: u32, x: Held<M>, set: impl Fn(u32, M::Residue)) {
+        // By reference: an array that is moved into an iterator would leave the registers.
+        for (k, &x) in x.iter().enumerate() {
+            set(self.row(pass, k), x);
+        }
+    }
+
+    #[inline(always)]
+    fn forward_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: S::Global<FactorWord<M>>) -> Held<M>
+    where
+        FactorWord<M>: Word,
+    {
+        let (block, _, _) = self.place(pass);
+        layers::forward::<M, { HELD as usize }>(x, plan, FUSED * pass, |node| {
+            let layer = node.ilog2();
+            layers::factor::<S, M>(self.s, factors, (block << layer) + node - (1 << layer))
+        })
+    }
+
+    #[inline(always)]
+    fn inverse_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: S::Global<FactorWord<M>>) -> Held<M>
+    where
+        FactorWord<M>: Word,
+    {
+        let (_, offset, stride) = self.place(pass);
+        let first = R + C - FUSED * (pass + 1);
+        layers::inverse::<M, { HELD as usize }>(x, plan, first, |node| {
+            let row = stride * node + offset;
+            layers::factor::<S, M>(self.s, factors, (row << R) + self.column)
+        })
+    }
+
+    /// Index of this column's coefficient in global memory.
+    #[inline(always)]
+    fn index(&self, row: u32) -> u32 {
+        self.polynomial + (row << R) + self.column
+    }
+
+    #[inline(always)]
+    fn address(&self, row: u32) -> u32 {
+        4 * (((row + row / HELD) << self.log_columns) + self.lane)
+    }
+
+    #[inline(always)]
+    fn get(&self, row: u32) -> M::Residue {
+        M::Residue::from_word(self.s.load_shared::<u32>(self.address(row)))
+    }
+
+    #[inline(always)]
+    fn set(&self, row: u32, x: M::Residue) {
+        self.s.store_shared::<u32>(self.address(row), x.to_word());
+    }
+}

@@ -1,0 +1,186 @@
+//! Layers inside rows, products of values, and back: a block takes a few rows of both operands.
+
+use core::array;
+use core::marker::PhantomData;
+
+use ctru_math::ntt::cyclic::Plan;
+use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
+
+use super::super::FactorWord;
+use super::layers;
+use crate::kernel::{Batch, Shape};
+use crate::simt::{Simt, Word};
+
+/// Numbers of each operand that a thread holds.
+const HELD: u32 = 8;
+/// Layers that it does on them.
+const FUSED: u32 = 3;
+
+/// As many rows as the threads hold, of both operands, and after every 8 numbers one left out, so that threads whose numbers
+/// are a power of two apart meet different banks.
+#[must_use]
+pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
+    assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");
+    Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
+}
+
+/// The other `R` layers of both operands, the products, and the first `R` inverse layers.
+///
+/// `operands` holds all first operands, then all second ones: residues as words after [`columns`](super::columns), or
+/// canonical coefficients if `C` is 0. So does `products`. An operation is a thread's work, 8 coefficients of a product.
+#[inline(always)]
+pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    forward: S::Global<FactorWord<M>>,
+    inverse: S::Global<FactorWord<M>>,
+    operands: S::Global<u32>,
+    products: S::Global<u32>,
+    batch: Batch,
+) where
+    FactorWord<M>: Word,
+{
+    let rows = Rows::<S, M, P, C, R> { s, forward, inverse, method: PhantomData };
+    let last = R / FUSED - 1;
+    let load = |operand: u32, i| {
+        let word = s.load(operands, operand * batch.count * HELD + rows.index(i));
+        if C == 0 { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
+    };
+    let operands = [rows.gather(0, |i| load(0, i)), rows.gather(0, |i| load(1, i))];
+    rows.scatter_both(0, rows.forward_pass(0, operands));
+    s.sync_block();
+    for pass in 1..last {
+        rows.scatter_both(pass, rows.forward_pass(pass, rows.gather_both(pass)));
+        s.sync_block();
+    }
+    let [a, b] = rows.forward_pass(last, rows.gather_both(last));
+    let plan = Rows::<S, M, P, C, R>::PLAN;
+    let values = array::from_fn(|k| plan.multiply::<M, P>(a[k], b[k]));
+    rows.scatter(last, rows.inverse_pass(last, values), |i, x| rows.set(0, i, x));
+    s.sync_block();
+    for pass in (1..last).rev() {
+        let x = rows.inverse_pass(pass, rows.gather(pass, |i| rows.get(0, i)));
+        rows.scatter(pass, x, |i, x| rows.set(0, i, x));
+        s.sync_block();
+    }
+    let x = rows.inverse_pass(0, rows.gather(0, |i| rows.get(0, i)));
+    let scale = layers::factor::<S, M>(s, inverse, 0);
+    rows.scatter(0, x, |i, x| {
+        let word = if C == 0 { M::canonical(M::mul(x, scale)) } else { x.to_word() };
+        s.store(products, rows.index(i), word);
+    });
+}
+
+type Held<M> = [<M as Reducer>::Residue; HELD as usize];
+
+/// The rows of a block in shared memory, first operands before second ones, and this thread's part of the work on them.
+struct Rows<S: Simt, M: Reducer, P, const C: u32, const R: u32>
+where
+    FactorWord<M>: Word,
+{
+    s: S,
+    forward: S::Global<FactorWord<M>>,
+    inverse: S::Global<FactorWord<M>>,
+    method: PhantomData<P>,
+}
+
+impl<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32> Rows<S, M, P, C, R>
+where
+    FactorWord<M>: Word,
+{
+    const PLAN: Plan = Plan::new::<M, P>(C + R);
+    /// Threads that share a row.
+    const THREADS: u32 = (1 << R) / HELD;
+
+    /// Number of this thread's row among all rows of all polynomials.
+    #[inline(always)]
+    fn row(&self) -> u32 {
+        (self.s.block() * self.s.threads() + self.s.thread()) / Self::THREADS
+    }
+
+    /// Index of a row's number in global memory.
+    #[inline(always)]
+    fn index(&self, i: u32) -> u32 {
+        (self.row() << R) + i
+    }
+
+    /// Where pass `pass` finds this thread's numbers: the block of the row, the first number in it, and the distance.
+    #[inline(always)]
+    fn place(&self, pass: u32) -> (u32, u32, u32) {
+        let (thread, stride) = (self.s.thread() % Self::THREADS, 1 << (R - FUSED * (pass + 1)));
+        (thread / stride, thread % stride, stride)
+    }
+
+    #[inline(always)]
+    fn position(&self, pass: u32, k: usize) -> u32 {
+        let (block, offset, stride) = self.place(pass);
+        HELD * stride * block + offset + k as u32 * stride
+    }
+
+    #[inline(always)]
+    fn gather(&self, pass: u32, get: impl Fn(u32) -> M::Residue) -> Held<M> {
+        array::from_fn(|k| get(self.position(pass, k)))
+    }
+
+    #[inline(always)]
+    fn scatter(&self, pass: u32, x: Held<M>, set: impl Fn(u32, M::Residue)) {
+        // By reference: an array that is moved into an iterator would leave the registers.
+        for (k, &x) in x.iter().enumerate() {
+            set(self.position(pass, k), x);
+        }
+    }
+
+    #[inline(always)]
+    fn gather_both(&self, pass: u32) -> [Held<M>; 2] {
+        [self.gather(pass, |i| self.get(0, i)), self.gather(pass, |i| self.get(1, i))]
+    }
+
+    #[inline(always)]
+    fn scatter_both(&self, pass: u32, [a, b]: [Held<M>; 2]) {
+        self.scatter(pass, a, |i, x| self.set(0, i, x));
+        self.scatter(pass, b, |i, x| self.set(1, i, x));
+    }
+
+    /// The layers of one pass, on both operands at once: they share the factors.
+    #[inline(always)]
+    fn forward_pass(&self, pass: u32, operands: [Held<M>; 2]) -> [Held<M>; 2] {
+        let rows_of_polynomial = 1 << C;
+        let block = ((self.row() % rows_of_polynomial) << (FUSED * pass)) + self.place(pass).0;
+        let factor = |node: u32| {
+            let layer = node.ilog2();
+            layers::factor::<S, M>(self.s, self.forward, (block << layer) + node - (1 << layer))
+        };
+        let (plan, first) = (Self::PLAN.forward, C + FUSED * pass);
+        let [a, b] = operands;
+        [
+            layers::forward::<M, { HELD as usize }>(a, plan, first, factor),
+            layers::forward::<M, { HELD as usize }>(b, plan, first, factor),
+        ]
+    }
+
+    #[inline(always)]
+    fn inverse_pass(&self, pass: u32, x: Held<M>) -> Held<M> {
+        let (_, offset, stride) = self.place(pass);
+        let first = R - FUSED * (pass + 1);
+        layers::inverse::<M, { HELD as usize }>(x, Self::PLAN.inverse, first, |node| {
+            layers::factor::<S, M>(self.s, self.inverse, stride * node + offset)
+        })
+    }
+
+    #[inline(always)]
+    fn address(&self, operand: u32, i: u32) -> u32 {
+        // Rows follow one another; so do the two operands' numbers.
+        let (rows, row) = (self.s.threads() / Self::THREADS, self.s.thread() / Self::THREADS);
+        let i = ((operand * rows + row) << R) + i;
+        4 * (i + i / HELD)
+    }
+
+    #[inline(always)]
+    fn get(&self, operand: u32, i: u32) -> M::Residue {
+        M::Residue::from_word(self.s.load_shared::<u32>(self.address(operand, i)))
+    }
+
+    #[inline(always)]
+    fn set(&self, operand: u32, i: u32, x: M::Residue) {
+        self.s.store_shared::<u32>(self.address(operand, i), x.to_word());
+    }
+}

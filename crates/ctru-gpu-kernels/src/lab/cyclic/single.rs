@@ -1,0 +1,113 @@
+//! One layer a launch, all numbers in global memory: where the other kernels come from, and what they have to beat.
+//!
+//! Every butterfly normalises, so that a kernel need not know which layer it does.
+
+use ctru_math::ntt::cyclic::butterfly;
+use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
+
+use super::super::FactorWord;
+use super::layers::factor;
+use crate::kernel::{Batch, Shape};
+use crate::simt::{Simt, Word};
+
+/// One butterfly a thread, or one product of values.
+#[must_use]
+pub const fn shape(threads: u32) -> Shape {
+    Shape { threads, per_block: threads, shared_bytes: 0 }
+}
+
+/// The parameters of a layer, in the array `layer`.
+#[derive(Copy, Clone, Debug)]
+pub struct Layer {
+    /// The binary logarithm of the distance of the numbers that are joined.
+    pub log_half: u32,
+    /// The binary logarithm of the length.
+    pub log_len: u32,
+    /// Whether it is the first forward layer, which reads canonical numbers, or the last inverse one, which writes them.
+    pub is_outermost: bool,
+}
+
+impl Layer {
+    /// Elements of the array `layer`.
+    pub const WORDS: usize = 3;
+
+    /// The array.
+    #[must_use]
+    pub fn to_words(self) -> [u32; Self::WORDS] {
+        [self.log_half, self.log_len, u32::from(self.is_outermost)]
+    }
+
+    #[inline(always)]
+    fn load<S: Simt>(s: S, layer: S::Global<u32>) -> Self {
+        Self { log_half: s.load(layer, 0), log_len: s.load(layer, 1), is_outermost: s.load(layer, 2) != 0 }
+    }
+
+    /// The first number of this thread's butterfly, and that number's position in its block and its block's number in its
+    /// polynomial.
+    #[inline(always)]
+    fn place<S: Simt>(self, s: S) -> (u32, u32, u32) {
+        let index = s.block() * s.threads() + s.thread();
+        let (block, position) = (index >> self.log_half, index & ((1 << self.log_half) - 1));
+        let blocks = 1 << (self.log_len - 1 - self.log_half);
+        ((block << (self.log_half + 1)) + position, position, block & (blocks - 1))
+    }
+}
+
+/// A forward layer of the polynomials, residues as words. An operation is a butterfly.
+#[inline(always)]
+pub fn forward<S: Simt, M: Reducer>(
+    s: S,
+    factors: S::Global<FactorWord<M>>,
+    layer: S::Global<u32>,
+    polynomials: S::Global<u32>,
+    _: Batch,
+) where
+    FactorWord<M>: Word,
+{
+    let layer = Layer::load(s, layer);
+    let (low, _, block) = layer.place(s);
+    let z = factor::<S, M>(s, factors, block);
+    let load = |index| {
+        let word = s.load(polynomials, index);
+        if layer.is_outermost { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
+    };
+    let high = low + (1 << layer.log_half);
+    let (x, y) = butterfly::<M>(load(low), load(high), z, true);
+    s.store(polynomials, low, x.to_word());
+    s.store(polynomials, high, y.to_word());
+}
+
+/// An inverse layer of the polynomials, residues as words. An operation is a butterfly.
+#[inline(always)]
+pub fn inverse<S: Simt, M: Reducer>(
+    s: S,
+    factors: S::Global<FactorWord<M>>,
+    layer: S::Global<u32>,
+    polynomials: S::Global<u32>,
+    _: Batch,
+) where
+    FactorWord<M>: Word,
+{
+    let layer = Layer::load(s, layer);
+    let (low, position, _) = layer.place(s);
+    let high = low + (1 << layer.log_half);
+    let load = |index| M::Residue::from_word(s.load(polynomials, index));
+    let z = factor::<S, M>(s, factors, (1 << layer.log_half) + position);
+    let (x, y) = butterfly::<M>(load(low), load(high), z, true);
+    let scale = factor::<S, M>(s, factors, 0);
+    let word = |x: M::Residue| {
+        if layer.is_outermost { M::canonical(M::mul(x, scale)) } else { x.to_word() }
+    };
+    s.store(polynomials, low, word(x));
+    s.store(polynomials, high, word(y));
+}
+
+/// Multiplies the transforms in the second half of the array by those in the first. An operation is a product of values.
+#[inline(always)]
+pub fn multiply<S: Simt, M: Reducer, P: ReduceSum>(s: S, transforms: S::Global<u32>, batch: Batch) {
+    let index = s.block() * s.threads() + s.thread();
+    let load = |index| M::normalise(M::Residue::from_word(s.load(transforms, index)));
+    let (a, b) = (load(index), load(batch.count + index));
+    let product = P::reduce(i64::from(a.value()) * i64::from(b.value()));
+    s.store(transforms, batch.count + index, M::Residue::new(product).to_word());
+}

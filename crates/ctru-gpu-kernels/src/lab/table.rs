@@ -1,0 +1,342 @@
+//! The list of the laboratory's kernels, from which device entry points, host descriptors and benchmarks are made.
+
+use ctru_math::reduce::*;
+use ctru_math::{R653, R761, R1277};
+
+use super::FactorWord;
+use crate::kernel::{Kernel, Parameter, Shape};
+use crate::simt::{Quad, Word};
+
+/// Threads of a block where nobody chooses another number.
+pub const THREADS: u32 = 256;
+/// The least and the largest number of threads that can be chosen; all powers of two between them can, too.
+pub const THREADS_RANGE: (u32, u32) = (64, 1024);
+
+/// The chained products by one method.
+#[derive(Debug)]
+pub struct Chain {
+    /// Name of the method.
+    pub method: &'static str,
+    /// The modulus.
+    pub modulus: u32,
+    /// [`chain`](super::chain::chain).
+    pub kernel: Kernel,
+}
+
+/// The cyclic products of one length by one method.
+#[derive(Debug)]
+pub struct Cyclic {
+    /// Name of the method that multiplies by twiddle factors.
+    pub method: &'static str,
+    /// The modulus.
+    pub modulus: u32,
+    /// The binary logarithm of the length.
+    pub log_len: u32,
+    /// [`columns::forward`](super::cyclic::columns::forward) and the inverse, if there are columns.
+    pub columns: Option<[Kernel; 2]>,
+    /// [`rows::multiply`](super::cyclic::rows::multiply).
+    pub rows: Kernel,
+}
+
+/// The cyclic products of any length by one method, a layer a launch.
+#[derive(Debug)]
+pub struct Single {
+    /// Name of the method that multiplies by twiddle factors.
+    pub method: &'static str,
+    /// The modulus.
+    pub modulus: u32,
+    /// [`single::forward`](super::cyclic::single::forward).
+    pub forward: Kernel,
+    /// [`single::multiply`](super::cyclic::single::multiply).
+    pub values: Kernel,
+    /// [`single::inverse`](super::cyclic::single::inverse).
+    pub inverse: Kernel,
+}
+
+/// The KEM's product in one ring by one arithmetic: [`multiply_sampled_by`](crate::kernels::product::multiply_sampled_by).
+#[derive(Debug)]
+pub struct RingProduct {
+    /// Name of the arithmetic.
+    pub arithmetic: &'static str,
+    /// Degree of the ring.
+    pub n: usize,
+    /// The kernel, in blocks of its own shape.
+    pub kernel: Kernel,
+}
+
+/// What is done with every entry of [`CHAINS`], knowing its types.
+pub trait ChainVisitor {
+    /// Visits an entry.
+    fn visit<M: Reducer>(&mut self, chain: &'static Chain)
+    where
+        FactorWord<M>: Word;
+}
+
+/// What is done with every entry of [`CYCLICS`], knowing its types.
+pub trait CyclicVisitor {
+    /// Visits an entry: `M` multiplies by twiddle factors, `P` multiplies values.
+    fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
+    where
+        FactorWord<M>: Word;
+}
+
+/// The kernel in blocks of another number of threads, a power of two in [`THREADS_RANGE`]. A block's share of everything
+/// grows with it.
+#[must_use]
+pub const fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
+    let Shape { threads: before, shared_bytes, .. } = kernel.shape;
+    Kernel {
+        name: kernel.name,
+        shape: Shape { threads, per_block: threads, shared_bytes: shared_bytes / before * threads },
+        parameters: kernel.parameters,
+        #[cfg(feature = "emulator")]
+        emulate: kernel.emulate,
+    }
+}
+
+/// Calls the macro `$callback` with the list of all kernels of the laboratory.
+///
+/// - An entry `method modulus Reducer;` of `chain` stands for [`chain`](super::chain::chain), named `chain_method_modulus`.
+/// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` stands for the three kernels of [`cyclic`](super::cyclic) for the length
+///   `2^log`, `log = C + R`: `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. One of `rows`
+///   stands for the second of them alone, with `R = log`.
+/// - An entry `method modulus Twiddles, Values;` of `single` stands for the three kernels of [`single`](super::cyclic::single):
+///   `layer_forward_method_modulus`, `values_multiply_...` and `layer_inverse_...`.
+/// - An entry `arithmetic n Ring Arithmetic;` of `ring` stands for the KEM's product by that arithmetic, `multiply_arithmetic_n`.
+///
+/// [`lab_kernel`](crate::lab_kernel) says what each of these is.
+#[macro_export]
+macro_rules! for_each_lab_kernel {
+    ($callback:ident) => {
+        $callback! {
+            chain {
+                runtime_division 65521 RuntimeDivision<65521>;
+                constant_division 65521 ConstantDivision<65521>;
+                barrett 65521 Barrett<65521>;
+                montgomery 65521 Montgomery<65521>;
+                shoup 65521 Shoup<65521>;
+                plantard 65521 Plantard<65521>;
+                pseudo_mersenne 65521 PseudoMersenne<16, 4>;
+                float 65521 Float<65521>;
+                runtime_division 1048573 RuntimeDivision<1048573>;
+                constant_division 1048573 ConstantDivision<1048573>;
+                barrett 1048573 Barrett<1048573>;
+                montgomery 1048573 Montgomery<1048573>;
+                shoup 1048573 Shoup<1048573>;
+                plantard 1048573 Plantard<1048573>;
+                pseudo_mersenne 1048573 PseudoMersenne<20, 2>;
+                float 1048573 Float<1048573>;
+                runtime_division 16769023 RuntimeDivision<16769023>;
+                constant_division 16769023 ConstantDivision<16769023>;
+                barrett 16769023 Barrett<16769023>;
+                montgomery 16769023 Montgomery<16769023>;
+                shoup 16769023 Shoup<16769023>;
+                plantard 16769023 Plantard<16769023>;
+                pseudo_mersenne 16769023 PseudoMersenne<24, 13, -1, -1>;
+                float 16769023 Float<16769023>;
+                runtime_division 268369921 RuntimeDivision<268369921>;
+                constant_division 268369921 ConstantDivision<268369921>;
+                barrett 268369921 Barrett<268369921>;
+                montgomery 268369921 Montgomery<268369921>;
+                shoup 268369921 Shoup<268369921>;
+                plantard 268369921 Plantard<268369921>;
+                pseudo_mersenne 268369921 PseudoMersenne<28, 16>;
+            }
+            cyclic {
+                runtime_division 7340033 17 8 9 RuntimeDivision<7340033>, ConstantDivision<7340033>;
+                constant_division 7340033 17 8 9 ConstantDivision<7340033>, ConstantDivision<7340033>;
+                barrett 7340033 17 8 9 Barrett<7340033>, Barrett<7340033>;
+                montgomery 7340033 17 8 9 Montgomery<7340033>, Montgomery<7340033>;
+                shoup 7340033 17 8 9 Shoup<7340033>, Montgomery<7340033>;
+                plantard 7340033 17 8 9 Plantard<7340033>, Montgomery<7340033>;
+                proth 7340033 17 8 9 Proth<7, 20>, Proth<7, 20>;
+                float 7340033 17 8 9 Float<7340033>, Montgomery<7340033>;
+                runtime_division 104857601 17 8 9 RuntimeDivision<104857601>, ConstantDivision<104857601>;
+                constant_division 104857601 17 8 9 ConstantDivision<104857601>, ConstantDivision<104857601>;
+                barrett 104857601 17 8 9 Barrett<104857601>, Barrett<104857601>;
+                montgomery 104857601 17 8 9 Montgomery<104857601>, Montgomery<104857601>;
+                shoup 104857601 17 8 9 Shoup<104857601>, Montgomery<104857601>;
+                plantard 104857601 17 8 9 Plantard<104857601>, Montgomery<104857601>;
+                proth 104857601 17 8 9 Proth<25, 22>, Proth<25, 22>;
+                runtime_division 469762049 17 8 9 RuntimeDivision<469762049>, ConstantDivision<469762049>;
+                constant_division 469762049 17 8 9 ConstantDivision<469762049>, ConstantDivision<469762049>;
+                barrett 469762049 17 8 9 Barrett<469762049>, Barrett<469762049>;
+                montgomery 469762049 17 8 9 Montgomery<469762049>, Montgomery<469762049>;
+                shoup 469762049 17 8 9 Shoup<469762049>, Montgomery<469762049>;
+                plantard 469762049 17 8 9 Plantard<469762049>, Montgomery<469762049>;
+                proth 469762049 17 8 9 Proth<7, 26>, Proth<7, 26>;
+                shoup 7340033 14 8 6 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 14 8 6 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 14 8 6 Shoup<469762049>, Montgomery<469762049>;
+            }
+            rows {
+                shoup 7340033 12 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 12 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 12 Shoup<469762049>, Montgomery<469762049>;
+            }
+            single {
+                shoup 7340033 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 Shoup<469762049>, Montgomery<469762049>;
+            }
+            ring {
+                folding 653 R653 ctru_math::ntt::Folding;
+                folding 761 R761 ctru_math::ntt::Folding;
+                folding 1277 R1277 ctru_math::ntt::Folding;
+                multiplying 653 R653 ctru_math::ntt::Multiplying;
+                multiplying 761 R761 ctru_math::ntt::Multiplying;
+                multiplying 1277 R1277 ctru_math::ntt::Multiplying;
+            }
+        }
+    };
+}
+
+/// Calls the macro `$callback` with one kernel of the laboratory: its name, the shape of its blocks, its function and its
+/// arrays. `$entry` is what [`for_each_lab_kernel`] says of it.
+#[macro_export]
+macro_rules! lab_kernel {
+    ($callback:ident copy) => {
+        $callback! {@kernel ["copy"], $crate::lab::chain::shape($crate::lab::table::THREADS),
+        $crate::lab::chain::copy::<_>, (elements: Quad, copies: Quad)}
+    };
+    ($callback:ident chain $method:ident $modulus:literal $reducer:ty) => {
+        $callback! {@kernel ["chain_", stringify!($method), "_", $modulus],
+        $crate::lab::chain::shape($crate::lab::table::THREADS), $crate::lab::chain::chain::<_, $reducer>,
+        (factors: FactorWord<$reducer>, elements: Quad, products: Quad)}
+    };
+    ($callback:ident columns_forward $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
+        (factors: FactorWord<$m>, polynomials: u32, transforms: u32)}
+    };
+    ($callback:ident columns_inverse $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
+        (factors: FactorWord<$m>, polynomials: u32)}
+    };
+    ($callback:ident rows_multiply $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["rows_multiply_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::rows::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r>,
+        (forward: FactorWord<$m>, inverse: FactorWord<$m>, operands: u32, products: u32)}
+    };
+    ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
+        $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
+        $crate::kernels::product::shape::<$ring>(),
+        $crate::kernels::product::multiply_sampled_by::<_, $ring, $type>,
+        (large: u16, small: u8, product: u16)}
+    };
+    ($callback:ident layer_forward $method:ident $modulus:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
+        $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
+        $crate::lab::cyclic::single::forward::<_, $m>,
+        (factors: FactorWord<$m>, layer: u32, polynomials: u32)}
+    };
+    ($callback:ident layer_inverse $method:ident $modulus:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["layer_inverse_", stringify!($method), "_", $modulus],
+        $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
+        $crate::lab::cyclic::single::inverse::<_, $m>,
+        (factors: FactorWord<$m>, layer: u32, polynomials: u32)}
+    };
+    ($callback:ident values_multiply $method:ident $modulus:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["values_multiply_", stringify!($method), "_", $modulus],
+        $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
+        $crate::lab::cyclic::single::multiply::<_, $m, $p>,
+        (transforms: u32)}
+    };
+}
+
+macro_rules! tables {
+    (
+        chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
+        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
+        single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
+    ) => {
+        /// What memory can do: [`copy`](super::chain::copy).
+        pub static COPY: Kernel = lab_kernel!(tables copy);
+
+        /// All chained products.
+        pub static CHAINS: &[Chain] = &[$(Chain {
+            method: stringify!($chain),
+            modulus: $chain_modulus,
+            kernel: lab_kernel!(tables chain $chain $chain_modulus $reducer),
+        }),*];
+
+        /// All cyclic products.
+        pub static CYCLICS: &[Cyclic] = &[
+            $(Cyclic {
+                method: stringify!($cyclic),
+                modulus: $cyclic_modulus,
+                log_len: $log,
+                columns: Some([
+                    lab_kernel!(tables columns_forward $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
+                    lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
+                ]),
+                rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
+            },)*
+            $(Cyclic {
+                method: stringify!($rows),
+                modulus: $rows_modulus,
+                log_len: $rows_log,
+                columns: None,
+                rows: lab_kernel!(tables rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
+                    $rows_twiddle, $rows_value),
+            },)*
+        ];
+
+        /// All cyclic products layer by layer.
+        pub static SINGLES: &[Single] = &[$(Single {
+            method: stringify!($single),
+            modulus: $single_modulus,
+            forward: lab_kernel!(tables layer_forward $single $single_modulus $single_twiddle, $single_value),
+            values: lab_kernel!(tables values_multiply $single $single_modulus $single_twiddle, $single_value),
+            inverse: lab_kernel!(tables layer_inverse $single $single_modulus $single_twiddle, $single_value),
+        }),*];
+
+        /// The KEM's products by both arithmetics.
+        pub static RINGS: &[RingProduct] = &[$(RingProduct {
+            arithmetic: stringify!($arithmetic),
+            n: $n,
+            kernel: lab_kernel!(tables ring $arithmetic $n $ring, $type),
+        }),*];
+
+        /// Visits all of [`CHAINS`], in their order.
+        pub fn visit_chains(visitor: &mut impl ChainVisitor) {
+            let mut chains = CHAINS.iter();
+            $(chains.next().into_iter().for_each(|chain| visitor.visit::<$reducer>(chain));)*
+        }
+
+        /// Visits all of [`CYCLICS`], in their order.
+        pub fn visit_cyclics(visitor: &mut impl CyclicVisitor) {
+            let mut cyclics = CYCLICS.iter();
+            $(cyclics.next().into_iter().for_each(|cyclic| visitor.visit::<$twiddle, $value>(cyclic));)*
+            $(cyclics.next().into_iter().for_each(|cyclic| visitor.visit::<$rows_twiddle, $rows_value>(cyclic));)*
+        }
+    };
+    (@kernel [$($name:tt)*], $shape:expr, $function:path, ($($array:ident: $element:ty),*)) => {
+        Kernel {
+            name: concat!($($name)*),
+            shape: $shape,
+            parameters: &[$(Parameter { name: stringify!($array), element_bytes: <$element as Word>::BYTES }),*],
+            #[cfg(feature = "emulator")]
+            emulate: |thread, buffers, batch| {
+                let &[$($array),*] = buffers else { unreachable!("the launch has checked the arguments") };
+                $function(thread, $($array.view::<$element>(),)* batch);
+            },
+        }
+    };
+}
+
+/// Every kernel of the laboratory.
+pub fn all() -> impl Iterator<Item = &'static Kernel> {
+    let cyclics = CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
+    let singles = SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
+    let rings = RINGS.iter().map(|ring| &ring.kernel);
+    CHAINS.iter().map(|chain| &chain.kernel).chain(cyclics).chain(singles).chain(rings).chain([&COPY])
+}
+
+for_each_lab_kernel!(tables);

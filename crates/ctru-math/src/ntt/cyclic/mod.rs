@@ -1,0 +1,154 @@
+//! Products modulo `x^n - 1` over prime fields, `n` a power of two, by complete transforms: what modular
+//! multiplications are compared in, and an example of how to use one.
+//!
+//! The forward transform splits polynomials as [`ntt`](super) does: block `j` of every layer has the factor `j` of one
+//! table, and values come out in bit-reversed order. The inverse takes them in that order and joins blocks by the same
+//! butterfly, with factors that depend on the position in the block. So in both directions every butterfly
+//! multiplies first and adds then: numbers grow by one product a layer, and [`Plan`] says which layers have to normalise.
+//!
+//! Nothing here is secret, and tables are made by division.
+//!
+//! Source: J. W. Cooley, J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Mathematics
+//! of Computation 19, 1965; the order of the factors: G. Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE
+//! lattice cryptography", ePrint 2018/039.
+
+mod plan;
+mod twiddles;
+
+use core::fmt;
+use core::marker::PhantomData;
+
+pub use plan::{Layers, Plan, butterfly};
+
+use crate::reduce::{ReduceSum, Reducer, Residue};
+
+/// Why there is no product.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CyclicError {
+    /// There is no transform of this length.
+    NoRoot {
+        /// The modulus.
+        modulus: u32,
+        /// The length.
+        len: usize,
+    },
+    /// An array has another length than it should.
+    Length {
+        /// What it should have.
+        expected: usize,
+        /// What it has.
+        actual: usize,
+    },
+}
+
+impl fmt::Display for CyclicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoot { modulus, len } => write!(f, "no transform of length {len} modulo {modulus}"),
+            Self::Length { expected, actual } => write!(f, "an array of {actual} in place of {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for CyclicError {}
+
+/// Transforms of one length modulo one prime: products by twiddle factors by the method `M`, of values by `P`.
+#[derive(Debug)]
+pub struct Transform<'a, M: Reducer, P> {
+    forward: &'a [M::Factor],
+    inverse: &'a [M::Factor],
+    pointwise: PhantomData<P>,
+}
+
+impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
+    /// Fills the tables, of `n / 2` and `n` factors, for transforms of length `n`.
+    ///
+    /// # Errors
+    /// [`CyclicError::NoRoot`] if `n` is not a power of two, at least 2, that divides the modulus minus 1;
+    /// [`CyclicError::Length`] if the second table has not twice the length of the first.
+    pub fn new(forward: &'a mut [M::Factor], inverse: &'a mut [M::Factor]) -> Result<Self, CyclicError> {
+        check_len(2 * forward.len(), inverse.len())?;
+        twiddles::forward::<M>(forward)?;
+        twiddles::inverse::<M, P>(inverse)?;
+        Ok(Self { forward, inverse, pointwise: PhantomData })
+    }
+
+    /// The factors of the forward layers: entry `j` is that of block `j` in every layer.
+    #[must_use]
+    pub fn forward_factors(&self) -> &[M::Factor] {
+        self.forward
+    }
+
+    /// The factors of the inverse layers: entry `half + i` is that of position `i` in blocks of `half` which are
+    /// joined; entry 0 is `RADIX / n`, by which the result is multiplied in the end.
+    #[must_use]
+    pub fn inverse_factors(&self) -> &[M::Factor] {
+        self.inverse
+    }
+
+    /// Multiplies `b` by `a` modulo `x^n - 1`: both canonical, `b` canonical again, and `a` its own transform.
+    ///
+    /// # Errors
+    /// [`CyclicError::Length`] if one has not length `n`.
+    pub fn multiply(&self, a: &mut [M::Residue], b: &mut [M::Residue]) -> Result<(), CyclicError> {
+        check_len(self.inverse.len(), a.len())?;
+        check_len(self.inverse.len(), b.len())?;
+        let plan = Plan::new::<M, P>(self.inverse.len().ilog2());
+        self.forward(a, plan.forward);
+        self.forward(b, plan.forward);
+        for (a, b) in a.iter().zip(b.iter_mut()) {
+            *b = plan.multiply::<M, P>(*a, *b);
+        }
+        self.inverse(b, plan.inverse);
+        Ok(())
+    }
+
+    fn forward(&self, x: &mut [M::Residue], layers: Layers) {
+        for layer in 0..x.len().ilog2() {
+            let half = x.len() >> (layer + 1);
+            for (block, &z) in x.chunks_exact_mut(2 * half).zip(self.forward) {
+                let (low, high) = block.split_at_mut(half);
+                for (x, y) in low.iter_mut().zip(high) {
+                    (*x, *y) = butterfly::<M>(*x, *y, z, layers.normalises(layer));
+                }
+            }
+        }
+    }
+
+    fn inverse(&self, x: &mut [M::Residue], layers: Layers) {
+        for layer in 0..x.len().ilog2() {
+            let half = 1 << layer;
+            for block in x.chunks_exact_mut(2 * half) {
+                let (low, high) = block.split_at_mut(half);
+                for ((x, y), &z) in low.iter_mut().zip(high).zip(&self.inverse[half..]) {
+                    (*x, *y) = butterfly::<M>(*x, *y, z, layers.normalises(layer));
+                }
+            }
+        }
+        for x in x {
+            *x = M::Residue::new(M::canonical(M::mul(*x, self.inverse[0])) as i32);
+        }
+    }
+}
+
+/// `product = a * b` modulo `x^n - 1` and `modulus`, by the definition: the oracle.
+///
+/// # Errors
+/// [`CyclicError::Length`] if the three have not one length.
+pub fn schoolbook(modulus: u32, a: &[u32], b: &[u32], product: &mut [u32]) -> Result<(), CyclicError> {
+    check_len(a.len(), b.len())?;
+    check_len(a.len(), product.len())?;
+    for (k, sum) in product.iter_mut().enumerate() {
+        let terms = a.iter().enumerate().map(|(i, &a)| {
+            let j = if i <= k { k - i } else { k + b.len() - i };
+            u128::from(a) * u128::from(b[j])
+        });
+        *sum = (terms.sum::<u128>() % u128::from(modulus)) as u32;
+    }
+    Ok(())
+}
+
+fn check_len(expected: usize, actual: usize) -> Result<(), CyclicError> {
+    if expected == actual { Ok(()) } else { Err(CyclicError::Length { expected, actual }) }
+}

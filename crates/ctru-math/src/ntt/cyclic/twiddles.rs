@@ -1,0 +1,56 @@
+//! Tables of twiddle factors, for lengths that are known at run time. All of this is public data.
+
+use super::CyclicError;
+use crate::ntt::roots::{bit_reverse, power};
+use crate::reduce::{ReduceSum, Reducer};
+
+/// A root of unity of order `len` modulo the prime `modulus`.
+fn root(modulus: u32, len: usize) -> Result<u64, CyclicError> {
+    let order = u64::from(modulus) - 1;
+    if !len.is_power_of_two() || len < 2 || !order.is_multiple_of(len as u64) {
+        return Err(CyclicError::NoRoot { modulus, len });
+    }
+    // Its half power is -1, so its order is the whole power of two.
+    (2..u64::from(modulus))
+        .map(|base| power(base, order / len as u64, modulus.into()))
+        .find(|&root| power(root, len as u64 / 2, modulus.into()) == order)
+        .ok_or(CyclicError::NoRoot { modulus, len })
+}
+
+/// The factor that is congruent to `a`, `a < MODULUS`.
+fn factor<M: Reducer>(a: u64) -> M::Factor {
+    let modulus = i64::from(M::MODULUS);
+    let a = a as i64;
+    M::factor(if a > modulus / 2 { a - modulus } else { a } as i32)
+}
+
+/// The factors of all forward layers, for length `2 * table.len()`: entry `j` is that of block `j`.
+pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
+    let len = 2 * table.len();
+    let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
+    let mut z = 1;
+    for exponent in 0..table.len() {
+        table[bit_reverse(exponent, len.ilog2() - 1)] = factor::<M>(z);
+        z = z * root % modulus;
+    }
+    Ok(())
+}
+
+/// The factors of all inverse layers, for length `table.len()`: entry `half + i` is that of position `i` in the layer that joins
+/// blocks of `half`; entry 0 is what the result is multiplied by in the end.
+pub(super) fn inverse<M: Reducer, P: ReduceSum>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
+    let len = table.len();
+    let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
+    let inverse = power(root, len as u64 - 1, modulus);
+    let mut z = 1;
+    for entry in &mut table[len / 2..] {
+        *entry = factor::<M>(z);
+        z = z * inverse % modulus;
+    }
+    for entry in (1..len / 2).rev() {
+        table[entry] = table[2 * entry];
+    }
+    let scale = power(len as u64, modulus - 2, modulus) * u64::from(P::RADIX) % modulus;
+    table[0] = factor::<M>(scale);
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! The entry points of the reduction laboratory's kernels.
+
+use ctru_gpu_kernels::kernel::Batch;
+use ctru_gpu_kernels::lab::FactorWord;
+use ctru_gpu_kernels::lab_kernel;
+use ctru_gpu_kernels::simt::Quad;
+use ctru_math::reduce::*;
+use ctru_math::{R653, R761, R1277};
+
+use crate::gpu::{Global, Gpu};
+
+macro_rules! entry_points {
+    (
+        chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
+        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
+        single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
+    ) => {
+        $(lab_kernel!(entry_points ring $arithmetic $n $ring, $type);)*
+        lab_kernel!(entry_points copy);
+        $(lab_kernel!(entry_points chain $chain $chain_modulus $reducer);)*
+        $(
+            lab_kernel!(entry_points columns_forward $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
+            lab_kernel!(entry_points columns_inverse $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
+            lab_kernel!(entry_points rows_multiply $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
+        )*
+        $(lab_kernel!(entry_points rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
+            $rows_twiddle, $rows_value);)*
+        $(
+            lab_kernel!(entry_points layer_forward $single $single_modulus $single_twiddle, $single_value);
+            lab_kernel!(entry_points values_multiply $single $single_modulus $single_twiddle, $single_value);
+            lab_kernel!(entry_points layer_inverse $single $single_modulus $single_twiddle, $single_value);
+        )*
+    };
+    (@kernel [$($name:tt)*], $shape:expr, $function:path, ($($array:ident: $element:ty),*)) => {
+        const _: () = {
+            #[unsafe(export_name = concat!($($name)*))]
+            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
+                // SAFETY: the host passes arrays of the sizes that the kernel's descriptor asks for, and launches blocks
+                // of its shape with its shared memory.
+                let gpu = unsafe { Gpu::new() };
+                $function(gpu, $(Global::new($array),)* Batch { count, keys });
+            }
+        };
+    };
+}
+
+ctru_gpu_kernels::for_each_lab_kernel!(entry_points);

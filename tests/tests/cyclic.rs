@@ -1,0 +1,142 @@
+//! Cyclic products by transforms: every method against the schoolbook, and against each other at full length.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_math::ntt::cyclic::{CyclicError, Layers, Plan, Transform, schoolbook};
+use ctru_math::reduce::{
+    Barrett, ConstantDivision, Float, Montgomery, Plantard, Proth, ReduceSum, Reducer, Residue,
+    RuntimeDivision, Shoup,
+};
+use ctru_tests::strategies::numbers;
+use proptest::prelude::*;
+
+/// The product by transforms with the reducers `M` and `P`.
+fn multiply<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let n = a.len();
+    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+    let residues = |x: &[u32]| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>();
+    let (mut a, mut b) = (residues(a), residues(b));
+    transform.multiply(&mut a, &mut b).unwrap();
+    b.iter().map(|x| x.value() as u32).collect()
+}
+
+fn by_definition<M: Reducer>(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut product = vec![0; a.len()];
+    schoolbook(M::MODULUS, a, b, &mut product).unwrap();
+    product
+}
+
+/// Pairs of polynomials of one length up to 256, with coefficients in `0..modulus`.
+fn operands(modulus: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
+    (1u32..=8).prop_flat_map(move |log| {
+        let polynomial = || {
+            numbers(1 << log, 0, i64::from(modulus) - 1)
+                .prop_map(|x| x.iter().map(|&x| x as u32).collect::<Vec<_>>())
+        };
+        (polynomial(), polynomial())
+    })
+}
+
+/// Coefficients that no two polynomials share.
+fn pseudorandom(modulus: u32, len: usize, mut state: u64) -> Vec<u32> {
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % u64::from(modulus)) as u32
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+macro_rules! products {
+    ($($name:ident: $twiddle:ty, $pointwise:ty;)*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(32))]
+                #[test]
+                fn as_the_schoolbook((a, b) in operands(<$twiddle>::MODULUS)) {
+                    prop_assert_eq!(multiply::<$twiddle, $pointwise>(&a, &b), by_definition::<$twiddle>(&a, &b));
+                }
+            }
+
+            /// All coefficients at the end of the range, and random ones, at the greatest length of the laboratory.
+            #[test]
+            fn as_each_other() {
+                const MODULUS: u32 = <$twiddle>::MODULUS;
+                let largest = vec![MODULUS - 1; 1 << 17];
+                // Each of the 2^17 terms of a coefficient is (-1)^2.
+                assert_eq!(multiply::<$twiddle, $pointwise>(&largest, &largest), vec![(1 << 17) % MODULUS; 1 << 17]);
+                let (a, b) = (pseudorandom(MODULUS, 1 << 17, 1), pseudorandom(MODULUS, 1 << 17, 2));
+                let expected = multiply::<Montgomery<MODULUS>, Montgomery<MODULUS>>(&a, &b);
+                assert_eq!(multiply::<$twiddle, $pointwise>(&a, &b), expected);
+            }
+        }
+    )*};
+}
+
+macro_rules! moduli {
+    ($($name:ident: $modulus:literal, $proth:ty;)*) => {$(
+        mod $name {
+            use super::*;
+            products! {
+                runtime_division: RuntimeDivision<$modulus>, ConstantDivision<$modulus>;
+                constant_division: ConstantDivision<$modulus>, ConstantDivision<$modulus>;
+                barrett: Barrett<$modulus>, Barrett<$modulus>;
+                montgomery: Montgomery<$modulus>, Montgomery<$modulus>;
+                shoup: Shoup<$modulus>, Montgomery<$modulus>;
+                plantard: Plantard<$modulus>, Montgomery<$modulus>;
+                proth: $proth, $proth;
+            }
+        }
+    )*};
+}
+
+moduli! {
+    q7340033: 7_340_033, Proth<7, 20>;
+    q104857601: 104_857_601, Proth<25, 22>;
+    q469762049: 469_762_049, Proth<7, 26>;
+}
+
+products! { float: Float<7_340_033>, Montgomery<7_340_033>; }
+
+/// One coefficient of a product of length 2^17 by its definition.
+#[test]
+fn a_coefficient_at_full_length() {
+    const MODULUS: u32 = 469_762_049;
+    let (a, b) = (pseudorandom(MODULUS, 1 << 17, 3), pseudorandom(MODULUS, 1 << 17, 4));
+    let product = multiply::<Shoup<MODULUS>, Montgomery<MODULUS>>(&a, &b);
+    for k in [0, 1, 99_999, (1 << 17) - 1] {
+        let term = |i: usize| u128::from(a[i]) * u128::from(b[(k + (1 << 17) - i) % (1 << 17)]);
+        let sum: u128 = (0..1 << 17).map(term).sum();
+        assert_eq!(product[k], (sum % u128::from(MODULUS)) as u32);
+    }
+}
+
+#[test]
+fn bad_lengths_are_refused() {
+    type M = Montgomery<7_340_033>;
+    let new = |first: usize, second: usize| {
+        let (mut forward, mut inverse) = (vec![0; first], vec![0; second]);
+        Transform::<M, M>::new(&mut forward, &mut inverse).map(drop).unwrap_err()
+    };
+    assert_eq!(new(4, 4), CyclicError::Length { expected: 8, actual: 4 });
+    assert_eq!(new(3, 6), CyclicError::NoRoot { modulus: 7_340_033, len: 6 });
+    assert_eq!(new(0, 0), CyclicError::NoRoot { modulus: 7_340_033, len: 0 });
+    assert_eq!(new(1 << 20, 1 << 21), CyclicError::NoRoot { modulus: 7_340_033, len: 1 << 21 });
+
+    let (mut forward, mut inverse) = (vec![0; 4], vec![0; 8]);
+    let transform = Transform::<M, M>::new(&mut forward, &mut inverse).unwrap();
+    let refused = transform.multiply(&mut [0; 8], &mut [0; 7]).unwrap_err();
+    assert_eq!(refused, CyclicError::Length { expected: 8, actual: 7 });
+}
+
+#[test]
+fn plans() {
+    // 2^31 is 292 times the modulus: seventeen layers fit.
+    let small = Plan::new::<Montgomery<7_340_033>, Montgomery<7_340_033>>(17);
+    assert_eq!((small.forward.normalise, small.inverse.normalise), (0, 0));
+    // 2^31 is 4.57 times the modulus: 1, 2, 3, 4, then from 1 again.
+    let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6);
+    assert_eq!(large.normalise, 0b00_1000);
+}

@@ -1,0 +1,280 @@
+//! The reduction laboratory's kernels against the CPU: every method, every modulus.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::kernels::row as product_row;
+use ctru_gpu_kernels::lab::chain::LENGTH;
+use ctru_gpu_kernels::lab::cyclic::single::Layer;
+use ctru_gpu_kernels::lab::table::{
+    CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single, THREADS_RANGE, all,
+    visit_chains, visit_cyclics, with_threads,
+};
+use ctru_gpu_kernels::lab::{FactorWord, PTX};
+use ctru_gpu_kernels::simt::{Quad, Word};
+use ctru_math::ntt::cyclic::Transform;
+use ctru_math::product::residue;
+use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_tests::device;
+
+/// Numbers in `0..modulus`, the ends of the range among them.
+fn coefficients(modulus: u32, len: usize, seed: u64) -> Vec<u32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32
+    };
+    let mut coefficient = || match next() % 8 {
+        0 => 0,
+        1 => modulus - 1,
+        2 => modulus / 2 + next() % 2,
+        _ => next() % modulus,
+    };
+    (0..len).map(|_| coefficient()).collect()
+}
+
+fn words<M: Reducer>(factors: &[M::Factor]) -> Buffer
+where
+    FactorWord<M>: Word,
+{
+    Buffer::new(&factors.iter().map(|factor| factor.to_word()).collect::<Vec<_>>())
+}
+
+struct CheckChains;
+
+impl ChainVisitor for CheckChains {
+    fn visit<M: Reducer>(&mut self, chain: &'static Chain)
+    where
+        FactorWord<M>: Word,
+    {
+        assert_eq!(chain.modulus, M::MODULUS);
+        let (half, quads) = (i64::from(M::MODULUS / 2), 256);
+        let values = coefficients(M::MODULUS, 4 * quads, 1);
+        // The second list holds the largest factors only.
+        let random = coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
+        for factors in [random, vec![-half; LENGTH]] {
+            let table: Vec<_> = factors.iter().map(|&w| M::factor(w as i32)).collect();
+            let quad = |x: &[u32]| Quad([x[0], x[1], x[2], x[3]]);
+            let elements = Buffer::new(&values.chunks(4).map(quad).collect::<Vec<_>>());
+            let products = Buffer::new(&vec![Quad::default(); quads]);
+            for threads in [THREADS_RANGE.0, 256] {
+                let kernel = with_threads(&chain.kernel, threads);
+                device::launch(
+                    &kernel,
+                    &[&words::<M>(&table), &elements, &products],
+                    Batch::each(quads as u32),
+                );
+                let actual: Vec<u32> =
+                    products.content::<Quad>().into_iter().flat_map(|quad| quad.0).collect();
+                let modulus = i128::from(M::MODULUS);
+                let multiply = |x: &u32| {
+                    factors.iter().fold(i128::from(*x), |x, &w| (x * i128::from(w)).rem_euclid(modulus))
+                        as u32
+                };
+                let expected: Vec<u32> = values.iter().map(multiply).collect();
+                assert_eq!(actual, expected, "{}", kernel.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn chains() {
+    visit_chains(&mut CheckChains);
+}
+
+/// Checks the products of length up to `2^max_log` by one of the methods, or by all.
+struct CheckCyclics {
+    method: Option<&'static str>,
+    max_log: u32,
+    checked: usize,
+}
+
+impl CyclicVisitor for CheckCyclics {
+    fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
+    where
+        FactorWord<M>: Word,
+    {
+        assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
+        // The emulator takes seconds for a long product: it does those with the largest modulus, and float's only one.
+        let is_costly = cfg!(not(feature = "cuda")) && cyclic.log_len > 14;
+        let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
+        let is_method = self.method.is_none_or(|method| method == cyclic.method);
+        if !is_chosen || !is_method || cyclic.log_len > self.max_log {
+            return;
+        }
+        self.checked += 1;
+        let (n, count) = (1usize << cyclic.log_len, if cyclic.log_len > 14 { 1 } else { 2 });
+        let mut operands = coefficients(M::MODULUS, 2 * count * n, 3);
+        // The first operand of the last product is the largest throughout.
+        operands[(count - 1) * n..count * n].fill(M::MODULUS - 1);
+        let actual = on_device::<M, P>(cyclic, &operands, count);
+        for product in 0..count {
+            let [a, b] = [0, count].map(|first| &operands[(first + product) * n..][..n]);
+            assert_eq!(actual[product * n..][..n], on_cpu::<M, P>(a, b), "{}", cyclic.rows.name);
+        }
+    }
+}
+
+/// The products that the kernels compute.
+fn on_device<M: Reducer, P: ReduceSum>(cyclic: &Cyclic, operands: &[u32], count: usize) -> Vec<u32>
+where
+    FactorWord<M>: Word,
+{
+    let n = 1 << cyclic.log_len;
+    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+    let forward = words::<M>(transform.forward_factors());
+    let inverse = words::<M>(transform.inverse_factors());
+    let operands = Buffer::new(operands);
+    let products = Buffer::new(&vec![0u32; count * n]);
+    let launch = |kernel: &Kernel, buffers: &[&Buffer], operations: usize| {
+        device::launch(kernel, buffers, Batch::each(operations as u32));
+    };
+    match &cyclic.columns {
+        None => launch(
+            &with_threads(&cyclic.rows, 512),
+            &[&forward, &inverse, &operands, &products],
+            count * n / 8,
+        ),
+        Some([columns_forward, columns_inverse]) => {
+            let transforms = Buffer::new(&vec![0u32; 2 * count * n]);
+            launch(columns_forward, &[&forward, &operands, &transforms], 2 * count * n / 16);
+            launch(&cyclic.rows, &[&forward, &inverse, &transforms, &products], count * n / 8);
+            launch(columns_inverse, &[&inverse, &products], count * n / 16);
+        }
+    }
+    products.content()
+}
+
+/// The product by one other method, which `cyclic.rs` compares with the schoolbook.
+fn on_cpu<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let n = a.len();
+    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+    let [mut a, mut b] = [a, b].map(|x| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>());
+    transform.multiply(&mut a, &mut b).unwrap();
+    b.iter().map(|x| x.value() as u32).collect()
+}
+
+fn check_cyclics(method: Option<&'static str>, max_log: u32) {
+    let mut check = CheckCyclics { method, max_log, checked: 0 };
+    visit_cyclics(&mut check);
+    assert_ne!(check.checked, 0);
+}
+
+#[test]
+fn short_cyclic_products() {
+    check_cyclics(None, 14);
+}
+
+/// On the emulator a method a test, so that they run side by side.
+macro_rules! long_products {
+    ($($method:ident)*) => {$(
+        #[test]
+        fn $method() {
+            check_cyclics(Some(stringify!($method)), 17);
+        }
+    )*};
+}
+
+long_products! { runtime_division constant_division barrett montgomery shoup plantard proth float }
+
+/// A product layer by layer, by the kernels that the others are measured against.
+struct CheckSingles;
+
+impl CyclicVisitor for CheckSingles {
+    fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
+    where
+        FactorWord<M>: Word,
+    {
+        let found = |single: &&Single| (single.method, single.modulus) == (cyclic.method, cyclic.modulus);
+        let Some(single) = SINGLES.iter().find(found).filter(|_| cyclic.log_len == 12) else { return };
+        let n = 1usize << cyclic.log_len;
+        let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+        let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+        let [forward, inverse] = [transform.forward_factors(), transform.inverse_factors()].map(words::<M>);
+        let operands = coefficients(M::MODULUS, 2 * n, 4);
+        let polynomials = Buffer::new(&operands);
+        let layer = |log_half: u32| {
+            let outermost = cyclic.log_len - 1;
+            let layer = Layer { log_half, log_len: cyclic.log_len, is_outermost: log_half == outermost };
+            Buffer::new(&layer.to_words())
+        };
+        for log_half in (0..cyclic.log_len).rev() {
+            device::launch(
+                &single.forward,
+                &[&forward, &layer(log_half), &polynomials],
+                Batch::each(n as u32),
+            );
+        }
+        device::launch(&single.values, &[&polynomials], Batch::each(n as u32));
+        let product = Buffer::new(&polynomials.content::<u32>()[n..]);
+        for log_half in 0..cyclic.log_len {
+            device::launch(
+                &single.inverse,
+                &[&inverse, &layer(log_half), &product],
+                Batch::each(n as u32 / 2),
+            );
+        }
+        let expected = on_cpu::<M, P>(&operands[..n], &operands[n..]);
+        assert_eq!(product.content::<u32>(), expected, "{} modulo {}", single.method, single.modulus);
+    }
+}
+
+#[test]
+fn products_layer_by_layer() {
+    visit_cyclics(&mut CheckSingles);
+}
+
+fn check_ring<R: Ring>() {
+    let row = product_row::<R>() as usize;
+    let large = coefficients(R::Q, 2 * row, 5);
+    let eta = R::ETA as i32;
+    let small: Vec<i32> = coefficients(2 * R::ETA + 1, 2 * row, 6).iter().map(|&x| x as i32 - eta).collect();
+    let arrays = [
+        Buffer::new(&large.iter().map(|&x| x as u16).collect::<Vec<_>>()),
+        Buffer::new(&small.iter().map(|&x| x as i8 as u8).collect::<Vec<_>>()),
+        Buffer::new(&vec![0u16; 2 * row]),
+    ];
+    let kernels: Vec<_> = RINGS.iter().filter(|ring| ring.n == R::N).collect();
+    assert_eq!(kernels.len(), 2);
+    for ring in kernels {
+        device::launch(&ring.kernel, &arrays.each_ref(), Batch::each(2));
+        for operation in 0..2 {
+            let part = operation * row..operation * row + R::N;
+            let a: Vec<u16> = large[part.clone()].iter().map(|&x| x as u16).collect();
+            let b: Vec<i8> = small[part.clone()].iter().map(|&x| x as i8).collect();
+            let (a, b) =
+                (Poly::<R>::from_coefficients(&a).unwrap(), SmallPoly::from_coefficients(&b).unwrap());
+            let expected = residue::mul_small(&a, &b);
+            assert_eq!(arrays[2].content::<u16>()[part], *expected.coefficients(), "{}", ring.kernel.name);
+        }
+    }
+}
+
+#[test]
+fn ring_products_by_both_arithmetics() {
+    check_ring::<R653>();
+    check_ring::<R761>();
+    check_ring::<R1277>();
+}
+
+#[test]
+fn the_tables_have_every_method() {
+    let methods = |names: Vec<&'static str>| names.into_iter().collect::<std::collections::BTreeSet<_>>();
+    let chains = methods(CHAINS.iter().map(|chain| chain.method).collect());
+    let cyclics = methods(CYCLICS.iter().map(|cyclic| cyclic.method).collect());
+    assert_eq!((chains.len(), cyclics.len()), (8, 8));
+}
+
+#[test]
+fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
+    let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
+    let names =
+        |names: &mut dyn Iterator<Item = &'static str>| names.collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(names(&mut PTX.lines().filter_map(entry)), names(&mut all().map(|kernel| kernel.name)));
+}
