@@ -3,6 +3,8 @@
 use std::io;
 
 use ctru_kem::engine::EngineError;
+#[cfg(feature = "cuda")]
+use ctru_kem::engine::RuntimeError;
 use ctru_math::ntt::cyclic::CyclicError;
 use thiserror::Error;
 
@@ -72,6 +74,19 @@ pub enum Error {
     /// The program was built without GPUs.
     #[error("this program was built without GPUs: build ctru-cli with --features cuda")]
     WithoutGpu,
+    /// The paper's tables are made of measurements on a GPU.
+    #[error("the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}")]
+    NeedsGpu(#[source] Box<Self>),
+    /// A line of a file of measurements is none.
+    #[error("{file}:{line}: no measurement: {reason}")]
+    Measurement {
+        /// Which file.
+        file: String,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An engine refused to work.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),
@@ -89,4 +104,11 @@ pub enum Error {
     /// A report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<RuntimeError> for Error {
+    fn from(error: RuntimeError) -> Self {
+        Self::Engine(EngineError::Device { error, done: Vec::new() })
+    }
 }
