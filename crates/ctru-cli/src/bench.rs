@@ -1,18 +1,18 @@
 //! `ctru bench`: how fast every operation is.
 
-use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use ctru_kem::ParameterSet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine::{AnySetEngine, EngineArgs, cpu_name, with_engine};
 use crate::error::Error;
+use crate::fixture::Fixture;
 use crate::info::new_table;
 use crate::lab::Laboratory;
+use crate::paper;
 use crate::record::{self, KeyUse, Operation, Record, Statistics};
 use crate::set::{Encoding, Set, Suite, Task};
 
@@ -30,7 +30,7 @@ use crate::set::{Encoding, Set, Suite, Task};
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
-    laboratory: Option<Laboratory>,
+    special: Option<Special>,
     /// Parameter sets to measure; repeat for several [default: all]
     #[arg(long = "set", value_enum, value_name = "SET")]
     sets: Vec<Set>,
@@ -53,6 +53,14 @@ pub struct Args {
     json: bool,
 }
 
+/// What else is measured.
+#[derive(Debug, clap::Subcommand)]
+enum Special {
+    #[command(flatten)]
+    Laboratory(Laboratory),
+    Paper(paper::Args),
+}
+
 /// Reads a time.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
@@ -64,8 +72,9 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// [`Error`] if the engine fails or standard output does.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    match &args.laboratory {
-        Some(laboratory) => laboratory.run(out),
+    match &args.special {
+        Some(Special::Laboratory(laboratory)) => laboratory.run(out),
+        Some(Special::Paper(paper)) => paper::run(paper, out),
         None => with_engine!(args.engine, |engine| measure(args, engine, out)),
     }
 }
@@ -201,80 +210,6 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
             progress.inc(1);
         }
         Ok(())
-    }
-}
-
-/// Keys for the operations that are measured. The seed is a constant: these keys protect nothing, and the time of no
-/// operation depends on it.
-struct Fixture<P: ParameterSet, E: Engine<P>> {
-    engine: E,
-    public: E::Memory<EncapsulationKey<P>>,
-    private: E::Memory<DecapsulationKey<P>>,
-}
-
-/// Seed of everything that is measured.
-const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
-
-impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
-    fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
-        let mut public = engine.memory(vec![EncapsulationKey::placeholder(); batch])?;
-        let mut private = engine.memory(vec![DecapsulationKey::placeholder(); batch])?;
-        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
-        Ok(Self { engine, public, private })
-    }
-
-    /// Measures a method of a key type.
-    fn single(&self, operation: Operation, budget: Duration) -> Result<Statistics, EngineError> {
-        let (public, private) = (&self.public[0], &self.private[0]);
-        let (ciphertext, _) = public.encapsulate_deterministic(SEED);
-        sample(budget, || {
-            match operation {
-                Operation::Keygen => {
-                    black_box(DecapsulationKey::<P>::generate_deterministic(
-                        black_box(SEED),
-                        black_box(SEED),
-                    ));
-                }
-                Operation::Encaps => {
-                    black_box(black_box(public).encapsulate_deterministic(black_box(SEED)));
-                }
-                Operation::Decaps => {
-                    black_box(black_box(private).decapsulate(black_box(&ciphertext)));
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Measures batches on the engine, in time for each batch.
-    fn batch(&self, operation: Operation, keys: KeyUse, budget: Duration) -> Result<Statistics, EngineError> {
-        let Self { engine, public, private } = self;
-        if operation == Operation::Keygen {
-            let mut public = engine.memory(public.to_vec())?;
-            let mut private = engine.memory(private.to_vec())?;
-            return sample(budget, || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
-        }
-        let mut ciphertexts = engine.memory(vec![Ciphertext::default(); public.len()])?;
-        let mut secrets = vec![SharedSecret::default(); public.len()];
-        let loaded = engine.load_encapsulation_keys(public)?;
-        let public = choose(keys, public, &loaded);
-        let mut encapsulate =
-            || engine.encapsulate(public, Seeds::Expand(SEED), &mut ciphertexts, &mut secrets);
-        if operation == Operation::Encaps {
-            return sample(budget, encapsulate);
-        }
-        encapsulate()?;
-        let loaded = engine.load_decapsulation_keys(private)?;
-        let private = choose(keys, private, &loaded);
-        sample(budget, || engine.decapsulate(private, &ciphertexts, &mut secrets))
-    }
-}
-
-fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: &'a L) -> Keys<'a, K, L> {
-    match keys {
-        KeyUse::One => Keys::One(&all[0]),
-        KeyUse::Each => Keys::Each(all),
-        KeyUse::Resident => Keys::Loaded(loaded),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 
 use ctru_kem::engine::EngineError;
+#[cfg(feature = "cuda")]
+use ctru_kem::engine::RuntimeError;
 use ctru_math::backend::Unavailable;
 use ctru_math::ntt::cyclic::CyclicError;
 use thiserror::Error;
@@ -76,6 +78,19 @@ pub enum Error {
     /// This CPU lacks the instructions that were asked for.
     #[error(transparent)]
     Backend(#[from] Unavailable),
+    /// The paper's tables are made of measurements on a GPU.
+    #[error("the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}")]
+    NeedsGpu(#[source] Box<Self>),
+    /// A line of a file of measurements is none.
+    #[error("{file}:{line}: no measurement: {reason}")]
+    Measurement {
+        /// Which file.
+        file: String,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An engine refused to work.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),
@@ -93,4 +108,11 @@ pub enum Error {
     /// A report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<RuntimeError> for Error {
+    fn from(error: RuntimeError) -> Self {
+        Self::Engine(EngineError::Device { error, done: Vec::new() })
+    }
 }

@@ -103,14 +103,14 @@ fn measure(args: &Args, devices: [CudaDevice; 3]) -> Result<Vec<Record>, Runtime
 }
 
 /// An array of random elements.
-enum Array {
+pub(crate) enum Array {
     Bytes(Buffer<u8, CudaMemory>),
     Halves(Buffer<u16, CudaMemory>),
     Words(Buffer<u64, CudaMemory>),
 }
 
 impl Array {
-    fn new(queue: &CudaQueue, element_bytes: u32, rows: u32) -> Result<Self, RuntimeError> {
+    pub(crate) fn new(queue: &CudaQueue, element_bytes: u32, rows: u32) -> Result<Self, RuntimeError> {
         match element_bytes {
             1 => random(queue, rows, |bits| bits as u8).map(Self::Bytes),
             2 => random(queue, rows, |bits| bits as u16).map(Self::Halves),
@@ -118,7 +118,7 @@ impl Array {
         }
     }
 
-    fn memory(&self) -> &CudaMemory {
+    pub(crate) fn memory(&self) -> &CudaMemory {
         match self {
             Self::Bytes(array) => array,
             Self::Halves(array) => array,
@@ -136,7 +136,7 @@ fn random<T: Plain>(
 }
 
 /// Times of one launch.
-fn time(queue: &CudaQueue, kernel: &Kernel, batch: u32) -> Result<Statistics, RuntimeError> {
+pub(crate) fn time(queue: &CudaQueue, kernel: &Kernel, batch: u32) -> Result<Statistics, RuntimeError> {
     let arrays: Vec<Array> = kernel
         .parameters
         .iter()

@@ -11,11 +11,13 @@ use clap::{Parser, Subcommand};
 
 pub mod backend;
 pub mod bench;
+mod chart;
 pub mod decaps;
 pub mod encaps;
 pub mod engine;
 mod error;
 mod files;
+mod fixture;
 mod format;
 #[cfg(feature = "cuda")]
 pub mod gpu;
@@ -25,6 +27,7 @@ pub mod kat;
 pub mod kernels;
 pub mod keygen;
 pub mod lab;
+pub mod paper;
 pub mod record;
 pub mod selftest;
 pub mod set;

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use clap::ValueEnum;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An operation of the KEM.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -18,12 +18,13 @@ pub enum Operation {
 }
 
 /// Which keys the operations of a measurement use.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyUse {
     /// One key for all operations.
     One,
     /// A key for each operation, decoded each time.
+    #[default]
     Each,
     /// A key for each operation, which the engine holds decoded.
     Resident,
@@ -54,9 +55,9 @@ impl KeyUse {
 }
 
 /// One measurement: one line of `--json`, and of the files under `docs/benchmarks`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {
-    /// "single" for one operation at a time, "batch" for an engine's batches.
+    /// "single" for one operation at a time, "batch" for an engine's batches; others are named where they are measured.
     pub bench: String,
     /// The engine, or the library of a peer.
     pub engine: String,

@@ -105,6 +105,20 @@ fn unknown_kernels_are_errors() {
 }
 
 #[test]
+fn resources_of_a_kernel() {
+    let Some(device) = gpu(common::PTX) else { return };
+    let device = device.unwrap();
+    // More shared memory than a block may use without asking.
+    let shape = Shape { threads: 64, per_block: 1, shared_bytes: 64 << 10 };
+    let kernel = Kernel { name: "reverse", shape, parameters: &[], emulate: |_, _, _| {} };
+    let resources = device.resources(&kernel).unwrap();
+    assert!(resources.registers > 0 && resources.blocks > 0, "{resources:?}");
+    assert!((64 << 10..=80 << 10).contains(&resources.shared_bytes), "{resources:?}");
+    let absent = Kernel { name: "absent", ..kernel };
+    assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
+}
+
+#[test]
 fn pinned_memory_stays_on_its_queue() {
     let Some(device) = gpu(common::PTX) else { return };
     let device = device.unwrap();

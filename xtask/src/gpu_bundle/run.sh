@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
-# The second argument chooses: tests, bench, sanitizer, lab (the reduction laboratory) or all (the default).
+# The second argument chooses: tests, bench, sanitizer, paper, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -44,6 +44,10 @@ if [[ $what == bench || $what == all ]]; then
     "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
+fi
+if [[ $what == paper || $what == all ]]; then
+    "$bundle/ctru" bench paper --json "$out/h200-paper.jsonl" --plots "$out/plots" > "$out/paper.txt" || failed=1
+    wc -l "$out/h200-paper.jsonl"
 fi
 if [[ $what == lab || $what == all ]]; then
     check lab "$bundle/lab" --test-threads 2

@@ -1,13 +1,11 @@
 //! `ctru bench plot`: measurements as drawings.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plotters::prelude::*;
-
 use super::Measurement;
 use super::tables::{giga_products, microseconds};
+use crate::chart::{Chart, Lines};
 use crate::error::Error;
 
 /// Options of the drawings.
@@ -24,9 +22,7 @@ pub struct Options {
 /// A drawing: a line for each method.
 struct Drawing {
     file: &'static str,
-    title: &'static str,
-    x: &'static str,
-    y: &'static str,
+    chart: Chart,
     is_part: fn(&Measurement) -> bool,
     point: fn(&Measurement) -> (f64, f64),
     /// Whether the larger of two values at one place is the better one.
@@ -36,27 +32,33 @@ struct Drawing {
 const DRAWINGS: [Drawing; 3] = [
     Drawing {
         file: "reductions.svg",
-        title: "Chains of 16 products, best number of threads",
-        x: "bits of the modulus",
-        y: "10^9 products a second",
+        chart: Chart {
+            title: "Chains of 16 products, best number of threads",
+            x: "bits of the modulus",
+            y: "10^9 products a second",
+        },
         is_part: |m| m.step == "chain",
         point: |m| (f64::from(m.modulus).log2(), giga_products(m)),
         larger_is_better: true,
     },
     Drawing {
         file: "ntt-threads.svg",
-        title: "One product modulo x^131072 - 1 and 469762049",
-        x: "threads of a block (log2)",
-        y: "microseconds",
+        chart: Chart {
+            title: "One product modulo x^131072 - 1 and 469762049",
+            x: "threads of a block (log2)",
+            y: "microseconds",
+        },
         is_part: |m| is_long(m) && m.batch == 1,
         point: |m| ((m.threads as f64).log2(), microseconds(m)),
         larger_is_better: false,
     },
     Drawing {
         file: "ntt-batches.svg",
-        title: "Products modulo x^131072 - 1 and 469762049, best number of threads",
-        x: "products in a launch (log2)",
-        y: "microseconds a product",
+        chart: Chart {
+            title: "Products modulo x^131072 - 1 and 469762049, best number of threads",
+            x: "products in a launch (log2)",
+            y: "microseconds a product",
+        },
         is_part: is_long,
         point: |m| ((m.batch as f64).log2(), microseconds(m)),
         larger_is_better: false,
@@ -81,8 +83,6 @@ pub(super) fn run(options: &Options) -> Result<(), Error> {
     DRAWINGS.iter().try_for_each(|drawing| drawing.draw(&measurements, &options.out))
 }
 
-type Lines = BTreeMap<String, Vec<(f64, f64)>>;
-
 impl Drawing {
     /// The best value at every place of every line.
     fn lines(&self, measurements: &[Measurement]) -> Lines {
@@ -101,38 +101,6 @@ impl Drawing {
     }
 
     fn draw(&self, measurements: &[Measurement], folder: &Path) -> Result<(), Error> {
-        let lines = self.lines(measurements);
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let path = folder.join(self.file);
-        self.draw_lines(&lines, &path)
-            .map_err(|error| Error::Drawing { file: path.display().to_string(), reason: error.to_string() })
-    }
-
-    fn draw_lines(&self, lines: &Lines, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-        let points = || lines.values().flatten();
-        let (left, right) = points().fold((f64::MAX, f64::MIN), |(a, b), &(x, _)| (a.min(x), b.max(x)));
-        let top = points().fold(0.0, |top: f64, &(_, y)| top.max(y));
-        let area = SVGBackend::new(path, (900, 560)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(self.title, ("sans-serif", 20))
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(64)
-            .build_cartesian_2d(left..right, 0.0..top * 1.05)?;
-        chart.configure_mesh().x_desc(self.x).y_desc(self.y).draw()?;
-        for (number, (method, line)) in lines.iter().enumerate() {
-            let colour = Palette99::pick(number).stroke_width(2);
-            chart.draw_series(LineSeries::new(line.iter().copied(), colour))?.label(method).legend(
-                move |(x, y)| {
-                    PathElement::new(vec![(x, y), (x + 18, y)], Palette99::pick(number).stroke_width(2))
-                },
-            );
-        }
-        chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
-        area.present()?;
-        Ok(())
+        self.chart.draw(&self.lines(measurements), &folder.join(self.file))
     }
 }

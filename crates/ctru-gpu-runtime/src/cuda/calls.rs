@@ -84,6 +84,7 @@ calls! {
         values: *mut *mut c_void,
     );
     fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
     fn cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
     fn cuLaunchKernel(
         function: CUfunction,
@@ -97,6 +98,12 @@ calls! {
         stream: CUstream,
         parameters: *mut *mut c_void,
         extra: *mut *mut c_void,
+    );
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        threads: c_int,
+        shared_bytes: usize,
     );
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize);

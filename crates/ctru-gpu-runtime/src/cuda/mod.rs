@@ -15,8 +15,10 @@ mod calls;
 mod device;
 mod forward;
 mod memory;
+mod resources;
 mod stream;
 
 pub use device::{CudaDevice, DeviceInfo, cuda_version, devices};
 pub use memory::{CudaMemory, CudaPinned, CudaRegistration};
+pub use resources::KernelResources;
 pub use stream::{CudaEvent, CudaQueue};

@@ -1,0 +1,229 @@
+//! What kernels cost in the units of the ceilings.
+
+use ctru_gpu_kernels::kernel::Parameter;
+use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
+use ctru_kem::ParameterSet;
+use ctru_math::Ring;
+
+use super::observed::{Launch, Observation};
+
+/// Work of an operation, besides what every kernel does with its arrays.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Work {
+    /// Permutations of Keccak-f\[1600\].
+    pub(crate) permutations: f64,
+    /// Products of polynomials whose coefficients are a byte: a coefficient modulo `q` or `q2` is two bytes.
+    pub(crate) byte_products: f64,
+}
+
+/// Bytes of `ID(pk)`.
+const ID_BYTES: usize = 33;
+const SEED_BYTES: usize = 32;
+
+/// Permutations that read `bytes` bytes and give a block.
+const fn sha3_512(bytes: usize) -> usize {
+    bytes / 72 + 1
+}
+
+/// Permutations that give `bytes` bytes, after an input of less than a block.
+const fn shake256(bytes: usize) -> usize {
+    bytes.div_ceil(136)
+}
+
+/// The work of an operation of the kernel of this name, which ends with the ring's degree; nothing if there is no such kernel.
+pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
+    let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
+    let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
+        "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
+        "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
+        "derive_encapsulation" | "derive_encapsulation_small" => (1 + secret_and_coins, 0.0),
+        "derive_decapsulation" | "derive_decapsulation_small" => (secret_and_coins, 0.0),
+        "rejection_secret" | "rejection_secret_small" => {
+            (sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES), 0.0)
+        }
+        "polyphase_small"
+        | "polyphase_rounded"
+        | "fused_encrypt"
+        | "fused_verify"
+        | "fused_decrypt"
+        | "same_public_key_multiply"
+        | "same_public_key_encrypt"
+        | "same_public_key_verify"
+        | "same_secret_key_multiply"
+        | "same_secret_key_decrypt"
+        | "schoolbook_small"
+        | "schoolbook_rounded" => (0, 2.0),
+        // An operation is one of the two factors.
+        "multiply_leaves" => (0, 0.5),
+        "multiply_nodes" => (0, 2.0),
+        "divide_nodes" => (0, 4.0),
+        "divide_leaves" => (0, 2.0),
+        "multiply_sampled"
+        | "multiply_rounded"
+        | "sample"
+        | "sample_secret"
+        | "encrypt"
+        | "unfused_encode_message"
+        | "unfused_compress_and_add"
+        | "unfused_pack_ciphertext"
+        | "unpack_ciphertext"
+        | "decode_message"
+        | "decode_mixed_radix"
+        | "encode_mixed_radix"
+        | "unpack_secret_key_mixed_radix"
+        | "pack_secret_key_mixed_radix"
+        | "decode_packed13"
+        | "encode_packed13"
+        | "unpack_secret_key_packed13"
+        | "pack_secret_key_packed13"
+        | "invert"
+        | "select" => (0, 0.0),
+        _ => return None,
+    };
+    Some(Work { permutations: permutations as f64, byte_products })
+}
+
+/// The work of an operation of a batch of `count` that was observed.
+pub(crate) fn observed<R: Ring>(observation: &Observation, count: usize) -> Work {
+    observation.launches.iter().fold(Work::default(), |sum, launch| {
+        let work = of::<R>(launch.kernel).unwrap_or_default();
+        let share = f64::from(launch.batch.count) / count as f64;
+        Work {
+            permutations: sum.permutations + share * work.permutations,
+            byte_products: sum.byte_products + share * work.byte_products,
+        }
+    })
+}
+
+/// Bytes of device memory that a launch reads and writes, each element of its rows once.
+pub(crate) fn memory_bytes<P: ParameterSet>(launch: &Launch) -> usize {
+    let bytes = |parameter: &Parameter| {
+        let rows = match parameter.name {
+            "master" | "first" => 1,
+            "h" | "ids" | "z" | "f" => launch.batch.keys as usize,
+            "parents" => launch.batch.count.div_ceil(2) as usize,
+            _ => launch.batch.count as usize,
+        };
+        rows * row_bytes::<P>(launch.kernel, parameter.name).unwrap_or_default()
+    };
+    launch.parameters.iter().map(bytes).sum()
+}
+
+/// Bytes of a row of an array; nothing if no kernel has such a one.
+fn row_bytes<P: ParameterSet>(kernel: &str, parameter: &str) -> Option<usize> {
+    let is_of = |part: &str| kernel.contains(part);
+    let row = row::<P::Ring>() as usize;
+    Some(match parameter {
+        "large" | "h" | "product" | "sigma" | "encoded" | "coefficients" | "decrypted" | "elements"
+        | "inverses" | "nodes" | "parents" => 2 * row,
+        "small" | "f" | "secret" | "leaves" => row,
+        "coins" | "f_coins" | "g_coins" => 8 * coin_words::<P::Ring>() as usize,
+        "messages" => 8 * message_words::<P::Ring>() as usize,
+        "seeds" if is_of("key_pair") => 2 * SEED_BYTES,
+        "first" => 8,
+        "master" | "seeds" | "z" | "shared_secrets" | "rejection_secrets" => SEED_BYTES,
+        "ids" => ID_BYTES,
+        "ciphertexts" | "received" | "expected" => P::CIPHERTEXT_BYTES,
+        "keys" if is_of("secret_key") => P::DECAPSULATION_KEY_BYTES,
+        "keys" => P::ENCAPSULATION_KEY_BYTES,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::measure::observed::Observed;
+    use ctru_gpu_kernels::table;
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+    use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
+    use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, SharedSecret};
+    use ctru_math::{R653, R761, R1277};
+
+    /// A kernel that is new or has another name must be told here.
+    #[test]
+    fn every_kernel_is_known() {
+        for kernels in table::ALL {
+            let [of_653, of_761, of_1277] = kernels.each();
+            for work in [of::<R653>(of_653.name), of::<R761>(of_761.name), of::<R1277>(of_1277.name)] {
+                assert!(work.is_some(), "{}", of_761.name);
+            }
+            for parameter in of_761.parameters {
+                let bytes = row_bytes::<Set>(of_761.name, parameter.name);
+                let is_whole = |bytes: usize| bytes.is_multiple_of(parameter.element_bytes as usize);
+                assert!(bytes.is_some_and(is_whole), "{}: {}", of_761.name, parameter.name);
+            }
+        }
+        assert_eq!(of::<R653>("select_761"), None);
+    }
+
+    type Set = CtruPrime761<MixedRadix>;
+    const COUNT: usize = 2;
+
+    /// Counts of an encapsulation and a decapsulation with a key each, as bytes and permutations follow from the scheme.
+    #[test]
+    fn chunks_cost_what_the_scheme_says() {
+        let device = Observed::new(EmulatedDevice::new());
+        let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+        let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
+        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+        let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+        let (mut ciphertexts, mut secrets) =
+            (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        device.take();
+
+        let keys = Keys::Each(&public);
+        engine.encapsulate(keys, Seeds::Expand(&[2; 32]), &mut ciphertexts, &mut secrets).unwrap();
+        let expected = secrets.clone();
+        let seen = device.take();
+        // The master seed and the first number travel once a chunk.
+        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + 40);
+        assert_eq!(seen.downloaded, COUNT * (Set::CIPHERTEXT_BYTES + 32));
+        // The seed, the message, two for the secret, three for the coins.
+        assert_eq!(observed::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
+        // Key, h, ID: decoded, and two of them read; the seed, the message, the coins: written and read; secret, ciphertext.
+        let expected_bytes = 1158 + 2 * (1536 + 33) + 2 * (32 + 48 + 384) + 32 + 952;
+        let bytes: usize = seen.launches.iter().map(memory_bytes::<Set>).sum();
+        assert_eq!(bytes, COUNT * expected_bytes + 40);
+
+        engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
+        assert_eq!(secrets, expected);
+        let seen = device.take();
+        assert_eq!(seen.uploaded, COUNT * (Set::DECAPSULATION_KEY_BYTES + Set::CIPHERTEXT_BYTES));
+        assert_eq!(seen.downloaded, COUNT * 32);
+        // Fifteen for the rejection secret.
+        assert_eq!(observed::<R761>(&seen, COUNT), Work { permutations: 20.0, byte_products: 4.0 });
+    }
+
+    /// Without copies the same kernels run on what lies on the device, and nothing comes back.
+    #[test]
+    fn without_copies_the_kernels_remain() {
+        let device = Observed::new(EmulatedDevice::new());
+        let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+        let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
+        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+        let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        let (mut ciphertexts, mut secrets) =
+            (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+        let mut encapsulate = |ciphertexts: &mut [_]| {
+            device.take();
+            engine
+                .encapsulate(Keys::Each(&public), Seeds::Expand(&[2; 32]), ciphertexts, &mut secrets)
+                .unwrap();
+            device.take()
+        };
+        let names = |launches: &[Launch]| launches.iter().map(|launch| launch.kernel).collect::<Vec<_>>();
+        let with = encapsulate(&mut ciphertexts);
+        device.leave_out_copies(true);
+        let mut others = ciphertexts.clone();
+        let without = encapsulate(&mut others);
+        assert_eq!(names(&with.launches), names(&without.launches));
+        assert_eq!((with.uploaded, with.downloaded), (without.uploaded, without.downloaded));
+        assert!(!without.kernels.is_zero());
+        assert!(without.launches.iter().all(|launch| launch.batch.count == COUNT as u32));
+        // The slot's pinned memory still holds what came last.
+        assert_eq!(others, ciphertexts);
+    }
+}

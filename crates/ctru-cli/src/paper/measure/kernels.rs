@@ -1,0 +1,187 @@
+//! Tables 4, 5 and 6 and figure 6: kernels on random data that is on the device.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
+use ctru_gpu_runtime::{Queue, RuntimeError};
+use ctru_math::Ring;
+
+use super::session::Session;
+use crate::error::Error;
+use crate::kernels::Array;
+use crate::paper::line::{ENCRYPTION, Line, PRODUCTS, PRODUCTS_ALONE, Resources};
+use crate::record::{KeyUse, Record};
+use crate::timing;
+
+/// A way to multiply elements of `R_q` by small ones.
+struct Method {
+    name: &'static str,
+    kernels: &'static Kernels,
+    /// Whether every product has a large operand of its own, or all have the same.
+    keys: KeyUse,
+}
+
+/// The methods of table 4.
+static METHODS: [Method; 4] = [
+    Method { name: "NTT", kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
+    Method { name: "polyphase, tensor cores", kernels: &table::POLYPHASE_SMALL, keys: KeyUse::Each },
+    Method { name: "one key, tensor cores", kernels: &table::SAME_PUBLIC_KEY_MULTIPLY, keys: KeyUse::One },
+    Method { name: "schoolbook, tensor cores", kernels: &table::SCHOOLBOOK_SMALL, keys: KeyUse::Each },
+];
+
+/// Products of a launch.
+const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
+
+/// An encryption from coins and message to the ciphertext, in kernels that follow one another.
+struct Path {
+    name: &'static str,
+    kernels: &'static [&'static Kernels],
+}
+
+/// The encryptions of table 5; what the others save is measured against the first.
+static PATHS: [Path; 4] = [
+    Path {
+        name: "NTT, five kernels",
+        kernels: &[
+            &table::SAMPLE,
+            &table::MULTIPLY_SAMPLED,
+            &table::UNFUSED_ENCODE_MESSAGE,
+            &table::UNFUSED_COMPRESS_AND_ADD,
+            &table::UNFUSED_PACK_CIPHERTEXT,
+        ],
+    },
+    Path {
+        name: "NTT, three kernels",
+        kernels: &[&table::SAMPLE, &table::MULTIPLY_SAMPLED, &table::ENCRYPT],
+    },
+    Path {
+        name: "polyphase, five kernels",
+        kernels: &[
+            &table::SAMPLE,
+            &table::POLYPHASE_SMALL,
+            &table::UNFUSED_ENCODE_MESSAGE,
+            &table::UNFUSED_COMPRESS_AND_ADD,
+            &table::UNFUSED_PACK_CIPHERTEXT,
+        ],
+    },
+    Path { name: "polyphase, one kernel", kernels: &[&table::FUSED_ENCRYPT] },
+];
+
+/// Encryptions of a launch.
+const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
+
+/// The kernels of table 6 besides those of [`METHODS`].
+static OTHERS: [&Kernels; 9] = [
+    &table::FUSED_ENCRYPT,
+    &table::FUSED_VERIFY,
+    &table::FUSED_DECRYPT,
+    &table::MULTIPLY_NODES,
+    &table::DIVIDE_NODES,
+    &table::INVERT,
+    &table::DERIVE_ENCAPSULATION,
+    &table::DERIVE_DECAPSULATION,
+    &table::REJECTION_SECRET,
+];
+
+/// Table 4 and figure 6.
+pub(super) fn products<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+    let most = PRODUCT_BATCHES.into_iter().max().unwrap_or(1);
+    for Method { name, kernels, keys } in &METHODS {
+        let kernel = kernels.of::<R>();
+        let arrays = Arrays::new(queue, [kernel], most)?;
+        for count in PRODUCT_BATCHES {
+            let batch = Batch { count, keys: if *keys == KeyUse::One { 1 } else { count } };
+            let launch = || arrays.launch(queue, kernel, batch);
+            let in_a_row = timing::on_device(queue, launch)?;
+            let alone = timing::on_host(queue, launch)?;
+            for (bench, statistics) in [(PRODUCTS, in_a_row), (PRODUCTS_ALONE, alone)] {
+                let record = Record { keys: *keys, ..on_device(bench, name, count) };
+                session.time(statistics, f64::from(count), record)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Table 5.
+pub(super) fn encryption<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+    let most = ENCRYPTION_BATCHES.into_iter().max().unwrap_or(1);
+    for Path { name, kernels } in &PATHS {
+        let kernels: Vec<&Kernel> = kernels.iter().map(|kernels| kernels.of::<R>()).collect();
+        let arrays = Arrays::new(queue, kernels.iter().copied(), most)?;
+        for count in ENCRYPTION_BATCHES {
+            let launch =
+                || kernels.iter().try_for_each(|kernel| arrays.launch(queue, kernel, Batch::each(count)));
+            let statistics = timing::on_device(queue, launch)?;
+            session.time(statistics, f64::from(count), on_device(ENCRYPTION, name, count))?;
+        }
+    }
+    Ok(())
+}
+
+fn on_device(bench: &str, op: &str, count: u32) -> Record {
+    Record {
+        bench: bench.to_owned(),
+        op: op.to_owned(),
+        batch: count as usize,
+        transfers: "none".to_owned(),
+        threads: 1,
+        ..Record::default()
+    }
+}
+
+/// The first half of table 6.
+pub(super) fn resources<R: Ring>(session: &mut Session<'_>, device: &CudaDevice) -> Result<(), Error> {
+    for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
+        let kernel = kernels.of::<R>();
+        let resources = device.resources(kernel)?;
+        session.say(Line::Resources(Resources {
+            set: R::N.to_string(),
+            kernel: kernel.name.trim_end_matches(&format!("_{}", R::N)).to_owned(),
+            registers: resources.registers,
+            local_bytes: resources.local_bytes,
+            shared_bytes: resources.shared_bytes,
+            threads: kernel.shape.threads,
+            blocks: resources.blocks,
+        }))?;
+    }
+    Ok(())
+}
+
+/// Arrays of random elements for kernels that follow one another, by what they hold.
+struct Arrays(HashMap<&'static str, Array>);
+
+impl Arrays {
+    /// Arrays of `rows` rows.
+    fn new<'a>(
+        queue: &CudaQueue,
+        kernels: impl IntoIterator<Item = &'a Kernel>,
+        rows: u32,
+    ) -> Result<Self, RuntimeError> {
+        let mut arrays = HashMap::new();
+        for parameter in kernels.into_iter().flat_map(|kernel| kernel.parameters) {
+            if let Entry::Vacant(place) = arrays.entry(content(parameter.name)) {
+                place.insert(Array::new(queue, parameter.element_bytes, rows)?);
+            }
+        }
+        Ok(Self(arrays))
+    }
+
+    /// Launches one of the kernels.
+    fn launch(&self, queue: &CudaQueue, kernel: &Kernel, batch: Batch) -> Result<(), RuntimeError> {
+        let memory = kernel.parameters.iter().filter_map(|parameter| self.0.get(content(parameter.name)));
+        let memory: Vec<&CudaMemory> = memory.map(Array::memory).collect();
+        queue.launch(kernel, &memory, batch)
+    }
+}
+
+/// What a parameter holds: its name, or that of the kernel which goes before.
+fn content(parameter: &'static str) -> &'static str {
+    match parameter {
+        "product" => "sigma",
+        other => other,
+    }
+}

@@ -1,0 +1,17 @@
+//! The measurements of `ctru bench paper`.
+
+#[cfg(feature = "cuda")]
+mod ceilings;
+mod cost;
+#[cfg(feature = "cuda")]
+mod engine;
+#[cfg(feature = "cuda")]
+mod kernels;
+mod observed;
+#[cfg(feature = "cuda")]
+mod power;
+#[cfg(feature = "cuda")]
+mod session;
+
+#[cfg(feature = "cuda")]
+pub(super) use session::{Options, run};
