@@ -49,7 +49,17 @@ impl Chart {
                 },
             );
         }
-        chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        // The names go to the top corner at which the lines are lower.
+        let highest = |inside: &dyn Fn(f64) -> bool| {
+            points().filter(|&&(x, _)| inside(x)).fold(0.0, |top: f64, &(_, y)| top.max(y))
+        };
+        let middle = f64::midpoint(left, right);
+        let corner = if highest(&|x| x < middle) < highest(&|x| x > middle) {
+            SeriesLabelPosition::UpperLeft
+        } else {
+            SeriesLabelPosition::UpperRight
+        };
+        chart.configure_series_labels().position(corner).background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
         area.present()?;
         Ok(())
     }
