@@ -59,7 +59,12 @@ impl Chart {
         } else {
             SeriesLabelPosition::UpperRight
         };
-        chart.configure_series_labels().position(corner).background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        chart
+            .configure_series_labels()
+            .position(corner)
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()?;
         area.present()?;
         Ok(())
     }

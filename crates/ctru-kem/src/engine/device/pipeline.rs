@@ -10,6 +10,7 @@ use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 use ctru_math::Ring;
 
 use super::arrays::{Array, Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
+use super::products::Launches;
 use super::{ChunkKeys, rows};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -162,7 +163,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             &[seed_rows, &public.ids, messages, shared_secrets, coins],
             batch,
         )?;
-        multiplier.encrypt(queue, arrays, public, batch, &arrays.ciphertexts)?;
+        multiplier.encrypt(&Launches { queue, arrays, batch }, public, &arrays.ciphertexts)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
         receive(queue, &arrays.ciphertexts, &mut pinned.ciphertexts, rows::bytes_mut(ciphertexts))?;
@@ -200,13 +201,14 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             hashing.follow(queue)?;
         }
         hashing.launch(reject.of::<P::Ring>(), &[&public.ids, z, received, rejection_secrets], batch)?;
-        multiplier.decrypt(queue, arrays, f, batch, received)?;
+        let launches = Launches { queue, arrays, batch };
+        multiplier.decrypt(&launches, f, received)?;
         let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
         queue.launch(derive.of::<P::Ring>(), &[messages, &public.ids, shared_secrets, coins], batch)?;
         if beside {
             queue.follow(hashing)?;
         }
-        multiplier.verify(queue, arrays, public, batch, received)?;
+        multiplier.verify(&launches, public, received)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
         read_secrets(pinned, secrets)

@@ -21,37 +21,35 @@ pub enum Products {
     SameKey,
 }
 
+/// What a launch of a chunk needs.
+#[derive(Debug)]
+pub(super) struct Launches<'a, Q: Queue> {
+    pub(super) queue: &'a Q,
+    pub(super) arrays: &'a Arrays<Q>,
+    pub(super) batch: Batch,
+}
+
+/// Memory of keys or ciphertexts.
+type Bytes<Q> = Array<u8, Q>;
+
 /// One way to multiply. All of them read and write the same arrays and give the same results.
 pub(super) trait Multiplier<P: ParameterSet, Q: Queue>: Debug + Sync {
     /// Encrypts the messages with the coins of a chunk.
-    fn encrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        ciphertexts: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError>;
+    fn encrypt(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, to: &Bytes<Q>) -> Outcome;
 
-    /// Encrypts the messages again and takes the rejection secret where that gives another ciphertext.
-    fn verify(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError>;
+    /// Encrypts the messages again and takes the rejection secret where that gives another ciphertext than the one received.
+    fn verify(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, received: &Bytes<Q>) -> Outcome;
 
     /// Decrypts ciphertexts with the secret polynomials `f`.
-    fn decrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        f: &Array<u8, Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError>;
+    fn decrypt(&self, on: &Launches<'_, Q>, f: &Bytes<Q>, received: &Bytes<Q>) -> Outcome;
+}
+
+type Outcome = Result<(), RuntimeError>;
+
+impl<Q: Queue> Launches<'_, Q> {
+    fn run<P: ParameterSet>(&self, kernels: &Kernels, memory: &[&Q::Memory]) -> Outcome {
+        self.queue.launch(kernels.of::<P::Ring>(), memory, self.batch)
+    }
 }
 
 impl Products {
@@ -64,58 +62,28 @@ impl Products {
     }
 }
 
-fn run<P: ParameterSet, Q: Queue>(
-    queue: &Q,
-    kernels: &Kernels,
-    memory: &[&Q::Memory],
-    batch: Batch,
-) -> Result<(), RuntimeError> {
-    queue.launch(kernels.of::<P::Ring>(), memory, batch)
-}
-
 #[derive(Debug)]
 struct Ntt;
 
 impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Ntt {
-    fn encrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        ciphertexts: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        let Arrays { coins, small, products, messages, .. } = arrays;
-        run::<P, Q>(queue, &table::SAMPLE, &[coins, small], batch)?;
-        run::<P, Q>(queue, &table::MULTIPLY_SAMPLED, &[&public.h, small, products], batch)?;
-        run::<P, Q>(queue, &table::ENCRYPT, &[products, messages, ciphertexts], batch)
+    fn encrypt(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, to: &Bytes<Q>) -> Outcome {
+        let Arrays { coins, small, products, messages, .. } = on.arrays;
+        on.run::<P>(&table::SAMPLE, &[coins, small])?;
+        on.run::<P>(&table::MULTIPLY_SAMPLED, &[&key.h, small, products])?;
+        on.run::<P>(&table::ENCRYPT, &[products, messages, to])
     }
 
-    fn verify(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        let Arrays { expected_ciphertexts: expected, rejection_secrets, shared_secrets, .. } = arrays;
-        Multiplier::<P, Q>::encrypt(self, queue, arrays, public, batch, expected)?;
-        run::<P, Q>(queue, &table::SELECT, &[received, expected, rejection_secrets, shared_secrets], batch)
+    fn verify(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, received: &Bytes<Q>) -> Outcome {
+        let Arrays { expected_ciphertexts: expected, rejection_secrets, shared_secrets, .. } = on.arrays;
+        Multiplier::<P, Q>::encrypt(self, on, key, expected)?;
+        on.run::<P>(&table::SELECT, &[received, expected, rejection_secrets, shared_secrets])
     }
 
-    fn decrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        f: &Array<u8, Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        let Arrays { operands, products, messages, .. } = arrays;
-        run::<P, Q>(queue, &table::UNPACK_CIPHERTEXT, &[received, operands], batch)?;
-        run::<P, Q>(queue, &table::MULTIPLY_ROUNDED, &[operands, f, products], batch)?;
-        run::<P, Q>(queue, &table::DECODE_MESSAGE, &[products, messages], batch)
+    fn decrypt(&self, on: &Launches<'_, Q>, f: &Bytes<Q>, received: &Bytes<Q>) -> Outcome {
+        let Arrays { operands, products, messages, .. } = on.arrays;
+        on.run::<P>(&table::UNPACK_CIPHERTEXT, &[received, operands])?;
+        on.run::<P>(&table::MULTIPLY_ROUNDED, &[operands, f, products])?;
+        on.run::<P>(&table::DECODE_MESSAGE, &[products, messages])
     }
 }
 
@@ -157,40 +125,18 @@ static SAME_KEY: Fused = Fused {
 };
 
 impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Fused {
-    fn encrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        ciphertexts: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        let Arrays { coins, messages, .. } = arrays;
-        run::<P, Q>(queue, self.encrypt.of(batch), &[&public.h, coins, messages, ciphertexts], batch)
+    fn encrypt(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, to: &Bytes<Q>) -> Outcome {
+        let Arrays { coins, messages, .. } = on.arrays;
+        on.run::<P>(self.encrypt.of(on.batch), &[&key.h, coins, messages, to])
     }
 
-    fn verify(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        public: &PublicArrays<Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        let Arrays { coins, messages, rejection_secrets, shared_secrets, .. } = arrays;
-        let memory: [&Q::Memory; 6] =
-            [&public.h, coins, messages, received, rejection_secrets, shared_secrets];
-        run::<P, Q>(queue, self.verify.of(batch), &memory, batch)
+    fn verify(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, received: &Bytes<Q>) -> Outcome {
+        let Arrays { coins, messages, rejection_secrets, shared_secrets, .. } = on.arrays;
+        let memory: [&Q::Memory; 6] = [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
+        on.run::<P>(self.verify.of(on.batch), &memory)
     }
 
-    fn decrypt(
-        &self,
-        queue: &Q,
-        arrays: &Arrays<Q>,
-        f: &Array<u8, Q>,
-        batch: Batch,
-        received: &Array<u8, Q>,
-    ) -> Result<(), RuntimeError> {
-        run::<P, Q>(queue, self.decrypt.of(batch), &[received, f, &arrays.messages], batch)
+    fn decrypt(&self, on: &Launches<'_, Q>, f: &Bytes<Q>, received: &Bytes<Q>) -> Outcome {
+        on.run::<P>(self.decrypt.of(on.batch), &[received, f, &on.arrays.messages])
     }
 }
