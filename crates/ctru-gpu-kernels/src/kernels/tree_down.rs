@@ -3,7 +3,7 @@
 
 use ctru_math::Ring;
 
-use super::polyphase::{self, Polyphase, large_block, store_row};
+use super::polyphase::{self, Polyphase, large_block};
 use super::tree_up::{leaf_or_one, node_or_one};
 use super::warp;
 use crate::kernel::{Batch, Shape};
@@ -30,9 +30,7 @@ pub fn divide_leaves<S: Simt, R: Ring>(
     polyphase.stage_large(|block| large_block::<S, R>(s, parents, leaf / 2, block));
     polyphase.stage_small(|block| leaf_or_one::<S, R>(s, leaves, leaf ^ 1, batch, block));
     polyphase.multiply(polyphase::positive::<R>());
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, inverses, leaf, group, folded.map(polyphase::modulo_q::<R>));
-    });
+    polyphase.store_modulo_q(inverses, leaf);
 }
 
 /// The inverses of nodes. All arrays have rows of [`row`](super::row) elements, canonical modulo `q`.
@@ -49,7 +47,5 @@ pub fn divide_nodes<S: Simt, R: Ring>(
     polyphase.stage_large(|block| large_block::<S, R>(s, parents, node / 2, block));
     polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, node ^ 1, batch, block));
     polyphase.multiply_large_ones();
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, inverses, node, group, folded.map(polyphase::modulo_q::<R>));
-    });
+    polyphase.store_modulo_q(inverses, node);
 }

@@ -7,7 +7,7 @@
 
 use ctru_math::{Ring, SmallPoly};
 
-use super::polyphase::{self, LargeBlock, ONE, Polyphase, SmallBlock, large_block, small_block, store_row};
+use super::polyphase::{self, LargeBlock, ONE, Polyphase, SmallBlock, large_block, small_block};
 use super::warp;
 use crate::kernel::{Batch, Shape};
 use crate::simt::Simt;
@@ -32,9 +32,7 @@ pub fn multiply_leaves<S: Simt, R: Ring>(s: S, leaves: S::Global<u8>, parents: S
             (R::N as u32 * bound * bound).next_multiple_of(R::Q) as i32
         },
     );
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, parents, node, group, folded.map(polyphase::modulo_q::<R>));
-    });
+    polyphase.store_modulo_q(parents, node);
 }
 
 /// The parents of nodes. `nodes` and `parents`, half as many, have rows of [`row`](super::row) elements, canonical modulo `q`.
@@ -45,9 +43,7 @@ pub fn multiply_nodes<S: Simt, R: Ring>(s: S, nodes: S::Global<u16>, parents: S:
     polyphase.stage_large(|block| large_block::<S, R>(s, nodes, 2 * node, block));
     polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, 2 * node + 1, batch, block));
     polyphase.multiply_large_ones();
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, parents, node, group, folded.map(polyphase::modulo_q::<R>));
-    });
+    polyphase.store_modulo_q(parents, node);
 }
 
 /// Block `block` of leaf `index`, or of 1 behind the last one.

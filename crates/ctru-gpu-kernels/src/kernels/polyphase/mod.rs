@@ -121,9 +121,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
     polyphase.stage_large(|block| large_block::<S, R>(s, large, batch.key(operation), block));
     polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
     polyphase.multiply(positive::<R>());
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(modulo_q::<R>));
-    });
+    polyphase.store_modulo_q(product, operation);
 }
 
 /// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key: the arrays of
@@ -461,6 +459,14 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     #[inline(always)]
     pub(super) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
         warp::for_each(self.s, Geometry::<R>::ROWS, |group| output(group, self.folded(group)));
+    }
+
+    /// Stores the product modulo `q` as row `index` of polynomials; its coefficients must not be negative.
+    #[inline(always)]
+    pub(super) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
+        self.for_each_row(|group, folded| {
+            store_row::<S, R>(self.s, products, index, group, folded.map(modulo_q::<R>));
+        });
     }
 
     /// Coefficients `8 group..8 group + 8` of the plain product plus those that `x^n = x + 1` takes there.

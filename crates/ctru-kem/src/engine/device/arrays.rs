@@ -120,7 +120,7 @@ impl Footprint {
     }
 }
 
-/// One inversion for this many keys at the least, as far as there are as many.
+/// Roots of a chunk's product tree, about: so many inversions go on side by side.
 const ROOTS: usize = 16;
 
 /// Nodes of every level of the product tree over `leaves` elements, from the level above the leaves to the roots. The levels end
