@@ -1,10 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-// Fused multiplication and addition is not stable in `core` yet; the device crate is built by a compiler that has it.
-#![cfg_attr(target_arch = "nvptx64", feature(core_float_math))]
+// For the device only, which takes an unstable compiler anyway: fused multiplication and addition, and `reduce::narrow`.
 #![cfg_attr(
-    all(target_arch = "nvptx64", feature = "narrow"),
-    feature(asm_experimental_arch, const_eval_select, core_intrinsics),
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, const_eval_select, core_float_math, core_intrinsics),
     allow(internal_features)
 )]
 

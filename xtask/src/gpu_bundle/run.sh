@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
-# The second argument chooses: tests, bench, sanitizer, paper, lab (the reduction laboratory) or all (the default).
+# The second argument chooses: tests, bench, sanitizer, devices (all GPUs beside one), paper, lab (the reduction
+# laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -35,15 +36,28 @@ if [[ $what == tests || $what == all ]]; then
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
 fi
 if [[ $what == sanitizer || $what == all ]]; then
-    for tool in memcheck racecheck; do
-        check "$tool" compute-sanitizer --tool "$tool" --error-exitcode 1 \
-            "$bundle/ctru" kat check --engine gpu --chunk 32 --slots 2 tests/vectors/ctru-prime-761-mixed-radix.jsonl
+    for tool in memcheck racecheck synccheck; do
+        sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
+        for products in ntt polyphase same-key; do
+            check "$tool-$products" "${sanitize[@]}" "$bundle/ctru" kat check --engine gpu --products $products \
+                --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
+        done
+        for test in kernels_product kernels_fused kernels_hash kernels_codec kernels_invert; do
+            check "$tool-$test" "${sanitize[@]}" "$bundle/$test" --test-threads 1
+        done
     done
 fi
 if [[ $what == bench || $what == all ]]; then
     "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
+fi
+mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
+if [[ ($what == devices || $what == all) && ${#gpus[@]} -gt 1 ]]; then
+    "$bundle/ctru" bench --engine gpu --set 761 --batch 1048576 --seconds 2 --json > "$out/devices-1.jsonl"
+    "$bundle/ctru" bench --engine gpu --set 761 --batch $((${#gpus[@]} * 1048576)) --seconds 2 --json \
+        "${gpus[@]/#/--gpu=}" > "$out/devices-${#gpus[@]}.jsonl"
+    wc -l "$out"/devices-*.jsonl
 fi
 if [[ $what == paper || $what == all ]]; then
     "$bundle/ctru" bench paper --json "$out/h200-paper.jsonl" --plots "$out/plots" > "$out/paper.txt" || failed=1

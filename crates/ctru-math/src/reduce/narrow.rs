@@ -1,18 +1,18 @@
 //! The low half of a number of 64 bits.
 //!
 //! LLVM computes `trunc` of a product, its product with a constant and so on in 64 bits throughout, because the results
-//! are the same. Where a multiplier has 32 bits, as on GPUs, that costs up to three times as many products. With the
-//! feature `narrow` the device's compiler does not see what happens here, and leaves what is written in 32 bits there.
+//! are the same. Where a multiplier has 32 bits, as on GPUs, that costs up to three times as many products. So the device's
+//! compiler does not see what happens here, and leaves what is written in 32 bits there.
 
 /// The low 32 bits.
-#[cfg(not(all(target_arch = "nvptx64", feature = "narrow")))]
+#[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 pub(super) const fn narrow(a: i64) -> i32 {
     a as i32
 }
 
 /// The low 32 bits.
-#[cfg(all(target_arch = "nvptx64", feature = "narrow"))]
+#[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(super) const fn narrow(a: i64) -> i32 {
     const fn visible(a: i64) -> i32 {
@@ -36,5 +36,5 @@ pub(super) const fn narrow(a: i64) -> i32 {
 #[inline(always)]
 pub(super) const fn narrowed(a: i64) -> i64 {
     debug_assert!(a == a as i32 as i64);
-    if cfg!(all(target_arch = "nvptx64", feature = "narrow")) { narrow(a) as i64 } else { a }
+    if cfg!(target_arch = "nvptx64") { narrow(a) as i64 } else { a }
 }
