@@ -138,6 +138,32 @@ fn several_devices_and_pinned_memory() {
     ));
 }
 
+/// Keys in memory that the device reaches by itself: of a chunk of eight some travel, the others are copied, of a chunk of two all
+/// are copied.
+fn check_generation_to_pinned_memory<P: ParameterSet>() {
+    let count = 10;
+    let options = DeviceOptions { chunk: 8, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let blank = || {
+        (vec![EncapsulationKey::<P>::placeholder(); count], vec![DecapsulationKey::<P>::placeholder(); count])
+    };
+    let (mut expected, pinned) = (blank(), blank());
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+
+    let mut public = Engine::<P>::memory(&engine, pinned.0).unwrap();
+    let mut private = Engine::<P>::memory(&engine, pinned.1).unwrap();
+    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
+    assert!((&public[..], &private[..]) == (&expected.0[..], &expected.1[..]));
+}
+
+#[test]
+fn generation_to_pinned_memory() {
+    check_generation_to_pinned_memory::<CtruPrime653<MixedRadix>>();
+    check_generation_to_pinned_memory::<CtruPrime761<Packed13>>();
+    check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
+}
+
 /// Another thread cancels until the batch gives up; what is not done is untouched.
 #[test]
 fn a_cancelled_batch_says_what_is_done() {

@@ -285,14 +285,13 @@ impl Queue for EmulatedQueue {
 
     fn download_to(
         &self,
-        from: &Buffer<u8, EmulatedMemory>,
-        start: usize,
-        to: &mut [u8],
+        copies: &mut [(&Buffer<u8, EmulatedMemory>, &mut [u8])],
     ) -> Result<(), RuntimeError> {
-        self.check_owner(from)?;
-        let range = start..start.saturating_add(to.len());
-        arguments::check_copy(&range, from.len(), 0, to.len())?;
-        to.copy_from_slice(&lock(&from.content)[range]);
+        for (from, to) in copies {
+            self.check_owner(from)?;
+            arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+            to.copy_from_slice(&lock(&from.content)[..to.len()]);
+        }
         Ok(())
     }
 

@@ -103,17 +103,12 @@ pub trait Queue: Debug + Send + Sync {
         start: usize,
     ) -> Result<(), RuntimeError>;
 
-    /// Copies the bytes from `start` on of device memory to the host, as many as `to` has, and waits for that and all operations
-    /// before. Fast to [registered](Device::register) memory. After an error, any bytes may be there.
+    /// Copies device memory to the host, from each array its first bytes, as many as the slice beside it has, and waits for that
+    /// and all operations before. Fast to [registered](Device::register) memory. After an error, any bytes may be there.
     ///
     /// # Errors
     /// As [`upload_from`](Self::upload_from).
-    fn download_to(
-        &self,
-        from: &Buffer<u8, Self::Memory>,
-        start: usize,
-        to: &mut [u8],
-    ) -> Result<(), RuntimeError>;
+    fn download_to(&self, copies: &mut [(&Buffer<u8, Self::Memory>, &mut [u8])]) -> Result<(), RuntimeError>;
 
     /// Overwrites device memory with zeros.
     ///

@@ -234,26 +234,24 @@ impl Queue for CudaQueue {
         issued.and(self.0.synchronise())
     }
 
-    fn download_to(
-        &self,
-        from: &Buffer<u8, CudaMemory>,
-        start: usize,
-        to: &mut [u8],
-    ) -> Result<(), RuntimeError> {
-        self.check_device(from)?;
-        let range = start..start.saturating_add(to.len());
-        arguments::check_copy(&range, from.len(), 0, to.len())?;
-        if to.is_empty() {
-            return Ok(());
+    fn download_to(&self, copies: &mut [(&Buffer<u8, CudaMemory>, &mut [u8])]) -> Result<(), RuntimeError> {
+        for (from, to) in &*copies {
+            self.check_device(from)?;
+            arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
         }
         let current = self.0.device.enter()?;
-        // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
-        let issued = unsafe {
-            let source = from.pointer + start as CUdeviceptr;
-            calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), source, to.len(), self.0.raw)
-        };
+        let mut issued = Ok(());
+        for (from, to) in copies.iter_mut().filter(|(_, to)| !to.is_empty()) {
+            // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
+            let copy = unsafe {
+                calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from.pointer, to.len(), self.0.raw)
+            };
+            issued = issued.and(copy);
+        }
         drop(current);
-        issued.and(self.0.synchronise())
+        // Whatever has been issued, nothing may be on its way when the borrow ends.
+        let done = self.0.synchronise();
+        issued.and(done)
     }
 
     fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {

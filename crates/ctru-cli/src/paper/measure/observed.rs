@@ -172,14 +172,9 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         Ok(())
     }
 
-    fn download_to(
-        &self,
-        from: &Buffer<u8, Q::Memory>,
-        start: usize,
-        to: &mut [u8],
-    ) -> Result<(), RuntimeError> {
-        if self.downloads(to.len())? {
-            self.queue.download_to(from, start, to)?;
+    fn download_to(&self, copies: &mut [(&Buffer<u8, Q::Memory>, &mut [u8])]) -> Result<(), RuntimeError> {
+        if self.downloads(copies.iter().map(|(_, to)| to.len()).sum())? {
+            self.queue.download_to(copies)?;
         }
         Ok(())
     }

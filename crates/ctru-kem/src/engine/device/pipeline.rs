@@ -23,6 +23,8 @@ pub struct KeyKernels {
     pub(crate) decode: &'static Kernels,
     /// Decapsulation keys to their parts.
     pub(crate) unpack_secret_key: &'static Kernels,
+    /// `h` to encapsulation keys.
+    pub(crate) encode: &'static Kernels,
     /// Parts to decapsulation keys.
     pub(crate) pack_secret_key: &'static Kernels,
 }
@@ -31,6 +33,7 @@ pub struct KeyKernels {
 pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_MIXED_RADIX,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
+    encode: &table::ENCODE_MIXED_RADIX,
     pack_secret_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
 };
 
@@ -38,12 +41,17 @@ pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
 pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_PACKED13,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
+    encode: &table::ENCODE_PACKED13,
     pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
 };
 
 /// Up to this many operations a warp hashes a state; beyond it, a thread does. On an H200 the
 /// warp is faster at 1024, the thread at 4096.
 const SMALL_BATCH: usize = 2048;
+
+/// Of eight public keys, those that travel from the device to memory of the caller that is pinned. For all of them there is no room
+/// on the link, and the host's threads cannot copy all of them as fast; on an H200 and 16 cores three give most.
+const SENT_OF_EIGHT: usize = 3;
 
 /// Sends bytes to the device: from where they lie if that is pinned, else through `staged`.
 fn send<Q: Queue>(
@@ -67,7 +75,7 @@ fn receive<Q: Queue>(
     bytes: &mut [u8],
 ) -> Result<(), RuntimeError> {
     if queue.is_registered(bytes) {
-        return queue.download_to(from, 0, bytes);
+        return queue.download_to(&mut [(from, bytes)]);
     }
     queue.download(from, 0..bytes.len(), staged, 0)?;
     bytes.copy_from_slice(&staged.read()?[..bytes.len()]);
@@ -125,13 +133,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         run(&table::POLYPHASE_SMALL, &[operands, small, products])?;
         run(P::Encoding::KERNELS.pack_secret_key, &[f, products, z, &arrays.keys])?;
 
-        // The private key contains the public one, so one of them travels.
-        rows::overwrite(private_keys, |bytes| receive(queue, &arrays.keys, &mut pinned.keys, bytes))?;
-        for (public_key, private_key) in public_keys.iter_mut().zip(private_keys) {
-            let bytes = private_key.as_bytes();
-            public_key.overwrite(&bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
-        }
-        Ok(())
+        receive_key_pairs(queue, pinned, arrays, public_keys, private_keys)
     }
 
     /// Encapsulates for the operations `range` of a batch.
@@ -301,6 +303,35 @@ fn invert<P: ParameterSet, Q: Queue>(
         run(&table::DIVIDE_NODES, &[inverses(level + 1), &tree[level], inverses(level)], sizes[level])?;
     }
     run(&table::DIVIDE_LEAVES, &[inverses(0), f, operands], count)
+}
+
+/// Receives the private keys that have been packed, and with them the public keys, from the device or from the private keys, which
+/// contain them.
+fn receive_key_pairs<P: ParameterSet, Q: Queue>(
+    queue: &Q,
+    pinned: &mut Pinned<Q>,
+    arrays: &Arrays<Q>,
+    public_keys: &mut [EncapsulationKey<P>],
+    private_keys: &mut [DecapsulationKey<P>],
+) -> Result<(), RuntimeError> {
+    let straight =
+        queue.is_registered(rows::bytes(public_keys)) && queue.is_registered(rows::bytes(private_keys));
+    let sent = if straight { SENT_OF_EIGHT * public_keys.len() / 8 } else { 0 };
+    let (sent, copied) = public_keys.split_at_mut(sent);
+    // There are no ciphertexts now.
+    const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
+    let Arrays { keys, ciphertexts: encoded, products: h, .. } = arrays;
+    let encode = P::Encoding::KERNELS.encode.of::<P::Ring>();
+    queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
+    rows::overwrite(private_keys, |private| match sent.is_empty() {
+        true => receive(queue, keys, &mut pinned.keys, private),
+        false => rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)])),
+    })?;
+    for (public_key, private_key) in copied.iter_mut().zip(&private_keys[sent.len()..]) {
+        let bytes = private_key.as_bytes();
+        public_key.overwrite(&bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
+    }
+    Ok(())
 }
 
 /// Waits for the shared secrets of a chunk and hands them out.

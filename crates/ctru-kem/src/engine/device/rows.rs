@@ -14,6 +14,24 @@ pub(super) unsafe trait Row: Sized {
     const BYTES: usize;
 }
 
+/// A row that not every string of bytes is.
+pub(super) trait Key: Row {
+    /// A well-formed key that says nothing.
+    fn placeholder() -> Self;
+}
+
+impl<P: ParameterSet> Key for EncapsulationKey<P> {
+    fn placeholder() -> Self {
+        Self::placeholder()
+    }
+}
+
+impl<P: ParameterSet> Key for DecapsulationKey<P> {
+    fn placeholder() -> Self {
+        Self::placeholder()
+    }
+}
+
 // SAFETY: `repr(transparent)` over the parameter set's array of bytes.
 unsafe impl<P: ParameterSet> Row for EncapsulationKey<P> {
     const BYTES: usize = P::ENCAPSULATION_KEY_BYTES;
@@ -43,15 +61,15 @@ pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8
 
 /// Lets `write` overwrite the bytes of all keys with those of other keys. If that fails, all of them become placeholders: a key is
 /// always well formed.
-pub(super) fn overwrite<P: ParameterSet, E>(
-    rows: &mut [DecapsulationKey<P>],
+pub(super) fn overwrite<K: Key, E>(
+    rows: &mut [K],
     write: impl FnOnce(&mut [u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     // SAFETY: as above. Any bytes are memory-safe as a key, and those of a device that has not failed are keys.
     let bytes = unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) };
     let result = write(bytes);
     if result.is_err() {
-        rows.fill_with(DecapsulationKey::placeholder);
+        rows.fill_with(K::placeholder);
     }
     result
 }
