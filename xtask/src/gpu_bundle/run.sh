@@ -29,9 +29,8 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
 
 if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
-    for test in kernels_product kernels_fused kernels_hash kernels_codec kernels_invert gpu_engine; do
-        check "$test" "$bundle/$test" --test-threads 2
-    done
+    check kernels "$bundle/kernels" --skip lab:: --test-threads 2
+    check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
 fi
@@ -42,9 +41,7 @@ if [[ $what == sanitizer || $what == all ]]; then
             check "$tool-$products" "${sanitize[@]}" "$bundle/ctru" kat check --engine gpu --products $products \
                 --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
         done
-        for test in kernels_product kernels_fused kernels_hash kernels_codec kernels_invert; do
-            check "$tool-$test" "${sanitize[@]}" "$bundle/$test" --test-threads 1
-        done
+        check "$tool-kernels" "${sanitize[@]}" "$bundle/kernels" --skip lab:: --test-threads 1
     done
 fi
 if [[ $what == bench || $what == all ]]; then
@@ -64,7 +61,7 @@ if [[ $what == paper || $what == all ]]; then
     wc -l "$out/h200-paper.jsonl"
 fi
 if [[ $what == lab || $what == all ]]; then
-    check lab "$bundle/lab" --test-threads 2
+    check lab "$bundle/kernels" lab:: --test-threads 2
     for bench in reductions ntt; do
         "$bundle/ctru" bench "$bench" --engine gpu --json > "$out/lab-$bench.jsonl"
         "$bundle/ctru" bench "$bench" --engine cpu --json > "$out/lab-$bench-cpu.jsonl"

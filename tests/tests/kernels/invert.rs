@@ -1,8 +1,5 @@
 //! The inversion kernel on the emulator against the CPU.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::Batch;
 use ctru_gpu_kernels::kernels::row;

@@ -1,8 +1,5 @@
 //! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the CPU.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use core::fmt::Debug;
 
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,8 +1,5 @@
 //! `Serialize` and `Deserialize`: hexadecimal in JSON, bytes in postcard.
 
-// A failure is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES};
 use ctru_math::Ring;
 use ctru_tests::every_set;

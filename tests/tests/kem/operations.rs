@@ -1,8 +1,5 @@
 //! Keys, encapsulation and decapsulation of `ctru-kem`, one at a time.
 
-// A failure is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;

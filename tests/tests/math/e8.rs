@@ -1,7 +1,5 @@
 //! The E8 code against vectors, the decoder with squared distances, and all sixteen codewords.
 
-#![allow(clippy::unwrap_used)]
-
 use std::array::from_fn;
 
 use ctru_math::compress::compress_with_message;

@@ -11,9 +11,6 @@
 //! encapsulation key, the decapsulation key, the ciphertext, the shared secret, and the secret of the ciphertext with that
 //! bit flipped.
 
-// A failure is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,

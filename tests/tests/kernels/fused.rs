@@ -1,8 +1,5 @@
 //! The fused kernels, around the products on tensor cores, on the emulator against the CPU.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};

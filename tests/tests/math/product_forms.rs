@@ -1,5 +1,4 @@
 //! The Toeplitz and polyphase forms against the schoolbook.
-#![allow(clippy::unwrap_used)]
 
 use ctru_math::product::{polyphase, schoolbook, toeplitz};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};

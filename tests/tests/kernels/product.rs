@@ -1,8 +1,5 @@
 //! Product kernels on the emulator against the CPU.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use core::ops::RangeInclusive;
 
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,7 +1,5 @@
 //! Packing, the secret polynomial and the mixed-radix encoding against vectors and plain oracles.
 
-#![allow(clippy::unwrap_used)]
-
 use ctru_math::array::Array;
 use ctru_math::codec::bits::{Packed13Error, pack, pack_rounded, pack13, unpack, unpack_rounded, unpack13};
 use ctru_math::codec::mixed_radix::{LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode};

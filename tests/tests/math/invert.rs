@@ -1,8 +1,5 @@
 //! Inversion on every backend: products with the inverse are one, and batches equal single inversions.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
 use ctru_math::product::schoolbook;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};

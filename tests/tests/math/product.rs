@@ -1,8 +1,5 @@
 //! The CPU's products against the schoolbook, on every backend.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_math::product::{residue, schoolbook};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::backends::on_every_backend;

@@ -1,8 +1,5 @@
 //! The CPU engine gives what the operations give one by one, and an error leaves every output alone.
 
-// A failure is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use std::fmt::Debug;
 
 use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};

@@ -1,8 +1,5 @@
 //! Cyclic products by transforms: every method against the schoolbook, and against each other at full length.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_math::ntt::cyclic::{CyclicError, Layers, Plan, Transform, schoolbook};
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Montgomery, Plantard, Proth, ReduceSum, Reducer, Residue,

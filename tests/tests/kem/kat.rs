@@ -1,8 +1,6 @@
 //! Known-answer vectors: by the methods of the key types and by the CPU engine on every backend, and by the device engine on
 //! the emulator.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

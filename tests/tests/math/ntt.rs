@@ -1,5 +1,4 @@
 //! The transform against its definition, and products by it against the schoolbook.
-#![allow(clippy::unwrap_used)]
 
 use ctru_math::array::Array;
 use ctru_math::ntt::{self, Folding, Multiplying, NttRing, butterfly, leaf};

@@ -1,8 +1,5 @@
 //! Hashing kernels on the emulator against the crates `sha3` and `shake`, and against the KEM.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words};

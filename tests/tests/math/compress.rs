@@ -1,7 +1,5 @@
 //! Rounding to `q2` and adding the message, against vectors and the definition.
 
-#![allow(clippy::unwrap_used)]
-
 use ctru_math::compress::{compress, compress_with_codeword, compress_with_message};
 use ctru_math::{Poly, R653, R761, R1277, Ring};
 use ctru_tests::backends::on_every_backend;

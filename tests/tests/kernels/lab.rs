@@ -1,8 +1,5 @@
 //! The reduction laboratory's kernels against the CPU: every method, every modulus.
 
-// An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::kernels::row as product_row;

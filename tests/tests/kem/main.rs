@@ -1,0 +1,12 @@
+//! The KEM and its engines: vectors, properties, batches.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod accumulated;
+mod cpu_engine;
+mod device_engine;
+mod intermediate;
+mod kat;
+mod operations;
+mod serialisation;
