@@ -10,6 +10,7 @@ pub mod manifest;
 mod process;
 pub mod ptx;
 pub mod ptx_report;
+pub mod sass;
 pub mod sources;
 pub mod tools;
 pub mod workspace;

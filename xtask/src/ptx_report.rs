@@ -8,6 +8,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::build_ptx::{LABORATORY, RECIPE};
+use crate::sass::{Resources, instructions, resources};
 use crate::tools::Tool;
 use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
 
@@ -72,19 +73,6 @@ pub struct Line {
     pub resources: Resources,
     /// Number of instructions of each class.
     pub instructions: BTreeMap<String, u32>,
-}
-
-/// What the assembler says of a kernel.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Resources {
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Bytes of local memory of a thread.
-    pub stack_bytes: u32,
-    /// Bytes that a thread stores because it is short of registers.
-    pub spill_store_bytes: u32,
-    /// Bytes that it loads again.
-    pub spill_load_bytes: u32,
 }
 
 /// Shape of a kernel's blocks, as its descriptor says.
@@ -178,75 +166,6 @@ fn blocks() -> Result<BTreeMap<String, Block>> {
         .map_err(|source| Error::Json { what: "what the example kernels prints".into(), source })
 }
 
-/// Reads what `ptxas -v` writes.
-#[must_use]
-pub fn resources(text: &str) -> BTreeMap<String, Resources> {
-    let mut kernels = BTreeMap::<String, Resources>::new();
-    let mut current = String::new();
-    for line in text.lines() {
-        // The number before or after a word of this line.
-        let number = |before: &str, after: &str| {
-            let (_, rest) = line.split_once(before)?;
-            rest.split_once(after)?.0.trim().rsplit(' ').next()?.parse::<u32>().ok()
-        };
-        if let Some(name) = line.split('\'').nth(1).filter(|_| line.contains("Compiling entry function")) {
-            name.clone_into(&mut current);
-        }
-        let kernel = kernels.entry(current.clone()).or_default();
-        if line.contains("bytes stack frame") {
-            kernel.stack_bytes = number("", " bytes stack frame").unwrap_or_default();
-            kernel.spill_store_bytes = number(",", " bytes spill stores").unwrap_or_default();
-            kernel.spill_load_bytes = number("stores,", " bytes spill loads").unwrap_or_default();
-        }
-        if let Some(registers) = number("Used ", " registers") {
-            kernel.registers = registers;
-        }
-    }
-    kernels.remove("");
-    kernels
-}
-
-/// Counts the instructions in what `nvdisasm -c` writes, by kernel and class.
-#[must_use]
-pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
-    let mut kernels = BTreeMap::<String, BTreeMap<String, u32>>::new();
-    let mut current = None;
-    for line in text.lines() {
-        if let Some(section) = line.strip_prefix("//--------------------- ") {
-            let name = section.split(' ').next().and_then(|section| section.strip_prefix(".text."));
-            current = name.map(str::to_owned);
-        }
-        if let (Some(kernel), Some(class)) = (&current, class(line)) {
-            *kernels.entry(kernel.clone()).or_default().entry(class.into()).or_default() += 1;
-        }
-    }
-    kernels
-}
-
-/// The class of the instruction on this line: its name, and for IMAD what it is used for, since many are additions, shifts
-/// and moves or work on 64 bits.
-fn class(line: &str) -> Option<&str> {
-    let (address, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
-    u32::from_str_radix(address, 16).ok()?;
-    let mut words =
-        instruction.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with('{'));
-    let name = words.next()?.trim_end_matches(';');
-    let mut dots = name.match_indices('.').map(|(position, _)| position);
-    let first = dots.next().unwrap_or(name.len());
-    match &name[..first] {
-        "NOP" => None,
-        // A jump inside the kernel, for ends of loops at which threads may have parted.
-        "CALL" if instruction.contains("`(.L_") => Some("BRA"),
-        "IMAD" => match name[first..].split('.').nth(1) {
-            Some("WIDE" | "HI" | "MOV" | "IADD" | "SHL" | "X") => {
-                Some(&name[..dots.next().unwrap_or(name.len())])
-            }
-            _ => Some("IMAD"),
-        },
-        opcode => Some(opcode),
-    }
-}
-
 impl Line {
     /// What no kernel may use and this one does.
     fn faults(&self) -> Vec<String> {
@@ -313,69 +232,9 @@ fn table(lines: &[Line]) -> String {
 mod tests {
     use super::*;
 
-    const PTXAS: &str = "ptxas info    : 9472 bytes gmem
-ptxas info    : Compiling entry function 'multiply_sampled_761' for 'sm_90'
-ptxas info    : Function properties for multiply_sampled_761
-    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 40 registers, used 1 barriers
-ptxas info    : Compile time = 26.394 ms
-ptxas info    : Compiling entry function 'multiply_sampled_653' for 'sm_90'
-ptxas info    : Function properties for multiply_sampled_653
-    224 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads
-ptxas info    : Used 48 registers, used 1 barriers, 224 bytes cumulative stack size
-";
-
-    const SASS: &str = r#"	.target	sm_90
-//--------------------- .nv.info.a_653            --------------------------
-        /*0000*/ 	.byte	0x04, 0x37
-//--------------------- .text.a_653 --------------------------
-	.section	.text.a_653,"ax",@progbits
-a_653:
-.text.a_653:
-        /*0000*/                   LDC R1, c[0x0][0x28] ;
-        /*0010*/              @!P2 LDG.E.U16 R10, desc[UR6][R16.64] ;
-        /*0020*/                   IMAD R2, R4, 0x2ab, RZ ;
-        /*0030*/                   IMAD.U32 R2, R4, 0x2ab, RZ ;
-        /*0040*/               @P1 IMAD.WIDE.U32 R16, R9, 0x2, R16 ;
-        /*0050*/                   IMAD.MOV.U32 R3, RZ, RZ, R5 ;
-        /*0060*/                   EXIT ;
-.L_x_1:
-        /*0070*/                   BRA `(.L_x_1);
-        /*0080*/                   NOP;
-//--------------------- .text.b_653 --------------------------
-        /*0000*/              @!P0 CALL.REL.NOINC `(.L_x_2) ;
-.L_x_2:
-        /*0010*/                   CALL.REL.NOINC `($b_653$__internal_0_$__cuda_sm20_div_u16) ;
-"#;
-
     fn line(resources: Resources, classes: &[(&str, u32)]) -> Line {
         let instructions = classes.iter().map(|&(class, count)| (class.to_owned(), count)).collect();
         Line { arch: "sm_90".into(), kernel: "a_653".into(), block: None, resources, instructions }
-    }
-
-    #[test]
-    fn reads_the_assembler() {
-        let resources = resources(PTXAS);
-        assert_eq!(resources.len(), 2);
-        let clean = Resources { registers: 40, ..Default::default() };
-        assert_eq!(resources["multiply_sampled_761"], clean);
-        let other =
-            Resources { registers: 48, stack_bytes: 224, spill_store_bytes: 16, spill_load_bytes: 20 };
-        assert_eq!(resources["multiply_sampled_653"], other);
-    }
-
-    #[test]
-    fn counts_instructions() {
-        let instructions = instructions(SASS);
-        let expected =
-            [("BRA", 1), ("EXIT", 1), ("IMAD", 2), ("IMAD.MOV", 1), ("IMAD.WIDE", 1), ("LDC", 1), ("LDG", 1)];
-        let of_a: Vec<_> =
-            instructions["a_653"].iter().map(|(class, &count)| (class.as_str(), count)).collect();
-        assert_eq!(of_a, expected);
-        assert_eq!(
-            instructions["b_653"],
-            [("BRA", 1), ("CALL", 1)].map(|(class, n)| (class.to_owned(), n)).into()
-        );
     }
 
     #[test]

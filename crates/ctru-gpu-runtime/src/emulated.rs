@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
-use crate::queue::{Device, MemoryInfo, Queue};
+use crate::queue::{Device, Download, MemoryInfo, Queue};
 use crate::registered::{self, Registered};
 
 /// What memory holds at first: anything. Here a pattern that is no sensible number.
@@ -283,10 +283,7 @@ impl Queue for EmulatedQueue {
         Ok(())
     }
 
-    fn download_to(
-        &self,
-        copies: &mut [(&Buffer<u8, EmulatedMemory>, &mut [u8])],
-    ) -> Result<(), RuntimeError> {
+    fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
         for (from, to) in copies {
             self.check_owner(from)?;
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;

@@ -17,6 +17,9 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
+/// A copy from a device: of the array's first bytes, as many as the slice has, to the slice.
+pub type Download<'a, M> = (&'a Buffer<u8, M>, &'a mut [u8]);
+
 /// A device that runs kernels. Clones are the same device.
 pub trait Device: Clone + Debug + Send + Sync {
     /// Its queues.
@@ -103,12 +106,12 @@ pub trait Queue: Debug + Send + Sync {
         start: usize,
     ) -> Result<(), RuntimeError>;
 
-    /// Copies device memory to the host, from each array its first bytes, as many as the slice beside it has, and waits for that
-    /// and all operations before. Fast to [registered](Device::register) memory. After an error, any bytes may be there.
+    /// Copies device memory to the host, and waits for that and all operations before. Fast to [registered](Device::register) memory.
+    /// After an error, any bytes may be there.
     ///
     /// # Errors
     /// As [`upload_from`](Self::upload_from).
-    fn download_to(&self, copies: &mut [(&Buffer<u8, Self::Memory>, &mut [u8])]) -> Result<(), RuntimeError>;
+    fn download_to(&self, copies: &mut [Download<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Overwrites device memory with zeros.
     ///

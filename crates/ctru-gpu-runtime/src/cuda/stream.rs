@@ -17,7 +17,7 @@ use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
-use crate::queue::Queue;
+use crate::queue::{Download, Queue};
 
 /// Does not wait for work on the default stream: `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
@@ -234,7 +234,7 @@ impl Queue for CudaQueue {
         issued.and(self.0.synchronise())
     }
 
-    fn download_to(&self, copies: &mut [(&Buffer<u8, CudaMemory>, &mut [u8])]) -> Result<(), RuntimeError> {
+    fn download_to(&self, copies: &mut [Download<'_, CudaMemory>]) -> Result<(), RuntimeError> {
         for (from, to) in &*copies {
             self.check_device(from)?;
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;

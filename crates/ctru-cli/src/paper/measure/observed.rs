@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter};
-use ctru_gpu_runtime::{Buffer, Device, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError};
 
 /// Kernels and copies of an operation, one at a time: an engine on it must have one slot.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         Ok(())
     }
 
-    fn download_to(&self, copies: &mut [(&Buffer<u8, Q::Memory>, &mut [u8])]) -> Result<(), RuntimeError> {
+    fn download_to(&self, copies: &mut [Download<'_, Q::Memory>]) -> Result<(), RuntimeError> {
         if self.downloads(copies.iter().map(|(_, to)| to.len()).sum())? {
             self.queue.download_to(copies)?;
         }

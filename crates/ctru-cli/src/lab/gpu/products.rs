@@ -1,214 +1,22 @@
-//! The laboratory on a GPU.
+//! Products modulo `x^n - 1`.
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
-use ctru_gpu_kernels::lab::chain::LENGTH;
+use ctru_gpu_kernels::kernel::Kernel;
+use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::cyclic::single::Layer;
-use ctru_gpu_kernels::lab::table::{
-    COPY, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, THREADS, THREADS_RANGE, visit_chains,
-    visit_cyclics, with_threads,
-};
-use ctru_gpu_kernels::lab::{FactorWord, PTX};
-use ctru_gpu_kernels::simt::{Quad, Word};
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
-use ctru_gpu_runtime::{Buffer, Device, Queue, RuntimeError};
-use ctru_kem::engine::EngineError;
+use ctru_gpu_kernels::lab::table::{Cyclic, CyclicVisitor, SINGLES, THREADS, with_threads};
+use ctru_gpu_kernels::simt::Word;
+use ctru_gpu_runtime::cuda::CudaMemory;
+use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 use ctru_math::ntt::cyclic::Transform;
-use ctru_math::reduce::{Packed, ReduceSum, Reducer};
+use ctru_math::reduce::{ReduceSum, Reducer};
 
-use super::{Bench, Measurement, Options, Report};
+use super::{Factors, Laboratory, failed, thread_counts};
 use crate::error::Error;
-use crate::record::Statistics;
+use crate::lab::Measurement;
 use crate::timing;
 
-/// Elements of a chain's array.
-const ELEMENTS: usize = 1 << 24;
 /// Products of polynomials in a launch.
 const BATCHES: [usize; 5] = [1, 4, 16, 64, 256];
-/// Products of the KEM's rings in a launch.
-const RING_BATCH: usize = 1 << 16;
-
-fn failed(error: RuntimeError) -> Error {
-    Error::Engine(EngineError::Device { error, done: Vec::new() })
-}
-
-pub(super) fn measure(options: &Options, bench: Bench, report: Report<'_>) -> Result<(), Error> {
-    let open = || -> Result<(CudaQueue, String), RuntimeError> {
-        let device = CudaDevice::open(options.gpu, PTX)?;
-        Ok((device.queue()?, device.info()?.name))
-    };
-    let (queue, device) = open().map_err(failed)?;
-    let mut laboratory = Laboratory { options, queue, device, report, result: Ok(()) };
-    match bench {
-        Bench::Reductions => {
-            laboratory.copy()?;
-            visit_chains(&mut laboratory);
-        }
-        Bench::Ntt => {
-            laboratory.rings()?;
-            visit_cyclics(&mut laboratory);
-        }
-    }
-    laboratory.result
-}
-
-/// All numbers of threads that blocks may have.
-fn thread_counts() -> impl Iterator<Item = u32> {
-    let (least, most) = THREADS_RANGE;
-    std::iter::successors(Some(least), |threads| Some(2 * threads))
-        .take_while(move |&threads| threads <= most)
-}
-
-struct Laboratory<'a> {
-    options: &'a Options,
-    queue: CudaQueue,
-    device: String,
-    report: Report<'a>,
-    /// The first failure, after which nothing is measured.
-    result: Result<(), Error>,
-}
-
-impl Laboratory<'_> {
-    fn is_wanted(&self, method: &str) -> bool {
-        self.result.is_ok() && self.options.wants(method)
-    }
-
-    /// Reports what `measurement` says besides the engine.
-    fn say(&mut self, measurement: Measurement) -> Result<(), Error> {
-        (self.report)(Measurement { engine: "gpu".to_owned(), device: self.device.clone(), ..measurement })
-    }
-
-    fn launch(&self, kernel: &Kernel, memory: &[&CudaMemory], operations: usize) -> Result<(), RuntimeError> {
-        self.queue.launch(kernel, memory, Batch::each(operations as u32))
-    }
-
-    /// Measures what memory can do.
-    fn copy(&mut self) -> Result<(), Error> {
-        let measure = || -> Result<Statistics, RuntimeError> {
-            let elements = timing::random(&self.queue, ELEMENTS / 4, |bits| Quad([bits as u32; 4]))?;
-            let copies = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
-            timing::on_device(&self.queue, || self.launch(&COPY, &[&elements, &copies], ELEMENTS / 4))
-        };
-        let statistics = measure().map_err(failed)?;
-        self.say(Measurement {
-            bench: "reductions".to_owned(),
-            step: "copy".to_owned(),
-            len: ELEMENTS,
-            batch: 1,
-            threads: THREADS as usize,
-            clock: "device".to_owned(),
-            bytes: 8 * ELEMENTS as u64,
-            ..Measurement::now(statistics)
-        })
-    }
-}
-
-/// Factors on the device, by the size of their words.
-enum Factors {
-    Singles(Buffer<u32, CudaMemory>),
-    Words(Buffer<u64, CudaMemory>),
-}
-
-impl Factors {
-    fn new<M: Reducer>(queue: &CudaQueue, factors: &[M::Factor]) -> Result<Self, RuntimeError>
-    where
-        FactorWord<M>: Word,
-    {
-        let words = factors.iter().map(|factor| factor.to_word().to_bits());
-        match FactorWord::<M>::BYTES {
-            4 => timing::upload(queue, &words.map(|word| word as u32).collect::<Vec<_>>()).map(Self::Singles),
-            _ => timing::upload(queue, &words.map(|word| word as u64).collect::<Vec<_>>()).map(Self::Words),
-        }
-    }
-
-    fn memory(&self) -> &CudaMemory {
-        match self {
-            Self::Singles(factors) => factors,
-            Self::Words(factors) => factors,
-        }
-    }
-}
-
-impl ChainVisitor for Laboratory<'_> {
-    fn visit<M: Reducer>(&mut self, chain: &'static Chain)
-    where
-        FactorWord<M>: Word,
-    {
-        if self.is_wanted(chain.method) {
-            self.result = self.chain::<M>(chain);
-        }
-    }
-}
-
-impl Laboratory<'_> {
-    fn chain<M: Reducer>(&mut self, chain: &Chain) -> Result<(), Error>
-    where
-        FactorWord<M>: Word,
-    {
-        for (threads, statistics) in self.time_chain::<M>(chain).map_err(failed)? {
-            self.say(Measurement {
-                bench: "reductions".to_owned(),
-                step: "chain".to_owned(),
-                method: chain.method.to_owned(),
-                modulus: M::MODULUS,
-                len: ELEMENTS,
-                batch: 1,
-                threads: threads as usize,
-                clock: "device".to_owned(),
-                bytes: 8 * ELEMENTS as u64,
-                ..Measurement::now(statistics)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Times by the number of threads.
-    fn time_chain<M: Reducer>(&self, chain: &Chain) -> Result<Vec<(u32, Statistics)>, RuntimeError>
-    where
-        FactorWord<M>: Word,
-    {
-        let part = (M::MODULUS / 2) as i32 / LENGTH as i32;
-        let factors: Vec<_> = (1..=LENGTH as i32).map(|i| M::factor(i * part - 5 * part)).collect();
-        let factors = Factors::new::<M>(&self.queue, &factors)?;
-        let quad = |bits: u64| Quad([0, 8, 16, 24].map(|shift| (bits >> shift) as u32 % M::MODULUS));
-        let elements = timing::random(&self.queue, ELEMENTS / 4, quad)?;
-        let products = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
-        let memory = [factors.memory(), &elements, &products];
-        let time = |threads| {
-            let kernel = with_threads(&chain.kernel, threads);
-            let statistics = timing::on_device(&self.queue, || self.launch(&kernel, &memory, ELEMENTS / 4))?;
-            Ok((threads, statistics))
-        };
-        thread_counts().map(time).collect()
-    }
-
-    /// Measures the KEM's products, one key for each.
-    fn rings(&mut self) -> Result<(), Error> {
-        for ring in RINGS {
-            let (len, threads) = (ring.n, ring.kernel.shape.threads as usize);
-            let measure = || -> Result<Statistics, RuntimeError> {
-                let row = len.next_multiple_of(8);
-                let large = timing::random(&self.queue, RING_BATCH * row, |bits| bits as u16 % 4591)?;
-                let small = timing::random(&self.queue, RING_BATCH * row, |bits| (bits % 5) as u8)?;
-                let product = self.queue.allocate::<u16>(RING_BATCH * row)?;
-                let memory: [&CudaMemory; 3] = [&large, &small, &product];
-                timing::on_device(&self.queue, || self.launch(&ring.kernel, &memory, RING_BATCH))
-            };
-            let statistics = measure().map_err(failed)?;
-            self.say(Measurement {
-                bench: "ntt".to_owned(),
-                step: "ring product".to_owned(),
-                method: ring.arithmetic.to_owned(),
-                len,
-                batch: RING_BATCH,
-                threads,
-                clock: "device".to_owned(),
-                bytes: (5 * len * RING_BATCH) as u64,
-                ..Measurement::now(statistics)
-            })?;
-        }
-        Ok(())
-    }
-}
 
 impl CyclicVisitor for Laboratory<'_> {
     fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
