@@ -24,13 +24,14 @@ KEM(ctru_kem_1277_mixed_radix) KEM(ctru_kem_1277_packed13)
 MATH(ctru_math_653) MATH(ctru_math_761) MATH(ctru_math_1277)
 
 #define BACKEND(name) uint32_t ctru_use_##name(void);
-BACKEND(portable) BACKEND(sse2) BACKEND(avx2) BACKEND(avx512)
+BACKEND(portable) BACKEND(neon) BACKEND(sse2) BACKEND(avx2) BACKEND(avx512)
 
 #define USE(name) if (strcmp(argument, #name) == 0) return ctru_use_##name()
 
 /* Puts the backend that `argument` names in use; 0 is success. */
 static uint32_t use_backend(const char *argument) {
     USE(portable);
+    USE(neon);
     USE(sse2);
     USE(avx2);
     USE(avx512);

@@ -7,7 +7,7 @@ use crate::error::Error;
 /// The choice of a backend, for every command.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackendArgs {
-    /// Vector instructions of the CPU: portable, sse2, avx2 or avx512 [default: the widest that it has]
+    /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest that it has]
     #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
     backend: Option<Backend>,
 }

@@ -12,6 +12,8 @@ use core::str::FromStr;
 pub enum Backend {
     /// Plain Rust: every CPU.
     Portable,
+    /// NEON, vectors of 128 bits: 64-bit Arm, little-endian.
+    Neon,
     /// SSE2, vectors of 128 bits: every x86-64.
     Sse2,
     /// AVX2, vectors of 256 bits.
@@ -22,13 +24,14 @@ pub enum Backend {
 
 impl Backend {
     /// Every backend, the narrowest first.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Sse2, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 5] = [Self::Portable, Self::Neon, Self::Sse2, Self::Avx2, Self::Avx512];
 
     /// What records, the command line and `--cfg ctru_backend` call it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Neon => "neon",
             Self::Sse2 => "sse2",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
@@ -57,7 +60,7 @@ pub struct UnknownBackend;
 
 impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the backends are portable, sse2, avx2 and avx512")
+        f.write_str("the backends are portable, neon, sse2, avx2 and avx512")
     }
 }
 
@@ -114,9 +117,14 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// The only backend of this build, if `--cfg ctru_backend` names one.
-const FIXED: Option<Backend> = if cfg!(ctru_backend = "portable") {
+/// Whether all CPUs of the target have NEON, and the order of bytes that the backend is written for.
+const NEON: bool = cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
+
+/// The only backend of this build: the one that `--cfg ctru_backend` names, or the one that there is for the target.
+const FIXED: Option<Backend> = if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
     Some(Backend::Portable)
+} else if cfg!(ctru_backend = "neon") {
+    Some(Backend::Neon)
 } else if cfg!(ctru_backend = "sse2") {
     Some(Backend::Sse2)
 } else if cfg!(ctru_backend = "avx2") {
@@ -127,6 +135,11 @@ const FIXED: Option<Backend> = if cfg!(ctru_backend = "portable") {
     None
 };
 
+#[cfg(all(
+    ctru_backend = "neon",
+    not(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))
+))]
+compile_error!("ctru_backend=\"neon\" needs a target with NEON: 64-bit Arm, little-endian");
 #[cfg(all(ctru_backend = "sse2", not(target_feature = "sse2")))]
 compile_error!("ctru_backend=\"sse2\" needs a target with SSE2: every x86-64 is one");
 #[cfg(all(ctru_backend = "avx2", not(target_feature = "avx2")))]
@@ -146,13 +159,14 @@ compile_error!(
      -C target-feature=+avx512bw,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2"
 );
 
-#[cfg(target_arch = "x86_64")]
 mod cpu {
     use core::sync::atomic::{AtomicU8, Ordering};
 
-    use super::Backend;
+    use super::{Backend, NEON};
 
+    #[cfg(target_arch = "x86_64")]
     cpufeatures::new!(avx2, "avx2");
+    #[cfg(target_arch = "x86_64")]
     cpufeatures::new!(
         avx512,
         "avx2",
@@ -169,9 +183,15 @@ mod cpu {
 
     pub(super) fn has(backend: Backend) -> bool {
         match backend {
-            Backend::Portable | Backend::Sse2 => true,
+            Backend::Portable => true,
+            Backend::Neon => NEON,
+            Backend::Sse2 => cfg!(target_arch = "x86_64"),
+            #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => avx2::get(),
+            #[cfg(target_arch = "x86_64")]
             Backend::Avx512 => avx512::get(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Backend::Avx2 | Backend::Avx512 => false,
         }
     }
 
@@ -192,19 +212,4 @@ mod cpu {
     pub(super) fn select(backend: Backend) {
         IN_USE.store(backend as u8, Ordering::Relaxed);
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod cpu {
-    use super::Backend;
-
-    pub(super) fn has(backend: Backend) -> bool {
-        backend == Backend::Portable
-    }
-
-    pub(super) fn in_use() -> Backend {
-        Backend::Portable
-    }
-
-    pub(super) fn select(_: Backend) {}
 }

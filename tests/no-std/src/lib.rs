@@ -142,6 +142,7 @@ macro_rules! backend_entry_points {
 
 backend_entry_points! {
     ctru_use_portable => Portable;
+    ctru_use_neon => Neon;
     ctru_use_sse2 => Sse2;
     ctru_use_avx2 => Avx2;
     ctru_use_avx512 => Avx512;

@@ -1,4 +1,5 @@
-//! Eight lanes in which a sum or a difference that does not fit is a panic: shows that lazy arithmetic stays in its bounds.
+//! Eight lanes in which a sum or a difference that does not fit is a panic, and so are factors that no backend has to take:
+//! shows that lazy arithmetic stays in its bounds.
 
 use super::{Lanes, Portable};
 use crate::backend::Backend;
@@ -7,14 +8,21 @@ use crate::backend::Backend;
 pub(crate) struct Checked(Portable);
 
 impl Checked {
-    fn exact(self, y: Self, f: impl Fn(i16, i16) -> Option<i16>) -> Self {
-        let (mut lanes, mut others) = ([0; 8], [0; 8]);
+    fn lanes(self) -> [i16; 8] {
+        let mut lanes = [0; 8];
         self.0.store(&mut lanes);
-        y.0.store(&mut others);
-        for (x, y) in lanes.iter_mut().zip(others) {
+        lanes
+    }
+    fn exact(self, y: Self, f: impl Fn(i16, i16) -> Option<i16>) -> Self {
+        let mut lanes = self.lanes();
+        for (x, y) in lanes.iter_mut().zip(y.lanes()) {
             *x = f(*x, y).expect("a sum in 16 bits");
         }
         Self(Portable::load(&lanes))
+    }
+    /// See [`Lanes`].
+    fn assert_products_agree(self, y: Self) {
+        assert!(!self.lanes().into_iter().zip(y.lanes()).any(|factors| factors == (i16::MIN, i16::MIN)));
     }
 }
 
@@ -61,9 +69,11 @@ impl Lanes for Checked {
         Self(self.0.mul_low(y.0))
     }
     fn mul_high(self, y: Self) -> Self {
+        self.assert_products_agree(y);
         Self(self.0.mul_high(y.0))
     }
     fn mul_round(self, y: Self) -> Self {
+        self.assert_products_agree(y);
         Self(self.0.mul_round(y.0))
     }
     fn min_unsigned(self, y: Self) -> Self {

@@ -1,5 +1,7 @@
 //! From the backend in use to code compiled for it.
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+use super::neon;
 use super::{Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512, sse2};
@@ -26,6 +28,8 @@ pub fn dispatch<W: Vectorised>(work: W) -> W::Output {
 #[inline]
 pub(crate) fn dispatch_to<W: Vectorised>(backend: Backend, work: W) -> W::Output {
     match backend {
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+        Backend::Neon => work.run::<neon::Neon>(),
         #[cfg(target_arch = "x86_64")]
         Backend::Sse2 => work.run::<sse2::Sse2>(),
         // SAFETY: this CPU has AVX2 where this backend is available.

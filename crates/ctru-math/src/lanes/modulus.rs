@@ -114,7 +114,7 @@ impl Modulus {
 }
 
 impl<V: Lanes> LaneModulus<V> {
-    /// The factor that multiplies by `w / 2^16`: what a variable is as a multiplicand.
+    /// The factor that multiplies by `w / 2^16`: what a variable is as a multiplicand. `w` is not -2^15.
     #[inline(always)]
     pub(crate) fn variable(&self, w: V) -> Factor<V> {
         Factor { value: w, by_inverse: w.mul_low(self.inverse) }
@@ -125,7 +125,7 @@ impl<V: Lanes> LaneModulus<V> {
     #[inline(always)]
     pub(crate) fn mul(&self, a: V, w: Factor<V>) -> V {
         let quotient = a.mul_low(w.by_inverse);
-        a.mul_high(w.value).sub(quotient.mul_high(self.m))
+        a.mul_high_difference(w.value, quotient, self.m)
     }
 
     /// Any `a` to a representative nearer to 0, bounded by [`Modulus::reduce_bound`] (Barrett).
