@@ -4,7 +4,7 @@
 //!
 //! Source: Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?" (DATE 2017).
 //!
-//! `cargo bench -p ctru-bench --bench dudect [-- --filter NAME]`; the environment's `CTRU_BACKEND` chooses the backend.
+//! `cargo run --release -p ctru-bench --example dudect [-- --filter NAME]`; the environment's `CTRU_BACKEND` chooses the backend.
 
 use std::env;
 
@@ -18,7 +18,7 @@ type Sent = Ciphertext<CtruPrime761>;
 type Seed = [u8; SEED_BYTES];
 
 /// Samples of one run.
-const SAMPLES: usize = 20_000;
+const SAMPLES: usize = 200_000;
 /// Different inputs of the class that varies.
 const INPUTS: usize = 256;
 
