@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
-use ctru_math::product::residue;
+use ctru_math::product::residue::Multiplier;
 use ctru_math::{Poly, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
@@ -56,8 +56,9 @@ pub(crate) fn encapsulate<P: ParameterSet, const N: usize>(
 ) -> [(Ciphertext<P>, SharedSecret); N] {
     let messages = hash::fresh_messages::<P::Ring, N>(seeds);
     let hashed = hash::messages::<P::Ring, N>(keys.map(|key| &key.id), &messages);
+    let mut multiplier = Multiplier::new();
     array::from_fn(|i| {
-        let bytes = pke::encrypt(&keys[i].h, &messages[i], &hashed[i].coins);
+        let bytes = pke::encrypt(&mut multiplier, &keys[i].h, &messages[i], &hashed[i].coins);
         (Ciphertext { bytes }, SharedSecret::new(hashed[i].secret()))
     })
 }
@@ -68,13 +69,14 @@ pub(crate) fn decapsulate<P: ParameterSet, const N: usize>(
     ciphertexts: [&Ciphertext<P>; N],
 ) -> [SharedSecret; N] {
     let ciphertexts = ciphertexts.map(|ciphertext| &ciphertext.bytes);
-    let messages = array::from_fn(|i| pke::decrypt(&keys[i].f, ciphertexts[i]));
+    let mut multiplier = Multiplier::new();
+    let messages = array::from_fn(|i| pke::decrypt(&mut multiplier, &keys[i].f, ciphertexts[i]));
     let ids = keys.map(|key| &key.public.id);
     let (hashed, rejected) =
         hash::decapsulations::<P::Ring, N>(ids, &messages, keys.map(|key| &*key.z), ciphertexts);
     array::from_fn(|i| {
         let Hashed { coins, .. } = &hashed[i];
-        let expected = Secret::new(pke::encrypt(&keys[i].public.h, &messages[i], coins));
+        let expected = Secret::new(pke::encrypt(&mut multiplier, &keys[i].public.h, &messages[i], coins));
         let accepted = equal(expected.as_ref(), ciphertexts[i].as_ref());
         let mut chosen = Secret::<[u8; SHARED_SECRET_BYTES]>::zeroed();
         for (chosen, (rejected, secret)) in chosen.iter_mut().zip(rejected[i].iter().zip(hashed[i].secret()))
@@ -100,16 +102,17 @@ pub(crate) fn generate<P: ParameterSet>(
     let [polynomials] = pke::sample_keys::<P::Ring, 1>([seed]);
     let inverse = invert(&Poly::from(&polynomials.f))
         .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
-    assemble(&polynomials, &inverse, z)
+    assemble(&mut Multiplier::new(), &polynomials, &inverse, z)
 }
 
 /// The key pair for `f`, `g` and `f^-1`.
 pub(crate) fn assemble<P: ParameterSet>(
+    multiplier: &mut Multiplier<P::Ring>,
     KeyPolynomials { f, g }: &KeyPolynomials<P::Ring>,
     inverse: &Poly<P::Ring>,
     z: &[u8; SEED_BYTES],
 ) -> (EncapsulationKey<P>, DecapsulationKey<P>) {
-    let h = residue::mul_small(inverse, g);
+    let h = multiplier.mul_small(inverse, g);
     let public = EncapsulationKey { bytes: P::Encoding::encode(&h) };
     let secret = DecapsulationKey::from_parts(&secret_poly::pack(f), &public, z);
     (public, secret)

@@ -1,6 +1,6 @@
 //! The public-key encryption under the KEM (paper, Algorithms 1 to 3): polynomials in, polynomials out.
 
-use ctru_math::product::residue;
+use ctru_math::product::residue::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 
@@ -22,16 +22,21 @@ pub(crate) fn sample_keys<R: Ring, const N: usize>(seeds: [&[u8; SEED_BYTES]; N]
 
 /// Encrypts `message` with `coins`.
 pub(crate) fn encrypt<R: Ring>(
+    multiplier: &mut Multiplier<R>,
     h: &Poly<R>,
     message: &R::MessageBytes,
     coins: &R::CoinBytes,
 ) -> R::CiphertextBytes {
-    let sigma = residue::mul_small(h, &sample(coins));
+    let sigma = multiplier.mul_small(h, &sample(coins));
     codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message))
 }
 
 /// Decrypts with the secret polynomial.
-pub(crate) fn decrypt<R: Ring>(f: &SmallPoly<R>, ciphertext: &R::CiphertextBytes) -> Secret<R::MessageBytes> {
+pub(crate) fn decrypt<R: Ring>(
+    multiplier: &mut Multiplier<R>,
+    f: &SmallPoly<R>,
+    ciphertext: &R::CiphertextBytes,
+) -> Secret<R::MessageBytes> {
     let c: RoundedPoly<R> = codec::bits::unpack_rounded(ciphertext);
-    Secret::new(e8::decode(&residue::mul_rounded(&c, f)))
+    Secret::new(e8::decode(&multiplier.mul_rounded(&c, f)))
 }

@@ -6,9 +6,13 @@ use core::ops::{Deref, DerefMut};
 use crate::array::{Array, Element};
 
 /// Overwrites `values` with zeros in a way that the compiler cannot drop, whole vectors at a time.
+///
+/// In pieces: longer ones `memset` gives to string instructions, which are slower than vectors here.
 pub(crate) fn wipe<T: Element>(values: &mut [T]) {
-    values.fill(T::default());
-    zeroize::optimization_barrier(values);
+    for piece in values.chunks_mut(1024 / size_of::<T>()) {
+        piece.fill(T::default());
+        zeroize::optimization_barrier(piece);
+    }
 }
 
 /// An array that starts as zeros and is wiped when dropped.

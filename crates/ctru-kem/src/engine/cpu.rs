@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 use ctru_math::invert::{BatchNode, invert_batch};
+use ctru_math::product::residue::Multiplier;
 use ctru_math::{Poly, Ring};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -288,11 +289,12 @@ fn generate_together<P: ParameterSet>(
     let mut inverses = std::vec![Poly::zero(); count];
     let mut nodes: Vec<BatchNode<P::Ring>> = (0..count).map(|_| BatchNode::new()).collect();
     invert_batch(&elements, &mut inverses, &mut nodes).expect("room for the batch");
+    let mut multiplier = Multiplier::new();
     let outputs = encapsulation_keys.iter_mut().zip(decapsulation_keys);
     for ((Sampled { polynomials, z }, inverse), (public, secret)) in
         sampled.iter().zip(&inverses).zip(outputs)
     {
-        (*public, *secret) = expanded::assemble(polynomials, inverse, z);
+        (*public, *secret) = expanded::assemble(&mut multiplier, polynomials, inverse, z);
     }
 }
 

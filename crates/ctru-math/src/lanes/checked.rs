@@ -62,6 +62,9 @@ impl Lanes for Checked {
     fn add(self, y: Self) -> Self {
         self.exact(y, i16::checked_add)
     }
+    fn wrapping_add(self, y: Self) -> Self {
+        Self(self.0.add(y.0))
+    }
     fn sub(self, y: Self) -> Self {
         self.exact(y, i16::checked_sub)
     }

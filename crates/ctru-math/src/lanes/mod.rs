@@ -57,6 +57,11 @@ pub trait Lanes: Copy {
 
     /// Lane-wise sum modulo 2^16.
     fn add(self, y: Self) -> Self;
+    /// The same where sums beyond 16 bits are meant to wrap: elsewhere they are a fault, which tests look for.
+    #[inline(always)]
+    fn wrapping_add(self, y: Self) -> Self {
+        self.add(y)
+    }
     /// Lane-wise difference modulo 2^16.
     fn sub(self, y: Self) -> Self;
     /// Low half of the lane-wise product.

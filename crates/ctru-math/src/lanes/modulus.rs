@@ -49,6 +49,17 @@ impl Factor<i16> {
     }
 }
 
+impl<V: Lanes> Factor<V> {
+    /// The factor for the sum of two variables.
+    #[inline(always)]
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self {
+            value: self.value.add(other.value),
+            by_inverse: self.by_inverse.wrapping_add(other.by_inverse),
+        }
+    }
+}
+
 impl Modulus {
     pub(crate) const fn new(m: u32) -> Self {
         assert!(m % 2 == 1 && m > 1 << 12 && m < 1 << 14);

@@ -10,7 +10,7 @@ use core::mem::transmute;
 const BLOCK: usize = 32;
 
 /// Bytes of a vector.
-type Bytes = [u8; 64];
+pub(crate) type Bytes = [u8; 64];
 
 /// Byte and bit where word `j` of a block begins.
 const fn start(width: usize, j: usize) -> (usize, usize) {
@@ -18,7 +18,7 @@ const fn start(width: usize, j: usize) -> (usize, usize) {
 }
 
 /// Which byte of a block goes to each byte of the words.
-const fn words_from_bytes(width: usize) -> Bytes {
+pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     let mut indices = [0; 64];
     let mut i = 0;
     while i < 64 {
@@ -63,7 +63,7 @@ const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn vector(bytes: Bytes) -> __m512i {
+pub(crate) fn vector(bytes: Bytes) -> __m512i {
     // SAFETY: both types are 64 bytes in which every bit pattern is valid.
     #[allow(unsafe_code)]
     unsafe {
@@ -72,7 +72,7 @@ fn vector(bytes: Bytes) -> __m512i {
 }
 
 /// The lowest `count <= 64` bits.
-fn mask(count: usize) -> u64 {
+pub(crate) fn mask(count: usize) -> u64 {
     if count < 64 { (1 << count) - 1 } else { u64::MAX }
 }
 

@@ -5,12 +5,11 @@
 //! group is the unit of work here.
 
 #[cfg(target_arch = "x86_64")]
-mod avx512;
+pub(crate) mod avx512;
 
 use core::fmt;
 
 use crate::array::Array;
-#[cfg(target_arch = "x86_64")]
 #[cfg(target_arch = "x86_64")]
 use crate::backend::Backend;
 use crate::lanes::{Lanes, Vectorised, dispatch};

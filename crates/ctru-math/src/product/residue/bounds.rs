@@ -1,77 +1,171 @@
 //! Where the transforms reduce, derived from bounds on absolute values by const code.
 
-use super::tree::Trees;
+use super::shape::Shape;
+use super::tree::{Forest, Trees};
+use crate::ring::{R653, R761, R1277, Ring};
 
-/// Largest absolute value of a coefficient that goes into a transform.
-pub(super) const INPUT_BOUND: i32 = 1 << 12;
+/// Largest absolute value of a coefficient that goes into a transform of this length: half the modulus of any ring with such
+/// transforms.
+pub(super) const fn input_bound(length: usize) -> i32 {
+    let (a, b, c) =
+        (input_bound_of::<R653>(length), input_bound_of::<R761>(length), input_bound_of::<R1277>(length));
+    let larger = if a > b { a } else { b };
+    if larger > c { larger } else { c }
+}
+
+const fn input_bound_of<R: Ring>(length: usize) -> i32 {
+    if Shape::of::<R>().length() == length { R::Q as i32 / 2 } else { 0 }
+}
 
 const MOST_LAYERS: usize = 9;
 const LANE: i32 = i16::MAX as i32;
+
+/// Largest absolute value of what an inverse transform gives: sums and differences of two such values fit a lane.
+pub(super) const OUTPUT_BOUND: i32 = LANE / 2;
 
 /// Reductions of a pair of trees.
 pub(super) struct Schedule {
     /// Whether the butterflies of a layer reduce the value that they do not multiply.
     pub(super) forward: [bool; MOST_LAYERS],
-    /// Whether the inverse butterflies of a layer reduce the sum.
+    /// Whether the butterflies of a layer's first block, the factor of which is 1 in a whole tree, may leave out the
+    /// multiplication.
+    pub(super) forward_by_one: [bool; MOST_LAYERS],
+    /// Whether the inverse butterflies of a layer reduce the sum, and the difference if it is not multiplied.
     pub(super) inverse: [bool; MOST_LAYERS],
-    /// Products of two transformed values that may be added up before a reduction; at least 2.
-    pub(super) leaf_terms: usize,
+    /// Whether products of leaves reduce the mixed products of two coefficients.
+    pub(super) reduce_mixed: bool,
+}
+
+/// The schedule of the trees `F` with leaves of a degree.
+pub(super) struct ScheduleOf<F, const DEGREE: usize>(core::marker::PhantomData<F>);
+
+impl<F: Forest, const DEGREE: usize> ScheduleOf<F, DEGREE> {
+    pub(super) const SCHEDULE: Schedule =
+        Schedule::new(&F::TREES, F::WHOLE, input_sum_bound::<F>(DEGREE), DEGREE);
+}
+
+/// Bound of what a transform does not multiply before its first reduction at layer 0: where products wrap, operands have more
+/// coefficients than half a transform, and two of them are added.
+const fn input_sum_bound<F: Forest>(degree: usize) -> i32 {
+    let input = input_bound(degree << F::LAYERS);
+    if F::WRAPPED > 0 { 2 * input } else { input }
 }
 
 impl Schedule {
-    /// `copies` tells that layer 0 of the transform only copies, because the upper half of the input is zero.
-    pub(super) const fn new(trees: &Trees, copies: bool) -> Self {
-        let mut forward = [false; MOST_LAYERS];
-        let mut bound = INPUT_BOUND;
-        let mut layer = copies as usize;
-        while layer < trees.layers {
-            let product = mul_bound(trees, bound);
-            // The last layer always reduces, so that products of leaves have room for their sums.
-            if bound + product > LANE || layer + 1 == trees.layers {
-                forward[layer] = true;
-                bound = reduce_bound(trees, bound);
-            }
-            bound += product;
-            assert!(bound <= LANE);
-            layer += 1;
+    /// `whole` tells that the trees start at `x^N - 1`: layer 0 of the transform only copies, because the upper half of the
+    /// input is zero, and the factor of each layer's first block is 1.
+    const fn new(trees: &Trees, whole: bool, input: i32, degree: usize) -> Self {
+        let mut transform = Forward::new(trees, whole, input, 1);
+        if 2 * transform.bound > LANE {
+            transform = Forward::new(trees, whole, input, 2);
         }
-        let leaf_terms = leaf_terms(trees, bound);
+        let (reduce_mixed, leaf) = leaf_bound(trees, transform.bound, degree);
 
-        // The products of leaves come out reduced. A layer's inputs have to leave room for their sum.
+        // The products of leaves come out multiplied by the scale. A layer's inputs have to leave room for their sum.
         let mut inverse = [false; MOST_LAYERS];
-        let mut bound = reduce_bound(trees, LANE);
+        let mut bound = mul_bound(trees, leaf);
         let mut layer = trees.layers;
         while layer > 0 {
             layer -= 1;
             assert!(2 * bound <= LANE);
             let product = mul_bound(trees, 2 * bound);
             let mut sum = 2 * bound;
-            // The last sums go into a multiplication, which takes anything.
-            if 2 * sum > LANE && layer > 0 {
+            if sum > OUTPUT_BOUND {
                 inverse[layer] = true;
                 sum = reduce_bound(trees, sum);
             }
             bound = if sum > product { sum } else { product };
         }
-        Self { forward, inverse, leaf_terms }
+        assert!(bound <= OUTPUT_BOUND);
+        Self { forward: transform.reduce, forward_by_one: transform.by_one, inverse, reduce_mixed }
     }
 }
 
-/// How many products of values of at most `bound` a lane holds, with `zeta` times as many more beside them.
-const fn leaf_terms(trees: &Trees, bound: i32) -> usize {
-    let (x, y) = (trees.moduli[0].product_bound(bound, bound), trees.moduli[1].product_bound(bound, bound));
-    let product = if x > y { x } else { y };
-    let mut sum = 0;
-    while sum + product + mul_bound(trees, sum + product) <= LANE {
-        sum += product;
+/// The reductions of a transform, and the bound of what it gives.
+struct Forward {
+    reduce: [bool; MOST_LAYERS],
+    by_one: [bool; MOST_LAYERS],
+    bound: i32,
+}
+
+impl Forward {
+    /// The last layers always reduce, as many as `last`, so that products of leaves have room for their sums.
+    const fn new(trees: &Trees, whole: bool, input: i32, last: usize) -> Self {
+        let (mut reduce, mut by_one) = ([false; MOST_LAYERS], [false; MOST_LAYERS]);
+        let mut bound = input;
+        // Of the first block while it is not multiplied.
+        let mut bound_by_one = bound;
+        let mut layer = whole as usize;
+        while layer < trees.layers {
+            let product = mul_bound(trees, bound);
+            if bound + product > LANE || layer + last >= trees.layers {
+                reduce[layer] = true;
+                bound = reduce_bound(trees, bound);
+            }
+            bound += product;
+            assert!(bound <= LANE);
+            bound_by_one *= 2;
+            if whole && bound_by_one <= bound {
+                by_one[layer] = true;
+            } else {
+                bound_by_one = LANE;
+            }
+            layer += 1;
+        }
+        Self { reduce, by_one, bound }
     }
-    // A reduced sum counts as one product.
-    assert!(reduce_bound(trees, sum) <= product && sum >= 2 * product);
-    (sum / product) as usize
+}
+
+/// Whether mixed products have to be reduced where the coefficients of leaves are at most `bound`, and the bound of the
+/// coefficients of their products.
+const fn leaf_bound(trees: &Trees, bound: i32, degree: usize) -> (bool, i32) {
+    // Sums of two coefficients are multiplied, and a square is subtracted from their product before the other one is.
+    let square = product_bound(trees, bound, bound);
+    assert!(2 * bound <= LANE && product_bound(trees, 2 * bound, 2 * bound) + square <= LANE);
+    // The squares cancel out, what the three reductions leave does not.
+    let mixed = 2 * bound * bound / (1 << 16) + 3 * product_bound(trees, 0, 0);
+    assert!(mixed <= LANE);
+    let lazy = folded_bound(trees, square, mixed, degree);
+    if lazy <= LANE {
+        return (false, lazy);
+    }
+    let reduced = folded_bound(trees, square, reduce_bound(trees, mixed), degree);
+    assert!(reduced <= LANE);
+    (true, reduced)
+}
+
+/// Bound of the sums in a product of leaves, where each square and each mixed product has the bound given.
+const fn folded_bound(trees: &Trees, square: i32, mixed: i32, degree: usize) -> i32 {
+    let (mut most, mut k) = (0, 0);
+    while k < degree {
+        let upper = plain_bound(square, mixed, degree, k + degree);
+        let sum = plain_bound(square, mixed, degree, k) + mul_bound(trees, upper);
+        let larger = if sum > upper { sum } else { upper };
+        most = if larger > most { larger } else { most };
+        k += 1;
+    }
+    most
+}
+
+/// The same for the coefficient of `x^power` in the plain product.
+const fn plain_bound(square: i32, mixed: i32, degree: usize, power: usize) -> i32 {
+    let (mut sum, mut i) = (0, 0);
+    while 2 * i <= power && i < degree {
+        if power - i < degree {
+            sum += if 2 * i == power { square } else { mixed };
+        }
+        i += 1;
+    }
+    sum
 }
 
 const fn mul_bound(trees: &Trees, a: i32) -> i32 {
     let (x, y) = (trees.moduli[0].mul_bound(a), trees.moduli[1].mul_bound(a));
+    if x > y { x } else { y }
+}
+
+const fn product_bound(trees: &Trees, a: i32, b: i32) -> i32 {
+    let (x, y) = (trees.moduli[0].product_bound(a, b), trees.moduli[1].product_bound(a, b));
     if x > y { x } else { y }
 }
 

@@ -1,7 +1,8 @@
 //! From residues back to the ring: the Chinese remainder theorem, and the fold by `x^n = x + 1`.
 
-use super::bounds::INPUT_BOUND;
+use super::bounds::{OUTPUT_BOUND, input_bound};
 use super::prime::{MODULI, inverse_mod};
+use super::shape::Shape;
 use crate::lanes::{Factor, LaneModulus, Lanes, Modulus};
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::Ring;
@@ -16,6 +17,9 @@ const P0_INVERSE_2: Factor<i16> = MODULI[2].factor(inverse_mod(P0 as u64, P2 as 
 /// `p1^-1 mod p2`.
 const P1_INVERSE_2: Factor<i16> = MODULI[2].factor(inverse_mod(P1 as u64, P2 as u64) as i64);
 
+/// Bound of the second digit, see [`second_digit`].
+const DIGIT_BOUND: i32 = MODULI[1].reduce_bound(MODULI[1].mul_bound(2 * OUTPUT_BOUND));
+
 /// Constants of the way back to `R_q`.
 pub(super) struct Crt<R>(core::marker::PhantomData<R>);
 
@@ -26,33 +30,36 @@ impl<R: Ring> Crt<R> {
     /// `p0 p1 mod q`.
     const P0_P1_Q: Factor<i16> = Self::Q.factor(P0 * P1);
 
-    /// Plain coefficients `x` of which `floor(x / p0)` is at most `p1 / 2`, or for two general operands
-    /// `floor(x / (p0 p1))` at most `p2 / 2`, in absolute value.
+    /// Plain coefficients `x` are so small that their last digit, about `x / p0` or for two general operands `x / (p0 p1)`,
+    /// is the only number of its residue class that [`second_digit`] or centring can give.
     pub(super) const EXACT: () = {
         let (n, q, q2, small) = (R::N as i64, R::Q as i64, R::Q2 as i64, SmallPoly::<R>::BOUND as i64);
-        assert!(n * (q / 2) * small < P0 * (P1 / 2 - 1));
-        assert!(n * (q2 / 2) * small < P0 * (P1 / 2 - 1));
-        assert!(n * (q / 2) * (q / 2) < P0 * P1 * (P2 / 2 - 1));
-        assert!(q / 2 <= INPUT_BOUND as i64 && q2 / 2 <= INPUT_BOUND as i64);
+        let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
+        assert!(n * (q / 2) * small < two_primes);
+        assert!(n * (q2 / 2) * small < two_primes);
+        assert!(n * (q / 2) * (q / 2) < P0 * P1 * (P2 / 2 - 3));
+        assert!(
+            q / 2 <= input_bound(Shape::of::<R>().length()) as i64
+                && q2 / 2 <= input_bound(Shape::of::<R>().length()) as i64
+        );
     };
 
     /// Sums of four of the reduced coefficients below stay in a lane, and their reduction below `q`.
     const FOLD: () = {
         let q = &Self::Q;
-        let two_digits = MODULI[0].m as i32 + q.mul_bound(MODULI[1].half() as i32);
+        let two_digits = OUTPUT_BOUND + q.mul_bound(DIGIT_BOUND);
         let digits = two_digits + q.mul_bound(MODULI[2].half() as i32);
         let sum = 4 * q.reduce_bound(digits);
         assert!(digits <= i16::MAX as i32 && sum <= i16::MAX as i32 && q.reduce_bound(sum) < R::Q as i32);
     };
 }
 
-/// The first two mixed-radix digits of the number with the residues `r0` and `r1`: `r0` in `0..p0`, and `u` with
-/// `x = r0 + p0 u` modulo `p0 p1`, centred modulo `p1`.
+/// The second mixed-radix digit of the number `x` with the residues `r0` and `r1`: `u`, at most `DIGIT_BOUND` in absolute
+/// value, with `x = r0 + p0 u` modulo `p0 p1`. That is `(x - r0) / p0` if the two differ by less than `p1`.
 #[inline(always)]
-fn digits<V: Lanes>(r0: V, r1: V) -> (V, V) {
-    let (p0, p1) = (MODULI[0].splat::<V>(), MODULI[1].splat::<V>());
-    let r0 = p0.canonical(r0);
-    (r0, p1.centre(p1.mul(r1.sub(r0), P0_INVERSE_1.splat())))
+fn second_digit<V: Lanes>(r0: V, r1: V) -> V {
+    let p1 = MODULI[1].splat::<V>();
+    p1.reduce(p1.mul(r1.sub(r0), P0_INVERSE_1.splat()))
 }
 
 /// Folded products modulo `q` from residues modulo two primes. `r0` is used as scratch.
@@ -60,7 +67,8 @@ fn digits<V: Lanes>(r0: V, r1: V) -> (V, V) {
 pub(super) fn two_primes_to_q<R: Ring, V: Lanes>(r0: &mut [i16], r1: &[i16]) -> Poly<R> {
     let q = const { Crt::<R>::Q }.splat::<V>();
     for (r0, r1) in r0.chunks_exact_mut(V::LANES).zip(r1.chunks_exact(V::LANES)) {
-        let (low, u) = digits(V::load(r0), V::load(r1));
+        let low = V::load(r0);
+        let u = second_digit(low, V::load(r1));
         q.reduce(low.add(q.mul(u, const { Crt::<R>::P0_Q }.splat()))).store(r0);
     }
     fold_to_q::<R, V>(&q, r0)
@@ -76,22 +84,33 @@ pub(super) fn three_primes_to_q<R: Ring, V: Lanes>(
     plus: &[i16],
 ) -> Poly<R> {
     let q = const { Crt::<R>::Q }.splat::<V>();
-    let p2 = MODULI[2].splat::<V>();
-    let half = r0.len() / 2;
-    let halving = const { MODULI[2].factor((MODULI[2].m as i64 + 1) / 2) }.splat();
-    for at in (0..half).step_by(V::LANES) {
+    let half = const { Shape::of::<R>().length() / 2 };
+    for at in (0..minus.len()).step_by(V::LANES) {
         let (minus, plus) = (V::load(&minus[at..]), V::load(&plus[at..]));
-        for (at, r2) in [(at, minus.add(plus)), (half + at, minus.sub(plus))] {
-            let (low, u) = digits(V::load(&r0[at..]), V::load(&r1[at..]));
-            // Mixed radix: x = r0 + p0 u + p0 p1 v.
-            let above_low = p2.mul(p2.mul(r2, halving).sub(low), P0_INVERSE_2.splat());
-            let v = p2.centre(p2.mul(above_low.sub(u), P1_INVERSE_2.splat()));
-            let upper =
-                q.mul(u, const { Crt::<R>::P0_Q }.splat()).add(q.mul(v, const { Crt::<R>::P0_P1_Q }.splat()));
-            q.reduce(low.add(upper)).store(&mut r0[at..]);
+        if at < half {
+            add_third_digit::<R, V>(&mut r0[at..], &r1[at..], minus.add(plus));
+            add_third_digit::<R, V>(&mut r0[half + at..], &r1[half + at..], minus.sub(plus));
+        } else {
+            // What wrapped is the same in both.
+            add_third_digit::<R, V>(&mut r0[half + at..], &r1[half + at..], minus.add(plus));
         }
     }
     fold_to_q::<R, V>(&q, r0)
+}
+
+/// Replaces a vector of residues modulo the first prime by the numbers modulo `q`; `twice_r2` are their doubles modulo the third
+/// prime.
+#[inline(always)]
+fn add_third_digit<R: Ring, V: Lanes>(r0: &mut [i16], r1: &[i16], twice_r2: V) {
+    let (q, p2) = (const { Crt::<R>::Q }.splat::<V>(), MODULI[2].splat::<V>());
+    let halving = const { MODULI[2].factor((MODULI[2].m as i64 + 1) / 2) }.splat();
+    let low = V::load(r0);
+    let u = second_digit(low, V::load(r1));
+    // Mixed radix: x = r0 + p0 u + p0 p1 v.
+    let above_low = p2.mul(p2.mul(twice_r2, halving).sub(low), P0_INVERSE_2.splat());
+    let v = p2.centre(p2.mul(above_low.sub(u), P1_INVERSE_2.splat()));
+    let upper = q.mul(u, const { Crt::<R>::P0_Q }.splat()).add(q.mul(v, const { Crt::<R>::P0_P1_Q }.splat()));
+    q.reduce(low.add(upper)).store(r0);
 }
 
 /// Folded products modulo `q2` from residues modulo two primes. `r0` is used as scratch.
@@ -99,7 +118,8 @@ pub(super) fn three_primes_to_q<R: Ring, V: Lanes>(
 pub(super) fn two_primes_to_q2<R: Ring, V: Lanes>(r0: &mut [i16], r1: &[i16]) -> RoundedPoly<R> {
     for (r0, r1) in r0.chunks_exact_mut(V::LANES).zip(r1.chunks_exact(V::LANES)) {
         // q2 divides 2^16.
-        let (low, u) = digits(V::load(r0), V::load(r1));
+        let low = V::load(r0);
+        let u = second_digit(low, V::load(r1));
         low.add(u.mul_low(V::splat(MODULI[0].m))).store(r0);
     }
     let mask = V::splat((R::Q2 - 1) as i16);

@@ -1,5 +1,6 @@
 //! The layers of a pass on vectors in registers, and passes over rows in memory.
 
+use super::bounds::ScheduleOf;
 use super::tree::Forest;
 use crate::lanes::{Factor, LaneModulus, Lanes};
 
@@ -9,13 +10,16 @@ pub(super) const LAST_RADIX: usize = 8;
 /// Calls `$f` with the lanes of half a vector and the radix of the first pass over rows as constants.
 macro_rules! with_shape {
     ($f:ident::<$forest:ident, $v:ident, $degree:ident>($($argument:expr),*)) => {
-        match ($v::LANES / 2, $forest::WHOLE) {
-            (4, true) => $f::<$forest, $v, 4, 16, $degree>($($argument),*),
-            (4, false) => $f::<$forest, $v, 4, 8, $degree>($($argument),*),
-            (8, true) => $f::<$forest, $v, 8, 8, $degree>($($argument),*),
-            (8, false) => $f::<$forest, $v, 8, 4, $degree>($($argument),*),
-            (_, true) => $f::<$forest, $v, 16, 4, $degree>($($argument),*),
-            (_, false) => $f::<$forest, $v, 16, 2, $degree>($($argument),*),
+        match ($v::LANES / 2, $forest::TREES.layers) {
+            (4, 9) => $f::<$forest, $v, 4, 16, $degree>($($argument),*),
+            (4, 8) => $f::<$forest, $v, 4, 8, $degree>($($argument),*),
+            (4, _) => $f::<$forest, $v, 4, 4, $degree>($($argument),*),
+            (8, 9) => $f::<$forest, $v, 8, 8, $degree>($($argument),*),
+            (8, 8) => $f::<$forest, $v, 8, 4, $degree>($($argument),*),
+            (8, _) => $f::<$forest, $v, 8, 2, $degree>($($argument),*),
+            (_, 9) => $f::<$forest, $v, 16, 4, $degree>($($argument),*),
+            (_, 8) => $f::<$forest, $v, 16, 2, $degree>($($argument),*),
+            (_, _) => $f::<$forest, $v, 16, 1, $degree>($($argument),*),
         }
     };
 }
@@ -59,7 +63,7 @@ pub(super) fn store_rows<V: Lanes, const M: usize>(rows: [V; M], x: &mut [i16], 
 
 /// The layers of `M` elements of a block, from `skip` on. `root` is the node above them all, at layer `first`.
 #[inline(always)]
-pub(super) fn forward_layers<F: Forest, V: Lanes, const M: usize>(
+pub(super) fn forward_layers<F: Forest, V: Lanes, const M: usize, const DEGREE: usize>(
     modulus: &LaneModulus<V>,
     x: &mut [V; M],
     skip: usize,
@@ -67,42 +71,40 @@ pub(super) fn forward_layers<F: Forest, V: Lanes, const M: usize>(
     factor: impl Fn(usize) -> Factor<V>,
     root: usize,
 ) {
-    let reduce = const { F::SCHEDULE.forward };
+    let schedule = const { &ScheduleOf::<F, DEGREE>::SCHEDULE };
     each_layer!(|LAYER| if (skip..M.ilog2() as usize).contains(&LAYER) {
         each_pair::<V, M, LAYER>(x, |block, a, b| {
-            let a = if reduce[first + LAYER] { modulus.reduce(a) } else { a };
-            let product = modulus.mul(b, factor((root << LAYER) + block));
-            (a.add(product), a.sub(product))
+            let a = if schedule.forward[first + LAYER] { modulus.reduce(a) } else { a };
+            let by_one = first == 0 && block == 0 && schedule.forward_by_one[LAYER];
+            let b = if by_one { b } else { modulus.mul(b, factor((root << LAYER) + block)) };
+            (a.add(b), a.sub(b))
         });
     });
 }
 
 /// Undoes [`forward_layers`], but for a factor 2 each.
 #[inline(always)]
-pub(super) fn inverse_layers<F: Forest, V: Lanes, const M: usize>(
+pub(super) fn inverse_layers<F: Forest, V: Lanes, const M: usize, const DEGREE: usize>(
     modulus: &LaneModulus<V>,
     x: &mut [V; M],
     first: usize,
     factor: impl Fn(usize) -> Factor<V>,
     root: usize,
 ) {
-    let reduce = const { F::SCHEDULE.inverse };
+    let schedule = const { &ScheduleOf::<F, DEGREE>::SCHEDULE };
     each_layer!(
         rev | LAYER
             | if M >> LAYER > 1 {
+                let reduce = |x: V| if schedule.inverse[first + LAYER] { modulus.reduce(x) } else { x };
                 each_pair::<V, M, LAYER>(x, |block, a, b| {
                     let (sum, difference) = (a.add(b), a.sub(b));
-                    let sum = if reduce[first + LAYER] { modulus.reduce(sum) } else { sum };
-                    // The factor of x^N - 1 is 1.
-                    let one = F::WHOLE && first + LAYER == 0;
-                    (
-                        sum,
-                        if one {
-                            difference
-                        } else {
-                            modulus.mul(difference, factor((root << LAYER) + block))
-                        },
-                    )
+                    let by_one = F::WHOLE && first == 0 && block == 0;
+                    let multiplied = if by_one {
+                        reduce(difference)
+                    } else {
+                        modulus.mul(difference, factor((root << LAYER) + block))
+                    };
+                    (reduce(sum), multiplied)
                 });
             }
     );

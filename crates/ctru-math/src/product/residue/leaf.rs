@@ -1,10 +1,25 @@
-//! Products of transformed polynomials, leaf by leaf.
+//! Products of transformed polynomials, leaf by leaf, in the way of Karatsuba.
 
+use super::bounds::ScheduleOf;
 use super::layers::{LAST_RADIX, load_rows, store_rows, with_shape};
 use super::tree::{Forest, Tables};
+use super::wrap;
 use crate::lanes::{Factor, LaneModulus, Lanes};
 
-/// Multiplies `a` by `b` leaf by leaf.
+/// Repeats `$body` for the powers of `x` in a leaf as constants, so that everything stays in registers.
+macro_rules! each_power {
+    (|$power:ident| $body:expr) => {
+        each_power!(@ $power, $body, 0, 1, 2, 3, 4)
+    };
+    (@ $power:ident, $body:expr, $($number:literal),*) => {
+        $({
+            const $power: usize = $number;
+            $body
+        })*
+    };
+}
+
+/// Multiplies `a` by `b` leaf by leaf, and by the trees' scale.
 #[inline(always)]
 pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], b: &[i16]) {
     with_shape!(multiply_leaves::<F, V, DEGREE>(a, b));
@@ -15,54 +30,70 @@ fn multiply_leaves<F: Forest, V: Lanes, const B: usize, const RADIX: usize, cons
     a: &mut [i16],
     b: &[i16],
 ) {
-    let modulus = F::modulus::<V>();
     let table = Tables::<F, V>::FORWARD;
     let rows = LAST_RADIX * RADIX * DEGREE * V::LANES;
-    assert!(a.len() == rows && b.len() == rows);
+    let ((a, a_end), (b, b_end)) = (a.split_at_mut(rows), b.split_at(rows));
+    if F::WRAPPED > 0 {
+        wrap::multiply::<F, V, DEGREE>(a_end, b_end);
+    }
     for pair in 0..LAST_RADIX * RADIX / 2 {
-        let zeta = table.row(LAST_RADIX / 2 * RADIX + pair);
         // x^d - zeta and x^d + zeta.
-        for (leaf, odd) in [(2 * pair, false), (2 * pair + 1, true)] {
-            let left = load_rows::<V, DEGREE>(a, leaf * DEGREE, 1);
-            let right = load_rows::<V, DEGREE>(b, leaf * DEGREE, 1).map(|b| modulus.variable(b));
-            let product = multiply_leaf::<F, V, DEGREE>(&modulus, left, right, zeta, odd);
-            store_rows(product, a, leaf * DEGREE, 1);
-        }
+        let zeta = table.row(LAST_RADIX / 2 * RADIX + pair);
+        multiply_leaf::<F, V, DEGREE>(a, b, 2 * pair, zeta, V::add);
+        multiply_leaf::<F, V, DEGREE>(a, b, 2 * pair + 1, zeta, V::sub);
     }
 }
 
-/// The product of two leaves modulo `x^d - zeta`, or `x^d + zeta` if `odd`, over `2^16`.
+/// Multiplies a leaf modulo `x^d - zeta` if `fold` is addition, or `x^d + zeta` if it is subtraction.
 #[inline(always)]
 fn multiply_leaf<F: Forest, V: Lanes, const DEGREE: usize>(
-    modulus: &LaneModulus<V>,
-    left: [V; DEGREE],
-    right: [Factor<V>; DEGREE],
+    a: &mut [i16],
+    b: &[i16],
+    leaf: usize,
     zeta: Factor<V>,
-    odd: bool,
-) -> [V; DEGREE] {
-    let mut product = left;
-    for (k, product) in product.iter_mut().enumerate() {
-        let direct = leaf_sum::<F, V>(modulus, k + 1, |i| modulus.mul(left[i], right[k - i]));
-        let wrapped = leaf_sum::<F, V>(modulus, DEGREE - 1 - k, |i| {
-            modulus.mul(left[k + 1 + i], right[DEGREE - 1 - i])
-        });
-        let wrapped = modulus.mul(wrapped, zeta);
-        *product = modulus.reduce(if odd { direct.sub(wrapped) } else { direct.add(wrapped) });
+    fold: impl Fn(V, V) -> V,
+) {
+    let modulus = F::modulus::<V>();
+    let scale = Factor::halves(const { F::TREES.scale });
+    let left = load_rows::<V, DEGREE>(a, leaf * DEGREE, 1);
+    let right = load_rows::<V, DEGREE>(b, leaf * DEGREE, 1).map(|b| modulus.variable(b));
+    let mut squares = left;
+    for (square, right) in squares.iter_mut().zip(right) {
+        *square = modulus.mul(*square, right);
     }
-    product
+    let mut product = left;
+    each_power!(|K| if K < DEGREE {
+        let mut sum = plain_coefficient::<F, V, DEGREE>(&modulus, &left, &right, &squares, K);
+        if K + 1 < DEGREE {
+            let above = plain_coefficient::<F, V, DEGREE>(&modulus, &left, &right, &squares, K + DEGREE);
+            sum = fold(sum, modulus.mul(above, zeta));
+        }
+        product[K] = modulus.mul(sum, scale);
+    });
+    store_rows(product, a, leaf * DEGREE, 1);
 }
 
-/// The sum of products of transformed values, reduced so often that it stays in a lane.
+/// The coefficient of `x^power` in the plain product of leaves, over `2^16`: the sum of `a_i b_j + a_j b_i`, which is
+/// `(a_i + a_j) (b_i + b_j) - a_i b_i - a_j b_j`, and of `a_i b_i`.
 #[inline(always)]
-fn leaf_sum<F: Forest, V: Lanes>(modulus: &LaneModulus<V>, count: usize, product: impl Fn(usize) -> V) -> V {
-    let terms = const { F::SCHEDULE }.leaf_terms;
+fn plain_coefficient<F: Forest, V: Lanes, const DEGREE: usize>(
+    modulus: &LaneModulus<V>,
+    left: &[V; DEGREE],
+    right: &[Factor<V>; DEGREE],
+    squares: &[V; DEGREE],
+    power: usize,
+) -> V {
+    let reduce = const { ScheduleOf::<F, DEGREE>::SCHEDULE.reduce_mixed };
     let mut sum = V::splat(0);
-    for i in 0..count {
-        // A reduced sum takes the room of one product.
-        if i >= terms && (i - terms).is_multiple_of(terms - 1) {
-            sum = modulus.reduce(sum);
+    for i in 0..DEGREE {
+        if 2 * i == power {
+            sum = sum.add(squares[i]);
+        } else if 2 * i < power && power - i < DEGREE {
+            let j = power - i;
+            let product = modulus.mul(left[i].add(left[j]), right[i].add(right[j]));
+            let mixed = product.sub(squares[i]).sub(squares[j]);
+            sum = sum.add(if reduce { modulus.reduce(mixed) } else { mixed });
         }
-        sum = sum.add(product(i));
     }
     sum
 }

@@ -13,24 +13,77 @@ mod combine;
 mod layers;
 mod leaf;
 mod prime;
+mod shape;
 mod spectrum;
 mod transform;
 mod tree;
+mod wrap;
+
+use core::fmt;
 
 use crate::backend;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::Ring;
 pub(crate) use spectrum::{NarrowSpectrum, WideSpectrum};
 
+/// Room for products by small elements, wiped when dropped: many products with one clear it once.
+pub struct Multiplier<R: Ring> {
+    left: NarrowSpectrum<R>,
+    right: NarrowSpectrum<R>,
+}
+
+impl<R: Ring> Multiplier<R> {
+    /// Room for products.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { left: NarrowSpectrum::zero(), right: NarrowSpectrum::zero() }
+    }
+
+    /// `a * b` in `R_q` for a small `b`.
+    #[must_use]
+    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+        let Self { left, right } = self;
+        let backend = backend::in_use();
+        left.transform_poly(backend, a);
+        right.transform_small(backend, b);
+        left.multiply(right);
+        left.take_poly(right)
+    }
+
+    /// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+    #[must_use]
+    pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+        let Self { left, right } = self;
+        let backend = backend::in_use();
+        left.transform_rounded(backend, a);
+        right.transform_small(backend, b);
+        left.multiply(right);
+        left.take_rounded(right)
+    }
+}
+
+impl<R: Ring> Default for Multiplier<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Ring> fmt::Debug for Multiplier<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Multiplier<{:?}>(..)", R::default())
+    }
+}
+
 /// `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-    let backend = backend::in_use();
-    let (mut left, mut right) = (NarrowSpectrum::zero(), NarrowSpectrum::zero());
-    left.transform_poly(backend, a);
-    right.transform_small(backend, b);
-    left.multiply(&right);
-    left.take_poly(&mut right)
+    Multiplier::new().mul_small(a, b)
+}
+
+/// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+#[must_use]
+pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+    Multiplier::new().mul_rounded(a, b)
 }
 
 /// `a * b` in `R_q`.
@@ -42,15 +95,4 @@ pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
     right.transform(backend, b);
     left.multiply(&right);
     left.take_poly(&mut right)
-}
-
-/// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
-#[must_use]
-pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-    let backend = backend::in_use();
-    let (mut left, mut right) = (NarrowSpectrum::zero(), NarrowSpectrum::zero());
-    left.transform_rounded(backend, a);
-    right.transform_small(backend, b);
-    left.multiply(&right);
-    left.take_rounded(&mut right)
 }

@@ -4,8 +4,9 @@ use core::marker::PhantomData;
 
 use super::combine::{Crt, three_primes_to_q, two_primes_to_q, two_primes_to_q2};
 use super::leaf::multiply;
+use super::shape::Shape;
 use super::transform::{Input, forward, inverse};
-use super::tree::{Forest, ThirdPrime, TwoPrimes};
+use super::tree::{Forest, OfShape, Primes, ThirdPrime, TwoPrimes};
 use crate::array::Array;
 use crate::backend::Backend;
 use crate::lanes::{Lanes, Vectorised, dispatch_to};
@@ -134,7 +135,7 @@ enum Step<'a> {
     Inverse { rows: &'a mut [i16], low: &'a mut [i16], high: &'a mut [i16] },
 }
 
-/// A step on leaves of a degree; rings of the same length share it.
+/// A step on leaves of a degree; rings of the same shape share it.
 struct StepOf<'a, F, const DEGREE: usize> {
     step: Step<'a>,
     forest: PhantomData<F>,
@@ -153,12 +154,14 @@ impl<F: Forest, const DEGREE: usize> Vectorised for StepOf<'_, F, DEGREE> {
     }
 }
 
-fn perform<R: Ring, F: Forest>(backend: Backend, step: Step<'_>) {
-    match const { R::Padded::<i16>::LEN / 512 } {
-        3 => dispatch_to(backend, StepOf::<F, 3> { step, forest: PhantomData }),
-        degree => {
-            debug_assert_eq!(degree, 5);
-            dispatch_to(backend, StepOf::<F, 5> { step, forest: PhantomData });
+fn perform<R: Ring, P: Primes>(backend: Backend, step: Step<'_>) {
+    let Shape { layers, degree, wrapped } = const { Shape::of::<R>() };
+    match (layers, degree, wrapped) {
+        (8, 5, 25) => dispatch_to(backend, StepOf::<OfShape<P, 8, 25>, 5> { step, forest: PhantomData }),
+        (9, 3, 0) => dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 3> { step, forest: PhantomData }),
+        shape => {
+            debug_assert_eq!(shape, (9, 5, 0));
+            dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 5> { step, forest: PhantomData });
         }
     }
 }

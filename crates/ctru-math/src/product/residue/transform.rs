@@ -6,11 +6,12 @@
 
 use super::layers::{LAST_RADIX, forward_layers, inverse_layers, load_rows, store_rows, with_shape};
 use super::tree::{Forest, Tables};
+use super::wrap;
 use crate::array::Element;
-use crate::lanes::{Factor, Lanes};
+use crate::lanes::Lanes;
 use crate::wipe::Scratch;
 
-/// The coefficients of a polynomial, at most `N/2` of them; zeros follow. Centred, they are at most `INPUT_BOUND` in absolute
+/// The coefficients of a polynomial, not many more than `N/2`; zeros follow. Centred, they are at most `input_bound` in absolute
 /// value.
 #[derive(Copy, Clone)]
 pub(super) enum Input<'a> {
@@ -21,28 +22,33 @@ pub(super) enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// The modulus to centre by.
-    fn modulus(self) -> u32 {
+    /// How many coefficients there are.
+    pub(super) fn len(self) -> usize {
         match self {
-            Self::Canonical(_, modulus) => modulus,
-            Self::Centred(_) => 0,
+            Self::Canonical(c, _) => c.len(),
+            Self::Centred(c) => c.len(),
         }
     }
 
-    /// The coefficients from that of `x^at` on, half a vector of them, in both halves.
+    /// The coefficients from that of `x^at` on, centred, half a vector of them, in both halves.
     #[inline(always)]
-    fn load_twice<V: Lanes>(self, at: usize) -> V {
+    pub(super) fn load_twice<V: Lanes>(self, at: usize) -> V {
         match self {
-            Self::Canonical(c, _) if at + V::LANES / 2 <= c.len() => V::load_twice(&c[at..]),
-            Self::Canonical(c, _) => V::load_twice(&last(c, at)),
+            Self::Canonical(c, modulus) => {
+                let (modulus, half) = (V::splat(modulus as i16), V::splat((modulus / 2) as i16));
+                let whole = at + V::LANES / 2 <= c.len();
+                let c = if whole { V::load_twice(&c[at..]) } else { V::load_twice(&last(c, at)) };
+                c.sub(half.sub(c).shift_right::<15>().and(modulus))
+            }
             Self::Centred(c) if at + V::LANES / 2 <= c.len() => V::load_twice_bytes(&c[at..]),
             Self::Centred(c) => V::load_twice_bytes(&last(c, at)),
         }
     }
 }
 
-/// What is left of `c` from `at` on, fewer than 16 elements, and zeros.
+/// What is left of `c` from `at` on, fewer than 16 elements, and zeros. Out of the way of the loops, as it is rarely needed.
 #[cold]
+#[inline(never)]
 fn last<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; 16]> {
     let mut last = Scratch::<T, [T; 16]>::new();
     for (last, &c) in last.iter_mut().zip(&c[at.min(c.len())..]) {
@@ -51,14 +57,15 @@ fn last<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; 16]> {
     last
 }
 
-/// Transforms the polynomial of the coefficients `input`. `rows` takes the leaves; any representatives.
+/// Transforms the polynomial of the coefficients `input`. `rows` takes the leaves, any representatives, and, if
+/// coefficients of products wrap, what is needed to know them.
 #[inline(always)]
 pub(super) fn forward<F: Forest, V: Lanes, const DEGREE: usize>(input: Input<'_>, rows: &mut [i16]) {
     with_shape!(forward_passes::<F, V, DEGREE>(input, rows));
 }
 
-/// Undoes [`forward`] on a product: `low` and `high` are the polynomials of the two trees, coefficients less than the prime
-/// in absolute value. `rows` is used as scratch.
+/// Undoes [`forward`] on a product of leaves: `low` and `high` are the polynomials of the two trees, coefficients at most
+/// `OUTPUT_BOUND` in absolute value. `rows` is used as scratch.
 #[inline(always)]
 pub(super) fn inverse<F: Forest, V: Lanes, const DEGREE: usize>(
     rows: &mut [i16],
@@ -77,27 +84,50 @@ fn forward_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
     let table = Tables::<F, V>::FORWARD;
     let layers = B.ilog2() as usize;
     let block = LAST_RADIX * RADIX * DEGREE;
-    assert!(rows.len() == block * V::LANES);
-    let (q, half) = (V::splat(input.modulus() as i16), V::splat((input.modulus() / 2) as i16));
-    for group in 0..block / B {
+    let (rows, end) = rows.split_at_mut(block * V::LANES);
+    if F::WRAPPED > 0 {
+        wrap::keep::<V>(input, end);
+    }
+    let read = if F::WHOLE { B / 2 } else { B };
+    assert!(input.len() <= read * block + if F::WRAPPED > 0 { block } else { 0 });
+    for column in (0..block).step_by(B) {
+        // The last columns may overlap those before.
+        let column = column.min(block - B);
         let mut x = [V::splat(0); B];
-        let read = if F::WHOLE { B / 2 } else { B };
         for (j, x) in x[..read].iter_mut().enumerate() {
-            let c = input.load_twice::<V>(j * block + group * B);
-            *x = c.sub(half.sub(c).shift_right::<15>().and(q));
+            *x = input.load_twice::<V>(j * block + column);
         }
-        // Layer 0 of a whole tree: its second operand is 0.
+        // Layer 0 of a whole tree: most of its second operands are 0.
         for j in read..B {
             x[j] = x[j - read];
         }
-        forward_layers::<F, V, B>(&modulus, &mut x, F::WHOLE as usize, 0, |node| table.column(node), 1);
+        let upper = read * block + column;
+        if F::WRAPPED > 0 && upper < input.len() {
+            let c = input.load_twice::<V>(upper);
+            if F::WHOLE {
+                x[read] = x[read].sub(c);
+                x[0] = x[0].add(c);
+            } else {
+                // The second tree starts at x^(N/2) + 1.
+                let sign = V::halves(0, -1);
+                x[0] = x[0].add(c.xor(sign).sub(sign));
+            }
+        }
+        forward_layers::<F, V, B, DEGREE>(
+            &modulus,
+            &mut x,
+            F::WHOLE as usize,
+            0,
+            |node| table.column(node),
+            1,
+        );
         V::transpose(&mut x);
-        store_rows(x, rows, group * B, 1);
+        store_rows(x, rows, column, 1);
     }
     let stride = LAST_RADIX * DEGREE;
     for first in 0..stride {
         let mut x = load_rows::<V, RADIX>(rows, first, stride);
-        forward_layers::<F, V, RADIX>(&modulus, &mut x, 0, layers, |node| table.row(node), 1);
+        forward_layers::<F, V, RADIX, DEGREE>(&modulus, &mut x, 0, layers, |node| table.row(node), 1);
         store_rows(x, rows, first, stride);
     }
     let layers = layers + RADIX.ilog2() as usize;
@@ -105,7 +135,14 @@ fn forward_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
         for first in block * stride..block * stride + DEGREE {
             let mut x = load_rows::<V, LAST_RADIX>(rows, first, DEGREE);
             let root = RADIX + block;
-            forward_layers::<F, V, LAST_RADIX>(&modulus, &mut x, 0, layers, |node| table.row(node), root);
+            forward_layers::<F, V, LAST_RADIX, DEGREE>(
+                &modulus,
+                &mut x,
+                0,
+                layers,
+                |node| table.row(node),
+                root,
+            );
             store_rows(x, rows, first, DEGREE);
         }
     }
@@ -120,96 +157,116 @@ fn inverse_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
     let modulus = F::modulus::<V>();
     let table = Tables::<F, V>::INVERSE;
     let block = LAST_RADIX * RADIX * DEGREE;
-    assert!(rows.len() == block * V::LANES && low.len() == block * B && high.len() == block * B);
+    let (rows, end) = rows.split_at_mut(block * V::LANES);
     let stride = LAST_RADIX * DEGREE;
     let layers = (B * RADIX).ilog2() as usize;
     for block in 0..RADIX {
         for first in block * stride..block * stride + DEGREE {
             let mut x = load_rows::<V, LAST_RADIX>(rows, first, DEGREE);
             let root = RADIX + block;
-            inverse_layers::<F, V, LAST_RADIX>(&modulus, &mut x, layers, |node| table.row(node), root);
+            inverse_layers::<F, V, LAST_RADIX, DEGREE>(
+                &modulus,
+                &mut x,
+                layers,
+                |node| table.row(node),
+                root,
+            );
             store_rows(x, rows, first, DEGREE);
         }
     }
     let layers = B.ilog2() as usize;
     for first in 0..stride {
         let mut x = load_rows::<V, RADIX>(rows, first, stride);
-        inverse_layers::<F, V, RADIX>(&modulus, &mut x, layers, |node| table.row(node), 1);
+        inverse_layers::<F, V, RADIX, DEGREE>(&modulus, &mut x, layers, |node| table.row(node), 1);
         store_rows(x, rows, first, stride);
     }
-    let scale = Factor::halves(const { F::TREES.scale });
-    for group in 0..block / B {
-        let mut x = load_rows::<V, B>(rows, group * B, 1);
+    for column in (0..block).step_by(B) {
+        // The last columns may overlap those before.
+        let column = column.min(block - B);
+        let mut x = load_rows::<V, B>(rows, column, 1);
         V::transpose(&mut x);
-        inverse_layers::<F, V, B>(&modulus, &mut x, 0, |node| table.column(node), 1);
-        for (j, x) in x.into_iter().enumerate() {
-            let at = j * block + group * B;
-            modulus.mul(x, scale).store_halves(&mut low[at..], &mut high[at..]);
+        inverse_layers::<F, V, B, DEGREE>(&modulus, &mut x, 0, |node| table.column(node), 1);
+        let blocks = low[..block * B].chunks_exact_mut(block).zip(high[..block * B].chunks_exact_mut(block));
+        for (x, (low, high)) in x.into_iter().zip(blocks) {
+            x.store_halves(&mut low[column..], &mut high[column..]);
         }
+    }
+    if F::WRAPPED > 0 {
+        wrap::unwrap::<F, V>(end, block * B, low, high);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec;
+    use std::vec::Vec;
+
     use super::*;
     use crate::lanes::{Checked, Portable};
-    use crate::product::residue::bounds::INPUT_BOUND;
+    use crate::product::residue::bounds::{OUTPUT_BOUND, input_bound};
     use crate::product::residue::leaf::multiply;
-    use crate::product::residue::tree::TwoPrimes;
+    use crate::product::residue::tree::{OfShape, ThirdPrime, TwoPrimes};
 
-    const DEGREE: usize = 5;
-    const N: usize = 512 * DEGREE;
-
-    /// The residues of the plain product modulo both primes.
-    fn residues<V: Lanes>(a: &[i16; N / 2], b: &[i16; N / 2]) -> [[i16; N]; 2] {
-        let (mut left, mut right) = ([0; 2 * N], [0; 2 * N]);
-        forward::<TwoPrimes, V, DEGREE>(Input::Canonical(&a.map(|c| c as u16), 0), &mut left);
-        forward::<TwoPrimes, V, DEGREE>(Input::Canonical(&b.map(|c| c as u16), 0), &mut right);
-        multiply::<TwoPrimes, V, DEGREE>(&mut left, &right);
-        let [mut low, mut high] = [[0; N]; 2];
-        inverse::<TwoPrimes, V, DEGREE>(&mut left, &mut low, &mut high);
+    /// The residues of the plain product of two polynomials.
+    fn residues<F: Forest, V: Lanes, const DEGREE: usize>(a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
+        // Of each of the two trees.
+        let room = ((DEGREE << F::LAYERS) + if F::WRAPPED > 0 { 2 * wrap::MOST } else { 0 })
+            >> (F::LAYERS - F::TREES.layers);
+        let words = |x: &[i16]| x.iter().map(|&c| c as u16).collect::<Vec<_>>();
+        let (mut left, mut right) = (vec![0; 2 * room], vec![0; 2 * room]);
+        forward::<F, V, DEGREE>(Input::Canonical(&words(a), 0), &mut left);
+        forward::<F, V, DEGREE>(Input::Canonical(&words(b), 0), &mut right);
+        multiply::<F, V, DEGREE>(&mut left, &right);
+        let (mut low, mut high) = (vec![0; room], vec![0; room]);
+        inverse::<F, V, DEGREE>(&mut left, &mut low, &mut high);
         [low, high]
     }
 
-    /// Operands of coefficients at both ends of what a transform takes, with signs in runs of every length, and at random:
-    /// no sum leaves 16 bits, and the residues are those of the definition.
-    #[test]
-    fn lazy_sums_of_extremes_fit() {
-        let end = INPUT_BOUND as i16;
-        let runs =
-            |length: usize| core::array::from_fn(|i| if (i / length).is_multiple_of(2) { end } else { -end });
+    /// Operands of `n` coefficients at both ends of what a transform takes, with signs in runs of every length, and at random:
+    /// no sum leaves 16 bits, and the residues of whole trees are those of the definition.
+    fn check_extremes<F: Forest, const DEGREE: usize>(n: usize) {
+        let end = input_bound(DEGREE << F::LAYERS) as i16;
+        let runs = |length: usize| {
+            (0..n).map(|i| if (i / length).is_multiple_of(2) { end } else { -end }).collect::<Vec<_>>()
+        };
         let mut state = 1u32;
         let mut random = || {
-            core::array::from_fn(|_| {
+            let mut coefficient = || {
                 state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
                 if state >> 31 == 0 { end } else { -end }
-            })
+            };
+            (0..n).map(|_| coefficient()).collect::<Vec<_>>()
         };
-        let inputs: [[i16; N / 2]; 12] = [
-            runs(N),
-            runs(1),
-            runs(2),
-            runs(3),
-            runs(DEGREE),
-            runs(N / 64),
-            runs(N / 32),
-            runs(N / 8),
-            runs(N / 4),
-            random(),
-            random(),
-            random(),
-        ];
+        let lengths = [n, 1, 2, 3, DEGREE, n / 32, n / 16, n / 4, n / 2, (DEGREE << F::LAYERS) / 2];
+        let mut inputs: Vec<_> = lengths.into_iter().map(runs).collect();
+        inputs.extend([random(), random(), random()]);
         for (i, a) in inputs.iter().enumerate() {
             let b = &inputs[(5 * i + 1) % inputs.len()];
-            let residues = residues::<Checked>(a, b);
-            assert_eq!(residues, self::residues::<Portable>(a, b));
-            for k in [0, 1, N / 2 - 1, N / 2, N - 3, N - 2] {
-                let terms = (0..N / 2).filter(|i| (k + 1).saturating_sub(N / 2) <= *i && *i <= k);
+            let residues = residues::<F, Checked, DEGREE>(a, b);
+            assert_eq!(residues, self::residues::<F, Portable, DEGREE>(a, b));
+            assert!(residues.iter().flatten().all(|&residue| i32::from(residue).abs() <= OUTPUT_BOUND));
+            if !F::WHOLE {
+                continue;
+            }
+            for k in [0, 1, 24, 25, n / 2, n - 1, n, 2 * n - 27, 2 * n - 26, 2 * n - 3, 2 * n - 2] {
+                let terms = (0..n).filter(|i| (k + 1).saturating_sub(n) <= *i && *i <= k);
                 let exact: i64 = terms.map(|i| i64::from(a[i]) * i64::from(b[k - i])).sum();
-                for (modulus, residues) in TwoPrimes::TREES.moduli.iter().zip(residues) {
+                for (modulus, residues) in F::TREES.moduli.iter().zip(&residues) {
                     assert_eq!((exact - i64::from(residues[k])) % i64::from(modulus.m), 0);
                 }
             }
         }
+    }
+
+    #[test]
+    fn lazy_sums_of_extremes_fit() {
+        check_extremes::<OfShape<TwoPrimes, 8, 25>, 5>(653);
+        check_extremes::<OfShape<TwoPrimes, 9, 0>, 3>(768);
+        check_extremes::<OfShape<TwoPrimes, 9, 0>, 5>(1280);
+        check_extremes::<OfShape<ThirdPrime, 8, 25>, 5>(653);
+        check_extremes::<OfShape<ThirdPrime, 9, 0>, 3>(768);
+        check_extremes::<OfShape<ThirdPrime, 9, 0>, 5>(1280);
     }
 }

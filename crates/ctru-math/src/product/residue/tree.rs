@@ -3,12 +3,11 @@
 //! Node 1 of a tree is `x^N - 1`; node `k = 2^l + j` is `x^(N / 2^l) - root^e(k)`, `e(1) = 0`, and splits into its
 //! children `2k` and `2k + 1` by `root^(e(k) / 2)` and its negative.
 
-use super::bounds::Schedule;
 use super::prime::{MODULI, inverse_mod, power, root_of_order_512};
 use crate::lanes::{Factor, LaneModulus, Lanes, Modulus};
 
-/// Layers of a whole tree: `x^N - 1` splits into 512 factors `x^(N/512) - zeta`.
-const TREE_LAYERS: usize = 9;
+/// Layers of the deepest tree: `x^N - 1` splits into 512 factors `x^(N/512) - zeta`.
+const MOST_LAYERS: usize = 9;
 /// Most lanes of a vector.
 const MOST_LANES: usize = 32;
 
@@ -19,13 +18,13 @@ pub(super) struct Trees {
     roots: [usize; 2],
     /// Their layers.
     pub(super) layers: usize,
-    /// What undoes the inverse transform's scaling and the `2^-16` of the products of leaves.
+    /// What products of leaves are multiplied by, against their `2^-16` and the scaling of the inverse transform.
     pub(super) scale: [Factor<i16>; 2],
 }
 
 impl Trees {
-    pub(super) const fn new(moduli: [Modulus; 2], roots: [usize; 2]) -> Self {
-        let layers = TREE_LAYERS - roots[0].ilog2() as usize;
+    const fn new(moduli: [Modulus; 2], roots: [usize; 2], layers: usize) -> Self {
+        let layers = layers - roots[0].ilog2() as usize;
         Self { moduli, roots, layers, scale: [scale(&moduli[0], layers), scale(&moduli[1], layers)] }
     }
 }
@@ -36,10 +35,13 @@ const fn scale(modulus: &Modulus, layers: usize) -> Factor<i16> {
 
 /// A pair of trees.
 pub(super) trait Forest {
+    /// Layers of a whole tree.
+    const LAYERS: usize;
+    /// Coefficients of a plain product beyond the transform's length.
+    const WRAPPED: usize;
     const TREES: Trees;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
-    const WHOLE: bool = Self::TREES.layers == 9;
-    const SCHEDULE: Schedule = Schedule::new(&Self::TREES, Self::WHOLE);
+    const WHOLE: bool = Self::TREES.layers == Self::LAYERS;
 
     /// The moduli of the halves.
     #[inline(always)]
@@ -49,16 +51,34 @@ pub(super) trait Forest {
     }
 }
 
+/// What two trees side by side are for.
+pub(super) trait Primes {
+    const MODULI: [Modulus; 2];
+    /// The nodes at which the trees start.
+    const ROOTS: [usize; 2];
+}
+
 /// Residues modulo the first two primes.
 pub(super) struct TwoPrimes;
 /// Residues modulo the third prime and `x^(N/2) - 1` and `x^(N/2) + 1`.
 pub(super) struct ThirdPrime;
 
-impl Forest for TwoPrimes {
-    const TREES: Trees = Trees::new([MODULI[0], MODULI[1]], [1, 1]);
+impl Primes for TwoPrimes {
+    const MODULI: [Modulus; 2] = [MODULI[0], MODULI[1]];
+    const ROOTS: [usize; 2] = [1, 1];
 }
-impl Forest for ThirdPrime {
-    const TREES: Trees = Trees::new([MODULI[2], MODULI[2]], [2, 3]);
+impl Primes for ThirdPrime {
+    const MODULI: [Modulus; 2] = [MODULI[2], MODULI[2]];
+    const ROOTS: [usize; 2] = [2, 3];
+}
+
+/// The trees of transforms with `LAYERS` layers, in which `WRAPPED` coefficients of plain products wrap.
+pub(super) struct OfShape<P, const LAYERS: usize, const WRAPPED: usize>(core::marker::PhantomData<P>);
+
+impl<P: Primes, const LAYERS: usize, const WRAPPED: usize> Forest for OfShape<P, LAYERS, WRAPPED> {
+    const LAYERS: usize = LAYERS;
+    const WRAPPED: usize = WRAPPED;
+    const TREES: Trees = Trees::new(P::MODULI, P::ROOTS, LAYERS);
 }
 
 /// The tables of a forest for vectors `V`.
@@ -76,7 +96,7 @@ pub(super) struct Table {
     /// Factors of the column layers, a vector a block: block `j` of layer `l` has vector `2^l + j`.
     column: Factor<[i16; MOST_LANES * MOST_LANES / 2]>,
     /// Factors of the row layers: block `j` of layer `log2(B) + l` in all rows has vector `2^l + j`.
-    row: Factor<[i16; 2 << TREE_LAYERS]>,
+    row: Factor<[i16; 2 << MOST_LAYERS]>,
 }
 
 impl Table {
@@ -84,7 +104,7 @@ impl Table {
     pub(super) const fn new(trees: &Trees, lanes: usize, inverse: bool) -> Self {
         let mut column =
             Factor { value: [0; MOST_LANES * MOST_LANES / 2], by_inverse: [0; MOST_LANES * MOST_LANES / 2] };
-        let mut row = Factor { value: [0; 2 << TREE_LAYERS], by_inverse: [0; 2 << TREE_LAYERS] };
+        let mut row = Factor { value: [0; 2 << MOST_LAYERS], by_inverse: [0; 2 << MOST_LAYERS] };
         let factors = [factors(&trees.moduli[0], inverse), factors(&trees.moduli[1], inverse)];
         let half = lanes / 2;
         let mut lane = 0;
@@ -136,16 +156,16 @@ const fn descendant(root: usize, node: usize) -> usize {
 }
 
 /// The factors by which the nodes split, or their inverses.
-const fn factors(modulus: &Modulus, inverse: bool) -> [Factor<i16>; 1 << TREE_LAYERS] {
+const fn factors(modulus: &Modulus, inverse: bool) -> [Factor<i16>; 1 << MOST_LAYERS] {
     let p = modulus.m as u64;
     let root = root_of_order_512(p);
-    let mut exponents = [0; 1 << TREE_LAYERS];
-    let mut factors = [Factor { value: 0, by_inverse: 0 }; 1 << TREE_LAYERS];
+    let mut exponents = [0; 1 << MOST_LAYERS];
+    let mut factors = [Factor { value: 0, by_inverse: 0 }; 1 << MOST_LAYERS];
     let mut k = 1;
-    while k < 1 << TREE_LAYERS {
+    while k < 1 << MOST_LAYERS {
         // The children have half the exponent, the second one with 256 added (the factor -1).
         let half = exponents[k] / 2;
-        if 2 * k + 1 < 1 << TREE_LAYERS {
+        if 2 * k + 1 < 1 << MOST_LAYERS {
             exponents[2 * k] = half;
             exponents[2 * k + 1] = half + 256;
         }

@@ -6,6 +6,11 @@
 //!
 //! Source: CTRU-Prime paper, Table 1 (`eta`; it is 2 for n = 761 as in Table 2) and Algorithm 1 (`f = 2 f' + 1`).
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+#[cfg(target_arch = "x86_64")]
+use crate::backend::Backend;
 use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
@@ -49,14 +54,30 @@ impl<R: Ring> Vectorised for Sample<'_, R> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> SmallPoly<R> {
-        from_coins(self.0)
+        from_coins::<R, V>(self.0)
     }
 }
 
 #[inline(always)]
-fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+fn from_coins<R: Ring, V: Lanes>(coins: &R::CoinBytes) -> SmallPoly<R> {
     let mut poly = SmallPoly::zero();
     let coeffs = poly.coefficients_mut();
+    match (V::BACKEND, R::ETA) {
+        // SAFETY: this runs on the vectors of a backend only where the CPU has what the backend names.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        (Backend::Avx512, 2) => unsafe { avx512::sample::<2>(coins.as_ref(), coeffs) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        (Backend::Avx512, 3) => unsafe { avx512::sample::<3>(coins.as_ref(), coeffs) },
+        _ => write_coefficients::<R>(coins, coeffs),
+    }
+    poly
+}
+
+#[inline(always)]
+fn write_coefficients<R: Ring>(coins: &R::CoinBytes, coeffs: &mut [i8]) {
     if R::ETA == 2 {
         let (pairs, last) = coeffs.as_chunks_mut::<2>();
         for (pair, &byte) in pairs.iter_mut().zip(coins.as_ref()) {
@@ -78,7 +99,6 @@ fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
             *coeff = centred_binomial(3, *coeff as u8);
         }
     }
-    poly
 }
 
 /// The secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins: 1 is added at `x^0` only.
@@ -94,7 +114,7 @@ impl<R: Ring> Vectorised for SampleSecret<'_, R> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> SmallPoly<R> {
-        let mut poly = from_coins(self.0);
+        let mut poly = from_coins::<R, V>(self.0);
         let coeffs = poly.coefficients_mut();
         for coeff in coeffs.iter_mut() {
             *coeff *= 2;
