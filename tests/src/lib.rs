@@ -5,6 +5,7 @@
 
 pub mod backends;
 pub mod device;
+pub mod rings;
 pub mod sets;
 pub mod strategies;
 pub mod traces;

@@ -5,7 +5,7 @@ use ctru_math::codec::bits::{Packed13Error, pack, pack_rounded, pack13, unpack, 
 use ctru_math::codec::mixed_radix::{LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_ring_on_every_backend;
 use ctru_tests::strategies::{bytes, numbers, poly, rounded_poly};
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn oracle_encode<R: Ring>(poly: &Poly<R>) -> Vec<u8> {
     encoded_plainly(&poly.coefficients().iter().map(|&r| (u32::from(r), R::Q)).collect::<Vec<_>>())
 }
 
-fn vectors_of<R: Ring>() {
+fn vectors<R: Ring>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
 
@@ -106,15 +106,6 @@ fn vectors_of<R: Ring>() {
     }
 }
 
-#[test]
-fn vectors() {
-    on_every_backend(|| {
-        vectors_of::<R653>();
-        vectors_of::<R761>();
-        vectors_of::<R1277>();
-    });
-}
-
 proptest! {
     #[test]
     fn packing_is_bit_by_bit((width, values) in (1usize..=16).prop_flat_map(|width| {
@@ -131,7 +122,7 @@ proptest! {
     }
 }
 
-fn packing_of<R: Ring>() {
+fn packing<R: Ring>() {
     proptest!(|(h in poly::<R>(), c in rounded_poly::<R>())| {
         let bytes = pack13(&h);
         prop_assert_eq!(bytes.as_ref(), packed_bit_by_bit(13, h.coefficients()));
@@ -149,17 +140,8 @@ fn packing_of<R: Ring>() {
     });
 }
 
-#[test]
-fn packing() {
-    on_every_backend(|| {
-        packing_of::<R653>();
-        packing_of::<R761>();
-        packing_of::<R1277>();
-    });
-}
-
 /// Every coefficient is checked, and every padding bit; the ciphertext's padding bits are ignored.
-fn unpacking_refuses_of<R: Ring>() {
+fn unpacking_refuses<R: Ring>() {
     let q = R::Q as u16;
     let unpacked = |values: &[u16]| unpack13::<R>(&array(&packed_bit_by_bit(13, values)));
     for index in 0..R::N {
@@ -186,15 +168,6 @@ fn unpacking_refuses_of<R: Ring>() {
     }
 }
 
-#[test]
-fn unpacking_refuses() {
-    on_every_backend(|| {
-        unpacking_refuses_of::<R653>();
-        unpacking_refuses_of::<R761>();
-        unpacking_refuses_of::<R1277>();
-    });
-}
-
 /// Any secret `2 f' + 1`.
 fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     numbers(R::N, -i64::from(R::ETA), R::ETA.into()).prop_map(|f_prime| {
@@ -204,7 +177,7 @@ fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     })
 }
 
-fn secret_polys_of<R: Ring>() {
+fn secret_polys<R: Ring>() {
     let bound = SmallPoly::<R>::BOUND as i8;
     proptest!(|(f in secret::<R>())| {
         let bytes = secret_poly::pack(&f);
@@ -234,15 +207,6 @@ fn secret_polys_of<R: Ring>() {
             }
         }
     }
-}
-
-#[test]
-fn secret_polys() {
-    on_every_backend(|| {
-        secret_polys_of::<R653>();
-        secret_polys_of::<R761>();
-        secret_polys_of::<R1277>();
-    });
 }
 
 #[test]
@@ -396,7 +360,7 @@ fn decodes_as_the_recursion<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<(), T
     Ok(())
 }
 
-fn mixed_radix_of<R: Ring>() {
+fn mixed_radix<R: Ring>() {
     let seldom = ProptestConfig::with_cases(100);
     let len = R::MixedRadixBytes::LEN;
     proptest!(seldom, |(h in poly::<R>(), noise in bytes(len), index in 0..len, byte in any::<u8>())| {
@@ -414,17 +378,8 @@ fn mixed_radix_of<R: Ring>() {
     });
 }
 
-#[test]
-fn mixed_radix() {
-    on_every_backend(|| {
-        mixed_radix_of::<R653>();
-        mixed_radix_of::<R761>();
-        mixed_radix_of::<R1277>();
-    });
-}
-
 /// The first value that no encoding has: of the root, and of the first pair.
-fn refuses_of<R: Ring>() {
+fn mixed_radix_refuses<R: Ring>() {
     let plan = Plan::of::<R>();
     for (root, canonical) in [(0, true), (plan.root().value - 1, true), (plan.root().value, false)] {
         let mut bytes = R::MixedRadixBytes::zeroed();
@@ -439,11 +394,11 @@ fn refuses_of<R: Ring>() {
     assert!(decode_canonical::<R>(&R::MixedRadixBytes::from_fn(|_| 0xff)).is_err());
 }
 
-#[test]
-fn mixed_radix_refuses() {
-    on_every_backend(|| {
-        refuses_of::<R653>();
-        refuses_of::<R761>();
-        refuses_of::<R1277>();
-    });
+every_ring_on_every_backend! {
+    vectors,
+    packing,
+    unpacking_refuses,
+    secret_polys,
+    mixed_radix,
+    mixed_radix_refuses,
 }

@@ -2,7 +2,7 @@
 
 use ctru_math::compress::{compress, compress_with_codeword, compress_with_message};
 use ctru_math::{Poly, R653, R761, R1277, Ring};
-use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_ring_on_every_backend;
 use ctru_tests::strategies::{bytes, poly};
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn every_coefficient() {
 }
 
 /// Every coefficient in a polynomial, so at most places of a vector, with a message of zeros and one of ones.
-fn every_coefficient_in_polynomials<R: Ring>() {
+fn every_coefficient_on_every_backend<R: Ring>() {
     for first in (0..R::Q).step_by(R::N / 4) {
         let sigma: Vec<u16> = (0..R::N as u32).map(|i| ((first + i) % R::Q) as u16).collect();
         let sigma = Poly::<R>::from_coefficients(&sigma).unwrap();
@@ -44,16 +44,7 @@ fn every_coefficient_in_polynomials<R: Ring>() {
     }
 }
 
-#[test]
-fn every_coefficient_on_every_backend() {
-    on_every_backend(|| {
-        every_coefficient_in_polynomials::<R653>();
-        every_coefficient_in_polynomials::<R761>();
-        every_coefficient_in_polynomials::<R1277>();
-    });
-}
-
-fn vectors_of<R: Ring>() {
+fn vectors<R: Ring>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let sigma = Poly::<R>::from_coefficients(&record.sigma).unwrap();
         let mask = R::Q2 as u16 - 1;
@@ -63,16 +54,7 @@ fn vectors_of<R: Ring>() {
     }
 }
 
-#[test]
-fn vectors() {
-    on_every_backend(|| {
-        vectors_of::<R653>();
-        vectors_of::<R761>();
-        vectors_of::<R1277>();
-    });
-}
-
-fn with_message_of<R: Ring>() {
+fn with_message<R: Ring>() {
     proptest!(|(sigma in poly::<R>(), message in bytes(R::MESSAGE_BYTES))| {
         let expected: Vec<u16> = (0..R::N).map(|i| {
             let bit = message.get(i / 16).map_or(0, |byte| {
@@ -86,11 +68,8 @@ fn with_message_of<R: Ring>() {
     });
 }
 
-#[test]
-fn with_message() {
-    on_every_backend(|| {
-        with_message_of::<R653>();
-        with_message_of::<R761>();
-        with_message_of::<R1277>();
-    });
+every_ring_on_every_backend! {
+    every_coefficient_on_every_backend,
+    vectors,
+    with_message,
 }

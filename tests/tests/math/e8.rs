@@ -4,8 +4,8 @@ use std::array::from_fn;
 
 use ctru_math::compress::compress_with_message;
 use ctru_math::e8::{BLOCK, decode, decode_block, encode_nibble, encode_pair};
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly};
-use ctru_tests::backends::on_every_backend;
+use ctru_math::{Poly, Ring, RoundedPoly};
+use ctru_tests::every_ring_on_every_backend;
 use ctru_tests::strategies::{bytes, rounded_poly};
 use ctru_tests::vectors::{E8Block, Intermediate, array};
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn block_vectors() {
     }
 }
 
-fn vectors_of<R: Ring>() {
+fn vectors<R: Ring>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let codewords: Vec<u8> = record.m.iter().flat_map(|&byte| encode_pair(byte)).collect();
         assert_eq!(codewords, record.e8_codeword_bytes);
@@ -97,15 +97,6 @@ fn vectors_of<R: Ring>() {
         assert_eq!(nibbles, record.decoded_nibbles);
         assert_eq!(message.as_ref(), record.m);
     }
-}
-
-#[test]
-fn vectors() {
-    on_every_backend(|| {
-        vectors_of::<R653>();
-        vectors_of::<R761>();
-        vectors_of::<R1277>();
-    });
 }
 
 /// All blocks of multiples of `q2/4`: nearly all of them are ties.
@@ -149,7 +140,7 @@ proptest! {
     }
 }
 
-fn polynomials_of<R: Ring>() {
+fn polynomials<R: Ring>() {
     proptest!(|(decrypted in rounded_poly::<R>())| {
         let blocks = decrypted.coefficients().as_chunks::<BLOCK>().0;
         let message = decode(&decrypted);
@@ -175,11 +166,7 @@ fn polynomials_of<R: Ring>() {
     });
 }
 
-#[test]
-fn polynomials() {
-    on_every_backend(|| {
-        polynomials_of::<R653>();
-        polynomials_of::<R761>();
-        polynomials_of::<R1277>();
-    });
+every_ring_on_every_backend! {
+    vectors,
+    polynomials,
 }

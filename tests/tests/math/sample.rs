@@ -1,8 +1,8 @@
 //! The centred binomial distribution against vectors and a plain oracle.
 
 use ctru_math::sample::{centred_binomial, sample, sample_secret, spread_sextets};
-use ctru_math::{R653, R761, R1277, Ring, array::Array};
-use ctru_tests::backends::on_every_backend;
+use ctru_math::{Ring, array::Array};
+use ctru_tests::every_ring_on_every_backend;
 use ctru_tests::strategies::bytes;
 use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn sampled_bit_by_bit<R: Ring>(coins: &[u8]) -> Vec<i8> {
     (0..R::N).map(|i| ones(2 * eta * i) - ones(2 * eta * i + eta)).collect()
 }
 
-fn vectors_of<R: Ring>() {
+fn vectors<R: Ring>() {
     let vector = Intermediate::load(R::N);
     assert_eq!(sample::<R>(&array(&vector.coins_f)).coefficients(), vector.f_prime);
     assert_eq!(sample_secret::<R>(&array(&vector.coins_f)).coefficients(), vector.f);
@@ -24,16 +24,7 @@ fn vectors_of<R: Ring>() {
     }
 }
 
-#[test]
-fn vectors() {
-    on_every_backend(|| {
-        vectors_of::<R653>();
-        vectors_of::<R761>();
-        vectors_of::<R1277>();
-    });
-}
-
-fn sampling_of<R: Ring>() {
+fn sampling<R: Ring>() {
     proptest!(|(coins in bytes(R::COIN_BYTES))| {
         let expected = sampled_bit_by_bit::<R>(&coins);
         let coins = array(&coins);
@@ -55,15 +46,6 @@ fn sampling_of<R: Ring>() {
 }
 
 #[test]
-fn sampling() {
-    on_every_backend(|| {
-        sampling_of::<R653>();
-        sampling_of::<R761>();
-        sampling_of::<R1277>();
-    });
-}
-
-#[test]
 fn every_coefficient() {
     for eta in [2, 3] {
         let mask = (1 << eta) - 1;
@@ -80,4 +62,9 @@ proptest! {
         let word = coins.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         prop_assert_eq!(spread_sextets(coins), std::array::from_fn(|i| (word >> (6 * i) & 63) as u8));
     }
+}
+
+every_ring_on_every_backend! {
+    vectors,
+    sampling,
 }
