@@ -1,19 +1,20 @@
 //! `ctru bench`: how fast every operation is.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_kem::ParameterSet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::budget::seconds;
 use crate::engine::{AnySetEngine, EngineArgs, cpu_name, with_engine};
 use crate::error::Error;
 use crate::fixture::Fixture;
 use crate::info::new_table;
 use crate::lab::Laboratory;
 use crate::paper;
-use crate::record::{self, KeyUse, Operation, Record, Statistics};
+use crate::record::{self, KeyUse, Operation, Record};
 use crate::set::{Encoding, Set, Suite, Task};
 
 /// Measure every operation, one at a time and in batches
@@ -59,12 +60,6 @@ enum Special {
     #[command(flatten)]
     Laboratory(Laboratory),
     Paper(paper::Args),
-}
-
-/// Reads a time.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    if seconds > 0.0 && seconds <= 3600.0 { Ok(seconds) } else { Err("not between 0 and 3600".to_owned()) }
 }
 
 /// Runs the command.
@@ -211,29 +206,4 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
         }
         Ok(())
     }
-}
-
-/// Fewer repetitions than this have no percentiles to speak of.
-const LEAST_SAMPLES: usize = 5;
-
-/// Repeats `operation` for the time of `budget`, after a tenth of that to warm up.
-pub(crate) fn sample<E>(
-    budget: Duration,
-    mut operation: impl FnMut() -> Result<(), E>,
-) -> Result<Statistics, E> {
-    let start = Instant::now();
-    loop {
-        operation()?;
-        if start.elapsed() >= budget / 10 {
-            break;
-        }
-    }
-    let mut samples = Vec::new();
-    let start = Instant::now();
-    while samples.len() < LEAST_SAMPLES || start.elapsed() < budget {
-        let before = Instant::now();
-        operation()?;
-        samples.push(before.elapsed().as_nanos() as f64);
-    }
-    Ok(Statistics::of(samples))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
 
-use crate::bench::sample;
+use crate::budget::sample;
 use crate::record::{KeyUse, Operation, Statistics};
 
 /// Keys for the operations that are measured. The seed is a constant: these keys protect nothing, and the time of no

@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 
 pub mod backend;
 pub mod bench;
+mod budget;
 mod chart;
 pub mod decaps;
 pub mod encaps;

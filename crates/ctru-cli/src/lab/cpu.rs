@@ -11,7 +11,7 @@ use ctru_math::ntt::cyclic::{CyclicError, Transform};
 use ctru_math::reduce::{ReduceSum, Reducer, Residue, centre};
 
 use super::{Bench, Measurement, Options, Report};
-use crate::bench::sample;
+use crate::budget::sample;
 use crate::engine::cpu_name;
 use crate::error::Error;
 

@@ -9,7 +9,7 @@ mod tables;
 
 use std::io::Write;
 
-use crate::bench::seconds;
+use crate::budget::seconds;
 use crate::engine::EngineChoice;
 use crate::error::Error;
 

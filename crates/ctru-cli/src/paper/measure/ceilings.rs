@@ -10,7 +10,7 @@ use ctru_math::Ring;
 
 use super::cost::{self, Work};
 use super::session::Session;
-use crate::bench::sample;
+use crate::budget::sample;
 use crate::error::Error;
 use crate::paper::line::{CEILING, unit};
 use crate::record::{Record, Statistics};

@@ -8,7 +8,7 @@ use super::cost::{self, Work};
 use super::observed::{Observation, Observed};
 use super::power;
 use super::session::Session;
-use crate::bench::sample;
+use crate::budget::sample;
 use crate::error::Error;
 use crate::fixture::Fixture;
 use crate::paper::line::{BATCH, Cost, Line, Load, ON_DEVICE, SEQUENTIAL, STREAMS};

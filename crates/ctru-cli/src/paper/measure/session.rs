@@ -10,7 +10,7 @@ use ctru_kem::engine::cuda;
 use ctru_math::R761;
 
 use super::{ceilings, engine, kernels};
-use crate::bench::seconds;
+use crate::budget::seconds;
 use crate::error::Error;
 use crate::paper::Report;
 use crate::paper::line::Line;
