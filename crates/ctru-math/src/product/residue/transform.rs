@@ -186,9 +186,9 @@ fn inverse_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
         let mut x = load_rows::<V, B>(rows, column, 1);
         V::transpose(&mut x);
         inverse_layers::<F, V, B, DEGREE>(&modulus, &mut x, 0, |node| table.column(node), 1);
-        let blocks = low[..block * B].chunks_exact_mut(block).zip(high[..block * B].chunks_exact_mut(block));
-        for (x, (low, high)) in x.into_iter().zip(blocks) {
-            x.store_halves(&mut low[column..], &mut high[column..]);
+        for (j, x) in x.into_iter().enumerate() {
+            let at = j * block + column;
+            x.store_halves(&mut low[at..], &mut high[at..]);
         }
     }
     if F::WRAPPED > 0 {
