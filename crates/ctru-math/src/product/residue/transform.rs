@@ -186,9 +186,11 @@ fn inverse_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
         let mut x = load_rows::<V, B>(rows, column, 1);
         V::transpose(&mut x);
         inverse_layers::<F, V, B, DEGREE>(&modulus, &mut x, 0, |node| table.column(node), 1);
-        for (j, x) in x.into_iter().enumerate() {
-            let at = j * block + column;
-            x.store_halves(&mut low[at..], &mut high[at..]);
+        let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
+        // Not by `zip`, which divides to know how many there are.
+        for x in x {
+            let (Some(low), Some(high)) = (low.next(), high.next()) else { break };
+            x.store_halves(&mut low[column..], &mut high[column..]);
         }
     }
     if F::WRAPPED > 0 {
