@@ -321,11 +321,13 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
     // There are no ciphertexts now.
     const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
     let Arrays { keys, ciphertexts: encoded, products: h, .. } = arrays;
-    let encode = P::Encoding::KERNELS.encode.of::<P::Ring>();
-    queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
-    rows::overwrite(private_keys, |private| match sent.is_empty() {
-        true => receive(queue, keys, &mut pinned.keys, private),
-        false => rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)])),
+    rows::overwrite(private_keys, |private| {
+        if sent.is_empty() {
+            return receive(queue, keys, &mut pinned.keys, private);
+        }
+        let encode = P::Encoding::KERNELS.encode.of::<P::Ring>();
+        queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
+        rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)]))
     })?;
     for (public_key, private_key) in copied.iter_mut().zip(&private_keys[sent.len()..]) {
         let bytes = private_key.as_bytes();

@@ -158,6 +158,7 @@ fn inverse_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
     let table = Tables::<F, V>::INVERSE;
     let block = LAST_RADIX * RADIX * DEGREE;
     let (rows, end) = rows.split_at_mut(block * V::LANES);
+    assert!(low.len() >= block * B && high.len() >= block * B);
     let stride = LAST_RADIX * DEGREE;
     let layers = (B * RADIX).ilog2() as usize;
     for block in 0..RADIX {
