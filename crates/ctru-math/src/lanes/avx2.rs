@@ -24,6 +24,7 @@ pub(crate) struct Avx2(__m256i);
 impl Lanes for Avx2 {
     const BACKEND: Backend = Backend::Avx2;
     const LANES: usize = 16;
+    type Sums = [__m256i; 2];
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
@@ -111,6 +112,36 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn min_unsigned(self, y: Self) -> Self {
         Self(avx2!(_mm256_min_epu16(self.0, y.0)))
+    }
+    #[inline(always)]
+    fn no_sums() -> Self::Sums {
+        [avx2!(_mm256_setzero_si256()); 2]
+    }
+    #[inline(always)]
+    fn add_products([x, y]: Self::Sums, a: [Self; 2], b: [Self; 2]) -> Self::Sums {
+        // Of the lanes that interleaving puts first, and of the others.
+        avx2!([
+            _mm256_add_epi32(
+                x,
+                _mm256_madd_epi16(
+                    _mm256_unpacklo_epi16(a[0].0, a[1].0),
+                    _mm256_unpacklo_epi16(b[0].0, b[1].0)
+                )
+            ),
+            _mm256_add_epi32(
+                y,
+                _mm256_madd_epi16(
+                    _mm256_unpackhi_epi16(a[0].0, a[1].0),
+                    _mm256_unpackhi_epi16(b[0].0, b[1].0)
+                )
+            ),
+        ])
+    }
+    #[inline(always)]
+    fn split(sums: Self::Sums) -> [Self; 2] {
+        let pack = |[x, y]: Self::Sums| Self(avx2!(_mm256_packus_epi32(x, y)));
+        let low = sums.map(|sums| avx2!(_mm256_and_si256(sums, _mm256_set1_epi32(0xffff))));
+        [pack(low), pack(sums.map(|sums| avx2!(_mm256_srli_epi32::<16>(sums))))]
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {

@@ -2,6 +2,7 @@
 
 use core::arch::asm;
 use core::arch::x86_64::*;
+use core::array;
 use core::mem::transmute;
 
 use super::{Lanes, transpose};
@@ -24,6 +25,7 @@ pub(crate) struct Avx512(__m512i);
 impl Lanes for Avx512 {
     const BACKEND: Backend = Backend::Avx512;
     const LANES: usize = 32;
+    type Sums = [__m512i; 2];
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
@@ -110,6 +112,37 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn min_unsigned(self, y: Self) -> Self {
         Self(avx512!(_mm512_min_epu16(self.0, y.0)))
+    }
+    #[inline(always)]
+    fn no_sums() -> Self::Sums {
+        [avx512!(_mm512_setzero_si512()); 2]
+    }
+    #[inline(always)]
+    fn add_products([x, y]: Self::Sums, a: [Self; 2], b: [Self; 2]) -> Self::Sums {
+        // Of the lanes that interleaving puts first, and of the others.
+        avx512!([
+            _mm512_add_epi32(
+                x,
+                _mm512_madd_epi16(
+                    _mm512_unpacklo_epi16(a[0].0, a[1].0),
+                    _mm512_unpacklo_epi16(b[0].0, b[1].0)
+                )
+            ),
+            _mm512_add_epi32(
+                y,
+                _mm512_madd_epi16(
+                    _mm512_unpackhi_epi16(a[0].0, a[1].0),
+                    _mm512_unpackhi_epi16(b[0].0, b[1].0)
+                )
+            ),
+        ])
+    }
+    #[inline(always)]
+    fn split([x, y]: Self::Sums) -> [Self; 2] {
+        // In each quarter, words 0, 2, 4 and 6 of both, or words 1, 3, 5 and 7.
+        let low: [i16; 32] = array::from_fn(|i| (i / 8 * 8 + i % 4 * 2 + i % 8 / 4 * 32) as i16);
+        [low, low.map(|word| word + 1)]
+            .map(|words| Self(avx512!(_mm512_permutex2var_epi16(x, Self::load(&words).0, y))))
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {

@@ -29,6 +29,7 @@ impl Checked {
 impl Lanes for Checked {
     const BACKEND: Backend = Backend::Portable;
     const LANES: usize = 8;
+    type Sums = [i32; 8];
 
     fn splat(x: i16) -> Self {
         Self(Portable::splat(x))
@@ -62,9 +63,6 @@ impl Lanes for Checked {
     fn add(self, y: Self) -> Self {
         self.exact(y, i16::checked_add)
     }
-    fn wrapping_add(self, y: Self) -> Self {
-        Self(self.0.add(y.0))
-    }
     fn sub(self, y: Self) -> Self {
         self.exact(y, i16::checked_sub)
     }
@@ -81,6 +79,20 @@ impl Lanes for Checked {
     }
     fn min_unsigned(self, y: Self) -> Self {
         Self(self.0.min_unsigned(y.0))
+    }
+    fn no_sums() -> [i32; 8] {
+        [0; 8]
+    }
+    fn add_products(mut sums: [i32; 8], a: [Self; 2], b: [Self; 2]) -> [i32; 8] {
+        for (a, b) in a.iter().zip(b) {
+            for (sum, (a, b)) in sums.iter_mut().zip(a.lanes().into_iter().zip(b.lanes())) {
+                *sum = sum.checked_add(i32::from(a) * i32::from(b)).expect("a sum in 32 bits");
+            }
+        }
+        sums
+    }
+    fn split(sums: [i32; 8]) -> [Self; 2] {
+        Portable::split(sums).map(Self)
     }
     fn shift_right<const BITS: i32>(self) -> Self {
         Self(self.0.shift_right::<BITS>())

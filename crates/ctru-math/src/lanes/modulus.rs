@@ -49,17 +49,6 @@ impl Factor<i16> {
     }
 }
 
-impl<V: Lanes> Factor<V> {
-    /// The factor for the sum of two variables.
-    #[inline(always)]
-    pub(crate) fn add(self, other: Self) -> Self {
-        Self {
-            value: self.value.add(other.value),
-            by_inverse: self.by_inverse.wrapping_add(other.by_inverse),
-        }
-    }
-}
-
 impl Modulus {
     pub(crate) const fn new(m: u32) -> Self {
         assert!(m % 2 == 1 && m > 1 << 12 && m < 1 << 14);
@@ -103,7 +92,12 @@ impl Modulus {
 
     /// Bound of [`LaneModulus::mul`]'s result where the inputs are at most `a` and `b` in absolute value.
     pub(crate) const fn product_bound(&self, a: i32, b: i32) -> i32 {
-        a * b / (1 << 16) + self.half() as i32 + 2
+        self.sum_bound(a * b)
+    }
+
+    /// Bound of [`LaneModulus::reduce_sums`]'s result where the sums are at most `sum` in absolute value.
+    pub(crate) const fn sum_bound(&self, sum: i32) -> i32 {
+        sum / (1 << 16) + self.half() as i32 + 2
     }
 
     /// Bound of [`LaneModulus::reduce`]'s result where the input is at most `a` in absolute value.
@@ -137,6 +131,14 @@ impl<V: Lanes> LaneModulus<V> {
     pub(crate) fn mul(&self, a: V, w: Factor<V>) -> V {
         let quotient = a.mul_low(w.by_inverse);
         a.mul_high_difference(w.value, quotient, self.m)
+    }
+
+    /// Sums of products over `2^16`, bounded by [`Modulus::sum_bound`] (Montgomery).
+    #[inline(always)]
+    pub(crate) fn reduce_sums(&self, sums: V::Sums) -> V {
+        let [low, high] = V::split(sums);
+        let quotient = low.mul_low(self.inverse);
+        high.sub(quotient.mul_high(self.m))
     }
 
     /// Any `a` to a representative nearer to 0, bounded by [`Modulus::reduce_bound`] (Barrett).

@@ -23,6 +23,8 @@ pub(crate) struct Neon(int16x8_t);
 impl Lanes for Neon {
     const BACKEND: Backend = Backend::Neon;
     const LANES: usize = 8;
+    /// Of the lower and the upper half.
+    type Sums = [int32x4_t; 2];
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
@@ -117,6 +119,23 @@ impl Lanes for Neon {
     fn min_unsigned(self, y: Self) -> Self {
         let (x, y) = neon!((vreinterpretq_u16_s16(self.0), vreinterpretq_u16_s16(y.0)));
         Self(neon!(vreinterpretq_s16_u16(vminq_u16(x, y))))
+    }
+    #[inline(always)]
+    fn no_sums() -> Self::Sums {
+        [neon!(vdupq_n_s32(0)); 2]
+    }
+    #[inline(always)]
+    fn add_products([mut low, mut high]: Self::Sums, a: [Self; 2], b: [Self; 2]) -> Self::Sums {
+        for (a, b) in a.into_iter().zip(b) {
+            low = neon!(vmlal_s16(low, vget_low_s16(a.0), vget_low_s16(b.0)));
+            high = neon!(vmlal_high_s16(high, a.0, b.0));
+        }
+        [low, high]
+    }
+    #[inline(always)]
+    fn split(sums: Self::Sums) -> [Self; 2] {
+        let [low, high] = sums.map(|sums| neon!(vreinterpretq_s16_s32(sums)));
+        [Self(neon!(vuzp1q_s16(low, high))), Self(neon!(vuzp2q_s16(low, high)))]
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {

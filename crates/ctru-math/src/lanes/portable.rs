@@ -21,6 +21,7 @@ impl Portable {
 impl Lanes for Portable {
     const BACKEND: Backend = Backend::Portable;
     const LANES: usize = 8;
+    type Sums = [i32; 8];
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
@@ -94,6 +95,22 @@ impl Lanes for Portable {
             let less = ((i32::from(x as u16) - i32::from(y as u16)) >> 31) as i16;
             y ^ (less & (x ^ y))
         })
+    }
+    #[inline(always)]
+    fn no_sums() -> [i32; 8] {
+        [0; 8]
+    }
+    #[inline(always)]
+    fn add_products(mut sums: [i32; 8], a: [Self; 2], b: [Self; 2]) -> [i32; 8] {
+        let product = |a: &Self, b: &Self, i: usize| i32::from(a.0[i]) * i32::from(b.0[i]);
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = sum.wrapping_add(product(&a[0], &b[0], i)).wrapping_add(product(&a[1], &b[1], i));
+        }
+        sums
+    }
+    #[inline(always)]
+    fn split(sums: [i32; 8]) -> [Self; 2] {
+        [Self(sums.map(|sum| sum as i16)), Self(sums.map(|sum| (sum >> 16) as i16))]
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {

@@ -24,6 +24,7 @@ pub(crate) struct Sse2(__m128i);
 impl Lanes for Sse2 {
     const BACKEND: Backend = Backend::Sse2;
     const LANES: usize = 8;
+    type Sums = [__m128i; 2];
 
     #[inline(always)]
     fn splat(x: i16) -> Self {
@@ -123,6 +124,30 @@ impl Lanes for Sse2 {
     #[inline(always)]
     fn min_unsigned(self, y: Self) -> Self {
         Self(sse2!(_mm_sub_epi16(self.0, _mm_subs_epu16(self.0, y.0))))
+    }
+    #[inline(always)]
+    fn no_sums() -> Self::Sums {
+        [sse2!(_mm_setzero_si128()); 2]
+    }
+    #[inline(always)]
+    fn add_products([x, y]: Self::Sums, a: [Self; 2], b: [Self; 2]) -> Self::Sums {
+        // Of the lanes that interleaving puts first, and of the others.
+        sse2!([
+            _mm_add_epi32(
+                x,
+                _mm_madd_epi16(_mm_unpacklo_epi16(a[0].0, a[1].0), _mm_unpacklo_epi16(b[0].0, b[1].0))
+            ),
+            _mm_add_epi32(
+                y,
+                _mm_madd_epi16(_mm_unpackhi_epi16(a[0].0, a[1].0), _mm_unpackhi_epi16(b[0].0, b[1].0))
+            ),
+        ])
+    }
+    #[inline(always)]
+    fn split(sums: Self::Sums) -> [Self; 2] {
+        let pack =
+            |[x, y]: Self::Sums| sse2!(_mm_packs_epi32(_mm_srai_epi32::<16>(x), _mm_srai_epi32::<16>(y)));
+        [Self(pack(sums.map(|sums| sse2!(_mm_slli_epi32::<16>(sums))))), Self(pack(sums))]
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {

@@ -32,8 +32,6 @@ pub(super) struct Schedule {
     pub(super) forward_by_one: [bool; MOST_LAYERS],
     /// Whether the inverse butterflies of a layer reduce the sum, and the difference if it is not multiplied.
     pub(super) inverse: [bool; MOST_LAYERS],
-    /// Whether products of leaves reduce the mixed products of two coefficients.
-    pub(super) reduce_mixed: bool,
 }
 
 /// The schedule of the trees `F` with leaves of a degree.
@@ -55,15 +53,16 @@ impl Schedule {
     /// `whole` tells that the trees start at `x^N - 1`: layer 0 of the transform only copies, because the upper half of the
     /// input is zero, and the factor of each layer's first block is 1.
     const fn new(trees: &Trees, whole: bool, input: i32, degree: usize) -> Self {
-        let mut transform = Forward::new(trees, whole, input, 1);
-        if 2 * transform.bound > LANE {
-            transform = Forward::new(trees, whole, input, 2);
+        let mut last = 0;
+        let mut transform = Forward::new(trees, whole, input, last);
+        while !leaf_sums_fit(trees, transform.bound, degree) {
+            last += 1;
+            transform = Forward::new(trees, whole, input, last);
         }
-        let (reduce_mixed, leaf) = leaf_bound(trees, transform.bound, degree);
 
         // The products of leaves come out multiplied by the scale. A layer's inputs have to leave room for their sum.
         let mut inverse = [false; MOST_LAYERS];
-        let mut bound = mul_bound(trees, leaf);
+        let mut bound = mul_bound(trees, LANE);
         let mut layer = trees.layers;
         while layer > 0 {
             layer -= 1;
@@ -77,7 +76,7 @@ impl Schedule {
             bound = if sum > product { sum } else { product };
         }
         assert!(bound <= OUTPUT_BOUND);
-        Self { forward: transform.reduce, forward_by_one: transform.by_one, inverse, reduce_mixed }
+        Self { forward: transform.reduce, forward_by_one: transform.by_one, inverse }
     }
 }
 
@@ -116,47 +115,12 @@ impl Forward {
     }
 }
 
-/// Whether mixed products have to be reduced where the coefficients of leaves are at most `bound`, and the bound of the
-/// coefficients of their products.
-const fn leaf_bound(trees: &Trees, bound: i32, degree: usize) -> (bool, i32) {
-    // Sums of two coefficients are multiplied, and a square is subtracted from their product before the other one is.
-    let square = product_bound(trees, bound, bound);
-    assert!(2 * bound <= LANE && product_bound(trees, 2 * bound, 2 * bound) + square <= LANE);
-    // The squares cancel out, what the three reductions leave does not.
-    let mixed = 2 * bound * bound / (1 << 16) + 3 * product_bound(trees, 0, 0);
-    assert!(mixed <= LANE);
-    let lazy = folded_bound(trees, square, mixed, degree);
-    if lazy <= LANE {
-        return (false, lazy);
-    }
-    let reduced = folded_bound(trees, square, reduce_bound(trees, mixed), degree);
-    assert!(reduced <= LANE);
-    (true, reduced)
-}
-
-/// Bound of the sums in a product of leaves, where each square and each mixed product has the bound given.
-const fn folded_bound(trees: &Trees, square: i32, mixed: i32, degree: usize) -> i32 {
-    let (mut most, mut k) = (0, 0);
-    while k < degree {
-        let upper = plain_bound(square, mixed, degree, k + degree);
-        let sum = plain_bound(square, mixed, degree, k) + mul_bound(trees, upper);
-        let larger = if sum > upper { sum } else { upper };
-        most = if larger > most { larger } else { most };
-        k += 1;
-    }
-    most
-}
-
-/// The same for the coefficient of `x^power` in the plain product.
-const fn plain_bound(square: i32, mixed: i32, degree: usize, power: usize) -> i32 {
-    let (mut sum, mut i) = (0, 0);
-    while 2 * i <= power && i < degree {
-        if power - i < degree {
-            sum += if 2 * i == power { square } else { mixed };
-        }
-        i += 1;
-    }
-    sum
+/// Whether the sums in products of leaves fit 32 bits, and reduced a lane, where the coefficients of leaves are at most `bound`.
+const fn leaf_sums_fit(trees: &Trees, bound: i32, degree: usize) -> bool {
+    let folded = mul_bound(trees, bound);
+    let factor = if bound > folded { bound } else { folded };
+    let sum = degree as i64 * bound as i64 * factor as i64;
+    sum <= i32::MAX as i64 && sum_bound(trees, sum as i32) <= LANE
 }
 
 const fn mul_bound(trees: &Trees, a: i32) -> i32 {
@@ -164,8 +128,8 @@ const fn mul_bound(trees: &Trees, a: i32) -> i32 {
     if x > y { x } else { y }
 }
 
-const fn product_bound(trees: &Trees, a: i32, b: i32) -> i32 {
-    let (x, y) = (trees.moduli[0].product_bound(a, b), trees.moduli[1].product_bound(a, b));
+const fn sum_bound(trees: &Trees, sum: i32) -> i32 {
+    let (x, y) = (trees.moduli[0].sum_bound(sum), trees.moduli[1].sum_bound(sum));
     if x > y { x } else { y }
 }
 

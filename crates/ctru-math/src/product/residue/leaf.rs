@@ -1,10 +1,9 @@
-//! Products of transformed polynomials, leaf by leaf, in the way of Karatsuba.
+//! Products of transformed polynomials, leaf by leaf: sums of products in 32 bits, reduced once.
 
-use super::bounds::ScheduleOf;
 use super::layers::{LAST_RADIX, load_rows, store_rows, with_shape};
 use super::tree::{Forest, Tables};
 use super::wrap;
-use crate::lanes::{Factor, LaneModulus, Lanes};
+use crate::lanes::{Factor, Lanes};
 
 /// Repeats `$body` for the powers of `x` in a leaf as constants, so that everything stays in registers.
 macro_rules! each_power {
@@ -56,44 +55,20 @@ fn multiply_leaf<F: Forest, V: Lanes, const DEGREE: usize>(
     let modulus = F::modulus::<V>();
     let scale = Factor::halves(const { F::TREES.scale });
     let left = load_rows::<V, DEGREE>(a, leaf * DEGREE, 1);
-    let right = load_rows::<V, DEGREE>(b, leaf * DEGREE, 1).map(|b| modulus.variable(b));
-    let mut squares = left;
-    for (square, right) in squares.iter_mut().zip(right) {
-        *square = modulus.mul(*square, right);
-    }
+    let right = load_rows::<V, DEGREE>(b, leaf * DEGREE, 1);
+    // The coefficients of b where x^d is folded.
+    let folded = right.map(|b| fold(V::splat(0), modulus.mul(b, zeta)));
     let mut product = left;
     each_power!(|K| if K < DEGREE {
-        let mut sum = plain_coefficient::<F, V, DEGREE>(&modulus, &left, &right, &squares, K);
-        if K + 1 < DEGREE {
-            let above = plain_coefficient::<F, V, DEGREE>(&modulus, &left, &right, &squares, K + DEGREE);
-            sum = fold(sum, modulus.mul(above, zeta));
+        let factor = |i: usize| if i > K { folded[K + DEGREE - i] } else { right[K - i] };
+        let mut sums = V::no_sums();
+        for i in (0..DEGREE).step_by(2) {
+            // The odd one out stands beside a zero, which multiplies what makes a pair that other coefficients need too.
+            let beside = if i + 1 < DEGREE { left[i + 1] } else { V::splat(0) };
+            let next = if i + 1 < DEGREE || K != 0 { factor(i + 1) } else { V::splat(0) };
+            sums = V::add_products(sums, [left[i], beside], [factor(i), next]);
         }
-        product[K] = modulus.mul(sum, scale);
+        product[K] = modulus.mul(modulus.reduce_sums(sums), scale);
     });
     store_rows(product, a, leaf * DEGREE, 1);
-}
-
-/// The coefficient of `x^power` in the plain product of leaves, over `2^16`: the sum of `a_i b_j + a_j b_i`, which is
-/// `(a_i + a_j) (b_i + b_j) - a_i b_i - a_j b_j`, and of `a_i b_i`.
-#[inline(always)]
-fn plain_coefficient<F: Forest, V: Lanes, const DEGREE: usize>(
-    modulus: &LaneModulus<V>,
-    left: &[V; DEGREE],
-    right: &[Factor<V>; DEGREE],
-    squares: &[V; DEGREE],
-    power: usize,
-) -> V {
-    let reduce = const { ScheduleOf::<F, DEGREE>::SCHEDULE.reduce_mixed };
-    let mut sum = V::splat(0);
-    for i in 0..DEGREE {
-        if 2 * i == power {
-            sum = sum.add(squares[i]);
-        } else if 2 * i < power && power - i < DEGREE {
-            let j = power - i;
-            let product = modulus.mul(left[i].add(left[j]), right[i].add(right[j]));
-            let mixed = product.sub(squares[i]).sub(squares[j]);
-            sum = sum.add(if reduce { modulus.reduce(mixed) } else { mixed });
-        }
-    }
-    sum
 }

@@ -6,7 +6,7 @@
 use super::bounds::input_bound;
 use super::transform::Input;
 use super::tree::Forest;
-use crate::lanes::{Factor, Lanes};
+use crate::lanes::Lanes;
 use crate::wipe::Scratch;
 
 /// The most coefficients that wrap.
@@ -27,43 +27,31 @@ pub(super) fn keep<V: Lanes>(input: Input<'_>, end: &mut [i16]) {
 /// Multiplies what [`keep`] wrote for two operands: the wrapped coefficients.
 #[inline(always)]
 pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], b: &[i16]) {
-    let modulus = F::modulus::<V>();
-    let lazy_products = const { lazy_products::<F>(DEGREE << F::LAYERS) };
-    let plain =
-        Factor::halves(const { [F::TREES.moduli[0].factor(1 << 16), F::TREES.moduli[1].factor(1 << 16)] });
-    let mut factors = Scratch::<i16, [i16; MOST]>::new();
-    factors.copy_from_slice(&a[..MOST]);
+    const {
+        let input = input_bound(DEGREE << F::LAYERS);
+        assert!((F::WRAPPED as i32).checked_mul(input * input).is_some());
+    }
+    let mut left = Scratch::<i16, [i16; MOST]>::new();
+    left.copy_from_slice(&a[..MOST]);
     // Zeros follow.
-    let mut upper = Scratch::<u16, [u16; ROOM]>::new();
-    for (upper, &b) in upper.iter_mut().zip(&b[..MOST]) {
-        *upper = b as u16;
-    }
+    let mut right = Scratch::<i16, [i16; ROOM]>::new();
+    right[..MOST].copy_from_slice(&b[..MOST]);
     let (low, high) = a.split_at_mut(MOST);
-    for at in (0..MOST).step_by(V::LANES / 2) {
-        let mut sum = V::splat(0);
-        for i in at..F::WRAPPED {
-            // Of the highest coefficients a_i and b_j, those with i + j = WRAPPED - 1 + k make up wrapped coefficient k.
-            let factor = modulus.variable(V::splat(factors[MOST - F::WRAPPED + i]));
-            let product = modulus.mul(V::load_twice(&upper[MOST - 1 - i + at..]), factor);
-            sum = if i.is_multiple_of(lazy_products) { modulus.reduce(sum) } else { sum }.add(product);
+    for at in (0..MOST).step_by(V::LANES) {
+        // Of the highest coefficients a_i and b_j, those with i + j = 2 MOST - 1 - WRAPPED + k make up wrapped coefficient k. The
+        // first i of a pair may be one for which all b_j are zeros.
+        let mut sums = V::no_sums();
+        for i in ((MOST - F::WRAPPED + at) / 2 * 2..MOST).step_by(2) {
+            let j = 2 * MOST - 1 - F::WRAPPED - i + at;
+            let factors = [V::load(&right[j..]), V::load(&right[j - 1..])];
+            sums = V::add_products(sums, [V::splat(left[i]), V::splat(left[i + 1])], factors);
         }
-        modulus.mul(sum, plain).store_halves(&mut low[at..], &mut high[at..]);
+        for (modulus, wrapped) in F::TREES.moduli.iter().zip([&mut *low, &mut *high]) {
+            let lanes = modulus.splat::<V>();
+            let plain = modulus.factor(1 << 16).splat();
+            lanes.mul(lanes.reduce_sums(sums), plain).store(&mut wrapped[at..]);
+        }
     }
-}
-
-/// How many products a lane holds beside a reduced sum, for operands of transforms of `length` coefficients.
-const fn lazy_products<F: Forest>(length: usize) -> usize {
-    let input = input_bound(length);
-    let (mut fewest, mut tree) = (usize::MAX, 0);
-    while tree < 2 {
-        let modulus = &F::TREES.moduli[tree];
-        let room = i16::MAX as i32 - modulus.reduce_bound(i16::MAX as i32);
-        let products = (room / modulus.product_bound(input, input)) as usize;
-        fewest = if products < fewest { products } else { fewest };
-        tree += 1;
-    }
-    assert!(fewest > 0);
-    fewest
 }
 
 /// Takes the wrapped coefficients from the lowest of `length` ones of each tree, and appends them.
