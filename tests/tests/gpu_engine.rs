@@ -28,6 +28,10 @@ fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, resident: bool)
     engine.generate(Seeds::Expand(&KEY_SEED), &mut public, &mut private).unwrap();
     public.iter().for_each(|key| hash.update(key));
     private.iter().for_each(|key| hash.update(key));
+    let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
+    engine.generate_decapsulation_keys(Seeds::Expand(&KEY_SEED), &mut alone).unwrap();
+    assert!(alone == private);
+    drop(alone);
 
     let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
     let mut secrets = vec![SharedSecret::default(); count];

@@ -22,7 +22,7 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// "single" measurements call the methods of the key types, which decode the key each time, on one thread. "batch"
 /// measurements give batches to the engine: with one key for all operations ("one"), with a key for each operation that
 /// the engine decodes each time ("each"), or with a key for each that it has decoded before ("resident"). Keys of key
-/// generation are its results, so always "each".
+/// generation are its results: both of each pair ("each"), or the private ones, which contain the public ones ("private").
 ///
 /// Each measurement repeats its operation or batch for --seconds after a warm-up; the time of an operation is the
 /// median over the repetitions, and the spread is the distance between their 10th and 90th percentiles, divided by the
@@ -148,7 +148,7 @@ struct Case {
 impl Case {
     fn of(operation: Operation) -> impl Iterator<Item = Self> {
         let batches: &[KeyUse] = match operation {
-            Operation::Keygen => &[KeyUse::Each],
+            Operation::Keygen => &[KeyUse::Each, KeyUse::Private],
             Operation::Encaps | Operation::Decaps => &[KeyUse::One, KeyUse::Each, KeyUse::Resident],
         };
         let batches = batches.iter().map(|&keys| Some(keys));

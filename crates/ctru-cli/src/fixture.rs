@@ -72,8 +72,13 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     ) -> Result<T, EngineError> {
         let Self { engine, public, private } = self;
         if operation == Operation::Keygen {
-            let mut public = engine.memory(apart(public.iter().cloned()))?;
             let mut private = engine.memory(apart(private.iter().cloned()))?;
+            if keys == KeyUse::Private {
+                return measure(&mut || {
+                    engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
+                });
+            }
+            let mut public = engine.memory(apart(public.iter().cloned()))?;
             return measure(&mut || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
         }
         let mut ciphertexts = engine.memory(apart(repeat_n(Ciphertext::default(), public.len())))?;

@@ -28,6 +28,8 @@ pub enum KeyUse {
     Each,
     /// A key for each operation, which the engine holds decoded.
     Resident,
+    /// Private keys alone, which contain the public ones: results of key generation.
+    Private,
 }
 
 impl Operation {
@@ -50,6 +52,7 @@ impl KeyUse {
             Self::One => "one",
             Self::Each => "each",
             Self::Resident => "resident",
+            Self::Private => "private",
         }
     }
 }

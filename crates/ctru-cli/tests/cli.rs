@@ -434,7 +434,7 @@ fn bench_records_have_all_keys() {
         .succeed("bench --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1");
     let records: Vec<serde_json::Value> =
         report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(records.len(), 2 + 4 + 4);
+    assert_eq!(records.len(), 3 + 4 + 4);
     for record in &records {
         for key in [
             "bench",

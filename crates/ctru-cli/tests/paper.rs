@@ -111,7 +111,7 @@ fn tables_and_drawings_of_a_file() {
     assert_eq!(row(&report, power, &["761", "decaps"])[2..4], ["no nvidia-smi", "no nvidia-smi"]);
 
     let operations = row(&report, "Table 7", &["761", "encaps"]);
-    assert_eq!(operations[2..], ["1048576", "40.0", "50.0", "-", "2.75", "27.0", "11.7"]);
+    assert_eq!(operations[2..], ["1048576", "40.0", "50.0", "-", "-", "2.75", "27.0", "11.7"]);
     let on_device = row(&report, "on the device, no transfers", &["761", "encaps"]);
     assert_eq!(on_device[2..], ["80.0", "-", "-", "26.3", "12.3"]);
     assert_eq!(row(&report, "Latency", &["761", "encaps", "each"])[3..], ["80.0"]);

@@ -82,6 +82,9 @@ fn generates_what_the_single_operation_generates<P: ParameterSet>() {
                 assert_eq!(secret, expected[..count], "{count} keys, {engine:?}, {seeds:?}");
                 let expected = expected[..count].iter().map(DecapsulationKey::encapsulation_key);
                 assert!(public.into_iter().eq(expected), "{count} keys, {engine:?}, {seeds:?}");
+                let mut alone = vec![DecapsulationKey::placeholder(); count];
+                engine.generate_decapsulation_keys(seeds, &mut alone).unwrap();
+                assert_eq!(alone, secret, "{count} keys, {engine:?}, {seeds:?}");
             }
         }
     }
@@ -240,6 +243,9 @@ fn wrong_lengths_leave_key_pairs_alone<P: ParameterSet>() {
         });
         refused(("seeds", count, other), outputs(count, count), |public, secret| {
             engine.generate(Seeds::Each(&seeds[..other]), public, secret)
+        });
+        refused(("seeds", count, other), outputs(count, count), |_, secret| {
+            engine.generate_decapsulation_keys(Seeds::Each(&seeds[..other]), secret)
         });
     }
 }

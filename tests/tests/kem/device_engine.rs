@@ -34,6 +34,9 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
     engine.generate(pair_seeds, &mut public, &mut private).unwrap();
     bytes.extend(public.iter().map(|key| key.as_bytes().to_vec()));
     bytes.extend(private.iter().map(|key| key.as_bytes().to_vec()));
+    let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
+    engine.generate_decapsulation_keys(pair_seeds, &mut alone).unwrap();
+    assert!(alone == private);
 
     let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
     let loaded_private = engine.load_decapsulation_keys(&private).unwrap();
@@ -152,6 +155,9 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let mut private = Engine::<P>::memory(&engine, pinned.1).unwrap();
     engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
     assert!((&public[..], &private[..]) == (&expected.0[..], &expected.1[..]));
+    private.fill_with(DecapsulationKey::placeholder);
+    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut private).unwrap();
+    assert!(private[..] == expected.1[..]);
 }
 
 #[test]
@@ -223,6 +229,7 @@ fn keys_through_a_deep_tree() {
 fn empty_batches() {
     let engine = engine::<CtruPrime761>();
     engine.generate(Seeds::Expand(&MASTER), &mut [], &mut []).unwrap();
+    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut []).unwrap();
     engine.encapsulate(Keys::Each(&[]), Seeds::Each(&[]), &mut [], &mut []).unwrap();
     engine.decapsulate(Keys::Each(&[]), &[], &mut []).unwrap();
 }

@@ -179,6 +179,23 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         Ok(())
     }
 
+    fn generate_decapsulation_keys(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError> {
+        let count = decapsulation_keys.len();
+        seeds.check(count)?;
+        let share = self.share(count, KEYS_PER_INVERSION);
+        self.pool.install(|| {
+            let outputs = decapsulation_keys.par_chunks_mut(share);
+            outputs.enumerate().for_each(|(index, secret)| {
+                generate_together(seeds, index * share, &mut [], secret);
+            });
+        });
+        Ok(())
+    }
+
     fn encapsulate(
         &self,
         keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
@@ -270,14 +287,14 @@ fn decapsulate_groups<P: ParameterSet, const N: usize>(
     }
 }
 
-/// Generates key pairs `first..` of a batch with one inversion.
+/// Generates key pairs `first..` of a batch with one inversion. There is an encapsulation key for each of them, or none.
 fn generate_together<P: ParameterSet>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     encapsulation_keys: &mut [EncapsulationKey<P>],
     decapsulation_keys: &mut [DecapsulationKey<P>],
 ) {
-    let count = encapsulation_keys.len();
+    let count = decapsulation_keys.len();
     let mut sampled: Vec<Sampled<P::Ring>> = Vec::with_capacity(count);
     while sampled.len() + GROUP <= count {
         sampled.extend(sample_keys::<P::Ring, GROUP>(seeds, first + sampled.len()));
@@ -290,11 +307,15 @@ fn generate_together<P: ParameterSet>(
     let mut nodes: Vec<BatchNode<P::Ring>> = (0..count).map(|_| BatchNode::new()).collect();
     invert_batch(&elements, &mut inverses, &mut nodes).expect("room for the batch");
     let mut multiplier = Multiplier::new();
-    let outputs = encapsulation_keys.iter_mut().zip(decapsulation_keys);
-    for ((Sampled { polynomials, z }, inverse), (public, secret)) in
-        sampled.iter().zip(&inverses).zip(outputs)
+    let mut encapsulation_keys = encapsulation_keys.iter_mut();
+    for ((Sampled { polynomials, z }, inverse), secret) in
+        sampled.iter().zip(&inverses).zip(decapsulation_keys)
     {
-        (*public, *secret) = expanded::assemble(&mut multiplier, polynomials, inverse, z);
+        let public;
+        (public, *secret) = expanded::assemble(&mut multiplier, polynomials, inverse, z);
+        if let Some(encapsulation_key) = encapsulation_keys.next() {
+            *encapsulation_key = public;
+        }
     }
 }
 

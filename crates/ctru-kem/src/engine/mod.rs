@@ -91,7 +91,7 @@ pub enum EngineError {
     Length {
         /// Which slice.
         slice: &'static str,
-        /// Length of the batch: that of the slice of shared secrets or encapsulation keys.
+        /// Length of the batch: that of the slice of shared secrets, or that of the first slice of keys to be generated.
         expected: usize,
         /// Length of this slice.
         actual: usize,
@@ -171,6 +171,17 @@ pub trait Engine<P: ParameterSet> {
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
         encapsulation_keys: &mut [EncapsulationKey<P>],
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError>;
+
+    /// Generates key pairs as their decapsulation keys, which [contain](DecapsulationKey::encapsulation_key) the encapsulation
+    /// keys: the same as [`generate`](Self::generate) does with the same seeds, with less to write and to move.
+    ///
+    /// # Errors
+    /// [`EngineError`]; then the output slice has not been touched.
+    fn generate_decapsulation_keys(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
         decapsulation_keys: &mut [DecapsulationKey<P>],
     ) -> Result<(), EngineError>;
 

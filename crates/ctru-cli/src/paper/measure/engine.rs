@@ -17,8 +17,9 @@ use crate::record::{KeyUse, Operation, Record, Statistics};
 use crate::set::Set;
 
 /// Every operation with keys of every kind.
-const CASES: [(Operation, KeyUse); 7] = [
+const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Keygen, KeyUse::Each),
+    (Operation::Keygen, KeyUse::Private),
     (Operation::Encaps, KeyUse::Each),
     (Operation::Encaps, KeyUse::One),
     (Operation::Encaps, KeyUse::Resident),

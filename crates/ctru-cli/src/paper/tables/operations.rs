@@ -37,11 +37,12 @@ pub(super) fn rates(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
         "a key each",
         "one key",
         "loaded keys",
+        "private keys alone",
         "paper, RTX 3060 Ti",
         "authors, H200",
         "CUDA-PQC, H200",
     ];
-    let mut table = new_table(header, 2..9);
+    let mut table = new_table(header, 2..10);
     for set in sets(lines) {
         for operation in OPERATIONS {
             let known = references::operations(&set, operation);
@@ -54,6 +55,7 @@ pub(super) fn rates(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
                 of(KeyUse::Each),
                 of(KeyUse::One),
                 of(KeyUse::Resident),
+                of(KeyUse::Private),
                 mega(known.as_ref().map(|known| known.paper)),
                 mega(known.as_ref().map(|known| known.authors)),
                 mega(known.as_ref().and_then(|known| known.peer)),

@@ -332,6 +332,19 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         })
     }
 
+    fn generate_decapsulation_keys(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError> {
+        let count = decapsulation_keys.len();
+        seeds.check(count)?;
+        let outputs = decapsulation_keys.chunks_mut(self.chunk);
+        self.run(count, outputs, |slot, chunk, private| {
+            slot.generate(seeds, &chunk.operations, &mut [], private)
+        })
+    }
+
     fn encapsulate(
         &self,
         keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,

@@ -111,7 +111,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         Ok(decoded)
     }
 
-    /// Generates the key pairs `range` of a batch.
+    /// Generates the key pairs `range` of a batch. There is a public key for each of them, or none.
     pub(super) fn generate(
         &mut self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -305,8 +305,8 @@ fn invert<P: ParameterSet, Q: Queue>(
     run(&table::DIVIDE_LEAVES, &[inverses(0), f, operands], count)
 }
 
-/// Receives the private keys that have been packed, and with them the public keys, from the device or from the private keys, which
-/// contain them.
+/// Receives the private keys that have been packed, and with them the public keys, if they are wanted: from the device or from the
+/// private keys, which contain them.
 fn receive_key_pairs<P: ParameterSet, Q: Queue>(
     queue: &Q,
     pinned: &mut Pinned<Q>,
