@@ -1,13 +1,14 @@
-//! CTRU-Prime-761 of this workspace: single operations on keys as bytes, and batches with a key for each operation.
+//! CTRU-Prime of this workspace: single operations on keys as bytes, and batches with a key for each operation.
 
 use std::hint::black_box;
 
 use ctru_cli::record::Operation;
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, Packed13, ParameterSet,
-    PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, Packed13,
+    ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
+use ctru_math::Ring;
 
 use crate::Subject;
 
@@ -16,13 +17,18 @@ const BATCH: usize = 256;
 /// Seed of everything: these keys protect nothing, and no time depends on them.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
-/// Single operations and batches, for both public-key encodings.
+/// Single operations and batches: of the set of sntrup761's size in both public-key encodings, of the others in one.
 pub(crate) fn subjects() -> Vec<Subject> {
-    [single::<CtruPrime761<MixedRadix>>(), batch::<CtruPrime761<MixedRadix>>()]
+    [of::<CtruPrime761>(), of::<CtruPrime761<Packed13>>(), of::<CtruPrime653>(), of::<CtruPrime1277>()]
         .into_iter()
-        .chain([single::<CtruPrime761<Packed13>>(), batch::<CtruPrime761<Packed13>>()])
         .flatten()
         .collect()
+}
+
+fn of<P: ParameterSet>() -> Vec<Subject> {
+    let mut subjects = single::<P>();
+    subjects.extend(batch::<P>());
+    subjects
 }
 
 fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnMut()>) -> Subject {
@@ -30,7 +36,7 @@ fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnM
         operation,
         engine: "ctru",
         backend: ctru_math::backend::in_use().name(),
-        set: "761",
+        set: <P::Ring as Ring>::N.to_string(),
         pk_encoding: P::Encoding::NAME,
         batch,
         run,

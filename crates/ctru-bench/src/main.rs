@@ -1,4 +1,4 @@
-//! Measures CTRU-Prime-761 and its peers in turn, on one thread, so that a noisy machine disturbs all of them alike.
+//! Measures CTRU-Prime and its peers in turn, on one thread, so that a noisy machine disturbs all of them alike.
 //!
 //! `cargo run --release -p ctru-bench [-- --backend NAME --json FILE]`
 
@@ -19,7 +19,7 @@ use ctru_cli::backend::BackendArgs;
 use ctru_cli::engine::cpu_name;
 use ctru_cli::record::{self, KeyUse, Operation, Record, Statistics};
 
-/// Measure CTRU-Prime-761 and its peers in turn
+/// Measure CTRU-Prime and its peers in turn
 #[derive(Debug, Parser)]
 struct Args {
     /// Rounds; every operation is sampled once in each
@@ -38,7 +38,7 @@ struct Subject {
     /// The library.
     engine: &'static str,
     backend: &'static str,
-    set: &'static str,
+    set: String,
     pk_encoding: &'static str,
     /// Operations of one call of `run`; more than 1 is a batch.
     batch: usize,
@@ -104,7 +104,7 @@ fn to_record(subject: &Subject, statistics: Statistics) -> Record {
         engine: subject.engine.to_owned(),
         device: cpu_name(),
         backend: subject.backend.to_owned(),
-        set: subject.set.to_owned(),
+        set: subject.set.clone(),
         pk_encoding: subject.pk_encoding.to_owned(),
         op: subject.operation.name().to_owned(),
         keys: if subject.batch == 1 && subject.operation != Operation::Keygen {
@@ -144,7 +144,7 @@ fn table(results: &[(Subject, Statistics)]) -> Table {
             table.add_row([
                 operation.name().to_owned(),
                 format!("{} ({})", subject.engine, subject.backend),
-                subject.set.to_owned(),
+                subject.set.clone(),
                 subject.pk_encoding.to_owned(),
                 subject.batch.to_string(),
                 format!("{:.2}", statistics.median / 1000.0),

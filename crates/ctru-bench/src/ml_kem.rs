@@ -18,7 +18,7 @@ fn of(engine: &'static str, backend: &'static str, operations: [Box<dyn FnMut()>
         operation,
         engine,
         backend,
-        set: "ML-KEM-768",
+        set: "ML-KEM-768".to_owned(),
         pk_encoding: "12-bit",
         batch: 1,
         run,

@@ -17,7 +17,7 @@ fn of(engine: &'static str, operations: [Box<dyn FnMut()>; 3]) -> Vec<Subject> {
         operation,
         engine,
         backend: "avx2",
-        set: "sntrup761",
+        set: "sntrup761".to_owned(),
         pk_encoding: "mixed-radix",
         batch: 1,
         run,
