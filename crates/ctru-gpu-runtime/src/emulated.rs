@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
-use crate::queue::{Device, Download, MemoryInfo, Queue};
+use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
 use crate::registered::{self, Registered};
 
 /// What memory holds at first: anything. Here a pattern that is no sensible number.
@@ -271,15 +271,12 @@ impl Queue for EmulatedQueue {
         self.device.0.registered.contains(&registered::addresses(memory))
     }
 
-    fn upload_from(
-        &self,
-        from: &[u8],
-        to: &Buffer<u8, EmulatedMemory>,
-        start: usize,
-    ) -> Result<(), RuntimeError> {
-        self.check_owner(to)?;
-        arguments::check_copy(&(0..from.len()), from.len(), start, to.len())?;
-        lock(&to.content)[start..start + from.len()].copy_from_slice(from);
+    fn upload_from(&self, copies: &[Upload<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
+        for (from, to) in copies {
+            self.check_owner(to)?;
+            arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
+            lock(&to.content)[..from.len()].copy_from_slice(from);
+        }
         Ok(())
     }
 

@@ -52,4 +52,4 @@ pub mod emulated;
 
 pub use error::RuntimeError;
 pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
-pub use queue::{Device, Download, MemoryInfo, Queue};
+pub use queue::{Device, Download, MemoryInfo, Queue, Upload};

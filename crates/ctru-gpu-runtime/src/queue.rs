@@ -17,6 +17,9 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
+/// A copy to a device: of the bytes to the array's first ones.
+pub type Upload<'a, M> = (&'a [u8], &'a Buffer<u8, M>);
+
 /// A copy from a device: of the array's first bytes, as many as the slice has, to the slice.
 pub type Download<'a, M> = (&'a Buffer<u8, M>, &'a mut [u8]);
 
@@ -94,17 +97,12 @@ pub trait Queue: Debug + Send + Sync {
     /// Whether [`Device::register`] has pinned this memory.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Copies bytes of the host to the device, to `start` and following, and waits for that and all operations before. Fast from
+    /// Copies bytes of the host to the device, and waits for that and all operations before. Fast from
     /// [registered](Device::register) memory; from other memory the driver copies them once more.
     ///
     /// # Errors
     /// As [`upload`](Self::upload), and what went wrong in an operation before.
-    fn upload_from(
-        &self,
-        from: &[u8],
-        to: &Buffer<u8, Self::Memory>,
-        start: usize,
-    ) -> Result<(), RuntimeError>;
+    fn upload_from(&self, copies: &[Upload<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Copies device memory to the host, and waits for that and all operations before. Fast to [registered](Device::register) memory.
     /// After an error, any bytes may be there.

@@ -17,7 +17,7 @@ use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, Plain};
-use crate::queue::{Download, Queue};
+use crate::queue::{Download, Queue, Upload};
 
 /// Does not wait for work on the default stream: `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
@@ -113,6 +113,23 @@ impl CudaQueue {
         let _current = self.0.device.enter()?;
         // SAFETY: event and stream live; the driver keeps what it needs of the event.
         unsafe { calls::cuStreamWaitEvent(self.0.raw, event.raw, 0) }
+    }
+
+    /// Calls `issue` for each copy of memory that is borrowed no longer than this call, and waits for all of them.
+    fn issue_and_wait<C>(
+        &self,
+        copies: impl Iterator<Item = C>,
+        issue: impl Fn(C) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let current = self.0.device.enter()?;
+        let mut issued = Ok(());
+        for copy in copies {
+            issued = issued.and(issue(copy));
+        }
+        drop(current);
+        // Whatever has been issued, nothing may be on its way when the borrow ends.
+        let done = self.0.synchronise();
+        issued.and(done)
     }
 
     fn check_device(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
@@ -213,25 +230,15 @@ impl Queue for CudaQueue {
         CudaRegistration::covers(memory)
     }
 
-    fn upload_from(
-        &self,
-        from: &[u8],
-        to: &Buffer<u8, CudaMemory>,
-        start: usize,
-    ) -> Result<(), RuntimeError> {
-        self.check_device(to)?;
-        arguments::check_copy(&(0..from.len()), from.len(), start, to.len())?;
-        if from.is_empty() {
-            return Ok(());
+    fn upload_from(&self, copies: &[Upload<'_, CudaMemory>]) -> Result<(), RuntimeError> {
+        for (from, to) in copies {
+            self.check_device(to)?;
+            arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
         }
-        let current = self.0.device.enter()?;
-        // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done.
-        let issued = unsafe {
-            let target = to.pointer + start as CUdeviceptr;
-            calls::cuMemcpyHtoDAsync_v2(target, from.as_ptr().cast(), from.len(), self.0.raw)
-        };
-        drop(current);
-        issued.and(self.0.synchronise())
+        self.issue_and_wait(copies.iter().filter(|(from, _)| !from.is_empty()), |(from, to)| {
+            // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done.
+            unsafe { calls::cuMemcpyHtoDAsync_v2(to.pointer, from.as_ptr().cast(), from.len(), self.0.raw) }
+        })
     }
 
     fn download_to(&self, copies: &mut [Download<'_, CudaMemory>]) -> Result<(), RuntimeError> {
@@ -239,19 +246,10 @@ impl Queue for CudaQueue {
             self.check_device(from)?;
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
         }
-        let current = self.0.device.enter()?;
-        let mut issued = Ok(());
-        for (from, to) in copies.iter_mut().filter(|(_, to)| !to.is_empty()) {
+        self.issue_and_wait(copies.iter_mut().filter(|(_, to)| !to.is_empty()), |(from, to)| {
             // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
-            let copy = unsafe {
-                calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from.pointer, to.len(), self.0.raw)
-            };
-            issued = issued.and(copy);
-        }
-        drop(current);
-        // Whatever has been issued, nothing may be on its way when the borrow ends.
-        let done = self.0.synchronise();
-        issued.and(done)
+            unsafe { calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from.pointer, to.len(), self.0.raw) }
+        })
     }
 
     fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {

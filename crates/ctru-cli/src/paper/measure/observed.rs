@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter};
-use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload};
 
 /// Kernels and copies of an operation, one at a time: an engine on it must have one slot.
 #[derive(Clone, Debug)]
@@ -165,9 +165,9 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         self.queue.is_registered(memory)
     }
 
-    fn upload_from(&self, from: &[u8], to: &Buffer<u8, Q::Memory>, start: usize) -> Result<(), RuntimeError> {
-        if self.uploads(from.len()) {
-            self.queue.upload_from(from, to, start)?;
+    fn upload_from(&self, copies: &[Upload<'_, Q::Memory>]) -> Result<(), RuntimeError> {
+        if self.uploads(copies.iter().map(|(from, _)| from.len()).sum()) {
+            self.queue.upload_from(copies)?;
         }
         Ok(())
     }

@@ -53,18 +53,22 @@ const SMALL_BATCH: usize = 2048;
 /// on the link, and the host's threads cannot copy all of them as fast; on an H200 and 16 cores three give most.
 const SENT_OF_EIGHT: usize = 3;
 
-/// Sends bytes to the device: from where they lie if that is pinned, else through `staged`.
-fn send<Q: Queue>(
-    queue: &Q,
-    bytes: &[u8],
-    staged: &mut Q::Pinned<u8>,
-    to: &Array<u8, Q>,
-) -> Result<(), RuntimeError> {
-    if queue.is_registered(bytes) {
-        return queue.upload_from(bytes, to, 0);
+/// Bytes for an array of the device, and pinned memory for them.
+type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
+
+/// Sends bytes to the device: from where they lie if that is pinned, else through the pinned memory beside them. The host waits for
+/// the former, once for all.
+fn send<Q: Queue, const N: usize>(queue: &Q, sendings: [Sending<'_, Q>; N]) -> Result<(), RuntimeError> {
+    let mut straight = Vec::new();
+    for (bytes, staged, to) in sendings {
+        if queue.is_registered(bytes) {
+            straight.push((bytes, to));
+        } else {
+            staged.write()?[..bytes.len()].copy_from_slice(bytes);
+            queue.upload(staged, 0..bytes.len(), to, 0)?;
+        }
     }
-    staged.write()?[..bytes.len()].copy_from_slice(bytes);
-    queue.upload(staged, 0..bytes.len(), to, 0)
+    if straight.is_empty() { Ok(()) } else { queue.upload_from(&straight) }
 }
 
 /// Receives bytes from the device, and waits for them: where they shall lie if that is pinned, else through `staged`.
@@ -105,9 +109,11 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         &mut self,
         keys: &[DecapsulationKey<P>],
     ) -> Result<PrivateArrays<Q>, RuntimeError> {
-        let decoded = PrivateArrays::new::<P>(&self.queue, keys.len())?;
-        decode_private(&self.queue, &mut self.pinned, &self.arrays, keys, &decoded)?;
-        self.queue.synchronise()?;
+        let Self { queue, pinned, arrays, .. } = self;
+        let decoded = PrivateArrays::new::<P>(queue, keys.len())?;
+        send(queue, [(rows::bytes(keys), &mut pinned.keys, &arrays.keys)])?;
+        unpack::<P, Q>(queue, arrays, keys.len(), &decoded)?;
+        queue.synchronise()?;
         Ok(decoded)
     }
 
@@ -182,10 +188,15 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         let Self { queue, side, pinned, arrays, products, .. } = self;
         let multiplier = products.multiplier::<P, Q>();
         let count = ciphertexts.len();
+        let sent = (rows::bytes(ciphertexts), &mut pinned.ciphertexts, &arrays.ciphertexts);
         let (private, keys) = match keys {
-            ChunkKeys::Device(private, keys) => (private, keys),
+            ChunkKeys::Device(private, keys) => {
+                send(queue, [sent])?;
+                (private, keys)
+            }
             ChunkKeys::Host(keys) => {
-                decode_private(queue, pinned, arrays, keys, &arrays.private)?;
+                send(queue, [(rows::bytes(keys), &mut pinned.keys, &arrays.keys), sent])?;
+                unpack::<P, Q>(queue, arrays, keys.len(), &arrays.private)?;
                 (&arrays.private, keys.len() as u32)
             }
         };
@@ -194,7 +205,6 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             &*arrays;
         let PrivateArrays { f, z, public } = private;
 
-        send(queue, rows::bytes(ciphertexts), &mut pinned.ciphertexts, received)?;
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         // The longest hash of all waits for nothing but its input. In large batches other slots do something beside it anyway.
         let beside = count <= SMALL_BATCH;
@@ -230,23 +240,21 @@ fn decode_public<P: ParameterSet, Q: Queue>(
     keys: &[EncapsulationKey<P>],
     to: &PublicArrays<Q>,
 ) -> Result<(), RuntimeError> {
-    send(queue, rows::bytes(keys), &mut pinned.keys, &arrays.keys)?;
+    send(queue, [(rows::bytes(keys), &mut pinned.keys, &arrays.keys)])?;
     let decode = P::Encoding::KERNELS.decode.of::<P::Ring>();
     queue.launch(decode, &[&arrays.keys, &to.h, &to.ids], Batch::each(keys.len() as u32))
 }
 
-/// Sends keys to the device and decodes them there.
-fn decode_private<P: ParameterSet, Q: Queue>(
+/// Decodes `count` private keys that have been sent.
+fn unpack<P: ParameterSet, Q: Queue>(
     queue: &Q,
-    pinned: &mut Pinned<Q>,
     arrays: &Arrays<Q>,
-    keys: &[DecapsulationKey<P>],
+    count: usize,
     to: &PrivateArrays<Q>,
 ) -> Result<(), RuntimeError> {
-    send(queue, rows::bytes(keys), &mut pinned.keys, &arrays.keys)?;
     let unpack = P::Encoding::KERNELS.unpack_secret_key.of::<P::Ring>();
     let PrivateArrays { f, z, public } = to;
-    queue.launch(unpack, &[&arrays.keys, f, &public.h, &public.ids, z], Batch::each(keys.len() as u32))
+    queue.launch(unpack, &[&arrays.keys, f, &public.h, &public.ids, z], Batch::each(count as u32))
 }
 
 /// Puts the seeds of the operations `range` into their rows: from the host, or made on the device by `expand`.
