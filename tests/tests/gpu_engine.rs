@@ -5,6 +5,8 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
+use std::ops::DerefMut;
+
 use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
@@ -20,20 +22,51 @@ fn operations() -> usize {
     std::env::var("CTRU_GPU_OPERATIONS").map_or(4096, |count| count.parse().unwrap())
 }
 
+/// Where a batch's keys and ciphertexts are.
+#[derive(Copy, Clone, Debug)]
+enum Place {
+    /// In vectors.
+    Host,
+    /// In memory that the engine has pinned.
+    Pinned,
+    /// There, and the keys also on the device.
+    Loaded,
+}
+
+/// `count` copies.
+fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + 'a>(
+    engine: &E,
+    place: Place,
+    content: T,
+    count: usize,
+) -> Box<dyn DerefMut<Target = [T]> + 'a>
+where
+    E::Memory<T>: 'a,
+{
+    // No page is pinned twice.
+    let mut vector = Vec::with_capacity(count + (1 << 16) / size_of::<T>() + 1);
+    vector.resize(count, content);
+    match place {
+        Place::Host => Box::new(vector),
+        Place::Pinned | Place::Loaded => Box::new(engine.memory(vector).unwrap()),
+    }
+}
+
 /// The hash of all that a batch of keys, encapsulations and decapsulations gives. Every eighth ciphertext is changed.
-fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, resident: bool) -> [u8; 32] {
+fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
     let mut hash = Sha3_256::new();
-    let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
-    let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
+    let mut public = vector(engine, place, EncapsulationKey::<P>::placeholder(), count);
+    let mut private = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
     engine.generate(Seeds::Expand(&KEY_SEED), &mut public, &mut private).unwrap();
     public.iter().for_each(|key| hash.update(key));
     private.iter().for_each(|key| hash.update(key));
-    let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
+    let mut alone = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
     engine.generate_decapsulation_keys(Seeds::Expand(&KEY_SEED), &mut alone).unwrap();
-    assert!(alone == private);
+    assert!(alone[..] == private[..]);
     drop(alone);
 
-    let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
+    let resident = matches!(place, Place::Loaded);
+    let mut ciphertexts = vector(engine, place, Ciphertext::<P>::default(), count);
     let mut secrets = vec![SharedSecret::default(); count];
     let loaded = resident.then(|| engine.load_encapsulation_keys(&public).unwrap());
     let keys = loaded.as_ref().map_or(Keys::Each(&public), Keys::Loaded);
@@ -65,9 +98,10 @@ fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
 fn check_large<P: ParameterSet>() {
     let count = operations();
     let engine = gpu::<P>();
-    let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, true);
-    assert_eq!(hash::<P, _>(&engine, count, false), expected);
-    assert_eq!(hash::<P, _>(&engine, count, true), expected);
+    let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, Place::Loaded);
+    for place in [Place::Host, Place::Pinned, Place::Loaded] {
+        assert_eq!(hash::<P, _>(&engine, count, place), expected, "{place:?}");
+    }
 }
 
 /// Sizes around those of warps, blocks and chunks.
@@ -76,11 +110,10 @@ fn check_sizes<P: ParameterSet>() {
     let engine = DeviceEngine::<P, _>::new(cuda::open::<P::Ring>(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
     for count in [1, 2, 31, 33, 95, 96, 97, 289] {
-        assert_eq!(
-            hash::<P, _>(&engine, count, false),
-            hash::<P, _>(&cpu, count, false),
-            "{count} operations"
-        );
+        let expected = hash::<P, _>(&cpu, count, Place::Host);
+        for place in [Place::Host, Place::Pinned] {
+            assert_eq!(hash::<P, _>(&engine, count, place), expected, "{count} operations, {place:?}");
+        }
     }
 }
 
@@ -111,8 +144,8 @@ fn more_memory_than_the_card_has() {
     assert!(out_of_memory, "{error}");
     // The device goes on working.
     assert_eq!(
-        hash::<CtruPrime761, _>(&gpu(), 5, false),
-        hash::<CtruPrime761, _>(&CpuEngine::new().unwrap(), 5, false)
+        hash::<CtruPrime761, _>(&gpu(), 5, Place::Host),
+        hash::<CtruPrime761, _>(&CpuEngine::new().unwrap(), 5, Place::Host)
     );
 }
 

@@ -275,15 +275,19 @@ impl Queue for EmulatedQueue {
         for (from, to) in copies {
             self.check_owner(to)?;
             arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
+        }
+        for (from, to) in copies {
             lock(&to.content)[..from.len()].copy_from_slice(from);
         }
         Ok(())
     }
 
     fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
-        for (from, to) in copies {
+        for (from, to) in &*copies {
             self.check_owner(from)?;
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+        }
+        for (from, to) in copies {
             to.copy_from_slice(&lock(&from.content)[..to.len()]);
         }
         Ok(())

@@ -88,6 +88,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
     copies::<D, u64>(device, |i| u64::from(i) << 40 | 7)?;
     copies::<D, Quad>(device, |i| Quad([i, !i, i << 8, 1]))?;
+    straight_copies(device)?;
     launches(device, 5, 5)?;
     launches(device, 5, 1)?;
     launches(device, 1, 1)?;
@@ -124,6 +125,37 @@ fn copies<D: Device, T: Plain>(device: &D, element: impl Fn(u32) -> T) -> Done {
     queue.download(&buffer, 0..100, &mut back, 0)?;
     queue.synchronise()?;
     assert_eq!(back.read()?[..100], [T::default(); 100]);
+    Ok(())
+}
+
+/// Copies of memory that is registered, and of other memory, where it lies.
+fn straight_copies<D: Device>(device: &D) -> Done {
+    const BYTES: usize = 1 << 17;
+    let queue = device.queue()?;
+    let content: Vec<u8> = (0..BYTES).map(|i| (i * 7 + (i >> 8)) as u8).collect();
+    let mut registered = device.register(content.clone())?;
+    assert!(queue.is_registered(&registered) && queue.is_registered(&registered[10..20]));
+    assert!(!queue.is_registered(&content));
+
+    let (short, long) = (queue.allocate::<u8>(100)?, queue.allocate::<u8>(BYTES)?);
+    queue.upload_from(&[(&registered[50..150], &short), (&registered, &long), (&[], &short)])?;
+    registered.fill(0);
+    let (first, others) = registered.split_at_mut(100);
+    queue.download_to(&mut [(&short, first), (&long, others), (&short, &mut [])])?;
+    assert!(first == &content[50..150] && others == &content[..BYTES - 100]);
+    queue.upload_from(&[(&content[BYTES - 30..], &long)])?;
+    let mut back = vec![0; BYTES];
+    queue.download_to(&mut [(&long, &mut back)])?;
+    assert!(back[..30] == content[BYTES - 30..] && back[30..] == content[30..]);
+
+    let too_long = Err(RuntimeError::Range { start: 0, end: 101, len: 100 });
+    assert_eq!(queue.upload_from(&[(&[0; 5], &short), (&content[..101], &short)]), too_long);
+    assert_eq!(queue.download_to(&mut [(&short, &mut back[..101])]), too_long);
+    // Nothing has been copied.
+    queue.download_to(&mut [(&short, &mut back[..100])])?;
+    assert!(back[..100] == content[50..150]);
+    let content = registered.into_vec();
+    assert!(!queue.is_registered(&content));
     Ok(())
 }
 
