@@ -208,6 +208,16 @@ int cuMemFreeHost(void *memory) {
     LEAVE(0);
 }
 
+int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
+    ENTER;
+    LEAVE(memory && bytes && flags == 1 ? 0 : INVALID);
+}
+
+int cuMemHostUnregister(void *memory) {
+    ENTER;
+    LEAVE(memory ? 0 : INVALID);
+}
+
 static int copy(void *to, const void *from, size_t bytes, stream *s) {
     ENTER;
     operation *o = issue(s, COPY);
