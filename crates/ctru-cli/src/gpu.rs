@@ -6,7 +6,7 @@ use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
 
-use crate::engine::AnySetEngine;
+use crate::engine::any_set::AnySetEngine;
 use crate::error::Error;
 use crate::info::new_table;
 

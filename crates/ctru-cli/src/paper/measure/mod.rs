@@ -11,7 +11,11 @@ mod observed;
 #[cfg(feature = "cuda")]
 mod power;
 #[cfg(feature = "cuda")]
+mod run;
+#[cfg(feature = "cuda")]
 mod session;
 
 #[cfg(feature = "cuda")]
-pub(super) use session::{Options, run};
+pub(super) use run::run;
+#[cfg(feature = "cuda")]
+pub(super) use session::Options;

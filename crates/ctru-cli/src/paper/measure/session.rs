@@ -1,21 +1,15 @@
-//! What is measured, in which order.
+//! What measurements have in common: what was asked for, and where results go.
 
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ctru_gpu_runtime::Device;
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
-use ctru_kem::ParameterSet;
-use ctru_kem::engine::cuda;
-use ctru_math::R761;
 
-use super::{ceilings, engine, kernels};
 use crate::budget::seconds;
 use crate::error::Error;
 use crate::paper::Report;
 use crate::paper::line::Line;
 use crate::record::{self, Record, Statistics};
-use crate::set::{Encoding, Set, Suite, Task};
+use crate::set::Set;
 
 /// Options of the measurements.
 #[derive(Debug, clap::Args)]
@@ -39,7 +33,7 @@ pub(in crate::paper) struct Options {
 
 /// What is measured together.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
+pub(super) enum Part {
     /// Table 4 and figure 6
     Products,
     /// Table 5
@@ -56,27 +50,12 @@ enum Part {
     Roofline,
 }
 
-/// Measures everything that is wanted.
-///
-/// # Errors
-/// [`Error`] if the GPU fails or a measurement cannot be written down.
-pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
-    let all_sets = if options.sets.is_empty() { &Set::ALL[..] } else { &options.sets };
-    let device = cuda::open::<R761>(options.gpu)?;
-    let mut session = Session { options, device: device.info()?.name, set: String::new(), report };
-    if options.wants(Part::Roofline) {
-        ceilings::of_machine(&mut session, &device)?;
-    }
-    for &set in all_sets {
-        set.degree().clone_into(&mut session.set);
-        // The paper's keys, and the engine's default.
-        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet { set, session: &mut session })?;
-    }
-    Ok(())
-}
-
 impl Options {
-    fn wants(&self, part: Part) -> bool {
+    pub(super) fn sets(&self) -> &[Set] {
+        if self.sets.is_empty() { &Set::ALL } else { &self.sets }
+    }
+
+    pub(super) fn wants(&self, part: Part) -> bool {
         self.parts.is_empty() || self.parts.contains(&part)
     }
 
@@ -94,7 +73,12 @@ pub(super) struct Session<'a> {
     report: Report<'a>,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// On the GPU of this name.
+    pub(super) fn new(options: &'a Options, device: String, report: Report<'a>) -> Self {
+        Self { options, device, set: String::new(), report }
+    }
+
     /// Writes a line down.
     pub(super) fn say(&mut self, line: Line) -> Result<(), Error> {
         (self.report)(line)
@@ -122,45 +106,5 @@ impl Session<'_> {
             ..record
         };
         self.say(Line::Time(record))
-    }
-}
-
-/// Everything for one parameter set.
-struct OneSet<'a, 'b> {
-    set: Set,
-    session: &'a mut Session<'b>,
-}
-
-impl Task for OneSet<'_, '_> {
-    type Output = Result<(), Error>;
-
-    fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { set, session } = self;
-        let options = session.options;
-        let device: CudaDevice = cuda::open::<P::Ring>(options.gpu)?;
-        let queue: CudaQueue = device.queue()?;
-        if options.wants(Part::Products) {
-            kernels::products::<P::Ring>(session, &queue)?;
-        }
-        if options.wants(Part::Fusion) {
-            kernels::encryption::<P::Ring>(session, &queue)?;
-        }
-        if options.wants(Part::Resources) {
-            kernels::resources::<P::Ring>(session, &device)?;
-        }
-        if options.wants(Part::Streams) && set == engine::STREAMS_SET {
-            engine::streams::<P>(session, device)?;
-        }
-        if options.wants(Part::Operations) {
-            engine::operations::<P>(session, device)?;
-        }
-        if options.wants(Part::Latency) {
-            engine::latencies::<P>(session, device)?;
-        }
-        if options.wants(Part::Roofline) {
-            ceilings::of_ring::<P::Ring>(session, &queue)?;
-            engine::on_device::<P>(session, device)?;
-        }
-        Ok(())
     }
 }

@@ -1,0 +1,71 @@
+//! All measurements, one after the other.
+
+use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_kem::ParameterSet;
+use ctru_kem::engine::cuda;
+use ctru_math::R761;
+
+use super::session::{Options, Part, Session};
+use super::{ceilings, engine, kernels};
+use crate::error::Error;
+use crate::paper::Report;
+use crate::set::{Encoding, Set, Suite, Task};
+
+/// Measures everything that is wanted.
+///
+/// # Errors
+/// [`Error`] if the GPU fails or a measurement cannot be written down.
+pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
+    let device = cuda::open::<R761>(options.gpu)?;
+    let mut session = Session::new(options, device.info()?.name, report);
+    if options.wants(Part::Roofline) {
+        ceilings::of_machine(&mut session, &device)?;
+    }
+    for &set in options.sets() {
+        set.degree().clone_into(&mut session.set);
+        // The paper's keys, and the engine's default.
+        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet { set, session: &mut session })?;
+    }
+    Ok(())
+}
+
+/// Everything for one parameter set.
+struct OneSet<'a, 'b> {
+    set: Set,
+    session: &'a mut Session<'b>,
+}
+
+impl Task for OneSet<'_, '_> {
+    type Output = Result<(), Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<(), Error> {
+        let Self { set, session } = self;
+        let options = session.options;
+        let device: CudaDevice = cuda::open::<P::Ring>(options.gpu)?;
+        let queue: CudaQueue = device.queue()?;
+        if options.wants(Part::Products) {
+            kernels::products::<P::Ring>(session, &queue)?;
+        }
+        if options.wants(Part::Fusion) {
+            kernels::encryption::<P::Ring>(session, &queue)?;
+        }
+        if options.wants(Part::Resources) {
+            kernels::resources::<P::Ring>(session, &device)?;
+        }
+        if options.wants(Part::Streams) && set == engine::STREAMS_SET {
+            engine::streams::<P>(session, device)?;
+        }
+        if options.wants(Part::Operations) {
+            engine::operations::<P>(session, device)?;
+        }
+        if options.wants(Part::Latency) {
+            engine::latencies::<P>(session, device)?;
+        }
+        if options.wants(Part::Roofline) {
+            ceilings::of_ring::<P::Ring>(session, &queue)?;
+            engine::on_device::<P>(session, device)?;
+        }
+        Ok(())
+    }
+}
