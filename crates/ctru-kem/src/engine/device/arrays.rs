@@ -6,7 +6,7 @@ use std::vec::Vec;
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
-use super::products::Products;
+use super::options::Products;
 use crate::params::ParameterSet;
 
 /// Device memory of elements `T`.

@@ -7,6 +7,7 @@ mod arrays;
 mod calibrate;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod options;
 mod pipeline;
 mod products;
 mod rows;
@@ -26,29 +27,9 @@ use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
 use arrays::{Footprint, PrivateArrays, PublicArrays, Slot};
 
+pub use options::{DeviceOptions, Products};
 pub use pipeline::KeyKernels;
 pub(crate) use pipeline::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
-pub use products::Products;
-
-/// How much of a device an engine takes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct DeviceOptions {
-    /// Operations of a chunk at the most.
-    pub chunk: usize,
-    /// Chunks in flight on each device, each with memory of its own and a thread of the host.
-    pub slots: usize,
-    /// Bytes of memory that the slots may take on each device. Loaded keys come on top.
-    pub memory_limit: usize,
-    /// How to multiply.
-    pub products: Products,
-}
-
-impl Default for DeviceOptions {
-    /// 16 slots of 8192 operations, at most 2 GiB; products on tensor cores, which on an H200 are faster at every batch size.
-    fn default() -> Self {
-        Self { chunk: 8192, slots: 16, memory_limit: 2 << 30, products: Products::Polyphase }
-    }
-}
 
 /// Runs batches of one parameter set on a device, or on several that are alike.
 ///

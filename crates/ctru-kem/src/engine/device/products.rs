@@ -7,19 +7,8 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Queue, RuntimeError};
 
 use super::arrays::{Array, Arrays, PublicArrays};
+use super::options::Products;
 use crate::params::ParameterSet;
-
-/// How an engine multiplies polynomials.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Products {
-    /// The incomplete NTT on CUDA cores, with kernels of their own for sampling, rounding and coding.
-    Ntt,
-    /// Matrix products on tensor cores, with everything between coins and ciphertext in one kernel.
-    Polyphase,
-    /// As [`Polyphase`](Self::Polyphase), but where one key serves all operations, its full matrix times all of them.
-    SameKey,
-}
 
 /// What a launch of a chunk needs.
 #[derive(Debug)]
