@@ -8,15 +8,20 @@ pub const TEXT: &str = include_str!("../ptx/ctru.ptx");
 /// The lines of [`TEXT`] that the ring `R` needs: the driver takes a third of the time to compile them.
 pub fn of<R: Ring>() -> impl Iterator<Item = &'static str> {
     let own = match R::N {
-        653 => "_653(",
-        761 => "_761(",
-        _ => "_1277(",
+        653 => "_653",
+        761 => "_761",
+        _ => "_1277",
     };
+    of_kernels(move |name| name.ends_with(own))
+}
+
+/// The lines of [`TEXT`] that kernels need, by their names.
+pub fn of_kernels(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
     // An entry point ends with a brace at the beginning of a line.
     TEXT.split_inclusive('\n')
         .scan(true, move |wanted, line| {
-            if line.starts_with(".visible .entry ") {
-                *wanted = line.trim_end().ends_with(own);
+            if let Some(entry) = line.strip_prefix(".visible .entry ") {
+                *wanted = is_wanted(entry.trim_end().trim_end_matches('('));
             }
             let kept = wanted.then_some(line);
             *wanted |= line.starts_with('}');

@@ -85,6 +85,24 @@ fn refuses_damaged_kernels() {
 }
 
 #[test]
+fn compiles_parts_when_they_are_needed() {
+    let Some(device) = gpu(common::PTX) else { return };
+    device.unwrap();
+    let damaged = common::PTX.replace("bar.sync", "bar.sink").replace("reverse", "second");
+    let device = CudaDevice::open_in_parts(0, vec![common::PTX.into(), damaged.clone()]).unwrap();
+    common::check(&device).unwrap();
+    let shape = Shape { threads: 32, per_block: 1, shared_bytes: 0 };
+    let launch = |name| {
+        let kernel = Kernel { name, shape, parameters: &[], emulate: |_, _, _| {} };
+        device.queue().unwrap().launch(&kernel, &[], Batch::each(1))
+    };
+    assert!(matches!(launch("second"), Err(RuntimeError::Compilation { .. })));
+    assert_eq!(launch("third"), Err(RuntimeError::UnknownKernel { name: "third" }));
+    let device = CudaDevice::open_in_parts(0, vec![damaged, common::PTX.into()]);
+    assert!(matches!(device, Err(RuntimeError::Compilation { .. })));
+}
+
+#[test]
 fn compiles_once() {
     let Some(device) = gpu(common::PTX) else { return };
     device.unwrap();

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ctru_gpu_kernels::kernel::Kernel;
 use cust::CudaApiVersion;
@@ -107,9 +107,8 @@ pub struct CudaDevice(&'static Opened);
 /// Lives until the process ends: the context is never released, the module never unloaded, so their handles stay valid.
 struct Opened {
     index: u32,
-    ptx: Box<str>,
     context: CUcontext,
-    module: CUmodule,
+    parts: Vec<Part>,
     functions: Mutex<HashMap<&'static str, Function>>,
 }
 
@@ -117,6 +116,12 @@ struct Opened {
 unsafe impl Send for Opened {}
 // SAFETY: as above.
 unsafe impl Sync for Opened {}
+
+/// Kernels that are compiled together.
+struct Part {
+    ptx: String,
+    module: OnceLock<CUmodule>,
+}
 
 /// A kernel in the driver, and how much shared memory its blocks may use.
 #[derive(Copy, Clone)]
@@ -144,20 +149,32 @@ impl CudaDevice {
     /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if there is no such
     /// GPU, [`RuntimeError::Compilation`] if the driver does not accept the kernels.
     pub fn open(index: u32, ptx: &str) -> Result<Self, RuntimeError> {
+        Self::open_in_parts(index, vec![ptx.into()])
+    }
+
+    /// The same with kernels in parts, each a text of its own. The driver compiles the first part now and each of the others
+    /// when one of its kernels, which the text declares as `.entry name(`, is first wanted.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). Launches of kernels of other parts give [`RuntimeError::Compilation`] if the driver does not accept
+    /// those.
+    pub fn open_in_parts(index: u32, parts: Vec<String>) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
         // Held while the driver compiles, so that two threads do not compile the same.
         let mut all = lock(&OPENED);
-        if let Some(opened) = all.iter().find(|opened| opened.index == index && *opened.ptx == *ptx) {
+        let is_same = |opened: &Opened| opened.parts.iter().map(|part| &part.ptx).eq(&parts);
+        if let Some(opened) = all.iter().find(|opened| opened.index == index && is_same(opened)) {
             return Ok(Self(opened));
         }
         let mut context = ptr::null_mut();
         // SAFETY: `context` may be written, and the device exists.
         unsafe { calls::cuDevicePrimaryCtxRetain(&raw mut context, gpu.as_raw()) }?;
-        let module = {
+        let parts: Vec<Part> = parts.into_iter().map(|ptx| Part { ptx, module: OnceLock::new() }).collect();
+        if let Some(first) = parts.first() {
             let _current = Current::enter(context)?;
-            compile(ptx)?
-        };
-        let opened = Opened { index, ptx: ptx.into(), context, module, functions: Mutex::default() };
+            first.module()?;
+        }
+        let opened = Opened { index, context, parts, functions: Mutex::default() };
         let opened: &'static Opened = Box::leak(Box::new(opened));
         all.push(opened);
         Ok(Self(opened))
@@ -208,13 +225,29 @@ impl CudaDevice {
     fn find(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
+        let entry = format!(".entry {kernel}(");
+        let Some(part) = self.0.parts.iter().find(|part| part.ptx.contains(&entry)) else {
+            return Err(unknown);
+        };
+        let module = part.module()?;
         let mut function = ptr::null_mut();
         const NOT_FOUND: c_int = 500;
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
-        match unsafe { calls::cuModuleGetFunction(&raw mut function, self.0.module, name.as_ptr()) } {
+        match unsafe { calls::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) } {
             Err(RuntimeError::Driver { code: NOT_FOUND, .. }) => Err(unknown),
             result => result.map(|()| function),
         }
+    }
+}
+
+impl Part {
+    /// The compiled kernels. The device must be entered, and no other thread may be compiling the part, which would be done twice.
+    fn module(&self) -> Result<CUmodule, RuntimeError> {
+        if let Some(module) = self.module.get() {
+            return Ok(*module);
+        }
+        let module = compile(&self.ptx)?;
+        Ok(*self.module.get_or_init(|| module))
     }
 }
 
