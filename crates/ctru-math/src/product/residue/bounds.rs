@@ -57,6 +57,7 @@ impl Schedule {
         let mut transform = Forward::new(trees, whole, input, last);
         while !leaf_sums_fit(trees, transform.bound, degree) {
             last += 1;
+            assert!(last <= trees.layers);
             transform = Forward::new(trees, whole, input, last);
         }
 

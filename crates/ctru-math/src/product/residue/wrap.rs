@@ -31,6 +31,7 @@ pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], 
         let input = input_bound(DEGREE << F::LAYERS);
         assert!((F::WRAPPED as i32).checked_mul(input * input).is_some());
     }
+    let plain = const { [F::TREES.moduli[0].factor(1 << 16), F::TREES.moduli[1].factor(1 << 16)] };
     let mut left = Scratch::<i16, [i16; MOST]>::new();
     left.copy_from_slice(&a[..MOST]);
     // Zeros follow.
@@ -46,10 +47,9 @@ pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], 
             let factors = [V::load(&right[j..]), V::load(&right[j - 1..])];
             sums = V::add_products(sums, [V::splat(left[i]), V::splat(left[i + 1])], factors);
         }
-        for (modulus, wrapped) in F::TREES.moduli.iter().zip([&mut *low, &mut *high]) {
-            let lanes = modulus.splat::<V>();
-            let plain = modulus.factor(1 << 16).splat();
-            lanes.mul(lanes.reduce_sums(sums), plain).store(&mut wrapped[at..]);
+        for ((modulus, plain), wrapped) in F::TREES.moduli.iter().zip(plain).zip([&mut *low, &mut *high]) {
+            let modulus = modulus.splat::<V>();
+            modulus.mul(modulus.reduce_sums(sums), plain.splat()).store(&mut wrapped[at..]);
         }
     }
 }
