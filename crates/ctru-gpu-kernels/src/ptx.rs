@@ -12,13 +12,13 @@ pub fn of<R: Ring>() -> impl Iterator<Item = &'static str> {
         761 => "_761",
         _ => "_1277",
     };
-    of_kernels(move |name| name.ends_with(own))
+    of_kernels(TEXT, move |name| name.ends_with(own))
 }
 
-/// The lines of [`TEXT`] that kernels need, by their names.
-pub fn of_kernels(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
+/// The lines of `text`, which is [`TEXT`] or a part of it, that kernels need, by their names.
+pub fn of_kernels(text: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     // An entry point ends with a brace at the beginning of a line.
-    TEXT.split_inclusive('\n')
+    text.split_inclusive('\n')
         .scan(true, move |wanted, line| {
             if let Some(entry) = line.strip_prefix(".visible .entry ") {
                 *wanted = is_wanted(entry.trim_end().trim_end_matches('('));

@@ -14,8 +14,8 @@ use crate::engine::EngineError;
 /// Runs batches on an NVIDIA GPU.
 pub type CudaEngine<P> = DeviceEngine<P, CudaDevice>;
 
-/// The kernels of each operation, as the engine runs it by default. No operation waits until the driver has compiled those of
-/// another.
+/// The kernels of each operation as the engine runs it by default: encapsulation, which is compiled at once, decapsulation and key
+/// generation, neither of which waits for the other's.
 static PARTS: [&[&Kernels]; 3] = [
     &[
         &table::DECODE_MIXED_RADIX,
@@ -60,7 +60,8 @@ fn parts<R: Ring>() -> Vec<String> {
     let all = table::ALL.iter().map(|kernels| kernels.of::<R>().name);
     let others = all.filter(|name| !parts.iter().flatten().any(|known| known == name)).collect();
     parts.push(others);
-    parts.iter().map(|part| ptx::of_kernels(|name| part.contains(&name)).collect()).collect()
+    let text: String = ptx::of::<R>().collect();
+    parts.iter().map(|part| ptx::of_kernels(&text, |name| part.contains(&name)).collect()).collect()
 }
 
 /// Opens GPU number `index` with the kernels of the ring `R`. The driver compiles those of encapsulation now, and others when they
