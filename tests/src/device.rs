@@ -18,12 +18,10 @@ pub fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
 mod gpu {
     use ctru_gpu_kernels::emulator::Buffer;
     use ctru_gpu_kernels::kernel::{Batch, Kernel};
-    use ctru_gpu_kernels::lab;
     use ctru_gpu_kernels::simt::Quad;
+    use ctru_gpu_kernels::{lab, ptx};
     use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
     use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
-    use ctru_kem::engine::cuda;
-    use ctru_math::{R653, R761, R1277};
 
     /// An array on the GPU, by the size of its elements.
     enum OnDevice {
@@ -48,13 +46,8 @@ mod gpu {
 
     pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
         let is_lab = lab::table::all().any(|other| other.name == kernel.name);
-        let device = match kernel.name.rsplit('_').next() {
-            _ if is_lab => Ok(CudaDevice::open(0, lab::PTX)?),
-            Some("653") => cuda::open::<R653>(0),
-            Some("761") => cuda::open::<R761>(0),
-            _ => cuda::open::<R1277>(0),
-        };
-        let queue = device.expect("a GPU, as the feature `cuda` asks for").queue()?;
+        let text = if is_lab { lab::PTX } else { ptx::TEXT };
+        let queue = CudaDevice::open(0, text)?.queue()?;
         let arrays: Vec<OnDevice> = buffers
             .iter()
             .map(|buffer| match buffer.element_bytes() {

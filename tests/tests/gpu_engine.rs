@@ -11,7 +11,6 @@ use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
 use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret};
-use ctru_math::R761;
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 
@@ -92,7 +91,7 @@ fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -
 }
 
 fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
-    DeviceEngine::new(cuda::open::<P::Ring>(0).unwrap(), DeviceOptions::default()).unwrap()
+    DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
 }
 
 fn check_large<P: ParameterSet>() {
@@ -107,7 +106,7 @@ fn check_large<P: ParameterSet>() {
 /// Sizes around those of warps, blocks and chunks.
 fn check_sizes<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(cuda::open::<P::Ring>(0).unwrap(), options).unwrap();
+    let engine = DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
     for count in [1, 2, 31, 33, 95, 96, 97, 289] {
         let expected = hash::<P, _>(&cpu, count, Place::Host);
@@ -121,7 +120,7 @@ every_set! { check_large, check_sizes }
 
 #[test]
 fn no_such_gpu() {
-    let error = cuda::open::<R761>(1000).unwrap_err();
+    let error = cuda::open(1000).unwrap_err();
     assert!(matches!(
         error,
         EngineError::Device { error: RuntimeError::UnknownDevice { index: 1000, .. }, .. }
@@ -130,7 +129,7 @@ fn no_such_gpu() {
 
 #[test]
 fn more_memory_than_the_card_has() {
-    let device = cuda::open::<R761>(0).unwrap();
+    let device = cuda::open(0).unwrap();
     let options =
         DeviceOptions { chunk: 1 << 24, slots: 2, memory_limit: usize::MAX, ..DeviceOptions::default() };
     let error = DeviceEngine::<CtruPrime761, _>::new(device, options).unwrap_err();

@@ -125,9 +125,7 @@ impl AnySetEngine for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
-        let devices: Result<Vec<_>, _> =
-            self.infos.iter().map(|info| cuda::open::<P::Ring>(info.index)).collect();
-        let devices = devices?;
+        let devices = self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<Vec<_>, _>>()?;
         let options = match self.calibrate {
             true => self.options.calibrated::<P, _>(&devices, CALIBRATION)?,
             false => self.options,

@@ -8,7 +8,6 @@ use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Device, Plain, Queue, RuntimeError};
 use ctru_kem::engine::EngineError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
-use ctru_math::{R653, R761, R1277};
 
 use crate::error::Error;
 use crate::info::new_table;
@@ -43,9 +42,8 @@ const ROW_BYTES: usize = 2752;
 /// # Errors
 /// [`Error::Engine`] if there is no GPU or it fails, [`Error::Report`] if standard output does not take the report.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    let devices =
-        [cuda::open::<R653>(args.gpu)?, cuda::open::<R761>(args.gpu)?, cuda::open::<R1277>(args.gpu)?];
-    let measured = measure(args, devices).map_err(|error| EngineError::Device { error, done: Vec::new() })?;
+    let device = cuda::open(args.gpu)?;
+    let measured = measure(args, device).map_err(|error| EngineError::Device { error, done: Vec::new() })?;
     if args.json {
         for record in &measured {
             serde_json::to_writer(&mut *out, record).map_err(std::io::Error::from)?;
@@ -67,15 +65,16 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Measures on the devices with the kernels of the three rings.
-fn measure(args: &Args, devices: [CudaDevice; 3]) -> Result<Vec<Record>, RuntimeError> {
+/// Measures the kernels of all rings.
+fn measure(args: &Args, device: CudaDevice) -> Result<Vec<Record>, RuntimeError> {
+    let queue = device.queue()?;
     let mut records = Vec::new();
     for kernels in table::ALL {
-        for (kernel, device) in kernels.each().into_iter().zip(devices) {
+        for kernel in kernels.each() {
             if !kernel.name.contains(&args.name) {
                 continue;
             }
-            let statistics = time(&device.queue()?, kernel, args.batch)?;
+            let statistics = time(&queue, kernel, args.batch)?;
             let (op, set) = kernel.name.rsplit_once('_').unwrap_or((kernel.name, ""));
             let median = statistics.median / f64::from(args.batch);
             records.push(Record {

@@ -1,34 +1,7 @@
 //! The kernels as PTX, which `cargo xtask build-ptx` makes of them and the NVIDIA driver compiles for the GPU at hand.
 
-use ctru_math::Ring;
-
 /// The PTX of all kernels of [`table`](crate::table), by their names.
 pub const TEXT: &str = include_str!("../ptx/ctru.ptx");
-
-/// The lines of [`TEXT`] that the ring `R` needs: the driver takes a third of the time to compile them.
-pub fn of<R: Ring>() -> impl Iterator<Item = &'static str> {
-    let own = match R::N {
-        653 => "_653",
-        761 => "_761",
-        _ => "_1277",
-    };
-    of_kernels(TEXT, move |name| name.ends_with(own))
-}
-
-/// The lines of `text`, which is [`TEXT`] or a part of it, that kernels need, by their names.
-pub fn of_kernels(text: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
-    // An entry point ends with a brace at the beginning of a line.
-    text.split_inclusive('\n')
-        .scan(true, move |wanted, line| {
-            if let Some(entry) = line.strip_prefix(".visible .entry ") {
-                *wanted = is_wanted(entry.trim_end().trim_end_matches('('));
-            }
-            let kept = wanted.then_some(line);
-            *wanted |= line.starts_with('}');
-            Some(kept)
-        })
-        .flatten()
-}
 
 /// What it was made of, as JSON: [`MANIFEST`] and the hashes by which `cargo xtask build-ptx --check` finds that the sources
 /// have changed.

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctru_gpu_kernels::kernel::Kernel;
 use cust::CudaApiVersion;
@@ -15,6 +15,7 @@ use cust::sys::{CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmod
 use super::calls;
 use super::forward;
 use super::memory::CudaRegistration;
+use super::ptx;
 use super::stream::CudaQueue;
 use crate::error::RuntimeError;
 use crate::memory::PinnedVec;
@@ -104,11 +105,11 @@ fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
 #[derive(Copy, Clone)]
 pub struct CudaDevice(&'static Opened);
 
-/// Lives until the process ends: the context is never released, the module never unloaded, so their handles stay valid.
+/// Lives until the process ends: the context is never released, no module ever unloaded, so their handles stay valid.
 struct Opened {
     index: u32,
     context: CUcontext,
-    parts: Vec<Part>,
+    ptx: String,
     functions: Mutex<HashMap<&'static str, Function>>,
 }
 
@@ -116,12 +117,6 @@ struct Opened {
 unsafe impl Send for Opened {}
 // SAFETY: as above.
 unsafe impl Sync for Opened {}
-
-/// Kernels that are compiled together.
-struct Part {
-    ptx: String,
-    module: OnceLock<CUmodule>,
-}
 
 /// A kernel in the driver, and how much shared memory its blocks may use.
 #[derive(Copy, Clone)]
@@ -142,39 +137,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl CudaDevice {
-    /// Opens a GPU and has the driver compile `ptx` for it. Opening it again with the same kernels costs nothing: they
-    /// are compiled once.
+    /// Opens a GPU with the kernels of `ptx`, in the layout that compilers give it: each begins with a line
+    /// `.visible .entry name(` and ends with a line `}`. The driver compiles a kernel, with all that stands outside of kernels, when
+    /// it is first wanted; once in a process, however often the GPU is opened with the same text. So each kernel has variables of the
+    /// device to itself.
     ///
     /// # Errors
     /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if there is no such
-    /// GPU, [`RuntimeError::Compilation`] if the driver does not accept the kernels.
+    /// GPU, [`RuntimeError::Compilation`] if the driver does not accept what stands outside of kernels, such as the version of the
+    /// language and the architecture. Launches give the same error if the driver does not accept the kernel.
     pub fn open(index: u32, ptx: &str) -> Result<Self, RuntimeError> {
-        Self::open_in_parts(index, vec![ptx.into()])
-    }
-
-    /// The same with kernels in parts, each a text of its own. The driver compiles the first part now and each of the others
-    /// when one of its kernels, which the text declares as `.entry name(`, is first wanted.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open). Launches of kernels of other parts give [`RuntimeError::Compilation`] if the driver does not accept
-    /// those.
-    pub fn open_in_parts(index: u32, parts: Vec<String>) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
-        // Held while the driver compiles, so that two threads do not compile the same.
+        // Held until it is opened, so that two threads do not open the same.
         let mut all = lock(&OPENED);
-        let is_same = |opened: &Opened| opened.parts.iter().map(|part| &part.ptx).eq(&parts);
-        if let Some(opened) = all.iter().find(|opened| opened.index == index && is_same(opened)) {
+        if let Some(opened) = all.iter().find(|opened| opened.index == index && opened.ptx == ptx) {
             return Ok(Self(opened));
         }
         let mut context = ptr::null_mut();
         // SAFETY: `context` may be written, and the device exists.
         unsafe { calls::cuDevicePrimaryCtxRetain(&raw mut context, gpu.as_raw()) }?;
-        let parts: Vec<Part> = parts.into_iter().map(|ptx| Part { ptx, module: OnceLock::new() }).collect();
-        if let Some(first) = parts.first() {
+        {
             let _current = Current::enter(context)?;
-            first.module()?;
+            compile(&ptx::outside_kernels(ptx))?;
         }
-        let opened = Opened { index, context, parts, functions: Mutex::default() };
+        let opened = Opened { index, context, ptx: ptx.into(), functions: Mutex::default() };
         let opened: &'static Opened = Box::leak(Box::new(opened));
         all.push(opened);
         Ok(Self(opened))
@@ -206,6 +192,7 @@ impl CudaDevice {
 
     /// The kernel in the driver. The device must be [entered](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
+        // Held while the driver compiles, so that two threads do not compile the same.
         let mut functions = lock(&self.0.functions);
         let mut function = match functions.get(kernel.name) {
             Some(function) => *function,
@@ -221,33 +208,16 @@ impl CudaDevice {
         Ok(function.raw)
     }
 
-    /// The entry point of this name. The device must be [entered](Self::enter).
+    /// Compiles the kernel of this name. The device must be [entered](Self::enter).
     fn find(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
-        let entry = format!(".entry {kernel}(");
-        let Some(part) = self.0.parts.iter().find(|part| part.ptx.contains(&entry)) else {
-            return Err(unknown);
-        };
-        let module = part.module()?;
+        let Some(text) = ptx::of_kernel(&self.0.ptx, kernel) else { return Err(unknown) };
+        let module = compile(&text)?;
         let mut function = ptr::null_mut();
-        const NOT_FOUND: c_int = 500;
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
-        match unsafe { calls::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) } {
-            Err(RuntimeError::Driver { code: NOT_FOUND, .. }) => Err(unknown),
-            result => result.map(|()| function),
-        }
-    }
-}
-
-impl Part {
-    /// The compiled kernels. The device must be entered, and no other thread may be compiling the part, which would be done twice.
-    fn module(&self) -> Result<CUmodule, RuntimeError> {
-        if let Some(module) = self.module.get() {
-            return Ok(*module);
-        }
-        let module = compile(&self.ptx)?;
-        Ok(*self.module.get_or_init(|| module))
+        unsafe { calls::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }?;
+        Ok(function)
     }
 }
 

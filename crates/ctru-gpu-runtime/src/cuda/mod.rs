@@ -5,8 +5,8 @@
 //! [`RuntimeError::NoDevice`](crate::RuntimeError::NoDevice) where there is nothing to use. That holds for Linux on
 //! x86-64 and 64-bit Arm; elsewhere the program is linked with the driver and does not start without it.
 //!
-//! The driver compiles the kernels when a [`CudaDevice`] is opened, once for each device and process. It keeps what it
-//! has compiled on disk (`~/.nv/ComputeCache`), so that later processes start faster.
+//! The driver compiles a kernel when it is first launched on a [`CudaDevice`], once in a process. It keeps what it has compiled on
+//! disk (`~/.nv/ComputeCache`), so that later processes start faster.
 //!
 //! A device stays open until the process ends. The calling thread's current CUDA context is left as it was, so that other
 //! users of CUDA in the process are not disturbed.
@@ -15,6 +15,7 @@ mod calls;
 mod device;
 mod forward;
 mod memory;
+mod ptx;
 mod resources;
 mod stream;
 

@@ -4,7 +4,6 @@ use ctru_gpu_runtime::Device;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda;
-use ctru_math::R761;
 
 use super::session::{Options, Part, Session};
 use super::{ceilings, engine, kernels};
@@ -17,7 +16,7 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// # Errors
 /// [`Error`] if the GPU fails or a measurement cannot be written down.
 pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
-    let device = cuda::open::<R761>(options.gpu)?;
+    let device = cuda::open(options.gpu)?;
     let mut session = Session::new(options, device.info()?.name, report);
     if options.wants(Part::Roofline) {
         ceilings::of_machine(&mut session, &device)?;
@@ -25,7 +24,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
     for &set in options.sets() {
         set.degree().clone_into(&mut session.set);
         // The paper's keys, and the engine's default.
-        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet { set, session: &mut session })?;
+        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet { set, device, session: &mut session })?;
     }
     Ok(())
 }
@@ -33,6 +32,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
 /// Everything for one parameter set.
 struct OneSet<'a, 'b> {
     set: Set,
+    device: CudaDevice,
     session: &'a mut Session<'b>,
 }
 
@@ -40,9 +40,8 @@ impl Task for OneSet<'_, '_> {
     type Output = Result<(), Error>;
 
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { set, session } = self;
+        let Self { set, device, session } = self;
         let options = session.options;
-        let device: CudaDevice = cuda::open::<P::Ring>(options.gpu)?;
         let queue: CudaQueue = device.queue()?;
         if options.wants(Part::Products) {
             kernels::products::<P::Ring>(session, &queue)?;
