@@ -167,6 +167,41 @@ fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 
+/// Small batches from more threads than there are slots, on two devices.
+#[test]
+fn several_callers() {
+    type P = CtruPrime653;
+    let options = DeviceOptions { chunk: 4, slots: 1, ..DeviceOptions::default() };
+    let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
+    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let private: Vec<_> =
+        (0..6).map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32])).collect();
+    let loaded = engine.load_decapsulation_keys(&private[..1]).unwrap();
+    std::thread::scope(|scope| {
+        for (i, private) in private.iter().enumerate() {
+            let (engine, loaded) = (&engine, &loaded);
+            scope.spawn(move || {
+                let public = private.encapsulation_key();
+                let seed = [i as u8; 32];
+                let mut ciphertext = [Ciphertext::<P>::default()];
+                let mut secret = [SharedSecret::default()];
+                let mut again = secret.clone();
+                for _ in 0..2 {
+                    let seeds = Seeds::Each(&[seed]);
+                    engine.encapsulate(Keys::One(&public), seeds, &mut ciphertext, &mut secret).unwrap();
+                    assert!(
+                        (ciphertext[0].clone(), secret[0].clone()) == public.encapsulate_deterministic(&seed)
+                    );
+                    engine.decapsulate(Keys::One(private), &ciphertext, &mut again).unwrap();
+                    assert!(again == secret);
+                    engine.decapsulate(Keys::Loaded(loaded), &ciphertext, &mut again).unwrap();
+                    assert_eq!(again == secret, i == 0);
+                }
+            });
+        }
+    });
+}
+
 /// Another thread cancels until the batch gives up; what is not done is untouched.
 #[test]
 fn a_cancelled_batch_says_what_is_done() {

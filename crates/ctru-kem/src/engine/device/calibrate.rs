@@ -9,7 +9,8 @@ use std::vec;
 
 use ctru_gpu_runtime::Device;
 
-use super::{DeviceEngine, DeviceOptions, lock};
+use super::slots::lock;
+use super::{DeviceEngine, DeviceOptions};
 use crate::engine::{Engine, EngineError, Keys, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};

@@ -11,21 +11,26 @@ mod options;
 mod pipeline;
 mod products;
 mod rows;
+mod slots;
 
 use core::fmt;
 use core::ops::Range;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::format;
+use std::string::ToString;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
 use arrays::{Footprint, PrivateArrays, PublicArrays, Slot};
+use slots::{Slots, lock};
 
 pub use options::{DeviceOptions, Products};
 pub use pipeline::KeyKernels;
@@ -33,19 +38,38 @@ pub(crate) use pipeline::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
 
 /// Runs batches of one parameter set on a device, or on several that are alike.
 ///
-/// Chunk `i` of a batch goes to device `i` modulo their number, so that keys that are loaded are where they are needed.
+/// The chunks of a batch go to the devices in turn. Calls from several threads share the slots: a batch that is smaller than a chunk
+/// takes one of them.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     devices: Vec<D>,
     chunk: usize,
-    /// Slot `i` is on device `i` modulo their number.
-    slots: Vec<Mutex<Slot<P, D::Queue>>>,
+    /// Of each device.
+    slots: Vec<Slots<Slot<P, D::Queue>>>,
+    /// One for each slot.
+    threads: ThreadPool,
+    /// How many batches there have been, so that each begins at another device.
+    batches: AtomicUsize,
     /// How often batches have been cancelled.
     cancellations: AtomicU64,
+}
+
+/// A batch that is smaller than all slots together is cut into one chunk for each, but none smaller than this.
+const LEAST_CHUNK: usize = 1024;
+
+/// How a batch is cut and dealt out.
+#[derive(Copy, Clone)]
+struct Plan {
+    count: usize,
+    /// Operations of a chunk, the last one's excepted.
+    chunk: usize,
+    /// The device of the first chunk.
+    first: usize,
 }
 
 /// A part of a batch.
 struct Chunk {
     number: usize,
+    device: usize,
     operations: Range<usize>,
 }
 
@@ -64,7 +88,7 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     ///
     /// # Errors
     /// [`EngineError::Options`] if a number is 0, there are no devices, or not even chunks of one operation keep the limit;
-    /// [`EngineError::Device`] if a device has less memory.
+    /// [`EngineError::Device`] if a device has less memory; [`EngineError::Threads`] if the system gives no threads.
     pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
         let DeviceOptions { chunk, slots, memory_limit, products } = options;
         let fitting = memory_limit / slots.max(1) / Footprint::of::<P>().device_bytes;
@@ -75,16 +99,18 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
                 limit: memory_limit,
             });
         }
-        let slots: Result<Vec<_>, RuntimeError> = (0..slots)
-            .flat_map(|_| &devices)
-            .map(|device| Ok(Mutex::new(Slot::new([device.queue()?, device.queue()?], chunk, products)?)))
-            .collect();
-        Ok(Self {
-            chunk,
-            slots: slots.map_err(EngineError::device)?,
-            devices,
-            cancellations: AtomicU64::new(0),
-        })
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(devices.len() * slots)
+            .thread_name(|i| format!("ctru-slot-{i}"))
+            .build()
+            .map_err(|error| EngineError::Threads(error.to_string()))?;
+        let of_device = |device: &D| -> Result<_, RuntimeError> {
+            let slot = |_| Slot::new([device.queue()?, device.queue()?], chunk, products);
+            Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
+        };
+        let slots = devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+        let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Ok(Self { devices, chunk, slots, threads, batches, cancellations })
     }
 
     /// Ends the batches that are on their way, called from another thread: chunks that are in their slots are finished, no other
@@ -102,19 +128,25 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// Chunks in flight, on all devices together.
     #[must_use]
     pub fn slots(&self) -> usize {
-        self.slots.len()
+        self.slots.iter().map(Slots::len).sum()
     }
 
     /// Bytes of device memory that the slots hold, on all devices together.
     #[must_use]
     pub fn device_bytes(&self) -> usize {
-        self.slots.len() * self.chunk * Footprint::of::<P>().device_bytes
+        self.slots() * self.chunk * Footprint::of::<P>().device_bytes
     }
 
     /// Bytes of pinned host memory that the slots hold.
     #[must_use]
     pub fn pinned_bytes(&self) -> usize {
-        self.slots.len() * self.chunk * Footprint::of::<P>().pinned_bytes
+        self.slots() * self.chunk * Footprint::of::<P>().pinned_bytes
+    }
+
+    /// How a batch is cut and dealt out. Keys that lie on the devices in chunks bind each chunk to its device.
+    fn plan(&self, count: usize, bound: bool) -> Plan {
+        let first = if bound { 0 } else { self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len() };
+        Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
     }
 
     /// Gives every chunk, with its parts of the slices, to a slot of its device.
@@ -122,7 +154,7 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// After the first failure no chunk is begun any more.
     fn run<C: Send>(
         &self,
-        count: usize,
+        plan: Plan,
         parts: impl Iterator<Item = C>,
         work: impl Fn(&mut Slot<P, D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
     ) -> Result<(), EngineError> {
@@ -134,17 +166,26 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         let before = self.cancellations.load(Ordering::Acquire);
         let goes_on =
             || self.cancellations.load(Ordering::Acquire) == before && lock(&progress).failure.is_none();
-        let mut queues: Vec<VecDeque<(Chunk, C)>> = self.devices.iter().map(|_| VecDeque::new()).collect();
-        for (number, (operations, part)) in ranges(count, self.chunk).zip(parts).enumerate() {
-            queues[number % self.devices.len()].push_back((Chunk { number, operations }, part));
+        let devices = self.devices.len();
+        let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
+        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
+            let device = (plan.first + number) % devices;
+            queues[device].push_back((Chunk { number, device, operations }, part));
         }
+        // So many slots are at work on each device; the first of all is served by the caller's thread.
+        let servers: Vec<usize> = queues
+            .iter()
+            .enumerate()
+            .flat_map(|(device, queue)| {
+                core::iter::repeat_n(device, queue.len().min(self.slots[device].len()))
+            })
+            .collect();
         let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
-        let serve = |number: usize| {
-            let mut slot = lock(&self.slots[number]);
+        let serve = |device: usize| {
             while goes_on() {
-                let next = lock(&queues[number % queues.len()]).pop_front();
+                let next = lock(&queues[device]).pop_front();
                 let Some((chunk, part)) = next else { break };
-                let result = work(&mut slot, &chunk, part);
+                let result = work(&mut self.slots[device].take(), &chunk, part);
                 let mut progress = lock(&progress);
                 match result {
                     Ok(()) => progress.done.push(chunk.operations),
@@ -152,21 +193,20 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
                 }
             }
         };
-        if count > self.chunk {
-            std::thread::scope(|scope| {
-                for number in 0..self.slots.len() {
+        if let Some((&own, others)) = servers.split_first() {
+            self.threads.in_place_scope(|scope| {
+                for &device in others {
                     let serve = &serve;
-                    scope.spawn(move || serve(number));
+                    scope.spawn(move |_| serve(device));
                 }
+                serve(own);
             });
-        } else {
-            serve(0);
         }
         let Progress { mut done, failure } = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|range| range.start);
         match failure {
             Some(error) => Err(EngineError::Device { error, done }),
-            None if done.iter().map(Range::len).sum::<usize>() < count => {
+            None if done.iter().map(Range::len).sum::<usize>() < plan.count => {
                 Err(EngineError::Cancelled { done })
             }
             None => Ok(()),
@@ -180,18 +220,20 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         load: impl Fn(&mut Slot<P, D::Queue>, &[K]) -> Result<A, RuntimeError>,
     ) -> Result<Loaded<A>, EngineError> {
         let devices = self.devices.len();
-        let load = |(number, keys): (usize, &[K])| load(&mut lock(&self.slots[number % devices]), keys);
+        let chunk = self.plan(keys.len(), true).chunk;
+        let load = |(number, keys): (usize, &[K])| load(&mut self.slots[number % devices].take(), keys);
         let chunks: Result<Vec<A>, RuntimeError> = match keys {
             [_] => (0..devices).map(|device| load((device, keys))).collect(),
-            _ => keys.chunks(self.chunk).enumerate().map(load).collect(),
+            _ => keys.chunks(chunk).enumerate().map(load).collect(),
         };
-        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys: keys.len(), chunk: self.chunk })
+        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys: keys.len(), chunk })
     }
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A slot that a panic left is used again from the start: every operation writes what it reads.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Operations of a chunk of a batch of `count`: at most `most`, fewer where some of the `slots` would get none, but then at least
+/// [`LEAST_CHUNK`].
+fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
+    count.div_ceil(slots).next_multiple_of(LEAST_CHUNK).clamp(1, most)
 }
 
 /// `0..count` in pieces of `chunk`.
@@ -244,18 +286,31 @@ enum BatchKeys<'a, K, A> {
 
 impl<'a, K, A> BatchKeys<'a, K, A> {
     /// Checks that there is a key for each operation if there is not one for all.
-    fn new(keys: Keys<'a, K, Loaded<A>>, count: usize, chunk: usize) -> Result<Self, EngineError> {
+    fn new(keys: Keys<'a, K, Loaded<A>>, count: usize) -> Result<Self, EngineError> {
         match keys {
             Keys::One(key) => Ok(Self::One(key)),
             Keys::Each(keys) => check_length("keys", count, keys.len()).map(|()| Self::Each(keys)),
             Keys::Loaded(loaded) => {
                 if loaded.keys != 1 {
                     check_length("loaded keys", count, loaded.keys)?;
-                    check_length("chunks of the engine that loaded the keys", chunk, loaded.chunk)?;
                 }
                 Ok(Self::Loaded(loaded))
             }
         }
+    }
+
+    /// The plan of the batch on `engine`, which is that by which the keys were loaded, if they were loaded in chunks.
+    fn plan<P: ParameterSet, D: Device>(
+        &self,
+        engine: &DeviceEngine<P, D>,
+        count: usize,
+    ) -> Result<Plan, EngineError> {
+        let Self::Loaded(Loaded { keys: 2.., chunk, .. }) = self else {
+            return Ok(engine.plan(count, false));
+        };
+        let plan = engine.plan(count, true);
+        check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
+        Ok(plan)
     }
 
     fn chunk(&self, chunk: &Chunk) -> ChunkKeys<'_, K, A> {
@@ -264,7 +319,7 @@ impl<'a, K, A> BatchKeys<'a, K, A> {
             Self::One(key) => ChunkKeys::Host(core::slice::from_ref(key)),
             Self::Each(keys) => ChunkKeys::Host(&keys[chunk.operations.clone()]),
             Self::Loaded(loaded) if loaded.keys == 1 => {
-                ChunkKeys::Device(&loaded.chunks[chunk.number % loaded.chunks.len()], 1)
+                ChunkKeys::Device(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
             }
             Self::Loaded(loaded) => {
                 ChunkKeys::Device(&loaded.chunks[chunk.number], chunk.operations.len() as u32)
@@ -306,9 +361,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         let count = encapsulation_keys.len();
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
+        let plan = self.plan(count, false);
         let outputs =
-            encapsulation_keys.chunks_mut(self.chunk).zip(decapsulation_keys.chunks_mut(self.chunk));
-        self.run(count, outputs, |slot, chunk, (public, private)| {
+            encapsulation_keys.chunks_mut(plan.chunk).zip(decapsulation_keys.chunks_mut(plan.chunk));
+        self.run(plan, outputs, |slot, chunk, (public, private)| {
             slot.generate(seeds, &chunk.operations, public, private)
         })
     }
@@ -320,8 +376,9 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     ) -> Result<(), EngineError> {
         let count = decapsulation_keys.len();
         seeds.check(count)?;
-        let outputs = decapsulation_keys.chunks_mut(self.chunk);
-        self.run(count, outputs, |slot, chunk, private| {
+        let plan = self.plan(count, false);
+        let outputs = decapsulation_keys.chunks_mut(plan.chunk);
+        self.run(plan, outputs, |slot, chunk, private| {
             slot.generate(seeds, &chunk.operations, &mut [], private)
         })
     }
@@ -336,9 +393,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
         seeds.check(count)?;
-        let keys = BatchKeys::new(keys, count, self.chunk)?;
-        let outputs = ciphertexts.chunks_mut(self.chunk).zip(shared_secrets.chunks_mut(self.chunk));
-        self.run(count, outputs, |slot, chunk, (ciphertexts, secrets)| {
+        let keys = BatchKeys::new(keys, count)?;
+        let plan = keys.plan(self, count)?;
+        let outputs = ciphertexts.chunks_mut(plan.chunk).zip(shared_secrets.chunks_mut(plan.chunk));
+        self.run(plan, outputs, |slot, chunk, (ciphertexts, secrets)| {
             slot.encapsulate(keys.chunk(chunk), seeds, &chunk.operations, ciphertexts, secrets)
         })
     }
@@ -351,9 +409,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     ) -> Result<(), EngineError> {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
-        let keys = BatchKeys::new(keys, count, self.chunk)?;
-        let operations = ciphertexts.chunks(self.chunk).zip(shared_secrets.chunks_mut(self.chunk));
-        self.run(count, operations, |slot, chunk, (ciphertexts, secrets)| {
+        let keys = BatchKeys::new(keys, count)?;
+        let plan = keys.plan(self, count)?;
+        let operations = ciphertexts.chunks(plan.chunk).zip(shared_secrets.chunks_mut(plan.chunk));
+        self.run(plan, operations, |slot, chunk, (ciphertexts, secrets)| {
             slot.decapsulate(keys.chunk(chunk), ciphertexts, secrets)
         })
     }
@@ -363,5 +422,21 @@ impl EngineError {
     /// A failure before any operation of the batch was begun.
     fn device(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_even_but_not_too_small() {
+        assert_eq!(even_chunk(0, 16, 8192), 1);
+        assert_eq!(even_chunk(1, 16, 8192), LEAST_CHUNK);
+        assert_eq!(even_chunk(16 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
+        assert_eq!(even_chunk(16 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
+        assert_eq!(even_chunk(1 << 20, 16, 8192), 8192);
+        assert_eq!(even_chunk(1 << 20, 16, 3), 3);
+        assert_eq!(even_chunk(5, 1, 3), 3);
     }
 }
