@@ -167,6 +167,33 @@ fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 
+/// More bytes than the host copies by itself, in memory that the device reaches by itself.
+#[test]
+fn large_arrays_are_fetched() {
+    type P = CtruPrime653;
+    const COUNT: usize = 96;
+    const { assert!(COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10) };
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+    let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+    cpu.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
+    let mut expected = (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+    let seeds = Seeds::Expand(&MASTER);
+    cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
+
+    let public = Engine::<P>::memory(&engine, public).unwrap();
+    let private = Engine::<P>::memory(&engine, private).unwrap();
+    let mut ciphertexts = Engine::<P>::memory(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
+    let mut secrets = vec![SharedSecret::default(); COUNT];
+    engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
+    assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
+    secrets.fill(SharedSecret::default());
+    engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
+    assert!(secrets == expected.1);
+}
+
 /// Small batches from more threads than there are slots, on two devices.
 #[test]
 fn several_callers() {

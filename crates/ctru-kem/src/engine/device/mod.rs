@@ -53,8 +53,8 @@ pub struct DeviceEngine<P: ParameterSet, D: Device> {
     cancellations: AtomicU64,
 }
 
-/// A batch that is smaller than all slots together is cut into one chunk for each, but none smaller than this.
-const LEAST_CHUNK: usize = 1024;
+/// Chunks are not made smaller than this to give all slots something to do: on an H200, two halves take longer than the whole then.
+const LEAST_CHUNK: usize = 4096;
 
 /// How a batch is cut and dealt out.
 #[derive(Copy, Clone)]
@@ -230,10 +230,10 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     }
 }
 
-/// Operations of a chunk of a batch of `count`: at most `most`, fewer where some of the `slots` would get none, but then at least
-/// [`LEAST_CHUNK`].
+/// Operations of a chunk of a batch of `count`: at most `most`, fewer where less than half of the `slots` would get any, which hides
+/// most of the transfers already, but then at least [`LEAST_CHUNK`].
 fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
-    count.div_ceil(slots).next_multiple_of(LEAST_CHUNK).clamp(1, most)
+    count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
 }
 
 /// `0..count` in pieces of `chunk`.
@@ -433,8 +433,9 @@ mod tests {
     fn chunks_are_even_but_not_too_small() {
         assert_eq!(even_chunk(0, 16, 8192), 1);
         assert_eq!(even_chunk(1, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(16 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(16 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 5000), 5000);
         assert_eq!(even_chunk(1 << 20, 16, 8192), 8192);
         assert_eq!(even_chunk(1 << 20, 16, 3), 3);
         assert_eq!(even_chunk(5, 1, 3), 3);

@@ -56,12 +56,16 @@ const SENT_OF_EIGHT: usize = 3;
 /// Bytes for an array of the device, and pinned memory for them.
 type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
 
-/// Sends bytes to the device: from where they lie if that is pinned, else through the pinned memory beside them. The host waits for
-/// the former, once for all.
+/// Up to this many bytes the host copies into pinned memory of its own in less time than it takes to wait until the device has
+/// fetched them; measured on an H200 between 50 and 250 KB.
+const COPIED_BYTES: usize = 64 << 10;
+
+/// Sends bytes to the device: from where they lie if that is pinned and they are many, else through the pinned memory beside them. The
+/// host waits for the former, once for all.
 fn send<Q: Queue, const N: usize>(queue: &Q, sendings: [Sending<'_, Q>; N]) -> Result<(), RuntimeError> {
     let mut straight = Vec::new();
     for (bytes, staged, to) in sendings {
-        if queue.is_registered(bytes) {
+        if bytes.len() > COPIED_BYTES && queue.is_registered(bytes) {
             straight.push((bytes, to));
         } else {
             staged.write()?[..bytes.len()].copy_from_slice(bytes);
