@@ -50,8 +50,8 @@ pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
 const SMALL_BATCH: usize = 2048;
 
 /// Of eight public keys, those that travel from the device to memory of the caller that is pinned. For all of them there is no room
-/// on the link, and the host's threads cannot copy all of them as fast; on an H200 and 16 cores three give most.
-const SENT_OF_EIGHT: usize = 3;
+/// on the link, and the host's threads cannot copy all of them as fast; on an H200 and 16 cores two give most.
+const SENT_OF_EIGHT: usize = 2;
 
 /// Bytes for an array of the device, and pinned memory for them.
 type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
@@ -341,11 +341,21 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
         queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
         rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)]))
     })?;
-    for (public_key, private_key) in copied.iter_mut().zip(&private_keys[sent.len()..]) {
-        let bytes = private_key.as_bytes();
-        public_key.overwrite(&bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
-    }
+    copy_public_keys(&private_keys[sent.len()..], copied);
     Ok(())
+}
+
+/// Copies public keys out of private ones, which contain them.
+fn copy_public_keys<P: ParameterSet>(from: &[DecapsulationKey<P>], to: &mut [EncapsulationKey<P>]) {
+    // So many rows ahead, which is a quarter faster on sixteen threads than to wait for each.
+    const AHEAD: usize = 2;
+    for i in 0..to.len() {
+        if let (Some(private), Some(public)) = (from.get(i + AHEAD), to.get(i + AHEAD)) {
+            rows::prefetch(private);
+            rows::prefetch(public);
+        }
+        to[i].overwrite(&from[i].as_bytes()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
+    }
 }
 
 /// Waits for the shared secrets of a chunk and hands them out.

@@ -6,6 +6,10 @@ use core::slice;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
+/// Bytes that come together.
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE: usize = 64;
+
 /// A type that is `BYTES` bytes and nothing else.
 ///
 /// # Safety
@@ -57,6 +61,19 @@ pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8
     const { assert!(size_of::<Ciphertext<P>>() == P::CIPHERTEXT_BYTES && align_of::<Ciphertext<P>>() == 1) };
     // SAFETY: as above, and whatever bytes are written are ciphertexts.
     unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
+}
+
+/// Asks the processor for a row that will be read or written soon, where it can be asked. Rows that a device has written, or will
+/// not be read before they are written, are in no cache, and on their own they come only when the row before is done.
+pub(super) fn prefetch<T: Row>(row: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes(slice::from_ref(row)).chunks(CACHE_LINE) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 has the instruction, and the address is one of the row's.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
 }
 
 /// Lets `write` overwrite the bytes of all keys with those of other keys. If that fails, all of them become placeholders: a key is
