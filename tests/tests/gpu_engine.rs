@@ -33,7 +33,7 @@ enum Place {
 }
 
 /// `count` copies.
-fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + 'a>(
+fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
     engine: &E,
     place: Place,
     content: T,
@@ -116,7 +116,25 @@ fn check_sizes<P: ParameterSet>() {
     }
 }
 
-every_set! { check_large, check_sizes }
+/// More threads than slots, with batches of one chunk and of several.
+fn check_callers<P: ParameterSet>() {
+    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
+    let engine = &DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
+    let cpu = CpuEngine::new().unwrap();
+    let expected = [32, 150].map(|count| (count, hash::<P, _>(&cpu, count, Place::Host)));
+    std::thread::scope(|scope| {
+        for caller in 0..8 {
+            let (count, expected) = expected[caller % 2];
+            scope.spawn(move || {
+                for place in [Place::Host, Place::Pinned, Place::Loaded] {
+                    assert_eq!(hash::<P, _>(engine, count, place), expected, "{count} operations, {place:?}");
+                }
+            });
+        }
+    });
+}
+
+every_set! { check_large, check_sizes, check_callers }
 
 #[test]
 fn no_such_gpu() {

@@ -115,6 +115,7 @@ fn to_record(subject: &Subject, statistics: Statistics) -> Record {
         batch: subject.batch,
         transfers: "none".to_owned(),
         threads: 1,
+        callers: 1,
         ops_per_s: 1e9 / statistics.median,
         median_ns_per_op: statistics.median,
         spread: statistics.spread,

@@ -24,6 +24,9 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// the engine decodes each time ("each"), or with a key for each that it has decoded before ("resident"). Keys of key
 /// generation are its results: both of each pair ("each"), or the private ones, which contain the public ones ("private").
 ///
+/// With --callers, several threads do that to one engine at the same time: operations a second are those of all of them, the
+/// median time of an operation is that which one of them sees.
+///
 /// Each measurement repeats its operation or batch for --seconds after a warm-up; the time of an operation is the
 /// median over the repetitions, and the spread is the distance between their 10th and 90th percentiles, divided by the
 /// median.
@@ -46,6 +49,9 @@ pub struct Args {
     /// Operations of a batch
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
+    /// Threads that give batches to the engine at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    callers: u16,
     /// Seconds that each measurement may take
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
@@ -95,8 +101,9 @@ fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Res
             Ok(())
         };
         let budget = Duration::from_secs_f64(args.seconds);
-        let (batch, progress, report) = (args.batch as usize, &progress, &mut report);
-        suite.run(Measure { suite, engine, cases: &cases, batch, budget, progress, report })?;
+        let (batch, callers, progress, report) =
+            (args.batch as usize, args.callers.into(), &progress, &mut report);
+        suite.run(Measure { suite, engine, cases: &cases, batch, callers, budget, progress, report })?;
     }
     progress.finish_and_clear();
     if !args.json {
@@ -114,8 +121,20 @@ fn progress_bar(steps: usize, hidden: bool) -> ProgressBar {
 
 fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
     let mut table = new_table(
-        ["set", "encoding", "op", "bench", "keys", "batch", "threads", "ops/s", "median us/op", "spread"],
-        5..10,
+        [
+            "set",
+            "encoding",
+            "op",
+            "bench",
+            "keys",
+            "batch",
+            "threads",
+            "callers",
+            "ops/s",
+            "median us/op",
+            "spread",
+        ],
+        5..11,
     );
     for record in records {
         table.add_row([
@@ -126,6 +145,7 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
             record.keys.name().to_owned(),
             record.batch.to_string(),
             record.threads.to_string(),
+            record.callers.to_string(),
             format!("{:.0}", record.ops_per_s),
             format!("{:.2}", record.median_ns_per_op / 1000.0),
             format!("{:.1} %", record.spread * 100.0),
@@ -162,6 +182,7 @@ struct Measure<'a, E> {
     engine: &'a E,
     cases: &'a [Case],
     batch: usize,
+    callers: usize,
     budget: Duration,
     progress: &'a ProgressBar,
     report: &'a mut dyn FnMut(Record) -> Result<(), Error>,
@@ -171,15 +192,17 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
     type Output = Result<(), Error>;
 
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { suite: Suite { set, encoding }, engine, cases, batch, budget, progress, report } = self;
+        let Self { suite: Suite { set, encoding }, engine, cases, batch, callers, budget, progress, report } =
+            self;
         progress.set_message(format!("{set} {encoding}: keys"));
         let fixture = Fixture::<P, _>::new(engine.engine::<P>()?, batch)?;
         for &Case { operation, batch: keys } in cases {
             progress.set_message(format!("{set} {encoding} {}", operation.name()));
             let (statistics, on_engine) = match keys {
                 None => (fixture.single(operation, budget)?, false),
-                Some(keys) => (fixture.batch(operation, keys, budget)?, true),
+                Some(keys) => (fixture.batch(operation, keys, budget, callers)?, true),
             };
+            let callers = if on_engine { callers } else { 1 };
             let median = statistics.median / if on_engine { batch as f64 } else { 1.0 };
             let single_keys = if operation == Operation::Keygen { KeyUse::Each } else { KeyUse::One };
             report(Record {
@@ -195,7 +218,8 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
                 batch: if on_engine { batch } else { 1 },
                 transfers: if on_engine { engine.transfers() } else { "none" }.to_owned(),
                 threads: if on_engine { engine.threads() } else { 1 },
-                ops_per_s: 1e9 / median,
+                callers,
+                ops_per_s: callers as f64 * 1e9 / median,
                 median_ns_per_op: median,
                 spread: statistics.spread,
                 samples: statistics.samples,

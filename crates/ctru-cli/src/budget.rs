@@ -14,10 +14,15 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 const LEAST_SAMPLES: usize = 5;
 
 /// Repeats `operation` for the time of `budget`, after a tenth of that to warm up.
-pub(crate) fn sample<E>(
+pub(crate) fn sample<E>(budget: Duration, operation: impl FnMut() -> Result<(), E>) -> Result<Statistics, E> {
+    times(budget, operation).map(Statistics::of)
+}
+
+/// The same, with the nanoseconds of each repetition.
+pub(crate) fn times<E>(
     budget: Duration,
     mut operation: impl FnMut() -> Result<(), E>,
-) -> Result<Statistics, E> {
+) -> Result<Vec<f64>, E> {
     let start = Instant::now();
     loop {
         operation()?;
@@ -32,5 +37,5 @@ pub(crate) fn sample<E>(
         operation()?;
         samples.push(before.elapsed().as_nanos() as f64);
     }
-    Ok(Statistics::of(samples))
+    Ok(samples)
 }

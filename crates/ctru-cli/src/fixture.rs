@@ -2,12 +2,14 @@
 
 use std::hint::black_box;
 use std::iter::repeat_n;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
 use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
 
-use crate::budget::sample;
+use crate::budget::{sample, times};
 use crate::record::{KeyUse, Operation, Statistics};
 
 /// Keys for the operations that are measured. The seed is a constant: these keys protect nothing, and the time of no
@@ -53,14 +55,24 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
         })
     }
 
-    /// Measures batches on the engine, in time for each batch.
+    /// Measures batches that as many threads as `callers` give to the engine at a time, in time for each batch. The threads begin
+    /// together, but for the time that it takes to make their batches ready.
     pub(crate) fn batch(
         &self,
         operation: Operation,
         keys: KeyUse,
         budget: Duration,
+        callers: usize,
     ) -> Result<Statistics, EngineError> {
-        self.with(operation, keys, |run| sample(budget, run))
+        let call = || self.with(operation, keys, |run| times(budget, run));
+        let times: Result<Vec<_>, EngineError> = thread::scope(|scope| {
+            let callers: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
+            callers
+                .into_iter()
+                .map(|caller| caller.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        Ok(Statistics::of(times?.concat()))
     }
 
     /// Hands a batch to `measure`, ready to be run again and again.

@@ -89,6 +89,7 @@ fn measure(args: &Args, device: CudaDevice) -> Result<Vec<Record>, RuntimeError>
                 batch: args.batch as usize,
                 transfers: "none".to_owned(),
                 threads: 1,
+                callers: 1,
                 ops_per_s: 1e9 / median,
                 median_ns_per_op: median,
                 spread: statistics.spread,

@@ -82,6 +82,9 @@ pub struct Record {
     pub transfers: String,
     /// Threads of the host.
     pub threads: usize,
+    /// Threads that give batches to an engine at a time.
+    #[serde(default = "one")]
+    pub callers: usize,
     /// Operations a second, from the median.
     pub ops_per_s: f64,
     /// Median time of an operation.
@@ -94,6 +97,11 @@ pub struct Record {
     pub commit: String,
     /// When it was measured, ISO 8601.
     pub date: String,
+}
+
+/// Callers in records from before there could be several.
+fn one() -> usize {
+    1
 }
 
 /// The commit that this program was built from, or "unknown".

@@ -450,7 +450,7 @@ fn bench_records_have_all_keys() {
         ] {
             assert!(!record[key].as_str().unwrap().is_empty(), "{key}: {record}");
         }
-        for key in ["batch", "ops_per_s", "median_ns_per_op", "spread", "threads"] {
+        for key in ["batch", "ops_per_s", "median_ns_per_op", "spread", "threads", "callers"] {
             assert!(record[key].is_number(), "{key}: {record}");
         }
         assert_eq!((&record["set"], &record["pk_encoding"]), (&"653".into(), &"packed13".into()));
@@ -464,6 +464,23 @@ fn bench_records_have_all_keys() {
     assert_eq!(of("single", "encaps"), ["one"]);
     assert_eq!(of("batch", "keygen"), ["each", "private"]);
     assert_eq!(of("batch", "decaps"), ["one", "each", "resident"]);
+}
+
+#[test]
+fn bench_from_several_threads() {
+    let report = Place::new().succeed(
+        "bench --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 --threads 1 --callers 3",
+    );
+    for line in report.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let callers = if record["bench"] == "batch" { 3 } else { 1 };
+        assert_eq!(record["callers"], callers, "{record}");
+        let (rate, time) =
+            (record["ops_per_s"].as_f64().unwrap(), record["median_ns_per_op"].as_f64().unwrap());
+        assert!((rate * time / 1e9 / f64::from(callers) - 1.0).abs() < 1e-6, "{record}");
+        assert!(callers == 1 || record["samples"].as_u64().unwrap() >= 15, "{record}");
+    }
+    assert_eq!(report.lines().count(), 3 + 4);
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
     type EncapsulationKeys = LoadedEncapsulationKeys<P>;
     type DecapsulationKeys = LoadedDecapsulationKeys<P>;
 
-    type Memory<T: Send> = Vec<T>;
+    type Memory<T: Send + Sync> = Vec<T>;
 
     fn memory<T: Send>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
         Ok(content)

@@ -128,22 +128,22 @@ pub enum EngineError {
     Threads(std::string::String),
 }
 
-/// Runs batches of key generations, encapsulations and decapsulations of one parameter set.
-pub trait Engine<P: ParameterSet> {
+/// Runs batches of key generations, encapsulations and decapsulations of one parameter set. Several threads may call it at a time.
+pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Encapsulation keys in the form that the engine computes with, where it computes.
     type EncapsulationKeys;
     /// Decapsulation keys in the form that the engine computes with, where it computes; wiped when dropped.
     type DecapsulationKeys;
 
     /// A vector that the engine reaches fastest; see [`memory`](Self::memory).
-    type Memory<T: Send>: DerefMut<Target = [T]>;
+    type Memory<T: Send + Sync>: DerefMut<Target = [T]> + Send + Sync;
 
     /// Keeps a vector so that batches on it, or on parts of it, are fastest. A GPU then reads and writes keys and ciphertexts where
     /// they lie; it takes some microseconds a page, once. Small vectors on one page may exclude each other.
     ///
     /// # Errors
     /// [`EngineError`] if the engine cannot keep it; the vector is lost.
-    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError>;
+    fn memory<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError>;
 
     /// Loads keys that will serve many operations: one, or one for each operation of the batches to come.
     ///

@@ -67,7 +67,7 @@ pub(super) fn operations<P: ParameterSet>(
     for (operation, keys) in CASES {
         let record = Record { threads, ..record::<P>(BATCH, operation, keys, batch) };
         if keys != KeyUse::Each {
-            let statistics = fixture.batch(operation, keys, budget)?;
+            let statistics = fixture.batch(operation, keys, budget, 1)?;
             session.time(statistics, batch as f64, record)?;
             continue;
         }
@@ -90,7 +90,7 @@ pub(super) fn latencies<P: ParameterSet>(session: &mut Session<'_>, device: Cuda
         let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
         let fixture = Fixture::new(engine, batch)?;
         for (operation, keys) in CASES {
-            let statistics = fixture.batch(operation, keys, session.options.budget() / 2)?;
+            let statistics = fixture.batch(operation, keys, session.options.budget() / 2, 1)?;
             let record = Record { threads: 1, ..record::<P>(BATCH, operation, keys, batch) };
             session.time(statistics, batch as f64, record)?;
         }
@@ -106,7 +106,7 @@ pub(super) fn streams<P: ParameterSet>(session: &mut Session<'_>, device: CudaDe
             let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
             let fixture = Fixture::new(DeviceEngine::<P, _>::new(device, options)?, STREAMED)?;
             for operation in OPERATIONS {
-                let statistics = fixture.batch(operation, KeyUse::Each, session.options.budget() / 2)?;
+                let statistics = fixture.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
                 let record = Record { threads: slots, ..record::<P>(bench, operation, KeyUse::Each, chunk) };
                 session.time(statistics, STREAMED as f64, record)?;
             }

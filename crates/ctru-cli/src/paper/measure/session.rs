@@ -97,6 +97,7 @@ impl<'a> Session<'a> {
             device: self.device.clone(),
             backend: "cuda".to_owned(),
             set: self.set.clone(),
+            callers: 1,
             ops_per_s: 1e9 / median_ns_per_op,
             median_ns_per_op,
             spread: statistics.spread,

@@ -332,9 +332,9 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     type EncapsulationKeys = LoadedPublic<D>;
     type DecapsulationKeys = LoadedPrivate<D>;
 
-    type Memory<T: Send> = PinnedVec<T, D::Registration>;
+    type Memory<T: Send + Sync> = PinnedVec<T, D::Registration>;
 
-    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError> {
+    fn memory<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError> {
         self.devices[0].register(content).map_err(EngineError::device)
     }
 
