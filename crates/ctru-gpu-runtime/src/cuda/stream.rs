@@ -21,11 +21,18 @@ use crate::queue::{Download, Queue, Upload};
 
 /// Does not wait for work on the default stream: `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
+/// An event that knows its time: `CU_EVENT_DEFAULT`.
+const TIMED: u32 = 0;
+/// An event that only orders: `CU_EVENT_DISABLE_TIMING`.
+const UNTIMED: u32 = 2;
 
 /// A stream, and which of its operations on host memory are known to be done.
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     raw: CUstream,
+    /// Where the stream was when another one began to follow it. One for all times: with events that come and go, threads wait for one
+    /// another in the driver.
+    followed: CudaEvent,
     /// Operations that have been issued.
     issued: AtomicU64,
     /// How many of them are known to be done.
@@ -75,12 +82,13 @@ pub struct CudaQueue(Arc<Stream>);
 
 impl CudaQueue {
     pub(super) fn new(device: CudaDevice) -> Result<Self, RuntimeError> {
+        let followed = CudaEvent::new(device, UNTIMED)?;
         let _current = device.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current.
         unsafe { calls::cuStreamCreate(&raw mut raw, NON_BLOCKING) }?;
         let (issued, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self(Arc::new(Stream { device, raw, issued, done })))
+        Ok(Self(Arc::new(Stream { device, raw, followed, issued, done })))
     }
 
     /// The device that it belongs to.
@@ -94,13 +102,8 @@ impl CudaQueue {
     /// # Errors
     /// [`RuntimeError::Driver`] if the operation cannot be issued.
     pub fn record(&self) -> Result<CudaEvent, RuntimeError> {
-        let _current = self.0.device.enter()?;
-        let mut raw = ptr::null_mut();
-        // SAFETY: `raw` may be written, a device is current.
-        unsafe { calls::cuEventCreate(&raw mut raw, 0) }?;
-        let event = CudaEvent { device: self.0.device, raw };
-        // SAFETY: event and stream live.
-        unsafe { calls::cuEventRecord(event.raw, self.0.raw) }?;
+        let event = CudaEvent::new(self.0.device, TIMED)?;
+        event.record(&self.0)?;
         Ok(event)
     }
 
@@ -298,7 +301,9 @@ impl Queue for CudaQueue {
     }
 
     fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
-        self.wait_for(&other.record()?)
+        // If a third queue follows `other` at the same time and records the event again, this one waits for a little more.
+        other.0.followed.record(&other.0)?;
+        self.wait_for(&other.0.followed)
     }
 
     fn synchronise(&self) -> Result<(), RuntimeError> {
@@ -314,10 +319,25 @@ pub struct CudaEvent {
 
 // SAFETY: the driver's functions take an event from any thread.
 unsafe impl Send for CudaEvent {}
-// SAFETY: as above; an event is recorded once, before anybody else has it.
+// SAFETY: as above; calls at the same time are ordered by the driver.
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
+    fn new(device: CudaDevice, flags: u32) -> Result<Self, RuntimeError> {
+        let _current = device.enter()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` may be written, a device is current.
+        unsafe { calls::cuEventCreate(&raw mut raw, flags) }?;
+        Ok(Self { device, raw })
+    }
+
+    /// Happens when all operations issued to the stream so far are done.
+    fn record(&self, stream: &Stream) -> Result<(), RuntimeError> {
+        let _current = self.device.enter()?;
+        // SAFETY: event and stream live.
+        unsafe { calls::cuEventRecord(self.raw, stream.raw) }
+    }
+
     /// Waits until it has happened.
     ///
     /// # Errors

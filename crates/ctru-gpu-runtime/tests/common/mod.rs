@@ -95,6 +95,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, 300, 300)?;
     launches(device, 0, 0)?;
     queues_share_memory(device)?;
+    queues_follow_one_another(device)?;
     bad_arguments(device)?;
     out_of_memory(device)?;
     memory_is_given_back(device)
@@ -176,6 +177,27 @@ fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
             assert_eq!(value, u32::from(input.read()?[key * N + N - 1 - i]) + i as u32);
         }
     }
+    Ok(())
+}
+
+/// One queue writes, the other reads, again and again in the same memory, and the host waits only at the end.
+fn queues_follow_one_another<D: Device>(device: &D) -> Done {
+    const BYTES: usize = 1 << 20;
+    const ROUNDS: usize = 4;
+    let (writer, reader) = (device.queue()?, device.queue()?);
+    let mut input = writer.pinned::<u8>(ROUNDS * BYTES)?;
+    for (round, input) in input.write()?.chunks_mut(BYTES).enumerate() {
+        input.fill(round as u8 + 1);
+    }
+    let mut output = reader.pinned::<u8>(ROUNDS * BYTES)?;
+    let memory = writer.allocate::<u8>(BYTES)?;
+    for start in (0..ROUNDS).map(|round| round * BYTES) {
+        writer.upload(&input, start..start + BYTES, &memory, 0)?;
+        reader.follow(&writer)?;
+        reader.download(&memory, 0..BYTES, &mut output, start)?;
+        writer.follow(&reader)?;
+    }
+    assert!(output.read()? == input.read()?);
     Ok(())
 }
 

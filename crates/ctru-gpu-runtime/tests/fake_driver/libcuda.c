@@ -12,7 +12,7 @@ typedef struct stream stream;
 
 typedef struct {
     stream *stream;
-    int happened;
+    unsigned recorded, happened; /* How often. */
 } event;
 
 typedef struct operation {
@@ -22,6 +22,7 @@ typedef struct operation {
     size_t bytes;
     uint32_t blocks, keys;
     event *event;
+    unsigned record; /* Which one of the event's. */
     struct operation *next;
 } operation;
 
@@ -61,9 +62,9 @@ static void finish(stream *s) {
                     ((uint32_t *)o->to)[block * 64 + i] =
                         ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
             break;
-        case HAPPEN: o->event->happened = 1; break;
+        case HAPPEN: o->event->happened = o->record; break;
         case WAIT:
-            if (!o->event->happened) finish(o->event->stream);
+            if (o->event->happened < o->record) finish(o->event->stream);
             break;
         }
         free(o);
@@ -270,7 +271,9 @@ int cuStreamSynchronize(stream *s) {
 
 int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
     ENTER;
-    issue(s, WAIT)->event = e;
+    operation *o = issue(s, WAIT);
+    o->event = e;
+    o->record = e->recorded;
     LEAVE(0);
 }
 
@@ -286,13 +289,15 @@ int cuEventDestroy_v2(event *e) { return 0; }
 int cuEventRecord(event *e, stream *s) {
     ENTER;
     e->stream = s;
-    issue(s, HAPPEN)->event = e;
+    operation *o = issue(s, HAPPEN);
+    o->event = e;
+    o->record = ++e->recorded;
     LEAVE(0);
 }
 
 int cuEventSynchronize(event *e) {
     ENTER;
-    if (!e->happened) finish(e->stream);
+    if (e->happened < e->recorded) finish(e->stream);
     LEAVE(0);
 }
 
