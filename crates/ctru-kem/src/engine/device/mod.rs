@@ -7,19 +7,18 @@ mod arrays;
 mod calibrate;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod keys;
 mod options;
 mod pipeline;
 mod products;
 mod rows;
+mod schedule;
 mod slots;
 
 use core::fmt;
-use core::ops::Range;
-use std::collections::VecDeque;
 use std::format;
 use std::string::ToString;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
@@ -29,9 +28,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
-use arrays::{Footprint, PrivateArrays, PublicArrays, Slot};
-use slots::{Slots, lock};
+use arrays::{Footprint, Slot};
+use keys::BatchKeys;
+use slots::Slots;
 
+pub use keys::{LoadedPrivate, LoadedPublic};
 pub use options::{DeviceOptions, Products};
 pub use pipeline::KeyKernels;
 pub(crate) use pipeline::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
@@ -51,26 +52,6 @@ pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: AtomicUsize,
     /// How often batches have been cancelled.
     cancellations: AtomicU64,
-}
-
-/// Chunks are not made smaller than this to give all slots something to do: on an H200, two halves take longer than the whole then.
-const LEAST_CHUNK: usize = 4096;
-
-/// How a batch is cut and dealt out.
-#[derive(Copy, Clone)]
-struct Plan {
-    count: usize,
-    /// Operations of a chunk, the last one's excepted.
-    chunk: usize,
-    /// The device of the first chunk.
-    first: usize,
-}
-
-/// A part of a batch.
-struct Chunk {
-    number: usize,
-    device: usize,
-    operations: Range<usize>,
 }
 
 impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
@@ -142,121 +123,6 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     pub fn pinned_bytes(&self) -> usize {
         self.slots() * self.chunk * Footprint::of::<P>().pinned_bytes
     }
-
-    /// How a batch is cut and dealt out. Keys that lie on the devices in chunks bind each chunk to its device.
-    fn plan(&self, count: usize, bound: bool) -> Plan {
-        let first = if bound { 0 } else { self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len() };
-        Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
-    }
-
-    /// Gives every chunk, with its parts of the slices, to a slot of its device.
-    ///
-    /// After the first failure no chunk is begun any more.
-    fn run<C: Send>(
-        &self,
-        plan: Plan,
-        parts: impl Iterator<Item = C>,
-        work: impl Fn(&mut Slot<P, D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
-    ) -> Result<(), EngineError> {
-        struct Progress {
-            done: Vec<Range<usize>>,
-            failure: Option<RuntimeError>,
-        }
-        let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
-        let before = self.cancellations.load(Ordering::Acquire);
-        let goes_on =
-            || self.cancellations.load(Ordering::Acquire) == before && lock(&progress).failure.is_none();
-        let devices = self.devices.len();
-        let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
-        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
-            let device = (plan.first + number) % devices;
-            queues[device].push_back((Chunk { number, device, operations }, part));
-        }
-        // So many slots are at work on each device; the first of all is served by the caller's thread.
-        let servers: Vec<usize> = queues
-            .iter()
-            .enumerate()
-            .flat_map(|(device, queue)| {
-                core::iter::repeat_n(device, queue.len().min(self.slots[device].len()))
-            })
-            .collect();
-        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
-        let serve = |device: usize| {
-            while goes_on() {
-                let next = lock(&queues[device]).pop_front();
-                let Some((chunk, part)) = next else { break };
-                let result = work(&mut self.slots[device].take(), &chunk, part);
-                let mut progress = lock(&progress);
-                match result {
-                    Ok(()) => progress.done.push(chunk.operations),
-                    Err(error) => progress.failure = progress.failure.take().or(Some(error)),
-                }
-            }
-        };
-        if let Some((&own, others)) = servers.split_first() {
-            self.threads.in_place_scope(|scope| {
-                for &device in others {
-                    let serve = &serve;
-                    scope.spawn(move |_| serve(device));
-                }
-                serve(own);
-            });
-        }
-        let Progress { mut done, failure } = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|range| range.start);
-        match failure {
-            Some(error) => Err(EngineError::Device { error, done }),
-            None if done.iter().map(Range::len).sum::<usize>() < plan.count => {
-                Err(EngineError::Cancelled { done })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Loads one key on every device, or every chunk of keys where it is needed.
-    fn load<K, A>(
-        &self,
-        keys: &[K],
-        load: impl Fn(&mut Slot<P, D::Queue>, &[K]) -> Result<A, RuntimeError>,
-    ) -> Result<Loaded<A>, EngineError> {
-        let devices = self.devices.len();
-        let chunk = self.plan(keys.len(), true).chunk;
-        let load = |(number, keys): (usize, &[K])| load(&mut self.slots[number % devices].take(), keys);
-        let chunks: Result<Vec<A>, RuntimeError> = match keys {
-            [_] => (0..devices).map(|device| load((device, keys))).collect(),
-            _ => keys.chunks(chunk).enumerate().map(load).collect(),
-        };
-        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys: keys.len(), chunk })
-    }
-}
-
-/// Operations of a chunk of a batch of `count`: at most `most`, fewer where less than half of the `slots` would get any, which hides
-/// most of the transfers already, but then at least [`LEAST_CHUNK`].
-fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
-    count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
-}
-
-/// `0..count` in pieces of `chunk`.
-fn ranges(count: usize, chunk: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
-    (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
-}
-
-/// Keys on a device, in the chunks in which batches travel.
-pub struct Loaded<A> {
-    chunks: Vec<A>,
-    keys: usize,
-    chunk: usize,
-}
-
-/// Encapsulation keys on the device `D`.
-pub type LoadedPublic<D> = Loaded<PublicArrays<<D as Device>::Queue>>;
-/// Decapsulation keys on the device `D`; wiped when dropped.
-pub type LoadedPrivate<D> = Loaded<PrivateArrays<<D as Device>::Queue>>;
-
-impl<A> fmt::Debug for Loaded<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Loaded({} keys)", self.keys)
-    }
 }
 
 impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
@@ -265,66 +131,8 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
             .field("set", &P::NAME)
             .field("devices", &self.devices)
             .field("chunk", &self.chunk)
-            .field("slots", &self.slots.len())
+            .field("slots", &self.slots())
             .finish()
-    }
-}
-
-/// Where the keys of a chunk are: one for all operations, or one for each.
-enum ChunkKeys<'a, K, A> {
-    /// So many on the device.
-    Device(&'a A, u32),
-    Host(&'a [K]),
-}
-
-/// The keys of a batch.
-enum BatchKeys<'a, K, A> {
-    One(&'a K),
-    Each(&'a [K]),
-    Loaded(&'a Loaded<A>),
-}
-
-impl<'a, K, A> BatchKeys<'a, K, A> {
-    /// Checks that there is a key for each operation if there is not one for all.
-    fn new(keys: Keys<'a, K, Loaded<A>>, count: usize) -> Result<Self, EngineError> {
-        match keys {
-            Keys::One(key) => Ok(Self::One(key)),
-            Keys::Each(keys) => check_length("keys", count, keys.len()).map(|()| Self::Each(keys)),
-            Keys::Loaded(loaded) => {
-                if loaded.keys != 1 {
-                    check_length("loaded keys", count, loaded.keys)?;
-                }
-                Ok(Self::Loaded(loaded))
-            }
-        }
-    }
-
-    /// The plan of the batch on `engine`, which is that by which the keys were loaded, if they were loaded in chunks.
-    fn plan<P: ParameterSet, D: Device>(
-        &self,
-        engine: &DeviceEngine<P, D>,
-        count: usize,
-    ) -> Result<Plan, EngineError> {
-        let Self::Loaded(Loaded { keys: 2.., chunk, .. }) = self else {
-            return Ok(engine.plan(count, false));
-        };
-        let plan = engine.plan(count, true);
-        check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
-        Ok(plan)
-    }
-
-    fn chunk(&self, chunk: &Chunk) -> ChunkKeys<'_, K, A> {
-        match self {
-            // Every chunk decodes the key: that takes less time than to wait until somebody has.
-            Self::One(key) => ChunkKeys::Host(core::slice::from_ref(key)),
-            Self::Each(keys) => ChunkKeys::Host(&keys[chunk.operations.clone()]),
-            Self::Loaded(loaded) if loaded.keys == 1 => {
-                ChunkKeys::Device(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
-            }
-            Self::Loaded(loaded) => {
-                ChunkKeys::Device(&loaded.chunks[chunk.number], chunk.operations.len() as u32)
-            }
-        }
     }
 }
 
@@ -422,22 +230,5 @@ impl EngineError {
     /// A failure before any operation of the batch was begun.
     fn device(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_are_even_but_not_too_small() {
-        assert_eq!(even_chunk(0, 16, 8192), 1);
-        assert_eq!(even_chunk(1, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 5000), 5000);
-        assert_eq!(even_chunk(1 << 20, 16, 8192), 8192);
-        assert_eq!(even_chunk(1 << 20, 16, 3), 3);
-        assert_eq!(even_chunk(5, 1, 3), 3);
     }
 }

@@ -10,8 +10,9 @@ use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 use ctru_math::Ring;
 
 use super::arrays::{Array, Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
+use super::keys::ChunkKeys;
 use super::products::Launches;
-use super::{ChunkKeys, rows};
+use super::rows;
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
@@ -347,7 +348,7 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
 
 /// Copies public keys out of private ones, which contain them.
 fn copy_public_keys<P: ParameterSet>(from: &[DecapsulationKey<P>], to: &mut [EncapsulationKey<P>]) {
-    // So many rows ahead, which is a quarter faster on sixteen threads than to wait for each.
+    // Rows asked for in advance; `host_copy_of_rows_gb_s` in docs/benchmarks/h200-machine.json says what it gives.
     const AHEAD: usize = 2;
     for i in 0..to.len() {
         if let (Some(private), Some(public)) = (from.get(i + AHEAD), to.get(i + AHEAD)) {

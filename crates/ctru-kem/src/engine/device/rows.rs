@@ -63,8 +63,8 @@ pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8
     unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
 }
 
-/// Asks the processor for a row that will be read or written soon, where it can be asked. Rows that a device has written, or will
-/// not be read before they are written, are in no cache, and on their own they come only when the row before is done.
+/// Asks the processor for a row that will be read or written soon, where it can be asked. What a device has just written is in no
+/// cache, nor is what nobody has read for long, and a copy alone asks for little of the next row before it is there.
 pub(super) fn prefetch<T: Row>(row: &T) {
     #[cfg(target_arch = "x86_64")]
     for line in bytes(slice::from_ref(row)).chunks(CACHE_LINE) {
