@@ -33,6 +33,22 @@ struct State {
     /// What threads did, if launches are traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
+    /// Copies and launches until the device is lost.
+    left: AtomicUsize,
+}
+
+impl State {
+    /// Counts a copy or a launch.
+    fn work(&self) -> Result<(), RuntimeError> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        // What the driver says of a GPU that works no more.
+        let lost = |_| RuntimeError::Driver {
+            call: "EmulatedDevice::lost_after",
+            code: 719,
+            name: "CUDA_ERROR_LAUNCH_FAILED".to_owned(),
+        };
+        left.map(|_| ()).map_err(lost)
+    }
 }
 
 impl EmulatedDevice {
@@ -45,17 +61,24 @@ impl EmulatedDevice {
     /// A device with this many bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
-        Self::from_parts(total, None)
+        Self::from_parts(total, None, usize::MAX)
     }
 
     /// A device that records what the threads of every launch do.
     #[must_use]
     pub fn traced() -> Self {
-        Self::from_parts(isize::MAX as usize, Some(Mutex::default()))
+        Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
     }
 
-    fn from_parts(total: usize, trace: Option<Mutex<Vec<Event>>>) -> Self {
-        Self(Arc::new(State { total, used: AtomicUsize::new(0), trace, registered: Registered::new() }))
+    /// A device that does so many copies and launches. All others fail, as with a GPU that is lost.
+    #[must_use]
+    pub fn lost_after(operations: usize) -> Self {
+        Self::from_parts(isize::MAX as usize, None, operations)
+    }
+
+    fn from_parts(total: usize, trace: Option<Mutex<Vec<Event>>>, left: usize) -> Self {
+        let (used, left) = (AtomicUsize::new(0), AtomicUsize::new(left));
+        Self(Arc::new(State { total, used, trace, registered: Registered::new(), left }))
     }
 
     /// What threads have done since the last call: launch after launch, in each the blocks, in each the threads. Empty if
@@ -242,6 +265,7 @@ impl Queue for EmulatedQueue {
     ) -> Result<(), RuntimeError> {
         self.check_owner(to)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
+        self.device.0.work()?;
         let mut content = lock(&to.content);
         let slots = content.chunks_exact_mut(size_of::<T>()).skip(start);
         for (bytes, word) in slots.zip(&from.0[range]) {
@@ -259,6 +283,7 @@ impl Queue for EmulatedQueue {
     ) -> Result<(), RuntimeError> {
         self.check_owner(from)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
+        self.device.0.work()?;
         let content = lock(&from.content);
         let words = content.chunks_exact(size_of::<T>()).skip(range.start).take(range.len());
         for (word, bytes) in to.0[start..].iter_mut().zip(words) {
@@ -277,6 +302,7 @@ impl Queue for EmulatedQueue {
             arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
         }
         for (from, to) in copies {
+            self.device.0.work()?;
             lock(&to.content)[..from.len()].copy_from_slice(from);
         }
         Ok(())
@@ -288,6 +314,7 @@ impl Queue for EmulatedQueue {
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
         }
         for (from, to) in copies {
+            self.device.0.work()?;
             to.copy_from_slice(&lock(&from.content)[..to.len()]);
         }
         Ok(())
@@ -295,6 +322,7 @@ impl Queue for EmulatedQueue {
 
     fn wipe(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
         self.check_owner(memory)?;
+        self.device.0.work()?;
         lock(&memory.content).fill(0);
         Ok(())
     }
@@ -302,6 +330,7 @@ impl Queue for EmulatedQueue {
     fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Result<(), RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_owner(memory))?;
         arguments::check(kernel, memory, batch)?;
+        self.device.0.work()?;
         // Memory that occurs twice is one array.
         let mut arrays: Vec<Array<'_>> = Vec::new();
         let mut arguments = Vec::new();

@@ -1,6 +1,7 @@
 //! The device engine on the emulator against the CPU engine.
 
 use ctru_gpu_kernels::emulator::Event;
+use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Products, Seeds};
 use ctru_kem::{
@@ -257,6 +258,110 @@ fn a_cancelled_batch_says_what_is_done() {
     // The next batch is another one.
     let (ciphertexts, secrets) = (&mut ciphertexts[..2], &mut secrets[..2]);
     engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
+}
+
+/// An engine on a device that is lost after so many copies and launches, chunks of one operation.
+fn losing<P: ParameterSet>(operations: usize) -> DeviceEngine<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 1, slots: 1, ..DeviceOptions::default() };
+    DeviceEngine::new(EmulatedDevice::lost_after(operations), options).unwrap()
+}
+
+/// The operations that the error names as done; all of them if there is none.
+fn done(result: Result<(), EngineError>, count: usize) -> Vec<usize> {
+    match result {
+        Ok(()) => (0..count).collect(),
+        Err(EngineError::Device { error: RuntimeError::Driver { code: 719, .. }, done }) => {
+            done.into_iter().flatten().collect()
+        }
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// Whenever the device is lost: what the error names as done is done, and nothing else has been touched.
+#[test]
+fn a_lost_device_says_what_is_done() {
+    type P = CtruPrime653;
+    const COUNT: usize = 3;
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let private: Vec<_> =
+        (0..COUNT as u8).map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32])).collect();
+    let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
+    let blank = || (vec![Ciphertext::<P>::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+    let mut expected = blank();
+    let seeds = Seeds::Expand(&MASTER);
+    cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
+
+    let mut seen = [0; COUNT + 1];
+    for operations in 0.. {
+        let engine = losing::<P>(operations);
+        let (mut ciphertexts, mut secrets) = blank();
+        let result = engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
+        let done = done(result, COUNT);
+        for i in 0..COUNT {
+            let (ciphertext, secret) = match done.contains(&i) {
+                true => (&expected.0[i], &expected.1[i]),
+                false => (&Ciphertext::default(), &SharedSecret::default()),
+            };
+            assert!(ciphertexts[i] == *ciphertext && secrets[i] == *secret, "{operations}, {i}");
+        }
+        seen[done.len()] += 1;
+        if done.len() == COUNT {
+            break;
+        }
+    }
+    // It was lost in every chunk, again and again.
+    assert!(seen[..COUNT].iter().all(|&times| times > 3), "{seen:?}");
+
+    let mut seen = [0; COUNT + 1];
+    for operations in 0.. {
+        let engine = losing::<P>(operations);
+        let (_, mut secrets) = blank();
+        let done = done(engine.decapsulate(Keys::Each(&private), &expected.0, &mut secrets), COUNT);
+        for (i, secret) in secrets.iter().enumerate() {
+            let expected = if done.contains(&i) { &expected.1[i] } else { &SharedSecret::default() };
+            assert!(secret == expected, "{operations}, {i}");
+        }
+        seen[done.len()] += 1;
+        if done.len() == COUNT {
+            break;
+        }
+    }
+    assert!(seen[..COUNT].iter().all(|&times| times > 3), "{seen:?}");
+}
+
+/// The same of keys, which in memory of the engine are well formed whatever the device has written.
+#[test]
+fn a_lost_device_leaves_keys_well_formed() {
+    type P = CtruPrime653;
+    const COUNT: usize = 2;
+    let blank = || {
+        (vec![EncapsulationKey::<P>::placeholder(); COUNT], vec![DecapsulationKey::<P>::placeholder(); COUNT])
+    };
+    let mut expected = blank();
+    let seeds = Seeds::Expand(&MASTER);
+    CpuEngine::with_threads(1).unwrap().generate(seeds, &mut expected.0, &mut expected.1).unwrap();
+    let mut lengths = Vec::new();
+    for operations in (0..).step_by(5) {
+        let engine = losing::<P>(operations);
+        let (public, private) = blank();
+        let mut public = Engine::<P>::memory(&engine, public).unwrap();
+        let mut private = Engine::<P>::memory(&engine, private).unwrap();
+        let done = done(engine.generate(seeds, &mut public, &mut private), COUNT);
+        for i in 0..COUNT {
+            let placeholders = (EncapsulationKey::placeholder(), DecapsulationKey::placeholder());
+            let (public_key, private_key) = match done.contains(&i) {
+                true => (&expected.0[i], &expected.1[i]),
+                false => (&placeholders.0, &placeholders.1),
+            };
+            assert!(public[i] == *public_key && private[i] == *private_key, "{operations}, {i}");
+        }
+        lengths.push(done.len());
+        if done.len() == COUNT {
+            break;
+        }
+    }
+    lengths.dedup();
+    assert_eq!(lengths, [0, 1, 2]);
 }
 
 #[test]
