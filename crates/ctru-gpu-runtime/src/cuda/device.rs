@@ -4,6 +4,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -194,17 +195,20 @@ impl CudaDevice {
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
         // Held while the driver compiles, so that two threads do not compile the same.
         let mut functions = lock(&self.0.functions);
-        let mut function = match functions.get(kernel.name) {
-            Some(function) => *function,
-            None => Function { raw: self.find(kernel.name)?, shared_bytes: SHARED_BYTES_BY_DEFAULT },
+        let function = match functions.entry(kernel.name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let raw = self.find(kernel.name)?;
+                new.insert(Function { raw, shared_bytes: SHARED_BYTES_BY_DEFAULT })
+            }
         };
-        if kernel.shape.shared_bytes > function.shared_bytes {
+        let wanted = kernel.shape.shared_bytes;
+        if wanted > function.shared_bytes {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            function.shared_bytes = kernel.shape.shared_bytes;
             // SAFETY: the function was found in the module, which stays loaded.
-            unsafe { calls::cuFuncSetAttribute(function.raw, attribute, function.shared_bytes as c_int) }?;
+            unsafe { calls::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
+            function.shared_bytes = wanted;
         }
-        functions.insert(kernel.name, function);
         Ok(function.raw)
     }
 

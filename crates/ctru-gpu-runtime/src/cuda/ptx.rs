@@ -60,8 +60,8 @@ mod tests {
         let mut expected = vec![None];
         expected.extend([first; 6]);
         expected.push(None);
-        expected.extend([second; 6 - 1]);
-        expected.extend([second, None]);
+        expected.extend([second; 6]);
+        expected.push(None);
         assert_eq!(kernels, expected);
         assert_eq!(lines(TEXT).map(|(_, line)| line).collect::<String>(), TEXT);
     }
