@@ -1,4 +1,28 @@
 //! The device engine on NVIDIA GPUs.
+//!
+//! ```no_run
+//! use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds, cuda};
+//! use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, SharedSecret};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! const COUNT: usize = 1 << 20;
+//! let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, DeviceOptions::default())?;
+//! // Ordinary slices will do. Keys and ciphertexts in memory that the engine has pinned travel without another copy.
+//! let mut keys = engine.memory(vec![DecapsulationKey::placeholder(); COUNT])?;
+//! let mut ciphertexts = engine.memory(vec![Ciphertext::default(); COUNT])?;
+//! let (mut secrets, mut answers) = (vec![SharedSecret::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+//!
+//! // Master seeds: 32 random bytes each in earnest, for one batch only.
+//! let (master, another) = ([1; 32], [2; 32]);
+//! engine.generate_decapsulation_keys(Seeds::Expand(&master), &mut keys)?;
+//! // All to the first key. It is loaded once, and may serve any number of batches.
+//! let public = engine.load_encapsulation_keys(&[keys[0].encapsulation_key()])?;
+//! engine.encapsulate(Keys::Loaded(&public), Seeds::Expand(&another), &mut ciphertexts, &mut secrets)?;
+//! engine.decapsulate(Keys::One(&keys[0]), &ciphertexts, &mut answers)?;
+//! assert!(answers == secrets);
+//! # Ok(())
+//! # }
+//! ```
 
 use ctru_gpu_kernels::ptx;
 pub use ctru_gpu_runtime::cuda::{CudaDevice, DeviceInfo, cuda_version, devices};
