@@ -162,7 +162,12 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// The public key inside.
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
-        self.parts().public
+        EncapsulationKey { bytes: array_of(self.public_bytes()) }
+    }
+
+    /// The bytes of the public key inside.
+    pub(crate) fn public_bytes(&self) -> &[u8] {
+        &self.as_bytes()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
     }
 
     /// Generates a key; [`encapsulation_key`](Self::encapsulation_key) gives the public one.
@@ -219,11 +224,10 @@ impl<P: ParameterSet> DecapsulationKey<P> {
 
     pub(crate) fn parts(&self) -> Parts<P> {
         let (f, rest) = self.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
-        let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
         Parts {
             f: Secret::new(array_of(f)),
-            public: EncapsulationKey { bytes: array_of(public) },
-            z: Secret::new(array_of(z)),
+            public: self.encapsulation_key(),
+            z: Secret::new(array_of(&rest[P::ENCAPSULATION_KEY_BYTES..])),
         }
     }
 }

@@ -260,21 +260,33 @@ fn a_cancelled_batch_says_what_is_done() {
     engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
 }
 
-/// An engine on a device that is lost after so many copies and launches, chunks of one operation.
-fn losing<P: ParameterSet>(operations: usize) -> DeviceEngine<P, EmulatedDevice> {
+/// Lets `batch` run on devices that are lost after 0, `step`, twice as many copies and launches and so on, in chunks of one
+/// operation, until all `count` operations are done, and `check` it with the operations that the error names as done. Returns how many
+/// those were.
+fn lose<P: ParameterSet, T>(
+    (count, step): (usize, usize),
+    batch: impl Fn(&DeviceEngine<P, EmulatedDevice>) -> (Result<(), EngineError>, T),
+    check: impl Fn(&[usize], T),
+) -> Vec<usize> {
     let options = DeviceOptions { chunk: 1, slots: 1, ..DeviceOptions::default() };
-    DeviceEngine::new(EmulatedDevice::lost_after(operations), options).unwrap()
-}
-
-/// The operations that the error names as done; all of them if there is none.
-fn done(result: Result<(), EngineError>, count: usize) -> Vec<usize> {
-    match result {
-        Ok(()) => (0..count).collect(),
-        Err(EngineError::Device { error: RuntimeError::Driver { code: 719, .. }, done }) => {
-            done.into_iter().flatten().collect()
+    let mut lengths = Vec::new();
+    for operations in (0..).step_by(step) {
+        let engine = DeviceEngine::new(EmulatedDevice::lost_after(operations), options).unwrap();
+        let (result, outputs) = batch(&engine);
+        let done: Vec<usize> = match result {
+            Ok(()) => (0..count).collect(),
+            Err(EngineError::Device { error: RuntimeError::Driver { code: 719, .. }, done }) => {
+                done.into_iter().flatten().collect()
+            }
+            Err(error) => panic!("{error:?}"),
+        };
+        check(&done, outputs);
+        lengths.push(done.len());
+        if done.len() == count {
+            break;
         }
-        Err(error) => panic!("{error:?}"),
     }
+    lengths
 }
 
 /// Whenever the device is lost: what the error names as done is done, and nothing else has been touched.
@@ -290,43 +302,42 @@ fn a_lost_device_says_what_is_done() {
     let mut expected = blank();
     let seeds = Seeds::Expand(&MASTER);
     cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
-
-    let mut seen = [0; COUNT + 1];
-    for operations in 0.. {
-        let engine = losing::<P>(operations);
-        let (mut ciphertexts, mut secrets) = blank();
-        let result = engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
-        let done = done(result, COUNT);
-        for i in 0..COUNT {
-            let (ciphertext, secret) = match done.contains(&i) {
-                true => (&expected.0[i], &expected.1[i]),
-                false => (&Ciphertext::default(), &SharedSecret::default()),
-            };
-            assert!(ciphertexts[i] == *ciphertext && secrets[i] == *secret, "{operations}, {i}");
-        }
-        seen[done.len()] += 1;
-        if done.len() == COUNT {
-            break;
-        }
-    }
     // It was lost in every chunk, again and again.
-    assert!(seen[..COUNT].iter().all(|&times| times > 3), "{seen:?}");
+    let check_lengths = |lengths: &[usize]| {
+        let times = |done| lengths.iter().filter(|&&length| length == done).count();
+        assert!((0..COUNT).all(|done| times(done) > 3), "{lengths:?}");
+    };
 
-    let mut seen = [0; COUNT + 1];
-    for operations in 0.. {
-        let engine = losing::<P>(operations);
-        let (_, mut secrets) = blank();
-        let done = done(engine.decapsulate(Keys::Each(&private), &expected.0, &mut secrets), COUNT);
-        for (i, secret) in secrets.iter().enumerate() {
-            let expected = if done.contains(&i) { &expected.1[i] } else { &SharedSecret::default() };
-            assert!(secret == expected, "{operations}, {i}");
-        }
-        seen[done.len()] += 1;
-        if done.len() == COUNT {
-            break;
-        }
-    }
-    assert!(seen[..COUNT].iter().all(|&times| times > 3), "{seen:?}");
+    check_lengths(&lose(
+        (COUNT, 1),
+        |engine| {
+            let (mut ciphertexts, mut secrets) = blank();
+            let result = engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
+            (result, (ciphertexts, secrets))
+        },
+        |done, (ciphertexts, secrets)| {
+            for i in 0..COUNT {
+                let (ciphertext, secret) = match done.contains(&i) {
+                    true => (&expected.0[i], &expected.1[i]),
+                    false => (&Ciphertext::default(), &SharedSecret::default()),
+                };
+                assert!(ciphertexts[i] == *ciphertext && secrets[i] == *secret, "{done:?}, {i}");
+            }
+        },
+    ));
+    check_lengths(&lose(
+        (COUNT, 1),
+        |engine| {
+            let (_, mut secrets) = blank();
+            (engine.decapsulate(Keys::Each(&private), &expected.0, &mut secrets), secrets)
+        },
+        |done, secrets| {
+            for (i, secret) in secrets.iter().enumerate() {
+                let expected = if done.contains(&i) { &expected.1[i] } else { &SharedSecret::default() };
+                assert!(secret == expected, "{done:?}, {i}");
+            }
+        },
+    ));
 }
 
 /// The same of keys, which in memory of the engine are well formed whatever the device has written.
@@ -337,29 +348,24 @@ fn a_lost_device_leaves_keys_well_formed() {
     let blank = || {
         (vec![EncapsulationKey::<P>::placeholder(); COUNT], vec![DecapsulationKey::<P>::placeholder(); COUNT])
     };
-    let mut expected = blank();
+    let (mut expected, placeholders) = (blank(), blank());
     let seeds = Seeds::Expand(&MASTER);
     CpuEngine::with_threads(1).unwrap().generate(seeds, &mut expected.0, &mut expected.1).unwrap();
-    let mut lengths = Vec::new();
-    for operations in (0..).step_by(5) {
-        let engine = losing::<P>(operations);
-        let (public, private) = blank();
-        let mut public = Engine::<P>::memory(&engine, public).unwrap();
-        let mut private = Engine::<P>::memory(&engine, private).unwrap();
-        let done = done(engine.generate(seeds, &mut public, &mut private), COUNT);
-        for i in 0..COUNT {
-            let placeholders = (EncapsulationKey::placeholder(), DecapsulationKey::placeholder());
-            let (public_key, private_key) = match done.contains(&i) {
-                true => (&expected.0[i], &expected.1[i]),
-                false => (&placeholders.0, &placeholders.1),
-            };
-            assert!(public[i] == *public_key && private[i] == *private_key, "{operations}, {i}");
-        }
-        lengths.push(done.len());
-        if done.len() == COUNT {
-            break;
-        }
-    }
+    let mut lengths = lose(
+        (COUNT, 5),
+        |engine| {
+            let (public, private) = blank();
+            let mut public = Engine::<P>::memory(engine, public).unwrap();
+            let mut private = Engine::<P>::memory(engine, private).unwrap();
+            (engine.generate(seeds, &mut public, &mut private), (public, private))
+        },
+        |done, (public, private)| {
+            for i in 0..COUNT {
+                let keys = if done.contains(&i) { &expected } else { &placeholders };
+                assert!(public[i] == keys.0[i] && private[i] == keys.1[i], "{done:?}, {i}");
+            }
+        },
+    );
     lengths.dedup();
     assert_eq!(lengths, [0, 1, 2]);
 }

@@ -198,7 +198,7 @@ impl CudaDevice {
         let function = match functions.entry(kernel.name) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let raw = self.find(kernel.name)?;
+                let raw = self.load(kernel.name)?;
                 new.insert(Function { raw, shared_bytes: SHARED_BYTES_BY_DEFAULT })
             }
         };
@@ -212,8 +212,8 @@ impl CudaDevice {
         Ok(function.raw)
     }
 
-    /// Compiles the kernel of this name. The device must be [entered](Self::enter).
-    fn find(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
+    /// Has the driver compile the kernel of this name. The device must be [entered](Self::enter).
+    fn load(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
         let Some(text) = ptx::of_kernel(&self.0.ptx, kernel) else { return Err(unknown) };

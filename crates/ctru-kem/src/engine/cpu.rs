@@ -139,7 +139,7 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
 
     type Memory<T: Send + Sync> = Vec<T>;
 
-    fn memory<T: Send>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
+    fn memory<T: Send + Sync>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
         Ok(content)
     }
 

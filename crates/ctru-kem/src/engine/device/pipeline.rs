@@ -7,7 +7,6 @@ use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::SEED_WORDS;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
-use ctru_math::Ring;
 
 use super::arrays::{Array, Arrays, Pinned, PrivateArrays, PublicArrays, Slot, level_sizes};
 use super::keys::ChunkKeys;
@@ -352,10 +351,10 @@ fn copy_public_keys<P: ParameterSet>(from: &[DecapsulationKey<P>], to: &mut [Enc
     const AHEAD: usize = 2;
     for i in 0..to.len() {
         if let (Some(private), Some(public)) = (from.get(i + AHEAD), to.get(i + AHEAD)) {
-            rows::prefetch(private);
-            rows::prefetch(public);
+            rows::prefetch(private.public_bytes());
+            rows::prefetch(public.as_bytes());
         }
-        to[i].overwrite(&from[i].as_bytes()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]);
+        to[i].overwrite(from[i].public_bytes());
     }
 }
 

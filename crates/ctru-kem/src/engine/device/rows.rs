@@ -63,17 +63,17 @@ pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8
     unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
 }
 
-/// Asks the processor for a row that will be read or written soon, where it can be asked. What a device has just written is in no
+/// Asks the processor for bytes that will be read or written soon, where it can be asked. What a device has just written is in no
 /// cache, nor is what nobody has read for long, and a copy alone asks for little of the next row before it is there.
-pub(super) fn prefetch<T: Row>(row: &T) {
+pub(super) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
-    for line in bytes(slice::from_ref(row)).chunks(CACHE_LINE) {
+    for line in bytes.chunks(CACHE_LINE) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction, and the address is one of the row's.
+        // SAFETY: every x86-64 has the instruction, and the address is one of theirs.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = row;
+    let _ = bytes;
 }
 
 /// Lets `write` overwrite the bytes of all keys with those of other keys. If that fails, all of them become placeholders: a key is
