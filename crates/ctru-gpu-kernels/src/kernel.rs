@@ -131,7 +131,10 @@ impl Parameter {
         let element = self.element_bytes as u64;
         let row = self.row as u64 * element;
         let bytes = (u32::MAX as u64).saturating_sub(self.multiple as u64 * element);
-        let rows = if row == 0 { u32::MAX as u64 } else { bytes / row };
+        let rows = match bytes.checked_div(row) {
+            Some(rows) => rows,
+            None => u32::MAX as u64,
+        };
         let operations = match self.sharing() {
             Some(sharing) => rows * sharing as u64,
             None => u32::MAX as u64,

@@ -281,7 +281,7 @@ macro_rules! descriptors {
                             Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
                                 $(.in_multiples_of($multiple))?
                         ),*] };
-                        let shape = $module::shape::<R>();
+                        let (name, shape) = (concat!($text, $suffix), $module::shape::<R>());
                         // SAFETY: the entry point is made of the same entry of the list, so it takes
                         // these arrays, and it is written for this shape. That it stays inside the rows
                         // is tested: the emulator, which stops at every access outside, runs every
@@ -289,8 +289,7 @@ macro_rules! descriptors {
                         // writes depends on the batch and on nothing that arrays hold, which is checked
                         // on the compiled PTX. So it does not matter what they hold, whether they are
                         // the same memory, or who else writes there.
-                        let kernel =
-                            unsafe { Kernel::new(&MODULE, concat!($text, $suffix), shape, parameters) };
+                        let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
                         let kernel = kernel.emulated_by(|thread, buffers, batch| {
                             let &[$($array),*] = buffers else {

@@ -28,7 +28,12 @@ pub(crate) fn check<M: DeviceMemory>(
     for (parameter, memory) in parameters.iter().zip(memory) {
         let (expected, actual) = (parameter.element_bytes(), memory.element_bytes());
         if expected != actual {
-            return Err(RuntimeError::Argument { kernel: name, parameter: parameter.name(), expected, actual });
+            return Err(RuntimeError::Argument {
+                kernel: name,
+                parameter: parameter.name(),
+                expected,
+                actual,
+            });
         }
         let (needed, actual) = (kernel.elements(parameter, batch), elements(*memory));
         if needed > actual {

@@ -55,7 +55,9 @@ pub enum RuntimeError {
         name: &'static str,
     },
     /// A kernel was launched on a device that was opened with another module.
-    #[error("{name} is not a kernel of the module with which the device was opened: open the device with its module")]
+    #[error(
+        "{name} is not a kernel of the module with which the device was opened: open the device with its module"
+    )]
     ForeignKernel {
         /// The kernel.
         name: &'static str,

@@ -1,6 +1,8 @@
 //! The device engine on the emulator against the CPU engine.
 
 use crate::failing_device::{FailingDevice, failure};
+use core::slice::from_ref;
+
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
@@ -447,12 +449,8 @@ fn a_failed_launch_leaves_nothing_under_way() {
         });
     }
     let products = Products::Polyphase;
-    fail_each_launch::<P>(products, |engine| {
-        engine.load_decapsulation_keys(&[private.clone()]).map(drop)
-    });
-    fail_each_launch::<P>(products, |engine| {
-        engine.load_encapsulation_keys(&[public.clone()]).map(drop)
-    });
+    fail_each_launch::<P>(products, |engine| engine.load_decapsulation_keys(from_ref(&private)).map(drop));
+    fail_each_launch::<P>(products, |engine| engine.load_encapsulation_keys(from_ref(&public)).map(drop));
     fail_each_launch::<P>(products, |engine| {
         engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [private.clone()])
     });
@@ -470,7 +468,7 @@ fn loaded_keys_stay_on_their_device() {
     let loaded = on(&device).load_decapsulation_keys(&[private]).unwrap();
     let decapsulate = |engine: &DeviceEngine<P, _>| {
         let mut secrets = [SharedSecret::default()];
-        let result = engine.decapsulate(Keys::Loaded(&loaded), &[ciphertext.clone()], &mut secrets);
+        let result = engine.decapsulate(Keys::Loaded(&loaded), from_ref(&ciphertext), &mut secrets);
         (result, secrets)
     };
     assert!(decapsulate(&on(&device)) == (Ok(()), [secret]));

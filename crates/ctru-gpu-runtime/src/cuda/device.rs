@@ -152,7 +152,9 @@ impl CudaDevice {
         let gpu = gpu(index)?;
         // Held until it is opened, so that two threads do not open the same.
         let mut all = lock(&OPENED);
-        if let Some(opened) = all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module)) {
+        if let Some(opened) =
+            all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
+        {
             return Ok(Self(opened));
         }
         let mut context = ptr::null_mut();

@@ -125,11 +125,11 @@ impl CudaQueue {
     /// Calls `issue` for each copy of memory that is borrowed no longer than this call, and waits for all of them.
     fn issue_and_wait<C>(
         &self,
-        copies: impl Iterator<Item = C>,
+        mut copies: impl Iterator<Item = C>,
         issue: impl FnMut(C) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let current = self.0.device.enter()?;
-        let issued = copies.map(issue).collect::<Result<(), _>>();
+        let issued = copies.try_for_each(issue);
         // Whatever has been issued, nothing may be on its way when the borrow ends.
         let done = self.0.synchronise_in(&current);
         if done.as_ref().is_err_and(calls::did_not_wait) {

@@ -65,10 +65,8 @@ pub(crate) const PTX: &str = "
 
 pub(crate) static MODULE: Module = Module::new(PTX);
 
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter::new("keys", 2, Rows::EachKey, LEN),
-    Parameter::new("output", 4, Rows::EachOperation, LEN),
-];
+pub(crate) const PARAMETERS: &[Parameter] =
+    &[Parameter::new("keys", 2, Rows::EachKey, LEN), Parameter::new("output", 4, Rows::EachOperation, LEN)];
 
 /// More shared memory than a block may use without asking.
 pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);

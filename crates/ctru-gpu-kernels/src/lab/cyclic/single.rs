@@ -44,7 +44,8 @@ impl Layer {
     /// coefficients, or if its blocks are longer than all polynomials of the batch together: no layer leads outside an array.
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
-        let threads = batch.count.div_ceil(s.threads()) * s.threads();
+        // The threads of all blocks; those of a block are a power of two.
+        let threads = (batch.count + s.threads() - 1) & s.threads().wrapping_neg();
         let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
         let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());
         Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
