@@ -76,11 +76,13 @@ pub enum Rows {
     EachOperation,
     /// One for two neighbouring operations, and one for the last if it has no neighbour.
     EachPair,
-    /// One for so many neighbouring operations of whole blocks: those that the last block has room for count, too. Not 0.
+    /// One for so many neighbouring operations of whole blocks: those that the last block has room
+    /// for count, too. Not 0.
     InWholeBlocks(u32),
 }
 
-/// An array parameter of a kernel, and how much of the array the kernel touches. That depends on the batch alone.
+/// An array parameter of a kernel, and how much of the array the kernel touches. That depends on
+/// the batch alone.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     name: &'static str,
@@ -125,8 +127,8 @@ impl Parameter {
         }
     }
 
-    /// The most operations of a batch for which all that a kernel in blocks of `per_block` operations computes to find an
-    /// element fits in 32 bits: see [`Kernel::most_operations`].
+    /// The most operations of a batch for which all that a kernel in blocks of `per_block`
+    /// operations computes to find an element fits in 32 bits: see [`Kernel::most_operations`].
     const fn most_operations(&self, per_block: u32) -> u32 {
         let element = self.element_bytes as u64;
         let row = self.row as u64 * element;
@@ -146,8 +148,8 @@ impl Parameter {
 
 /// A kernel for one ring: its entry point in the PTX, the shape of its blocks, and what it takes.
 ///
-/// A launch that has been checked against this description touches nothing but its arrays, so a kernel can only be had from
-/// this crate's tables, or from [`new`](Self::new), which is unsafe.
+/// A launch that has been checked against this description touches nothing but its arrays, so a
+/// kernel can only be had from this crate's tables, or from [`new`](Self::new), which is unsafe.
 #[derive(Debug)]
 pub struct Kernel {
     module: &'static Module,
@@ -168,19 +170,21 @@ pub type Emulate = for<'a> fn(crate::emulator::Thread<'a>, &[&'a crate::emulator
 static NO_MODULE: Module = Module::new("");
 
 impl Kernel {
-    /// The kernel whose entry point in `module` is `name`. It takes a pointer for each of the parameters, and then, as numbers
-    /// of 32 bits, the fields of a [`Batch`].
+    /// The kernel whose entry point in `module` is `name`. It takes a pointer for each of the
+    /// parameters, and then, as numbers of 32 bits, the fields of a [`Batch`].
     ///
     /// # Safety
-    /// If `module` has an entry point of this name, it takes these parameters. Launched in [`blocks`](Self::blocks) blocks of
-    /// this shape, for a batch of at most [`most_operations`](Self::most_operations) operations with 1 key or as many keys as
-    /// operations, it touches of each array only the first [`elements`](Self::elements), and else only what belongs to the
-    /// launch or the module: registers, local memory, shared memory of this size, variables. That is so whatever the arrays
-    /// hold, and if some of them are the same memory, and if others write there at the time.
+    /// If `module` has an entry point of this name, it takes these parameters. Launched in
+    /// [`blocks`](Self::blocks) blocks of this shape, for a batch of at most
+    /// [`most_operations`](Self::most_operations) operations with 1 key or as many keys as
+    /// operations, it touches of each array only the first [`elements`](Self::elements), and else
+    /// only what belongs to the launch or the module: registers, local memory, shared memory of
+    /// this size, variables. That is so whatever the arrays hold, and if some of them are the same
+    /// memory, and if others write there at the time.
     ///
     /// # Panics
-    /// If a block has no threads or more than 1024, or no operations; if the elements of a parameter are not of 1, 2, 4, 8
-    /// or 16 bytes, or whole groups of none.
+    /// If a block has no threads or more than 1024, or no operations; if the elements of a
+    /// parameter are not of 1, 2, 4, 8 or 16 bytes, or whole groups of none.
     #[allow(unsafe_code)]
     #[must_use]
     pub const unsafe fn new(
@@ -295,9 +299,9 @@ impl Kernel {
         count.div_ceil(self.shape.per_block)
     }
 
-    /// The most operations of a batch. Kernels compute in 32 bits where in an array an element lies, in elements, in words or
-    /// in bytes, and do so for operations behind the batch's end as well; with so many, each array has less than 2^32 bytes
-    /// and room for two more blocks.
+    /// The most operations of a batch. Kernels compute in 32 bits where in an array an element
+    /// lies, in elements, in words or in bytes, and do so for operations behind the batch's end as
+    /// well; with so many, each array has less than 2^32 bytes and room for two more blocks.
     #[must_use]
     pub const fn most_operations(&self) -> u32 {
         self.most_operations

@@ -17,10 +17,11 @@ const fn ciphertext_bytes<R: Ring>() -> u32 {
 
 /// Calls the macro `$callback` with the list of all kernels.
 ///
-/// An entry `NAME "name" = module::function(array: element[rows; row], ...);` stands for three entry points, `name_653`,
-/// `name_761` and `name_1277`: the function [`module::function`](crate::kernels) for each ring `R`, in blocks of the shape
-/// `module::shape::<R>()`. Of an array it touches so many [`Rows`](crate::kernel::Rows) of `row` elements; a number behind
-/// them says that it touches whole groups of so many elements.
+/// An entry `NAME "name" = module::function(array: element[rows; row], ...);` stands for three
+/// entry points, `name_653`, `name_761` and `name_1277`: the function
+/// [`module::function`](crate::kernels) for each ring `R`, in blocks of the shape
+/// `module::shape::<R>()`. Of an array it touches so many [`Rows`](crate::kernel::Rows) of `row`
+/// elements; a number behind them says that it touches whole groups of so many elements.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -282,13 +283,14 @@ macro_rules! descriptors {
                                 $(.in_multiples_of($multiple))?
                         ),*] };
                         let (name, shape) = (concat!($text, $suffix), $module::shape::<R>());
-                        // SAFETY: the entry point is made of the same entry of the list, so it takes
-                        // these arrays, and it is written for this shape. That it stays inside the rows
-                        // is tested: the emulator, which stops at every access outside, runs every
-                        // kernel on arrays of exactly these lengths. Where in an array it reads and
-                        // writes depends on the batch and on nothing that arrays hold, which is checked
-                        // on the compiled PTX. So it does not matter what they hold, whether they are
-                        // the same memory, or who else writes there.
+                        // SAFETY: the entry point is made of the same entry of the list, so it
+                        // takes these arrays, and it is written for this shape. That it stays
+                        // inside the rows is tested: the emulator, which stops at every access
+                        // outside, runs every kernel on arrays of exactly these lengths. Where in
+                        // an array it reads and writes depends on the batch and on nothing that
+                        // arrays hold, which is checked on the compiled PTX. So it does not matter
+                        // what they hold, whether they are the same memory, or who else writes
+                        // there.
                         let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
                         let kernel = kernel.emulated_by(|thread, buffers, batch| {

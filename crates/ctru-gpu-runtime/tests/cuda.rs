@@ -225,8 +225,8 @@ fn copies_end_with_their_calls() {
     assert_eq!(bytes, [1, 2, 3, 4]);
 }
 
-/// Runs tests of this program on a driver without a GPU, which does what it is asked as late as it may. Nothing if this is
-/// such a run, or the program has no sources.
+/// Runs tests of this program on a driver without a GPU, which does what it is asked as late as it
+/// may. Nothing if this is such a run, or the program has no sources.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     use std::path::Path;
@@ -261,7 +261,8 @@ fn all_of_it_on_a_fake_driver() {
     assert!(run.status.success(), "{output}{errors}");
 }
 
-/// A driver that lets nobody enter a context while a copy is under way cannot keep a call from waiting for its copies.
+/// A driver that lets nobody enter a context while a copy is under way cannot keep a call from
+/// waiting for its copies.
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn copies_are_waited_for_in_the_context_that_issued_them() {

@@ -386,7 +386,8 @@ fn a_lost_device_leaves_old_keys() {
     };
     let seeds = Seeds::Expand(&MASTER);
     let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
-    // A key pair takes some ten copies and launches; the last ones are those that bring it to the host.
+    // A key pair takes some ten copies and launches; the last ones are those that bring it to the
+    // host.
     let mut lengths = lose(
         (COUNT, 1),
         |engine| {
@@ -456,7 +457,8 @@ fn a_failed_launch_leaves_nothing_under_way() {
     });
 }
 
-/// Keys that another engine has loaded serve where their device is the same, and are refused elsewhere.
+/// Keys that another engine has loaded serve where their device is the same, and are refused
+/// elsewhere.
 #[test]
 fn loaded_keys_stay_on_their_device() {
     type P = CtruPrime653;
@@ -479,7 +481,8 @@ fn loaded_keys_stay_on_their_device() {
     assert!(done.is_empty() && secrets == [SharedSecret::default()]);
 }
 
-/// Options beyond all measure are errors, and a chunk has no more operations than kernels can number.
+/// Options beyond all measure are errors, and a chunk has no more operations than kernels can
+/// number.
 #[test]
 fn immense_options() {
     type P = CtruPrime1277<Packed13>;

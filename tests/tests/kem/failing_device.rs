@@ -1,4 +1,5 @@
-//! A device of which one launch fails, and which knows what its queues have been given since somebody waited for them.
+//! A device of which one launch fails, and which knows what its queues have been given since
+//! somebody waited for them.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

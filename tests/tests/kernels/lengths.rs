@@ -1,7 +1,7 @@
 //! Every kernel stays inside the lengths that its descriptor declares, whatever its arrays hold.
 //!
-//! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops at the first access
-//! outside of an array.
+//! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
+//! at the first access outside of an array.
 
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Rows};
@@ -54,8 +54,8 @@ fn run(kernel: &Kernel, batch: Batch, content: Content) {
 /// The kernels whose arithmetic asserts, in tests, that numbers are in range.
 const ASSERTING: &[&str] = &["decode_message", "expand", "invert"];
 
-/// Batches of one and of three operations and such that end around the end of a block, with one key and with a key each.
-/// Every content has its turn.
+/// Batches of one and of three operations and such that end around the end of a block, with one key
+/// and with a key each. Every content has its turn.
 fn run_all_batches(kernel: &Kernel) {
     let per_block = kernel.shape().per_block();
     let mut counts = vec![1, 3, per_block - 1, per_block, per_block + 1];
@@ -100,8 +100,9 @@ fn kernels_1277() {
     check_ring(2);
 }
 
-/// Kernels whose loads come from arrays have nothing to load but what belongs to the batch: the arrays of the KEM's kernels
-/// hold rows, and no array is longer than that, but for whole words of ciphertexts.
+/// Kernels whose loads come from arrays have nothing to load but what belongs to the batch: the
+/// arrays of the KEM's kernels hold rows, and no array is longer than that, but for whole words of
+/// ciphertexts.
 #[test]
 fn lengths_are_rows() {
     let batch = Batch { count: 5, keys: 1 };
@@ -117,8 +118,8 @@ fn lengths_are_rows() {
     }
 }
 
-/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are in range, so they are 0;
-/// what leads to addresses has a test of its own.
+/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are
+/// in range, so they are 0; what leads to addresses has a test of its own.
 #[test]
 fn laboratory() {
     for kernel in all() {
@@ -191,7 +192,8 @@ fn rows() {
     assert_eq!(lengths(1, 1), [7, 7, 7, 7, 21, 8]);
     assert_eq!(lengths(9, 1), [7, 7, 63, 35, 42, 64]);
     assert_eq!(lengths(9, 9), [7, 63, 63, 35, 42, 64]);
-    // Numbers of 32 bits are enough for the bytes of every array and of two blocks more, and not for one operation more.
+    // Numbers of 32 bits are enough for the bytes of every array and of two blocks more, and not
+    // for one operation more.
     let most = u64::from(KERNEL.most_operations());
     let bytes = |operations: u64| 16 * 7 * operations.div_ceil(3);
     let longest = |operations: u64| bytes(operations + 16).max(4 * 7 * (operations + 16)) + 16;

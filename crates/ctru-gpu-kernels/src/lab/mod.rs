@@ -9,7 +9,8 @@ use ctru_math::reduce::{Packed, Reducer};
 
 use crate::ptx::Module;
 
-/// The laboratory's kernels, a module of its own: a program that does not measure does not compile it.
+/// The laboratory's kernels, a module of its own: a program that does not measure does not compile
+/// it.
 pub static MODULE: Module = Module::new(PTX);
 
 /// The PTX of [`MODULE`].

@@ -98,8 +98,8 @@ impl Chain {
 }
 
 impl Cyclic {
-    /// The kernels for columns and rows in blocks of another number of threads, if that is one of [`THREADS_RANGE`] and a
-    /// block has whole rows.
+    /// The kernels for columns and rows in blocks of another number of threads, if that is one of
+    /// [`THREADS_RANGE`] and a block has whole rows.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
         let resized = |kernel| with_threads(kernel, threads);
@@ -115,8 +115,8 @@ fn can_be_chosen(threads: u32) -> bool {
     threads.is_power_of_two() && (least..=most).contains(&threads)
 }
 
-/// A kernel in whose blocks an operation is a thread, in blocks of another number of threads, of which a block's share of
-/// everything is a multiple.
+/// A kernel in whose blocks an operation is a thread, in blocks of another number of threads, of
+/// which a block's share of everything is a multiple.
 fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
     let Shape { threads: before, shared_bytes, .. } = kernel.shape();
     let shape = Shape::new(threads, threads, shared_bytes / before * threads);
@@ -358,8 +358,8 @@ macro_rules! tables {
         let parameters = const { &[$(
             Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
         ),*] };
-        // SAFETY: as for the kernels of the KEM. Those that read from an array which layer they do, and so where, take what
-        // they read once, and no number leads outside: `Layer::load`.
+        // SAFETY: as for the kernels of the KEM. Those that read from an array which layer they do,
+        // and so where, take what they read once, and no number leads outside: `Layer::load`.
         let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
         #[cfg(feature = "emulator")]
         let kernel = kernel.emulated_by(|thread, buffers, batch| {

@@ -64,9 +64,10 @@ pub(super) fn is_gone(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
 }
 
-/// Whether a function that waits for operations has returned without waiting, so that they may still be under way. With
-/// these codes the driver refuses the call. With one more, `CUDA_ERROR_DEINITIALIZED`, it is gone, and all operations with
-/// it. Any other code is that of an operation that failed, and with it those behind it are over, too.
+/// Whether a function that waits for operations has returned without waiting, so that they may
+/// still be under way. With these codes the driver refuses the call. With one more,
+/// `CUDA_ERROR_DEINITIALIZED`, it is gone, and all operations with it. Any other code is that of an
+/// operation that failed, and with it those behind it are over, too.
 pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: NOT_INITIALISED | INVALID_CONTEXT | INVALID_HANDLE, .. })
 }

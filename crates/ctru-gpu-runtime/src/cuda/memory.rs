@@ -70,10 +70,12 @@ impl Drop for CudaMemory {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
-        // Any queue of the device may be working on it: all are waited for. If they cannot be, the memory stays, so that
-        // nobody gets what they still write to. Another error means that the device does not work for this process any
-        // more, and then the driver gives its memory back, or that some operation failed, which its queue reports.
-        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after the first call.
+        // Any queue of the device may be working on it: all are waited for. If they cannot be, the
+        // memory stays, so that nobody gets what they still write to. Another error means that the
+        // device does not work for this process any more, and then the driver gives its memory
+        // back, or that some operation failed, which its queue reports.
+        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after the
+        // first call.
         unsafe {
             if calls::cuCtxSynchronize().is_err_and(|error| calls::did_not_wait(&error)) {
                 return;
@@ -130,7 +132,8 @@ impl Drop for CudaRegistration {
         }
         REGISTERED.remove(&self.range);
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: it was registered, and no copy is on its way: each has waited for itself, or has ended the process.
+        // SAFETY: it was registered, and no copy is on its way: each has waited for itself, or has
+        // ended the process.
         let _ = unsafe { calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start)) };
     }
 }
@@ -213,9 +216,10 @@ impl<T: Plain> Drop for CudaPinned<T> {
         if bytes == 0 {
             return;
         }
-        // If the context cannot be entered or the queue cannot be waited for, the GPU may still work on the memory, which
-        // then stays as it is. A driver that is gone, at the end of the process, has taken the memory with it. Other errors
-        // are those of operations, which are over.
+        // If the context cannot be entered or the queue cannot be waited for, the GPU may still
+        // work on the memory, which then stays as it is. A driver that is gone, at the end of the
+        // process, has taken the memory with it. Other errors are those of operations, which are
+        // over.
         let Ok(_current) = self.stream.device.enter() else { return };
         if self.wait().is_err_and(|error| calls::did_not_wait(&error) || calls::is_gone(&error)) {
             return;

@@ -28,8 +28,8 @@ impl CudaDevice {
     /// The resources of a kernel in blocks of its shape.
     ///
     /// # Errors
-    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device has no such kernel,
-    /// [`RuntimeError::Driver`] if the driver does not answer.
+    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device has no such
+    /// kernel, [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;

@@ -133,8 +133,8 @@ impl CudaQueue {
         // Whatever has been issued, nothing may be on its way when the borrow ends.
         let done = self.0.synchronise_in(&current);
         if done.as_ref().is_err_and(calls::did_not_wait) {
-            // The GPU may still read or write memory that the caller has back as soon as this returns, and may free or
-            // give to others. There is no other way to keep it from that.
+            // The GPU may still read or write memory that the caller has back as soon as this
+            // returns, and may free or give to others. There is no other way to keep it from that.
             std::process::abort();
         }
         issued.and(done)
@@ -285,11 +285,12 @@ impl Queue for CudaQueue {
             .map(|pointer| ptr::from_mut(pointer).cast())
             .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
             .collect();
-        // SAFETY: the function belongs to the current device and to the module of the descriptor, so it takes the
-        // descriptor's arrays and then the two numbers, which the driver copies before it returns. The arrays are at least as
-        // long as the descriptor says, so the kernel touches nothing else: that is what whoever made the descriptor has
-        // promised, see `Kernel::new`. It matters, because a GPU reaches all memory of the device and pinned memory of the
-        // host. Dropping the memory waits for the device.
+        // SAFETY: the function belongs to the current device and to the module of the descriptor,
+        // so it takes the descriptor's arrays and then the two numbers, which the driver copies
+        // before it returns. The arrays are at least as long as the descriptor says, so the kernel
+        // touches nothing else: that is what whoever made the descriptor has promised, see
+        // `Kernel::new`. It matters, because a GPU reaches all memory of the device and pinned
+        // memory of the host. Dropping the memory waits for the device.
         unsafe {
             calls::cuLaunchKernel(
                 function,

@@ -72,7 +72,8 @@ pub(crate) const PARAMETERS: &[Parameter] =
 pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);
 
 pub(crate) static REVERSE: Kernel = {
-    // SAFETY: a block reads a row of `LEN` elements of a key and writes one of its operation, as can be read above.
+    // SAFETY: a block reads a row of `LEN` elements of a key and writes one of its operation, as
+    // can be read above.
     let kernel = unsafe { Kernel::new(&MODULE, "reverse", SHAPE, PARAMETERS) };
     kernel.emulated_by(|thread, buffers, batch| {
         let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };

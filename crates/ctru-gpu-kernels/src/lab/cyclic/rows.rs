@@ -16,8 +16,9 @@ const HELD: u32 = 8;
 /// Layers that it does on them.
 const FUSED: u32 = 3;
 
-/// As many rows as `threads` threads hold, one at least, of both operands, and after every 8 numbers one left out, so that
-/// threads whose numbers are a power of two apart meet different banks.
+/// As many rows as `threads` threads hold, one at least, of both operands, and after every 8
+/// numbers one left out, so that threads whose numbers are a power of two apart meet different
+/// banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");

@@ -10,7 +10,8 @@ use super::layers::factor;
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
-/// Factors of a table for either direction: those of the longest polynomials. Shorter ones take the first of them.
+/// Factors of a table for either direction: those of the longest polynomials. Shorter ones take the
+/// first of them.
 pub const FACTORS: u32 = 1 << 17;
 
 /// One butterfly a thread, or one product of values.
@@ -40,8 +41,9 @@ impl Layer {
         [self.log_half, self.log_len, u32::from(self.is_outermost)]
     }
 
-    /// The layer that the array says, or another one if there is no such layer in a polynomial of at most [`FACTORS`]
-    /// coefficients, or if its blocks are longer than all polynomials of the batch together: no layer leads outside an array.
+    /// The layer that the array says, or another one if there is no such layer in a polynomial of
+    /// at most [`FACTORS`] coefficients, or if its blocks are longer than all polynomials of the
+    /// batch together: no layer leads outside an array.
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
         // The threads of all blocks; those of a block are a power of two.

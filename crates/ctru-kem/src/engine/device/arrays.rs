@@ -176,15 +176,16 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         Ok(Self { queue, side, pinned, arrays, products, parameter_set: PhantomData })
     }
 
-    /// Does `work`. If it fails, waits for what has been issued until then, on both queues: whoever takes the slot next finds
-    /// nothing under way in its memory.
+    /// Does `work`. If it fails, waits for what has been issued until then, on both queues: whoever
+    /// takes the slot next finds nothing under way in its memory.
     pub(super) fn settled<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
         let result = work(self);
         if result.is_err() {
-            // Their own errors come from the same failure, or from what the batch had not waited for yet: it has failed.
+            // Their own errors come from the same failure, or from what the batch had not waited
+            // for yet: it has failed.
             let _ = self.queue.synchronise();
             let _ = self.side.synchronise();
         }

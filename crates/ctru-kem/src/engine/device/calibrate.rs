@@ -31,8 +31,8 @@ impl DeviceOptions {
     /// a process, the result is kept for each parameter set, devices and number of operations.
     ///
     /// # Errors
-    /// [`EngineError`] if no choice fits into `self.memory_limit`, the host has no room for so many operations, or a device
-    /// fails.
+    /// [`EngineError`] if no choice fits into `self.memory_limit`, the host has no room for so many
+    /// operations, or a device fails.
     pub fn calibrated<P: ParameterSet, D: Device>(
         self,
         devices: &[D],

@@ -35,7 +35,8 @@ pub struct Loaded<P, A> {
 /// # ) -> Result<(), EngineError> {
 /// let loaded = one.load_encapsulation_keys(&[key])?;
 /// let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
-/// another.encapsulate(Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]), &mut ciphertexts, &mut secrets)
+/// let (keys, seeds) = (Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]));
+/// another.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
 /// # }
 /// ```
 ///
@@ -50,7 +51,8 @@ pub struct Loaded<P, A> {
 /// # ) -> Result<(), EngineError> {
 /// let loaded = one.load_encapsulation_keys(&[key])?;
 /// let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
-/// another.encapsulate(Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]), &mut ciphertexts, &mut secrets)
+/// let (keys, seeds) = (Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]));
+/// another.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
 /// # }
 /// ```
 pub type LoadedPublic<P, D> = Loaded<P, PublicArrays<<D as Device>::Queue>>;

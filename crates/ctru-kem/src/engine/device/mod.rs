@@ -65,7 +65,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
 
     /// An engine on several devices, with the options for each of them, and all its memory allocated.
     ///
-    /// The chunk is made smaller than `options.chunk` where the limit of memory asks for it, or what kernels can number.
+    /// The chunk is made smaller than `options.chunk` where the limit of memory asks for it, or
+    /// what kernels can number.
     ///
     /// # Errors
     /// [`EngineError::Options`] if a number is 0, there are no devices, or not even chunks of one operation keep the limit;
@@ -84,7 +85,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         };
         let slots: Vec<Slots<_>> =
             devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
-        // After the slots: that many threads are started only where there is memory for what they do.
+        // After the slots: that many threads are started only where there is memory for what they
+        // do.
         let threads = ThreadPoolBuilder::new()
             .num_threads(slots.iter().map(Slots::len).sum())
             .thread_name(|i| format!("ctru-slot-{i}"))
