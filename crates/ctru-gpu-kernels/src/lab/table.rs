@@ -5,8 +5,8 @@
 use ctru_math::reduce::*;
 use ctru_math::{R653, R761, R1277};
 
-use super::cyclic::{rows, single};
-use super::{FactorWord, MODULE, chain};
+use super::cyclic::rows::threads_of_row;
+use super::{FactorWord, MODULE};
 use crate::kernel::Rows::{EachKey, EachOperation, InWholeBlocks, One};
 use crate::kernel::{Kernel, Parameter, Shape};
 use crate::kernels::row;
@@ -103,7 +103,7 @@ impl Cyclic {
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
         let resized = |kernel| with_threads(kernel, threads);
-        let has_rows = self.columns.is_some() || rows::threads_of_row(self.log_len) <= threads;
+        let has_rows = self.columns.is_some() || threads_of_row(self.log_len) <= threads;
         (can_be_chosen(threads) && has_rows)
             .then(|| (self.columns.as_ref().map(|pair| pair.each_ref().map(resized)), resized(&self.rows)))
     }
@@ -232,7 +232,7 @@ macro_rules! lab_kernel {
     ($callback:ident chain $method:ident $modulus:literal $reducer:ty) => {
         $callback! {@kernel ["chain_", stringify!($method), "_", $modulus],
         $crate::lab::chain::shape($crate::lab::table::THREADS), $crate::lab::chain::chain::<_, $reducer>,
-        (factors: FactorWord<$reducer>[One; chain::LENGTH as u32], elements: Quad[InWholeBlocks(1); 1],
+        (factors: FactorWord<$reducer>[One; $crate::lab::chain::LENGTH as u32], elements: Quad[InWholeBlocks(1); 1],
             products: Quad[InWholeBlocks(1); 1])}
     };
     ($callback:ident columns_forward $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
@@ -266,14 +266,16 @@ macro_rules! lab_kernel {
         $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
         $crate::lab::cyclic::single::forward::<_, $m>,
-        (factors: FactorWord<$m>[One; single::FACTORS], layer: u32[One; single::Layer::WORDS as u32],
+        (factors: FactorWord<$m>[One; $crate::lab::cyclic::single::FACTORS],
+            layer: u32[One; $crate::lab::cyclic::single::Layer::WORDS as u32],
             polynomials: u32[InWholeBlocks(1); 2])}
     };
     ($callback:ident layer_inverse $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_inverse_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
         $crate::lab::cyclic::single::inverse::<_, $m>,
-        (factors: FactorWord<$m>[One; single::FACTORS], layer: u32[One; single::Layer::WORDS as u32],
+        (factors: FactorWord<$m>[One; $crate::lab::cyclic::single::FACTORS],
+            layer: u32[One; $crate::lab::cyclic::single::Layer::WORDS as u32],
             polynomials: u32[InWholeBlocks(1); 2])}
     };
     ($callback:ident values_multiply $method:ident $modulus:literal $m:ty, $p:ty) => {
