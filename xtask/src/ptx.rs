@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::flow::declared::divides;
+use crate::workspace;
 
 /// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
 /// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.
@@ -136,9 +137,11 @@ pub(crate) struct Places<'a> {
 
 impl<'a> Places<'a> {
     pub(crate) fn new(ptx: &'a str) -> Self {
+        let root = format!("{}/", workspace::root().display());
         let file = |line: &'a str| {
             let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
-            Some((number, name.trim_matches('"')))
+            let name = name.trim_matches('"');
+            Some((number, name.split_once(&root).map_or(name, |(_, below)| below)))
         };
         Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
     }

@@ -50,7 +50,7 @@ pub fn check(programs: &[Program]) -> Outcome {
             divides(&program.name) && matches!(finding.class, Class::Division | Class::Branch)
         };
         let (declared, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_declared);
-        outcome.faults.extend(others.iter().map(ToString::to_string));
+        outcome.faults.extend(grouped(others));
         match divides(&program.name) {
             true if declared.iter().any(|finding| finding.class == Class::Division) => outcome.dividing += 1,
             true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
@@ -58,4 +58,22 @@ pub fn check(programs: &[Program]) -> Outcome {
         }
     }
     outcome
+}
+
+/// Returns findings as paragraphs. Of those in one kernel that are alike, only the first is told.
+fn grouped(findings: Vec<Finding>) -> impl Iterator<Item = String> {
+    let mut groups: Vec<(Finding, usize)> = Vec::new();
+    for finding in findings {
+        let alike = |(known, _): &&mut (Finding, usize)| {
+            (known.class, &known.source) == (finding.class, &finding.source)
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, more)) => *more += 1,
+            None => groups.push((finding, 0)),
+        }
+    }
+    groups.into_iter().map(|(finding, more)| match more {
+        0 => finding.to_string(),
+        more => format!("{finding}\n      and {more} more like this in the kernel"),
+    })
 }

@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         match &mut self.part {
             Part::Outside => self.outside(code).ok_or(refused)?,
             Part::Section => {
-                if code == "}" {
+                if code.ends_with('}') {
                     self.part = Part::Outside;
                 }
             }
@@ -122,15 +122,16 @@ impl<'a> Reader<'a> {
             let name = rest.strip_suffix('(').or_else(|| rest.strip_suffix("()"))?;
             self.part = Part::Parameters(Decoder::new(name));
         } else if code.starts_with(".section") {
-            self.part = Part::Section;
+            self.part = if code.ends_with('}') { Part::Outside } else { Part::Section };
         } else if code.starts_with(".global ") || code.starts_with(".const ") {
             let (declaration, _) = code.split_once('[')?;
             self.tables.insert(declaration.rsplit(' ').next()?.to_owned());
         } else {
             let shared = code.starts_with(".extern .shared ") && code.contains(SHARED_MEMORY);
             let header = [".version", ".target", ".address_size"].iter().any(|name| code.starts_with(name));
-            // Braces of a section stand on lines of their own.
-            (shared || header || code == "{").then_some(())?;
+            // Marks of sections.
+            let mark = label(code).is_some_and(|(_, rest)| rest.is_empty());
+            (shared || header || mark).then_some(())?;
         }
         Some(())
     }
