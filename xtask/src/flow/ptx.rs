@@ -393,11 +393,11 @@ impl Decoder {
 
     /// Returns the register of a name that LLVM or the inline assembly of `kernels-rs` gives.
     fn named(&mut self, name: &str) -> Option<Register> {
-        let numbered = |class: &&str| {
-            let number = name.strip_prefix('%').and_then(|name| name.strip_prefix(*class));
+        let numbered = |class: &str| {
+            let number = name.strip_prefix('%').and_then(|name| name.strip_prefix(class));
             number.is_some_and(|number| number.parse::<u32>().is_ok())
         };
-        let is_register = REGISTER_CLASSES.iter().any(|class| numbered(&class)) || name == "tmp";
+        let is_register = REGISTER_CLASSES.iter().any(|class| numbered(class)) || name == "tmp";
         is_register.then(|| self.program.register(name))
     }
 }

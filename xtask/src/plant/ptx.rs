@@ -6,8 +6,11 @@ use fastrand::Rng;
 
 use super::Planted;
 
+/// Makes a leak of the statement at a site, if it is one for this leak.
+type Leak = fn(&Site<'_>) -> Option<Vec<String>>;
+
 /// The classes of leaks, and what makes them of the statement at a site.
-const CLASSES: &[(&str, fn(&Site<'_>) -> Option<Vec<String>>)] = &[
+const CLASSES: &[(&str, Leak)] = &[
     ("load address", |site| site.offset_address("ld.global")),
     ("store address", |site| site.offset_address("st.global")),
     ("shared load address", |site| site.offset_address("ld.shared")),
@@ -103,11 +106,7 @@ impl Kernel<'_> {
         last.map_or(self.lines.len(), |at| at + 1)..self.lines.len() - 1
     }
 
-    fn plant(
-        &self,
-        (class, leak): (&'static str, fn(&Site<'_>) -> Option<Vec<String>>),
-        rng: &mut Rng,
-    ) -> Option<Planted> {
+    fn plant(&self, (class, leak): (&'static str, Leak), rng: &mut Rng) -> Option<Planted> {
         let mut sites: Vec<usize> = self.body().filter(|&at| is_statement(self.lines[at])).collect();
         rng.shuffle(&mut sites);
         let site = |&at: &usize| {
