@@ -6,8 +6,10 @@
 //! the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its name back
 //! if one fails.
 //!
-//! Signals wait while this goes on. Only a crash of the machine or `SIGKILL` can end it halfway. Then
-//! nothing is lost: every file, old or new, has its name, its temporary one or its second one.
+//! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
+//! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
+//! own name, old or new, has a temporary or a second one, if the file system keeps such changes in
+//! order. Elsewhere an interruption can do the same.
 
 use std::ffi::OsString;
 use std::fmt;

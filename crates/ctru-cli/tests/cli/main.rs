@@ -13,7 +13,7 @@ use tempfile::TempDir;
 mod check;
 #[cfg(unix)]
 mod files;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod streams;
 
