@@ -64,7 +64,7 @@ pub enum Error {
         files: String,
     },
     /// A file of several could not be written, and another that had been could not be taken back.
-    #[error("{error}; {file} is new all the same, because it cannot be put back: {source}{previous}")]
+    #[error("{error}; {file} is new all the same: {source}{}", kept(previous.as_deref()))]
     NotUndone {
         /// What failed first.
         error: Box<Self>,
@@ -72,8 +72,8 @@ pub enum Error {
         file: String,
         /// What the system says.
         source: io::Error,
-        /// Where the file is that it replaced, if it replaced one, as the end of the message.
-        previous: String,
+        /// Where the file is that it replaced, if it replaced one.
+        previous: Option<String>,
     },
     /// Two inputs are to come from standard input.
     #[error("standard input cannot be both key and ciphertext")]
@@ -134,6 +134,10 @@ pub enum Error {
     /// A report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
+}
+
+fn kept(previous: Option<&str>) -> String {
+    previous.map_or_else(String::new, |name| format!("; what it replaced is {name}"))
 }
 
 #[cfg(feature = "cuda")]

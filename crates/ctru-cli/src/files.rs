@@ -249,7 +249,10 @@ fn stream_id(stream: impl AsStream) -> Option<FileId> {
     #[cfg(unix)]
     return unbuffered(stream).and_then(|file| file.metadata()).ok().map(|there| (there.dev(), there.ino()));
     #[cfg(not(unix))]
-    return None;
+    {
+        let _ = stream;
+        None
+    }
 }
 
 /// A temporary file that tells where it is from.
@@ -345,9 +348,9 @@ impl Published<'_> {
             Some(previous) => previous.persist(self.path).map_err(|failed| {
                 let mut previous = failed.path;
                 previous.disable_cleanup(true);
-                (failed.error, format!("; what it replaced is {}", display(&previous)))
+                (failed.error, Some(display(&previous)))
             }),
-            None => fs::remove_file(self.path).map_err(|source| (source, String::new())),
+            None => fs::remove_file(self.path).map_err(|source| (source, None)),
         };
         match undone {
             Ok(()) => error,

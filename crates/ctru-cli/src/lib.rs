@@ -48,7 +48,7 @@ pub use format::{Kind, Object, Problem};
 /// The post-quantum KEM CTRU-Prime on files and in benchmarks. Not standardised: see `ctru info`.
 #[derive(Debug, Parser)]
 #[command(name = "ctru", version, arg_required_else_help = true)]
-pub struct Cli {
+struct Cli {
     #[command(flatten)]
     backend: backend::BackendArgs,
     #[command(subcommand)]
