@@ -11,9 +11,9 @@ use crate::set::Task;
 
 /// Check public and private keys
 ///
-/// Every key must be well formed, and both parts of a private key must belong together: that it decapsulates what its
-/// public key encapsulates. A line for each file says what it is. Keys that are wrong are reported as errors, and the
-/// others are checked all the same.
+/// A key must be well formed, and both parts of a private key must belong together, so that it
+/// decapsulates what its public key encapsulates. A line for each file says what it is. Keys that
+/// are wrong are reported as errors, and the others are checked all the same.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Keys, PEM or raw, - for standard input

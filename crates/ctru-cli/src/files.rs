@@ -1,10 +1,10 @@
 //! How files are read and written.
 //!
 //! What is written appears under its name complete or not at all: it is written to a temporary file
-//! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until that
-//! moment. Outputs that belong together are all written or none is: each file that is replaced before
-//! the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its name back
-//! if one fails.
+//! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until
+//! that moment. Outputs that belong together are all written or none is: each file that is replaced
+//! before the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its
+//! name back if one fails.
 //!
 //! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
 //! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
@@ -176,8 +176,8 @@ fn after_writing<'a>(written: impl Iterator<Item = &'a Place>, error: Error) -> 
 /// Lets signals wait until `action` has ended. Otherwise they could end the program while temporary
 /// files with secrets are there, or while one of two files has its name.
 ///
-/// It is for writing a few kilobytes. The signals of this thread are all of the program's: no command
-/// that writes keys has a second thread.
+/// It is for writing a few kilobytes. The signals of this thread are all of the program's: no
+/// command that writes keys has a second thread.
 fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);

@@ -1,8 +1,8 @@
 //! What a file contains: the PEM and raw forms of keys, ciphertexts and shared secrets.
 //!
 //! A PEM label names set, encoding and kind. Raw bytes have no label, but no two kinds of any two suites have the same
-//! length, except that the encoding of the public key does not show in a ciphertext. A file as long as a raw ciphertext
-//! for the key in use is one, whatever its bytes are.
+//! length, except that the encoding of the public key does not show in a ciphertext.
+//! A file as long as a raw ciphertext for the key in use is one, whatever its bytes are.
 
 use std::fmt;
 
@@ -212,7 +212,8 @@ pub(crate) fn parse_ciphertext(
     }
 }
 
-/// Reads an object of one of the kinds `wanted`; what comes back has the right length for what it is.
+/// Reads an object of one of the kinds `wanted`. What comes back has the right length for what it
+/// is.
 fn parse(
     wanted: &'static [Kind],
     suite: Option<Suite>,
@@ -349,8 +350,8 @@ mod tests {
         }
     }
 
-    /// Wherever a PEM file is cut off before its last line is complete, that is noticed, unless what is left is as
-    /// long as a raw ciphertext.
+    /// Wherever a PEM file is cut off before its last line is complete, that is noticed, unless
+    /// what is left is as long as a raw ciphertext.
     #[test]
     fn truncated_pem() {
         let suite = Suite { set: Set::N653, encoding: Encoding::Packed13 };

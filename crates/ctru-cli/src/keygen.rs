@@ -29,7 +29,8 @@ pub struct Args {
     /// Write bare bytes, not PEM
     #[arg(long)]
     raw: bool,
-    /// Test before anything is written that the private key decapsulates what the public key encapsulates
+    /// Test that the private key decapsulates what the public key encapsulates, before they are
+    /// written
     #[arg(long)]
     check: bool,
     /// Replace files that exist

@@ -149,7 +149,8 @@ fn signal(child: &Child, signal: Signal) {
 
 const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// The secret has its name before the ciphertext goes to standard output, so whoever has the one has the other.
+/// The secret has its name before the ciphertext goes to standard output: who has one has the
+/// other.
 #[test]
 fn files_are_published_before_standard_output() {
     let place = Place::with_keys();
