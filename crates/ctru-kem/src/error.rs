@@ -56,4 +56,10 @@ pub enum InvalidDecapsulationKey {
     /// The encapsulation key inside is refused.
     #[error("the public part is refused: {0}")]
     PublicPart(InvalidEncapsulationKey),
+    /// The public part is not `g / f` for a `g` that key generation samples.
+    #[error("the public key does not belong to the secret polynomial")]
+    Inconsistent,
+    /// Decapsulation of what was encapsulated to the key's own public part gave another secret.
+    #[error("the pairwise test failed: decapsulation does not give the secret that was encapsulated")]
+    PairwiseTest,
 }

@@ -8,9 +8,10 @@ use core::marker::PhantomData;
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
 use ctru_math::product::residue::Multiplier;
-use ctru_math::{Poly, SmallPoly};
+use ctru_math::{Poly, Ring, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+use crate::error::InvalidDecapsulationKey;
 use crate::hash::{self, Hashed, Id};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, Parts, SharedSecret};
 use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES};
@@ -28,7 +29,7 @@ pub(crate) struct ExpandedEncapsulationKey<P: ParameterSet> {
 pub(crate) struct ExpandedDecapsulationKey<P: ParameterSet> {
     f: SmallPoly<P::Ring>,
     z: Secret<[u8; SEED_BYTES]>,
-    public: ExpandedEncapsulationKey<P>,
+    pub(crate) public: ExpandedEncapsulationKey<P>,
 }
 
 impl<P: ParameterSet> ExpandedEncapsulationKey<P> {
@@ -46,6 +47,21 @@ impl<P: ParameterSet> ExpandedDecapsulationKey<P> {
             z,
             public: ExpandedEncapsulationKey::new(&public),
         }
+    }
+
+    /// Checks that `h f` is not 0 and that sampling can give it.
+    pub(crate) fn check(&self) -> Result<(), InvalidDecapsulationKey> {
+        let (q, eta) = (P::Ring::Q as u16, P::Ring::ETA as u16);
+        let g = Multiplier::new().mul_small(&self.public.h, &self.f);
+        let (mut faults, mut bits) = (0, 0);
+        for &c in g.coefficients() {
+            // The highest bit is set for eta < c and c < q - eta together.
+            faults |= eta.wrapping_sub(c) & c.wrapping_sub(q - eta);
+            bits |= c;
+        }
+        // The compiler must not know what matters before all coefficients are looked at.
+        let consistent = black_box(faults >> 15).ct_eq(&0) & !black_box(bits).ct_eq(&0);
+        if consistent.into() { Ok(()) } else { Err(InvalidDecapsulationKey::Inconsistent) }
     }
 }
 

@@ -133,7 +133,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key.
     ///
-    /// That `h f` is small, so that the public part belongs to the secret one, is not checked.
+    /// That the public part belongs to the secret polynomial is not checked: [`check`](Self::check) does that.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the length is wrong, the secret polynomial is none that key generation makes, or
@@ -144,6 +144,40 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         secret_poly::unpack::<P::Ring>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
         P::Encoding::decode::<P::Ring>(&public.bytes).map_err(InvalidDecapsulationKey::PublicPart)?;
         Ok(key)
+    }
+
+    /// Checks that the public part belongs to the secret polynomial: that `h f` is a polynomial `g` that key
+    /// generation samples. It takes one product, and its time depends on nothing but the result and the public part.
+    ///
+    /// Nothing can be checked about the rejection secret `z`: every `z` is one.
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not; so it is with a [placeholder](Self::placeholder).
+    pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
+        ExpandedDecapsulationKey::new(self).check()
+    }
+
+    /// [Checks](Self::check) the key, then encapsulates to its public part with the randomness of `seed` and
+    /// decapsulates: the pairwise test that some standards want after key generation. It finds faults of the computation.
+    ///
+    /// What it computes is thrown away, so that any seed will do.
+    ///
+    /// ```
+    /// # use ctru_kem::{CtruPrime761, DecapsulationKey};
+    /// let key = DecapsulationKey::<CtruPrime761>::generate_deterministic(&[1; 32], &[2; 32]);
+    /// key.pairwise_test(&[3; 32])?;
+    /// # Ok::<(), ctru_kem::InvalidDecapsulationKey>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] as [`check`](Self::check), [`InvalidDecapsulationKey::PairwiseTest`] if
+    /// the two secrets differ.
+    pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
+        let key = ExpandedDecapsulationKey::new(self);
+        key.check()?;
+        let [(ciphertext, sent)] = expanded::encapsulate([&key.public], [seed]);
+        let [received] = expanded::decapsulate([&key], [&ciphertext]);
+        if sent == received { Ok(()) } else { Err(InvalidDecapsulationKey::PairwiseTest) }
     }
 
     /// The key's bytes, [`ParameterSet::DECAPSULATION_KEY_BYTES`] long: a secret.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod accumulated;
+mod consistency;
 mod cpu_engine;
 mod device_engine;
 mod intermediate;
