@@ -17,7 +17,7 @@ use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
 use crate::params::{
     CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES,
 };
-use crate::wipe::Secret;
+use crate::wipe::{Secret, wipe};
 
 /// A public key: `h = g / f`, encoded.
 #[repr(transparent)]
@@ -39,7 +39,7 @@ pub struct Ciphertext<P: ParameterSet> {
 }
 
 /// What both sides share, 32 bytes. Wiped when dropped.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
     bytes: [u8; SHARED_SECRET_BYTES],
@@ -77,11 +77,17 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`InvalidEncapsulationKey`] if the length is wrong or the bytes are not the encoding of a polynomial.
+    /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a polynomial, or the
+    /// polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
-        let bytes = copied(bytes)?;
-        P::Encoding::decode::<P::Ring>(&bytes)?;
-        Ok(Self { bytes })
+        let key = Self { bytes: copied(bytes)? };
+        key.validate()?;
+        Ok(key)
+    }
+
+    fn validate(&self) -> Result<(), InvalidEncapsulationKey> {
+        let h = P::Encoding::decode::<P::Ring>(&self.bytes)?;
+        if h.coefficients().iter().all(|&c| c == 0) { Err(InvalidEncapsulationKey::Zero) } else { Ok(()) }
     }
 
     /// The encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] long.
@@ -90,7 +96,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// A well-formed value for output slices before an engine fills them: the key `h = 0`, which protects nothing.
+    /// The key `h = 0`, for output slices before an engine fills them. It can be used like any key, but everybody can read
+    /// what is encapsulated to it. [`from_bytes`](Self::from_bytes) refuses its bytes, all zero, so that nobody takes
+    /// it for a key.
     #[must_use]
     pub fn placeholder() -> Self {
         Self { bytes: P::Encoding::encode(&Poly::<P::Ring>::zero()) }
@@ -142,7 +150,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         let key = Self { bytes: copied(bytes)? };
         let Parts { f, public, .. } = key.parts();
         secret_poly::unpack::<P::Ring>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        P::Encoding::decode::<P::Ring>(&public.bytes).map_err(InvalidDecapsulationKey::PublicPart)?;
+        public.validate().map_err(InvalidDecapsulationKey::PublicPart)?;
         Ok(key)
     }
 
@@ -186,7 +194,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// A well-formed value for output slices before an engine fills them: a key that everybody knows.
+    /// A key that everybody knows, for output slices before an engine fills them; also what is left of a key after
+    /// [`zeroize`](Zeroize::zeroize). It can be used like any key, but [`from_bytes`](Self::from_bytes) refuses its bytes.
     #[must_use]
     pub fn placeholder() -> Self {
         let f = secret_poly::pack(&SmallPoly::<P::Ring>::one());
@@ -297,6 +306,14 @@ impl<P: ParameterSet> Default for Ciphertext<P> {
     }
 }
 
+impl Default for SharedSecret {
+    /// All bytes zero, for output slices before an engine fills them: *no secret*. It is what a slice still holds after
+    /// a batch that failed. No operation gives it, so a comparison with it tells.
+    fn default() -> Self {
+        Self { bytes: [0; SHARED_SECRET_BYTES] }
+    }
+}
+
 impl SharedSecret {
     pub(crate) fn new(bytes: &[u8; SHARED_SECRET_BYTES]) -> Self {
         Self { bytes: *bytes }
@@ -357,15 +374,15 @@ impl PartialEq for SharedSecret {
 impl Eq for SharedSecret {}
 
 impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
+    /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are no key.
     fn zeroize(&mut self) {
-        self.bytes.as_mut().fill(0);
-        zeroize::optimization_barrier(&self.bytes);
+        *self = Self::placeholder();
     }
 }
 
 impl<P: ParameterSet> Drop for DecapsulationKey<P> {
     fn drop(&mut self) {
-        self.zeroize();
+        wipe(self.bytes.as_mut(), 0);
     }
 }
 
