@@ -11,3 +11,4 @@ mod intermediate;
 mod kat;
 mod operations;
 mod serialisation;
+mod traces;
