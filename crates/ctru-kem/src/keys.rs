@@ -42,7 +42,7 @@ pub struct Ciphertext<P: ParameterSet> {
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
-    bytes: [u8; SHARED_SECRET_BYTES],
+    pub(crate) bytes: [u8; SHARED_SECRET_BYTES],
 }
 
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
@@ -133,8 +133,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Encapsulates with the randomness of `seed`, which must be uniform, secret and used once.
     #[must_use]
     pub fn encapsulate_deterministic(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
-        let [encapsulated] = expanded::encapsulate([&ExpandedEncapsulationKey::new(self)], [seed]);
-        encapsulated
+        ExpandedEncapsulationKey::new(self).encapsulate(seed)
     }
 }
 
@@ -183,9 +182,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
         let key = ExpandedDecapsulationKey::new(self);
         key.check()?;
-        let [(ciphertext, sent)] = expanded::encapsulate([&key.public], [seed]);
-        let [received] = expanded::decapsulate([&key], [&ciphertext]);
-        if sent == received { Ok(()) } else { Err(InvalidDecapsulationKey::PairwiseTest) }
+        let (ciphertext, sent) = key.public.encapsulate(seed);
+        if key.decapsulate(&ciphertext) == sent { Ok(()) } else { Err(InvalidDecapsulationKey::PairwiseTest) }
     }
 
     /// The key's bytes, [`ParameterSet::DECAPSULATION_KEY_BYTES`] long: a secret.
@@ -198,8 +196,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// [`zeroize`](Zeroize::zeroize). It can be used like any key, but [`from_bytes`](Self::from_bytes) refuses its bytes.
     #[must_use]
     pub fn placeholder() -> Self {
-        let f = secret_poly::pack(&SmallPoly::<P::Ring>::one());
-        Self::from_parts(&f, &EncapsulationKey::placeholder(), &[0; SEED_BYTES])
+        let mut key = Self { bytes: Array::zeroed() };
+        key.set_parts(&SmallPoly::one(), &EncapsulationKey::placeholder(), &[0; SEED_BYTES]);
+        key
     }
 
     /// The public key inside.
@@ -240,37 +239,40 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates the key of `seed` with the rejection secret `z`; both must be uniform, secret and used once.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
-        expanded::generate(seed, z).1
+        let mut key = Self { bytes: Array::zeroed() };
+        expanded::generate(seed, z, &mut key);
+        key
     }
 
     /// The shared secret of a ciphertext. A ciphertext that this key's encapsulation did not make gives a pseudo-random
     /// secret that depends on the key and the ciphertext; that it was rejected does not show, here or in the time.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        let [secret] = expanded::decapsulate([&ExpandedDecapsulationKey::new(self)], [ciphertext]);
-        secret
+        ExpandedDecapsulationKey::new(self).decapsulate(ciphertext)
     }
 
-    pub(crate) fn from_parts(
-        f: &<P::Ring as Ring>::SecretPolyBytes,
+    /// Makes it the key of these parts.
+    pub(crate) fn set_parts(
+        &mut self,
+        f: &SmallPoly<P::Ring>,
         public: &EncapsulationKey<P>,
         z: &[u8; SEED_BYTES],
-    ) -> Self {
-        let mut bytes = P::DecapsulationKeyBytes::zeroed();
-        let (f_bytes, rest) = bytes.as_mut().split_at_mut(P::Ring::SECRET_POLY_BYTES);
+    ) {
+        let (f_bytes, rest) = self.bytes.as_mut().split_at_mut(P::Ring::SECRET_POLY_BYTES);
         let (public_bytes, z_bytes) = rest.split_at_mut(P::ENCAPSULATION_KEY_BYTES);
-        f_bytes.copy_from_slice(f.as_ref());
+        let mut packed = secret_poly::pack(f);
+        f_bytes.copy_from_slice(packed.as_ref());
+        wipe(packed.as_mut(), 0);
         public_bytes.copy_from_slice(public.as_bytes());
         z_bytes.copy_from_slice(z);
-        Self { bytes }
     }
 
     pub(crate) fn parts(&self) -> Parts<P> {
         let (f, rest) = self.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
         Parts {
-            f: Secret::new(array_of(f)),
+            f: Secret::copied(f),
             public: self.encapsulation_key(),
-            z: Secret::new(array_of(&rest[P::ENCAPSULATION_KEY_BYTES..])),
+            z: Secret::copied(&rest[P::ENCAPSULATION_KEY_BYTES..]),
         }
     }
 }
@@ -315,10 +317,6 @@ impl Default for SharedSecret {
 }
 
 impl SharedSecret {
-    pub(crate) fn new(bytes: &[u8; SHARED_SECRET_BYTES]) -> Self {
-        Self { bytes: *bytes }
-    }
-
     /// Takes a secret that an engine computed, as little-endian words.
     #[cfg(feature = "gpu")]
     pub(crate) fn overwrite(&mut self, words: &[u64]) {

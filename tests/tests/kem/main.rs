@@ -12,3 +12,4 @@ mod kat;
 mod operations;
 mod serialisation;
 mod traces;
+mod wiping;
