@@ -11,3 +11,5 @@ mod intermediate;
 mod kat;
 mod operations;
 mod serialisation;
+mod traces;
+mod wiping;
