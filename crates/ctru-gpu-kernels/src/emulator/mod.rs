@@ -57,20 +57,23 @@ impl Emulator {
         batch: Batch,
         trace: bool,
     ) -> Result<Vec<Event>, Fault> {
-        let parameters = kernel.parameters;
+        let parameters = kernel.parameters();
         let matches = parameters.len() == buffers.len()
             && parameters
                 .iter()
                 .zip(buffers)
-                .all(|(parameter, buffer)| parameter.element_bytes == buffer.element_bytes());
+                .all(|(parameter, buffer)| parameter.element_bytes() == buffer.element_bytes());
         if !matches {
-            return Err(Fault::Arguments { kernel: kernel.name });
+            return Err(Fault::Arguments { kernel: kernel.name() });
         }
+        let Some(emulate) = kernel.emulate() else {
+            return Err(Fault::NotEmulated { kernel: kernel.name() });
+        };
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
         let mut events = Vec::new();
         for block in 0..kernel.blocks(batch.count) {
-            events.extend(block::run(kernel, block, launch, &arguments, batch, trace)?);
+            events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
         }
         Ok(events)
     }

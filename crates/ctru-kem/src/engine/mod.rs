@@ -106,7 +106,7 @@ pub enum EngineError {
         error: RuntimeError,
         /// Operations that were done before, in order: their outputs are written. All others are untouched, but for those
         /// in whose middle the device failed: in [`memory`](Engine::memory) of the engine it may have written parts of ciphertexts,
-        /// and private keys are placeholders then.
+        /// and keys are placeholders then.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.
