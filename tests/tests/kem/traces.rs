@@ -1,4 +1,5 @@
-//! The addresses that the threads of a device touch in whole operations of the engine do not depend on secrets.
+//! The addresses that the threads of a device touch in whole operations of the engine do not depend
+//! on secrets.
 
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
@@ -86,7 +87,8 @@ fn encapsulation<P: ParameterSet>() {
     }
 }
 
-/// With other keys and other messages, and with ciphertexts of which none, some or all are rejected.
+/// With other keys and other messages, and with ciphertexts of which none, some or all are
+/// rejected.
 fn decapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;
     for products in PRODUCTS {
