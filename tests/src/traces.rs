@@ -3,7 +3,8 @@
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
-/// Checks that the threads of a kernel touch the same addresses in the same order with either of two secrets.
+/// Checks that the threads of a kernel touch the same addresses in the same order with either of
+/// two secrets.
 ///
 /// # Panics
 /// If they do not, or if the kernel breaks a rule of the machine.

@@ -81,7 +81,8 @@ impl Block {
     }
 }
 
-/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the program.
+/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the
+/// program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Whether it wrote.
