@@ -99,7 +99,7 @@ impl Parameter {
         Self { name, element_bytes, rows, row, multiple: 1 }
     }
 
-    /// The same array, of which the kernel touches whole groups of so many elements.
+    /// The same array, of which the kernel touches whole groups of so many elements, a power of two.
     #[must_use]
     pub const fn in_multiples_of(self, multiple: u32) -> Self {
         Self { multiple, ..self }
@@ -184,7 +184,8 @@ impl Kernel {
     ///
     /// # Panics
     /// If a block has no threads or more than 1024, or no operations; if the elements of a
-    /// parameter are not of 1, 2, 4, 8 or 16 bytes, or whole groups of none.
+    /// parameter are not of 1, 2, 4, 8 or 16 bytes; if a group of them is not a power of two, or a
+    /// row is for no operation.
     #[allow(unsafe_code)]
     #[must_use]
     pub const unsafe fn new(
@@ -224,7 +225,8 @@ impl Kernel {
         while i < parameters.len() {
             let Parameter { element_bytes, multiple, .. } = parameters[i];
             assert!(element_bytes.is_power_of_two() && element_bytes <= 16, "elements are words");
-            assert!(multiple != 0 && !matches!(parameters[i].sharing(), Some(0)), "groups are not empty");
+            assert!(multiple.is_power_of_two(), "groups are aligned");
+            assert!(!matches!(parameters[i].sharing(), Some(0)), "a row belongs to some operation");
             let most = parameters[i].most_operations(shape.per_block);
             if most < most_operations {
                 most_operations = most;
@@ -320,8 +322,10 @@ impl Kernel {
                 self.blocks(batch.count).saturating_mul(self.shape.per_block).div_ceil(operations)
             }
         };
-        // A product of two numbers of 32 bits leaves room for another one of them.
-        (rows as u64 * parameter.row as u64).next_multiple_of(parameter.multiple as u64)
+        // A product of two numbers of 32 bits leaves room for another one of them. Every launch comes
+        // here, so there is no division.
+        let last = parameter.multiple as u64 - 1;
+        (rows as u64 * parameter.row as u64 + last) & !last
     }
 }
 
