@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod accumulated;
+mod consistency;
 mod cpu_engine;
 mod device_engine;
 mod failing_device;
@@ -11,3 +12,5 @@ mod intermediate;
 mod kat;
 mod operations;
 mod serialisation;
+mod traces;
+mod wiping;
