@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::compiler::{self, Compiler};
 use crate::manifest::{self, Manifest, Recipe};
 use crate::tools::Tool;
-use crate::{Error, IoContext, Result, process, ptx, ptx_report, workspace};
+use crate::{Error, IoContext, Result, process, ptx, ptx_flow, ptx_report, workspace};
 
 /// How the KEM's PTX is built. Every architecture after Ampere runs it, too.
 pub const RECIPE: Recipe = Recipe {
@@ -35,6 +35,8 @@ pub const LABORATORY: Recipe = Recipe {
 };
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
+///
+/// Refuses kernels that contain what no kernel may contain, or that would show secrets (see ptx-flow).
 ///
 /// With --check, changes nothing and fails if the sources, the flags or the PTX are not those of the manifest, or if the
 /// compiler of the manifest makes other PTX of the sources. Where that compiler is not there, another one is tried, and
@@ -100,6 +102,7 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
         return Err(Error::OutOfDate { differences });
     }
     println!("{}: sources, flags and PTX are those of the manifest", recipe.ptx);
+    inspect(&committed)?;
 
     let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
         Err(error @ Error::NoCompiler { .. }) => {
@@ -142,20 +145,24 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
     Ok(())
 }
 
-/// The normalised PTX of the device crate, checked for what no kernel may contain.
+/// Returns the normalised PTX of the device crate, checked for what no kernel may contain.
 fn build(root: &Path, recipe: &Recipe, compiler: &Compiler, arch: &str, locked: bool) -> Result<String> {
-    let assembly = compile(root, recipe, compiler, arch, locked, &[])?;
-    let mut faults = ptx::faults(&assembly);
-    if faults.is_empty() {
-        return Ok(ptx::normalise(&assembly));
-    }
+    let text = ptx::normalise(&compile(root, recipe, compiler, arch, locked, &[])?);
+    let Err(error) = inspect(&text) else { return Ok(text) };
     // Once more, with the numbers of the source lines.
     let lines = ["--config", "profile.release.debug='line-tables-only'"];
-    let with_lines = ptx::faults(&compile(root, recipe, compiler, arch, locked, &lines)?);
-    if !with_lines.is_empty() {
-        faults = with_lines;
+    inspect(&compile(root, recipe, compiler, arch, locked, &lines)?)?;
+    Err(error)
+}
+
+/// Checks a text for what no kernel may contain, and for what would show secrets.
+fn inspect(text: &str) -> Result<()> {
+    let faults: Vec<String> = ptx::faults(text).iter().map(ToString::to_string).collect();
+    if !faults.is_empty() {
+        return Err(Error::Forbidden { faults });
     }
-    Err(Error::Forbidden { faults: faults.iter().map(ToString::to_string).collect() })
+    println!("{}", ptx_flow::check(text, "")?);
+    Ok(())
 }
 
 /// What the compiler writes.

@@ -74,6 +74,15 @@ pub enum Error {
         /// Where and what.
         faults: Vec<String>,
     },
+    /// A kernel would show a secret, or is not understood.
+    #[error(
+        "kernels show what they read:{}",
+        faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
+    )]
+    Leaks {
+        /// Which instructions, and how the secrets come there.
+        faults: Vec<String>,
+    },
     /// The committed PTX is not that of the sources.
     #[error(
         "the committed PTX is out of date; run cargo xtask build-ptx:{}",

@@ -1,14 +1,15 @@
 //! The jobs of `cargo xtask`, one module each.
 
 pub mod build_ptx;
-pub mod chosen;
 pub mod compiler;
 pub mod cuda_stub;
 mod error;
+pub mod flow;
 pub mod gpu_bundle;
 pub mod manifest;
 mod process;
 pub mod ptx;
+pub mod ptx_flow;
 pub mod ptx_report;
 pub mod sass;
 pub mod sources;

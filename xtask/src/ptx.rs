@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::chosen::Chosen;
+use crate::flow::declared::divides;
+use crate::workspace;
 
 /// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
 /// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.
@@ -88,31 +89,24 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Everything in the text that no kernel may contain: calls, traps (where Rust panics), local memory, integer division, and
-/// addresses that a condition chooses.
+/// Returns what no kernel may contain: calls, traps (where Rust panics), local memory, and integer
+/// division.
 #[must_use]
 pub fn faults(ptx: &str) -> Vec<Fault> {
-    let mut reader = Reader::new(ptx);
+    let mut places = Places::new(ptx);
     let mut faults = Vec::new();
     for line in ptx.lines() {
         let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
-        reader.read(code);
-        let chooses = reader.chosen.read(code).then_some("address chosen by a condition");
-        let forbidden = forbidden(code).filter(|_| !may_divide(reader.function));
-        if let Some(what) = forbidden.or(chooses) {
-            let fault = Fault { function: reader.function.into(), what, source: reader.source.clone() };
+        places.read(code);
+        if let Some(what) = forbidden(code).filter(|_| !divides(places.function)) {
+            let source = places.source().map(str::to_owned);
+            let fault = Fault { function: places.function.into(), what, source };
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
         }
     }
     faults
-}
-
-/// Whether a kernel of this name is there to show what a division costs: it may also call, as divisions do.
-#[must_use]
-pub fn may_divide(kernel: &str) -> bool {
-    kernel.contains("runtime_division")
 }
 
 /// What is wrong with this statement.
@@ -133,31 +127,27 @@ fn forbidden(statement: &str) -> Option<&'static str> {
     }
 }
 
-/// Where in the text we are.
-struct Reader<'a> {
+/// Which line of Rust a line of PTX comes from, as far as the compiler says it.
+pub(crate) struct Places<'a> {
     /// Source files by number. The text declares them in the end.
     files: HashMap<&'a str, &'a str>,
     function: &'a str,
-    /// The last line of Rust, other than of the standard library.
     source: Option<String>,
-    chosen: Chosen<'a>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(ptx: &'a str) -> Self {
+impl<'a> Places<'a> {
+    pub(crate) fn new(ptx: &'a str) -> Self {
+        let root = format!("{}/", workspace::root().display());
         let file = |line: &'a str| {
             let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
-            Some((number, name.trim_matches('"')))
+            let name = name.trim_matches('"');
+            Some((number, name.split_once(&root).map_or(name, |(_, below)| below)))
         };
-        Self {
-            files: ptx.lines().filter_map(file).collect(),
-            function: "",
-            source: None,
-            chosen: Chosen::default(),
-        }
+        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
     }
 
-    fn read(&mut self, code: &'a str) {
+    /// Reads a line.
+    pub(crate) fn read(&mut self, code: &'a str) {
         if let Some(place) = code.strip_prefix(".loc") {
             let mut numbers = place.split_whitespace();
             let file = numbers.next().and_then(|number| self.files.get(number));
@@ -170,8 +160,12 @@ impl<'a> Reader<'a> {
         if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name)) {
             self.function = name;
             self.source = None;
-            self.chosen = Chosen::default();
         }
+    }
+
+    /// Returns the last line of Rust in the current function that is not of the standard library.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
 }
 
@@ -260,8 +254,6 @@ mod tests {
         assert_eq!(what("\tst.local.b32 \t[%rd8], %r1;"), found("local memory"));
         assert_eq!(what("\tld.local.b32 \t%r1, [%rd8];"), found("local memory"));
         assert_eq!(what("\t.local .align 8 .b8 \t__local_depot1[224];"), found("local memory"));
-        let choice = "\tselp.b64 \t%rd3, %rd1, %rd2, %p1;\n\tld.global.b64 \t%rd4, [%rd3];";
-        assert_eq!(what(choice), found("address chosen by a condition"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::build_ptx::{LABORATORY, RECIPE};
+use crate::flow::declared;
 use crate::sass::{Resources, instructions, resources};
 use crate::tools::Tool;
 use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
@@ -180,7 +181,7 @@ impl Line {
             ("reciprocals, as for integer division", count(&["MUFU"])),
         ];
         // Calls and reciprocals are the last two.
-        let checked = if ptx::may_divide(&self.kernel) { used.len() - 2 } else { used.len() };
+        let checked = if declared::divides(&self.kernel) { used.len() - 2 } else { used.len() };
         used[..checked]
             .iter()
             .filter(|&&(_, count)| count > 0)

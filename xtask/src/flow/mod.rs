@@ -9,10 +9,12 @@
 //! - [`program`]: a kernel as the analysis sees it; what decoders make.
 //! - [`state`]: what is known of registers at one place.
 //! - [`analysis`]: the fixed point over a kernel, and what it finds.
+//! - [`declared`]: what is declared of kernels, and the comparison with it.
 //! - [`ptx`]: the decoder of PTX.
 //! - [`sass`]: the decoder of machine code.
 
 pub mod analysis;
+pub mod declared;
 pub mod program;
 pub mod ptx;
 pub mod state;

@@ -177,8 +177,11 @@ pub enum Class {
     TableStore,
     /// An instruction that nothing leads to: what is never looked at cannot be trusted.
     Unreached,
-    /// A kernel that stores too few secrets: the analysis has lost them on the way.
-    TooFewSecretStores,
+    /// A store of public data to an array. What a kernel writes is made of what it reads, so the analysis
+    /// has lost a secret on the way.
+    PublicStore,
+    /// A kernel that stores no secret to any array.
+    NoSecretStore,
 }
 
 impl fmt::Display for Class {
@@ -200,7 +203,8 @@ impl fmt::Display for Class {
             Self::NoObject => "address without an object",
             Self::TableStore => "store to a table",
             Self::Unreached => "unreached instruction",
-            Self::TooFewSecretStores => "too few stores of secrets",
+            Self::PublicStore => "store of public data",
+            Self::NoSecretStore => "kernel without a store of secrets",
         })
     }
 }

@@ -1,0 +1,503 @@
+//! Which registers can hold secrets where, and what would show them.
+//!
+//! The analysis is an abstract interpretation. A [`State`] says of every register which bits can depend on
+//! secrets and which objects it can point into; memory has one such set of bits for each array and
+//! one for all of shared memory. States flow along the edges between basic blocks and join where
+//! edges meet, until nothing changes. What is written to memory stays there, so if memory has
+//! changed, the flow starts again with more in it. Both only grow, so this ends.
+//!
+//! It is flow-sensitive, because compilers use a register again for something else. It trusts that
+//! accesses stay in bounds, which the emulator checks, and needs no implicit flows: a branch on a
+//! secret is a finding, so a kernel without findings takes the same path for all secrets.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+
+use super::program::{Access, Class, Effect, Instruction, Literal, Objects, Program, Register, Space};
+use super::state::{ALL_BITS, State, Value};
+
+/// Something that would show a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The kernel.
+    pub kernel: String,
+    /// What should be public.
+    pub class: Class,
+    /// The place of the instruction: a line of PTX, or an address in machine code.
+    pub place: usize,
+    /// The text of the instruction.
+    pub instruction: String,
+    /// The line of Rust that it comes from, if that is known.
+    pub source: Option<String>,
+    /// How the secret came there, the last step first.
+    pub chain: Vec<String>,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}: {}: {}", self.kernel, self.class, self.place, self.instruction)?;
+        if let Some(source) = &self.source {
+            write!(f, " (near {source})")?;
+        }
+        self.chain.iter().try_for_each(|step| write!(f, "\n      {step}"))
+    }
+}
+
+/// What the analysis of a kernel says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What would show a secret.
+    pub findings: Vec<Finding>,
+    /// Instructions that can be executed.
+    pub instructions: usize,
+    /// Instructions of them with a secret result.
+    pub secret_results: usize,
+    /// Stores of secrets to arrays.
+    pub secret_stores: usize,
+}
+
+/// Where the secret in a register or object came from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Cause {
+    Register(Register),
+    Object(Objects),
+}
+
+/// What an instruction makes under a condition.
+struct Outcome {
+    value: Value,
+    /// The objects that it loads from or stores to.
+    objects: Objects,
+    cause: Option<Cause>,
+}
+
+/// Analyses a kernel whose arrays are all secret but those in `public`.
+#[must_use]
+pub fn analyse(program: &Program, public: Objects) -> Report {
+    let mut analysis = Analysis::new(program, public);
+    let states = analysis.solve();
+    analysis.report(&states)
+}
+
+struct Analysis<'a> {
+    program: &'a Program,
+    /// For the first instruction of each block, the one behind its last.
+    blocks: BTreeMap<usize, usize>,
+    /// The predicates whose truth is worth remembering: see [`guards`].
+    guards: HashSet<Register>,
+    /// The arrays that secrets come from.
+    sources: Objects,
+    /// The secret bits of each object, by its number.
+    memory: [u32; 64],
+    /// What the secret result of an instruction, by its index, was made of.
+    causes: BTreeMap<usize, Cause>,
+    /// The instruction that first stored a secret to an object.
+    stores: BTreeMap<Objects, usize>,
+}
+
+impl<'a> Analysis<'a> {
+    fn new(program: &'a Program, public: Objects) -> Self {
+        let (mut memory, mut sources) = ([0; 64], Objects::NONE);
+        for array in program.arrays.each().filter(|array| !array.meets(public)) {
+            memory[array.bit()] = ALL_BITS;
+            sources = sources | array;
+        }
+        Self {
+            program,
+            blocks: blocks(&program.code),
+            guards: guards(&program.code),
+            sources,
+            memory,
+            causes: BTreeMap::new(),
+            stores: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the states at the start of all blocks that are reached.
+    fn solve(&mut self) -> BTreeMap<usize, State> {
+        loop {
+            let before = self.memory;
+            let mut states = BTreeMap::from([(0, State::start(self.program.registers.len()))]);
+            let mut work = BTreeSet::from([0]);
+            while let Some(start) = work.pop_first() {
+                let Some(&end) = self.blocks.get(&start) else { continue };
+                let mut state = states[&start].clone();
+                for index in start..end {
+                    if let Some(outcome) = self.step(index, &mut state) {
+                        self.note(index, &outcome);
+                    }
+                }
+                for (next, state) in self.edges(end, state) {
+                    let changed = match states.get_mut(&next) {
+                        Some(known) => known.join(&state),
+                        None => states.insert(next, state).is_none(),
+                    };
+                    if changed {
+                        work.insert(next);
+                    }
+                }
+            }
+            if self.memory == before {
+                return states;
+            }
+        }
+    }
+
+    /// Returns where the block that ends before `end` goes on, and in which states.
+    fn edges(&self, end: usize, state: State) -> Vec<(usize, State)> {
+        let instruction = &self.program.code[end - 1];
+        let guard = instruction.guard.filter(|guard| self.guards.contains(&guard.predicate));
+        let otherwise = |decides: bool| state.refined(guard.filter(|_| decides).map(Literal::negated));
+        let mut edges = Vec::new();
+        match &instruction.effect {
+            Effect::Jump { targets, falls_through, guard_decides } => {
+                if let Some(taken) = state.refined(guard) {
+                    edges.extend(targets.iter().map(|&target| (target, taken.clone())));
+                }
+                if *falls_through {
+                    edges.extend(otherwise(*guard_decides).map(|state| (end, state)));
+                }
+            }
+            Effect::Exit { guard_decides } => {
+                if instruction.guard.is_some() || !guard_decides {
+                    edges.extend(otherwise(*guard_decides).map(|state| (end, state)));
+                }
+            }
+            _ => edges.push((end, state)),
+        }
+        edges.retain(|(next, _)| *next < self.program.code.len());
+        edges
+    }
+
+    /// Returns the objects that an access can touch; all of them if its address points into none.
+    fn objects(&self, access: &Access, state: &State, condition: Option<Literal>) -> Objects {
+        if access.space == Space::Shared {
+            return Objects::SHARED;
+        }
+        let registers = access.address.iter().map(|&register| state.value(register, condition).objects);
+        let objects = registers.fold(access.names, |all, objects| all | objects);
+        if objects.is_empty() { self.program.arrays | Objects::SHARED } else { objects }
+    }
+
+    /// Returns what an instruction makes, in the executions in which `condition` holds.
+    fn evaluate(&self, instruction: &Instruction, state: &State, condition: Option<Literal>) -> Outcome {
+        let value = |register: Register| state.value(register, condition);
+        let mut cause = None;
+        let mut secret = 0;
+        let mut add = |bits: u32, from: Cause| {
+            if bits != 0 && secret == 0 {
+                cause = Some(from);
+            }
+            secret |= bits;
+        };
+        for &register in &instruction.operands {
+            add(value(register).secret, Cause::Register(register));
+        }
+        let mut objects = Objects::NONE;
+        let mut points_into = instruction.names;
+        match &instruction.effect {
+            Effect::Load(access) => {
+                objects = self.objects(access, state, condition);
+                for &register in &access.address {
+                    add(value(register).secret, Cause::Register(register));
+                }
+                for object in objects.each() {
+                    add(self.memory[object.bit()], Cause::Object(object));
+                }
+            }
+            effect => {
+                if let Effect::Store(access) = effect {
+                    objects = self.objects(access, state, condition);
+                    for &register in &access.address {
+                        add(value(register).secret, Cause::Register(register));
+                    }
+                }
+                for &register in &instruction.operands {
+                    points_into = points_into | value(register).objects;
+                }
+            }
+        }
+        let mut secret = match &instruction.spread {
+            Some(spread) => spread(&|register| value(register).secret),
+            None if secret != 0 => ALL_BITS,
+            None => 0,
+        };
+        if instruction.is_constant {
+            (secret, points_into) = (0, Objects::NONE);
+        }
+        if let Some(guard) = instruction.guard
+            && state.value(guard.predicate, None).secret != 0
+        {
+            // Whether it is executed tells the guard.
+            if secret == 0 {
+                cause = Some(Cause::Register(guard.predicate));
+            }
+            secret = ALL_BITS;
+        }
+        Outcome { value: Value { secret, objects: points_into }, objects, cause }
+    }
+
+    /// Takes over what the instruction at `index` has made.
+    fn note(&mut self, index: usize, outcome: &Outcome) {
+        if outcome.value.secret == 0 {
+            return;
+        }
+        if let Some(cause) = outcome.cause {
+            self.causes.entry(index).or_insert(cause);
+        }
+        if let Effect::Store(_) = self.program.code[index].effect {
+            for object in outcome.objects.each() {
+                self.memory[object.bit()] |= outcome.value.secret;
+                self.stores.entry(object).or_insert(index);
+            }
+        }
+    }
+
+    /// Changes `state` by the instruction at `index`. Returns what it makes if it can be executed.
+    fn step(&self, index: usize, state: &mut State) -> Option<Outcome> {
+        let instruction = &self.program.code[index];
+        if instruction.guard.is_some_and(|guard| state.excludes(guard)) {
+            return None;
+        }
+        let guard = instruction.guard.filter(|&guard| !state.knows(guard));
+        let outcome = self.evaluate(instruction, state, guard);
+        if instruction.results.is_empty() {
+            return Some(outcome);
+        }
+        let conditions = state.conditions();
+        // What the instruction makes under each condition; only for instructions without a guard.
+        let under: Vec<(Literal, Value)> = match guard {
+            None => {
+                let value =
+                    |&literal: &Literal| (literal, self.evaluate(instruction, state, Some(literal)).value);
+                conditions.iter().map(value).collect()
+            }
+            Some(_) => Vec::new(),
+        };
+        let implied = if guard.is_none() { implications(instruction, state) } else { Vec::new() };
+        for &result in &instruction.results {
+            let made = outcome.value;
+            match guard {
+                None => {
+                    state.set(result, made);
+                    for &(literal, value) in &under {
+                        state.set_under(literal, result, value);
+                    }
+                }
+                Some(guard) => {
+                    let kept = state.value(result, Some(guard.negated()));
+                    let others: Vec<(Literal, Value)> = conditions
+                        .iter()
+                        .filter(|literal| literal.predicate != guard.predicate)
+                        .map(|&literal| (literal, state.value(result, Some(literal)).or(made)))
+                        .collect();
+                    state.set(result, made.or(kept));
+                    for (literal, value) in others {
+                        // At most what holds in all executions.
+                        if value.or(made.or(kept)) == made.or(kept) {
+                            state.set_under(literal, result, value);
+                        }
+                    }
+                    state.set_under(guard, result, made);
+                    state.set_under(guard.negated(), result, kept);
+                }
+            }
+        }
+        for &result in &instruction.results {
+            state.forget(result);
+        }
+        for (literal, better) in implied {
+            for (register, value) in better {
+                if !instruction.results.contains(&register) {
+                    state.set_under(literal, register, value);
+                }
+            }
+        }
+        Some(outcome)
+    }
+
+    fn report(&self, states: &BTreeMap<usize, State>) -> Report {
+        let mut report = Report::default();
+        for (&start, &end) in &self.blocks {
+            let Some(state) = states.get(&start) else {
+                report.findings.push(self.finding(Class::Unreached, start, None));
+                continue;
+            };
+            let mut state = state.clone();
+            for index in start..end {
+                self.inspect(index, &state, &mut report);
+                self.step(index, &mut state);
+            }
+        }
+        if report.secret_stores == 0 {
+            report.findings.push(self.finding(Class::NoSecretStore, 0, None));
+        }
+        report
+    }
+
+    /// Looks at the instruction at `index`, before which `state` holds.
+    fn inspect(&self, index: usize, state: &State, report: &mut Report) {
+        let instruction = &self.program.code[index];
+        report.instructions += 1;
+        let guard = instruction.guard;
+        if guard.is_some_and(|guard| state.excludes(guard)) {
+            return;
+        }
+        let mut seen = HashSet::new();
+        for demand in &instruction.demands {
+            for &register in &demand.registers {
+                // The guard itself is looked at in all executions, operands where they matter.
+                let condition = guard.filter(|guard| guard.predicate != register);
+                if state.value(register, condition).secret != 0 && seen.insert(demand.class) {
+                    report.findings.push(self.finding(demand.class, index, Some(register)));
+                }
+            }
+        }
+        let outcome = self.evaluate(instruction, state, guard);
+        let is_secret = outcome.value.secret != 0;
+        report.secret_results += usize::from(!instruction.results.is_empty() && is_secret);
+        let (Effect::Load(access) | Effect::Store(access)) = &instruction.effect else { return };
+        if access.space == Space::Shared {
+            return;
+        }
+        let pointers = access.address.iter().map(|&register| state.value(register, guard).objects);
+        if pointers.fold(access.names, |all, objects| all | objects).is_empty() {
+            report.findings.push(self.finding(Class::NoObject, index, None));
+        }
+        if let Effect::Store(_) = instruction.effect {
+            if outcome.objects.meets(Objects::TABLES) {
+                report.findings.push(self.finding(Class::TableStore, index, None));
+            }
+            report.secret_stores += usize::from(is_secret);
+            if !is_secret {
+                report.findings.push(self.finding(Class::PublicStore, index, None));
+            }
+        }
+    }
+
+    fn finding(&self, class: Class, index: usize, register: Option<Register>) -> Finding {
+        let Instruction { text, place, source, .. } = &self.program.code[index];
+        Finding {
+            kernel: self.program.name.clone(),
+            class,
+            place: *place,
+            instruction: text.clone(),
+            source: source.clone(),
+            chain: register.map(|register| self.chain(register, index)).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the way of the secret in a register, as it is before `index`, back to its array.
+    fn chain(&self, register: Register, mut index: usize) -> Vec<String> {
+        const LONGEST: usize = 40;
+        let (mut steps, mut seen) = (Vec::new(), HashSet::new());
+        let mut cause = Cause::Register(register);
+        while steps.len() < LONGEST {
+            let (name, made_at) = match cause {
+                Cause::Register(register) => {
+                    (self.program.name_of(register).to_owned(), self.definition(register, index))
+                }
+                Cause::Object(object) => (object.to_string(), self.stores.get(&object).copied()),
+            };
+            let is_source = matches!(cause, Cause::Object(object) if object.meets(self.sources));
+            let (Some(at), false) = (made_at, is_source) else {
+                steps.push(format!("{name}: its content is secret"));
+                break;
+            };
+            let Instruction { place, text, source, .. } = &self.program.code[at];
+            let source = source.as_ref().map(|line| format!(" (near {line})")).unwrap_or_default();
+            steps.push(format!("{name} <- {place}: {text}{source}"));
+            match self.causes.get(&at) {
+                Some(&next) if seen.insert(at) => (cause, index) = (next, at),
+                _ => break,
+            }
+        }
+        steps
+    }
+
+    /// Returns the nearest instruction before `index` that can have put the secret into `register`.
+    fn definition(&self, register: Register, index: usize) -> Option<usize> {
+        let block_of = |index: usize| self.blocks.range(..=index).next_back().map(|(&start, _)| start);
+        let makes =
+            |at: &usize| self.causes.contains_key(at) && self.program.code[*at].results.contains(&register);
+        let start = block_of(index)?;
+        if let Some(found) = (start..index).rev().find(makes) {
+            return Some(found);
+        }
+        let mut work = VecDeque::from([start]);
+        let mut seen = HashSet::new();
+        while let Some(block) = work.pop_front() {
+            for (&before, &end) in self.blocks.iter().filter(|(_, end)| self.leads(**end, block)) {
+                if seen.insert(before) {
+                    if let Some(found) = (before..end).rev().find(makes) {
+                        return Some(found);
+                    }
+                    work.push_back(before);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns whether the block that ends before `end` can go on at `block`.
+    fn leads(&self, end: usize, block: usize) -> bool {
+        match &self.program.code[end - 1].effect {
+            Effect::Jump { targets, falls_through, .. } => {
+                targets.contains(&block) || *falls_through && end == block
+            }
+            _ => end == block,
+        }
+    }
+}
+
+/// Returns what follows for registers from the conditions on predicates that an instruction defines.
+fn implications(instruction: &Instruction, state: &State) -> Vec<(Literal, BTreeMap<Register, Value>)> {
+    let implied = |(new, old): &(Literal, Vec<Literal>)| {
+        let mut better = BTreeMap::<Register, Value>::new();
+        for &literal in old {
+            for (register, value) in state.better_under(literal) {
+                let known = better.entry(register).or_insert(value);
+                // All the conditions hold, so each of the values bounds the register.
+                if value.secret.count_ones() < known.secret.count_ones() {
+                    *known = value;
+                }
+            }
+        }
+        (*new, better)
+    };
+    instruction.implies.iter().map(implied).collect()
+}
+
+/// Returns the predicates that guard more than one instruction, or one that is no jump.
+///
+/// What a predicate tells at a single branch is of no use behind it.
+fn guards(code: &[Instruction]) -> HashSet<Register> {
+    let (mut once, mut guards) = (HashSet::new(), HashSet::new());
+    for instruction in code {
+        let Some(Literal { predicate, .. }) = instruction.guard else { continue };
+        let is_jump = matches!(instruction.effect, Effect::Jump { .. } | Effect::Exit { .. });
+        if !is_jump || !once.insert(predicate) {
+            guards.insert(predicate);
+        }
+    }
+    guards
+}
+
+/// Cuts code into basic blocks: for the index of each one's first instruction, the one behind its last.
+fn blocks(code: &[Instruction]) -> BTreeMap<usize, usize> {
+    let mut starts = BTreeSet::from([0]);
+    for (index, instruction) in code.iter().enumerate() {
+        match &instruction.effect {
+            Effect::Jump { targets, .. } => {
+                starts.extend(targets);
+                starts.insert(index + 1);
+            }
+            Effect::Exit { .. } => {
+                starts.insert(index + 1);
+            }
+            _ => {}
+        }
+    }
+    starts.retain(|&start| start < code.len());
+    let ends = starts.iter().copied().skip(1).chain([code.len()]);
+    starts.iter().copied().zip(ends).collect()
+}

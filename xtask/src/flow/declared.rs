@@ -1,0 +1,79 @@
+//! What is declared of kernels of the laboratory, which nobody's secrets ever reach.
+//!
+//! Of the KEM's kernels nothing is declared: everything that they read is secret, and they may show
+//! none of it.
+
+use super::analysis::{Finding, Report, analyse};
+use super::program::{Class, Objects, Program};
+
+/// Returns the arrays of a kernel whose content is public.
+#[must_use]
+pub fn public_arrays(kernel: &str) -> Objects {
+    // The number of the layer of the transform.
+    if kernel.starts_with("layer_") { Objects::array(1) } else { Objects::NONE }
+}
+
+/// Returns whether a kernel is there to show what a division by a modulus costs that is known at run
+/// time only. Of its operands a division shows the size, and so does the branch that chooses between
+/// divisions of 32 and of 64 bits.
+#[must_use]
+pub fn divides(kernel: &str) -> bool {
+    kernel.contains("runtime_division")
+}
+
+/// What a check of several kernels says.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Kernels that were looked at.
+    pub kernels: usize,
+    /// Kernels that divide secrets and are declared to.
+    pub dividing: usize,
+    /// Instructions that can be executed.
+    pub instructions: usize,
+    /// Stores of secrets to arrays.
+    pub secret_stores: usize,
+    /// Everything that is not as declared, a paragraph each.
+    pub faults: Vec<String>,
+}
+
+/// Analyses kernels and compares what is found with what is declared of them.
+#[must_use]
+pub fn check(programs: &[Program]) -> Outcome {
+    let mut outcome = Outcome::default();
+    for program in programs {
+        let Report { findings, instructions, secret_stores, .. } =
+            analyse(program, public_arrays(&program.name));
+        outcome.kernels += 1;
+        outcome.instructions += instructions;
+        outcome.secret_stores += secret_stores;
+        let is_declared = |finding: &Finding| {
+            divides(&program.name) && matches!(finding.class, Class::Division | Class::Branch)
+        };
+        let (declared, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_declared);
+        outcome.faults.extend(grouped(others));
+        match divides(&program.name) {
+            true if declared.iter().any(|finding| finding.class == Class::Division) => outcome.dividing += 1,
+            true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
+            false => {}
+        }
+    }
+    outcome
+}
+
+/// Returns findings as paragraphs. Of those in one kernel that are alike, only the first is told.
+fn grouped(findings: Vec<Finding>) -> impl Iterator<Item = String> {
+    let mut groups: Vec<(Finding, usize)> = Vec::new();
+    for finding in findings {
+        let alike = |(known, _): &&mut (Finding, usize)| {
+            (known.class, &known.source) == (finding.class, &finding.source)
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, more)) => *more += 1,
+            None => groups.push((finding, 0)),
+        }
+    }
+    groups.into_iter().map(|(finding, more)| match more {
+        0 => finding.to_string(),
+        more => format!("{finding}\n      and {more} more like this in the kernel"),
+    })
+}

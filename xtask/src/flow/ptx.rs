@@ -1,0 +1,442 @@
+//! The decoder of PTX: kernels as LLVM writes them, normalised or not.
+//!
+//! What an instruction does is stated once, in [`Decoder::instruction`]; whatever is not there is
+//! refused. These are taken to need the same time for all operands: moves, conversions, integer and
+//! floating-point sums and products, comparisons, selections, logic, shifts, and permutations of
+//! bytes. Integer and floating-point divisions are not.
+
+use std::collections::{HashMap, HashSet};
+
+use super::program::{
+    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
+};
+use crate::ptx::Places;
+
+/// Text that the decoder does not understand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kernel}: {place}: not understood: {text}")]
+pub struct NotUnderstood {
+    /// The kernel, or nothing outside of kernels.
+    pub kernel: String,
+    /// The line of PTX, or the address in machine code.
+    pub place: String,
+    /// What is not understood.
+    pub text: String,
+}
+
+/// Opcodes that compute their first operand from the others, in a time that does not depend on them.
+const COMPUTE: &[&str] = &[
+    "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "fma", "lop3", "mad", "max", "min",
+    "mov", "mul", "neg", "not", "or", "popc", "prmt", "selp", "setp", "shf", "shl", "shr", "sub", "xor",
+];
+/// Opcodes whose time depends on their operands.
+const DIVIDE: &[&str] = &["div", "rem"];
+/// Numbers of threads and blocks.
+const PUBLIC_REGISTERS: &[&str] = &["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
+/// The name of the block's shared memory in `kernels-rs`.
+const SHARED_MEMORY: &str = "shared_memory";
+
+/// Decodes all kernels of a text.
+///
+/// # Errors
+/// [`NotUnderstood`] for the first line that is not understood.
+pub fn decode(text: &str) -> Result<Vec<Program>, NotUnderstood> {
+    let mut reader = Reader::new(text);
+    let mut programs = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
+        reader.places.read(code);
+        let is_debug = [".loc", ".file", ".pragma"].iter().any(|name| code.starts_with(name));
+        if code.is_empty() || is_debug {
+            continue;
+        }
+        programs.extend(reader.line(number + 1, code)?);
+    }
+    match reader.part {
+        Part::Outside => Ok(programs),
+        _ => Err(reader.refuse(text.lines().count(), "the end of the text in a kernel")),
+    }
+}
+
+/// Where in the text the reader is.
+enum Part {
+    Outside,
+    /// In a section of debugging information.
+    Section,
+    Parameters(Decoder),
+    Body(Decoder),
+}
+
+struct Reader<'a> {
+    places: Places<'a>,
+    part: Part,
+    tables: HashSet<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { places: Places::new(text), part: Part::Outside, tables: HashSet::new() }
+    }
+
+    fn refuse(&self, line: usize, text: &str) -> NotUnderstood {
+        let kernel = match &self.part {
+            Part::Parameters(decoder) | Part::Body(decoder) => decoder.program.name.clone(),
+            _ => String::new(),
+        };
+        NotUnderstood { kernel, place: line.to_string(), text: text.to_owned() }
+    }
+
+    /// Reads a line. Returns the kernel that it ends.
+    fn line(&mut self, number: usize, code: &str) -> Result<Option<Program>, NotUnderstood> {
+        let refused = self.refuse(number, code);
+        match &mut self.part {
+            Part::Outside => self.outside(code).ok_or(refused)?,
+            Part::Section => {
+                if code.ends_with('}') {
+                    self.part = Part::Outside;
+                }
+            }
+            Part::Parameters(decoder) => match code {
+                ")" => {}
+                "{" => {
+                    if let Part::Parameters(decoder) = std::mem::replace(&mut self.part, Part::Outside) {
+                        self.part = Part::Body(decoder);
+                    }
+                }
+                _ => decoder.parameter(code).ok_or(refused)?,
+            },
+            Part::Body(decoder) => {
+                if decoder.line(number, code, self.places.source(), &self.tables)?
+                    && let Part::Body(decoder) = std::mem::replace(&mut self.part, Part::Outside)
+                {
+                    return decoder.finish().map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a line outside of kernels.
+    fn outside(&mut self, code: &str) -> Option<()> {
+        if let Some(rest) = code.strip_prefix(".visible .entry ") {
+            let name = rest.strip_suffix('(').or_else(|| rest.strip_suffix("()"))?;
+            self.part = Part::Parameters(Decoder::new(name));
+        } else if code.starts_with(".section") {
+            self.part = if code.ends_with('}') { Part::Outside } else { Part::Section };
+        } else if code.starts_with(".global ") || code.starts_with(".const ") {
+            let (declaration, _) = code.split_once('[')?;
+            self.tables.insert(declaration.rsplit(' ').next()?.to_owned());
+        } else {
+            let shared = code.starts_with(".extern .shared ") && code.contains(SHARED_MEMORY);
+            let header = [".version", ".target", ".address_size"].iter().any(|name| code.starts_with(name));
+            // Marks of sections.
+            let mark = label(code).is_some_and(|(_, rest)| rest.is_empty());
+            (shared || header || mark).then_some(())?;
+        }
+        Some(())
+    }
+}
+
+/// A kernel that is being read.
+struct Decoder {
+    program: Program,
+    /// The arrays, by the names of the parameters, in their order.
+    parameters: HashMap<String, Objects>,
+    labels: HashMap<String, usize>,
+    /// Jumps, whose labels may still come: indices of instructions, and their labels.
+    jumps: Vec<(usize, String)>,
+    /// What has been read of a statement, and the line where it begins.
+    statement: String,
+    begins: usize,
+    /// Braces that are open around statements.
+    scopes: usize,
+}
+
+impl Decoder {
+    fn new(name: &str) -> Self {
+        Self {
+            program: Program::new(name),
+            parameters: HashMap::new(),
+            labels: HashMap::new(),
+            jumps: Vec::new(),
+            statement: String::new(),
+            begins: 0,
+            scopes: 0,
+        }
+    }
+
+    fn refuse(&self, line: usize, text: &str) -> NotUnderstood {
+        NotUnderstood { kernel: self.program.name.clone(), place: line.to_string(), text: text.to_owned() }
+    }
+
+    /// Reads the declaration of a parameter: an array if it is a pointer, else a public number.
+    fn parameter(&mut self, code: &str) -> Option<()> {
+        let rest = code.strip_prefix(".param ")?.trim_end_matches(',');
+        let mut words = rest.split_whitespace();
+        let kind = words.next()?;
+        if !matches!(kind, ".u8" | ".u16" | ".u32" | ".u64" | ".b8" | ".b16" | ".b32" | ".b64") {
+            return None;
+        }
+        let index = self.parameters.len();
+        let object = match words.clone().next()? {
+            ".ptr" if index < Objects::MOST_ARRAYS => Objects::array(index),
+            ".ptr" => return None,
+            _ => Objects::NONE,
+        };
+        self.program.arrays = self.program.arrays | object;
+        self.parameters.insert(words.next_back()?.to_owned(), object);
+        Some(())
+    }
+
+    /// Reads a line of the body. Returns whether it ends the kernel.
+    fn line(
+        &mut self,
+        number: usize,
+        code: &str,
+        source: Option<&str>,
+        tables: &HashSet<String>,
+    ) -> Result<bool, NotUnderstood> {
+        if self.statement.is_empty() {
+            self.begins = number;
+            if code == "}" && self.scopes == 0 {
+                return Ok(true);
+            }
+        }
+        self.statement.push(' ');
+        self.statement.push_str(code);
+        while !self.statement.trim().is_empty() {
+            let text = self.statement.trim().to_owned();
+            let rest = if let Some((label, rest)) = label(&text) {
+                self.labels.insert(label.to_owned(), self.program.code.len());
+                rest
+            } else if let Some(rest) = text.strip_prefix('{') {
+                self.scopes += 1;
+                rest
+            } else if let Some(rest) = text.strip_prefix('}').filter(|_| self.scopes > 0) {
+                self.scopes -= 1;
+                rest
+            } else if let Some((statement, rest)) = text.split_once(';') {
+                if !statement.starts_with(".reg") && !statement.starts_with(".pragma") {
+                    let decoded = self.instruction(statement, tables);
+                    let mut instruction = decoded.ok_or_else(|| self.refuse(self.begins, statement))?;
+                    instruction.text = statement.replace('\t', " ");
+                    (instruction.place, instruction.source) = (self.begins, source.map(str::to_owned));
+                    self.program.code.push(instruction);
+                }
+                rest
+            } else {
+                return Ok(false);
+            };
+            self.statement = rest.to_owned();
+            self.begins = number;
+        }
+        self.statement.clear();
+        Ok(false)
+    }
+
+    /// Gives the jumps their targets.
+    fn finish(mut self) -> Result<Program, NotUnderstood> {
+        for (index, label) in std::mem::take(&mut self.jumps) {
+            let place = self.program.code[index].place;
+            let target = *self.labels.get(&label).ok_or_else(|| self.refuse(place, &label))?;
+            let guard = self.program.code[index].guard;
+            self.program.code[index].effect =
+                Effect::Jump { targets: vec![target], falls_through: guard.is_some(), guard_decides: true };
+        }
+        Ok(self.program)
+    }
+
+    /// Decodes a statement.
+    fn instruction(&mut self, statement: &str, tables: &HashSet<String>) -> Option<Instruction> {
+        let (guard, rest) = match statement.strip_prefix('@') {
+            Some(guarded) => {
+                let (guard, rest) = guarded.split_once(char::is_whitespace)?;
+                (Some(self.literal(guard)?), rest.trim())
+            }
+            None => (None, statement),
+        };
+        let (opcode, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let operands = split(rest);
+        let (base, modifiers) = opcode.split_once('.').unwrap_or((opcode, ""));
+        let modifiers: Vec<&str> = modifiers.split('.').collect();
+        let guards: Vec<Register> = guard.iter().map(|guard| guard.predicate).collect();
+        let demand = |class, registers: &[Register]| Demand { class, registers: registers.to_vec() };
+        let mut made = Instruction { guard, ..Instruction::default() };
+        let sources = |decoder: &mut Self, operands: &[&str]| -> Option<(Vec<Register>, Objects)> {
+            let (mut registers, mut names) = (Vec::new(), Objects::NONE);
+            for operand in operands {
+                names = names | decoder.source(operand, tables, &mut registers)?;
+            }
+            Some((registers, names))
+        };
+        match (base, modifiers[0], operands.as_slice()) {
+            ("ld", "param", [to, from]) => {
+                made.results = self.results(to)?;
+                made.names = *self.parameters.get(inside(from)?)?;
+            }
+            ("ld", "global" | "shared", [to, from]) => {
+                let (access, demands) = self.access(modifiers[0], "ld", from, &guards, tables)?;
+                (made.effect, made.demands) = (Effect::Load(access), demands);
+                made.results = self.results(to)?;
+            }
+            ("st", "global" | "shared", [to, from]) => {
+                let (access, demands) = self.access(modifiers[0], "st", to, &guards, tables)?;
+                (made.effect, made.demands) = (Effect::Store(access), demands);
+                made.operands = sources(self, &[from])?.0;
+            }
+            ("bra", "" | "uni", [label]) => {
+                self.jumps.push((self.program.code.len(), (*label).to_owned()));
+                made.demands.push(demand(Class::Branch, &guards));
+            }
+            ("ret" | "exit", "", []) => {
+                made.effect = Effect::Exit { guard_decides: true };
+                made.demands.push(demand(Class::ExitGuard, &guards));
+            }
+            ("bar", "sync" | "warp", operands) => {
+                let (registers, _) = sources(self, operands)?;
+                made.demands.push(demand(Class::Barrier, &[guards, registers].concat()));
+            }
+            ("shfl", "sync", [to, value, which @ ..]) if modifiers[1] == "idx" && which.len() == 3 => {
+                let (lane, _) = sources(self, which)?;
+                made.demands.push(demand(Class::ShuffleLane, &lane));
+                made.demands.push(demand(Class::ShuffleGuard, &guards));
+                made.results = self.results(to)?;
+                made.operands = [sources(self, &[value])?.0, lane].concat();
+            }
+            ("mma", "sync", [to, from @ ..]) if from.len() == 3 => {
+                made.demands.push(demand(Class::MatrixGuard, &guards));
+                made.results = self.results(to)?;
+                made.operands = sources(self, from)?.0;
+            }
+            (_, _, [to, from @ ..]) if COMPUTE.contains(&base) || DIVIDE.contains(&base) => {
+                made.results = self.results(to)?;
+                (made.operands, made.names) = sources(self, from)?;
+                if DIVIDE.contains(&base) {
+                    made.demands.push(demand(Class::Division, &made.operands));
+                }
+                made.is_constant = matches!(base, "xor" | "sub")
+                    && modifiers[0] != "rn"
+                    && from.len() == 2
+                    && from[0] == from[1];
+            }
+            _ => return None,
+        }
+        Some(made)
+    }
+
+    /// Reads `%p1` or `!%p1`.
+    fn literal(&mut self, text: &str) -> Option<Literal> {
+        let (holds, name) = text.strip_prefix('!').map_or((true, text), |name| (false, name));
+        name.starts_with("%p").then(|| Literal { predicate: self.program.register(name), holds })
+    }
+
+    /// Reads an address and what must be public of it.
+    fn access(
+        &mut self,
+        space: &str,
+        operation: &str,
+        text: &str,
+        guards: &[Register],
+        tables: &HashSet<String>,
+    ) -> Option<(Access, Vec<Demand>)> {
+        let (space, class) = match (space, operation) {
+            ("global", "ld") => (Space::Global, Class::LoadAddress),
+            ("global", _) => (Space::Global, Class::StoreAddress),
+            (_, "ld") => (Space::Shared, Class::SharedLoadAddress),
+            _ => (Space::Shared, Class::SharedStoreAddress),
+        };
+        let mut address = Vec::new();
+        let names = self.source(inside(text)?, tables, &mut address)?;
+        let demands = vec![
+            Demand { class, registers: address.clone() },
+            Demand { class: Class::AccessGuard, registers: guards.to_vec() },
+        ];
+        Some((Access { space, address, names }, demands))
+    }
+
+    /// Reads the first operand: a register, several in braces, or two of which the second is a predicate.
+    fn results(&mut self, text: &str) -> Option<Vec<Register>> {
+        let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        let names = inside.unwrap_or(text).split([',', '|']).map(str::trim);
+        names.filter(|name| *name != "_").map(|name| self.named(name)).collect()
+    }
+
+    /// Reads another operand: adds its registers to `registers` and returns the objects that it names.
+    fn source(
+        &mut self,
+        text: &str,
+        tables: &HashSet<String>,
+        registers: &mut Vec<Register>,
+    ) -> Option<Objects> {
+        let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        if let Some(inside) = inside {
+            let parts = inside.split(',').map(str::trim);
+            return parts
+                .map(|part| self.source(part, tables, registers))
+                .try_fold(Objects::NONE, |all, objects| Some(all | objects?));
+        }
+        let name = text.strip_prefix('!').unwrap_or(text);
+        if tables.contains(name) {
+            return Some(Objects::TABLES);
+        }
+        if name == SHARED_MEMORY {
+            return Some(Objects::SHARED);
+        }
+        if PUBLIC_REGISTERS.contains(&name.split('.').next()?) || is_number(name) {
+            return Some(Objects::NONE);
+        }
+        registers.push(self.named(name)?);
+        Some(Objects::NONE)
+    }
+
+    /// Returns the register of a name that LLVM or the inline assembly of `kernels-rs` gives.
+    fn named(&mut self, name: &str) -> Option<Register> {
+        let digits = name.strip_prefix('%').map(|name| name.trim_start_matches(char::is_alphabetic));
+        let is_numbered = digits.is_some_and(|digits| digits.parse::<u32>().is_ok());
+        (is_numbered || name == "tmp").then(|| self.program.register(name))
+    }
+}
+
+/// Splits `label: rest`.
+fn label(text: &str) -> Option<(&str, &str)> {
+    let (label, rest) = text.split_once(':')?;
+    (label.starts_with('$') && !label.contains(char::is_whitespace)).then_some((label, rest))
+}
+
+/// Returns what stands in brackets, without an offset that is a number.
+fn inside(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+    match inside.split_once('+') {
+        Some((base, offset)) => is_number(offset.trim()).then_some(base.trim()),
+        None => Some(inside.trim()),
+    }
+}
+
+/// Returns whether this is a literal number, as `-12`, `0x1fU`, `0f3F800000` are.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let float = digits.strip_prefix("0f").or_else(|| digits.strip_prefix("0d"));
+    let hexadecimal = float.or_else(|| digits.strip_prefix("0x").map(|text| text.trim_end_matches('U')));
+    let (digits, radix) = hexadecimal.map_or((digits, 10), |digits| (digits, 16));
+    !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
+}
+
+/// Splits operands at commas that no bracket encloses.
+fn split(text: &str) -> Vec<&str> {
+    let (mut operands, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' | '[' | '(' => depth += 1,
+            '}' | ']' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                operands.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text[start..].trim().is_empty() {
+        operands.push(text[start..].trim());
+    }
+    operands
+}

@@ -1,0 +1,65 @@
+//! Checks that no compiled kernel shows a secret by its branches, addresses or divisions.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::build_ptx::{LABORATORY, RECIPE};
+use crate::flow::{declared, ptx};
+use crate::{Error, IoContext, Result, manifest, workspace};
+
+/// Follows secrets through the kernels' PTX and fails where a time or an address would show one
+///
+/// Everything in the arrays that kernels take is secret. Fails if an address, a branch, a guard of an
+/// access, a lane of a shuffle, a barrier or a division depends on it, and if there is an
+/// instruction that it does not understand. Of the laboratory's kernels those are let pass that are
+/// there to divide.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The PTX to look at instead of the committed texts
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only kernels whose name contains this
+    #[arg(long, default_value = "")]
+    kernel: String,
+}
+
+/// Does the job.
+///
+/// # Errors
+/// [`Error::Leaks`] with all that was found, or why a text could not be read.
+pub fn run(options: &Options) -> Result<()> {
+    let root = workspace::root();
+    let committed = || [&RECIPE, &LABORATORY].map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
+    let files = if options.files.is_empty() { committed() } else { options.files.clone() };
+    files.iter().try_for_each(|path| {
+        let text = fs::read_to_string(path).at("read", path)?;
+        println!("{}: {}", path.display(), check(&text, &options.kernel)?);
+        Ok(())
+    })
+}
+
+/// Checks the kernels of a text whose names contain `kernel`. Returns what was looked at, in words.
+///
+/// # Errors
+/// [`Error::Leaks`] with all that was found.
+pub fn check(text: &str, kernel: &str) -> Result<String> {
+    let start = Instant::now();
+    let refused = |error: ptx::NotUnderstood| Error::Leaks { faults: vec![error.to_string()] };
+    let mut programs = ptx::decode(text).map_err(refused)?;
+    programs.retain(|program| program.name.contains(kernel));
+    let outcome = declared::check(&programs);
+    if !outcome.faults.is_empty() {
+        return Err(Error::Leaks { faults: outcome.faults });
+    }
+    let declared::Outcome { kernels, dividing, instructions, secret_stores, .. } = outcome;
+    let except = match dividing {
+        0 => String::new(),
+        count => format!(" but by the divisions of {count} kernels that are there to divide"),
+    };
+    Ok(format!(
+        "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; no secret \
+         is shown{except} ({:.1} s)",
+        start.elapsed().as_secs_f64()
+    ))
+}
