@@ -17,4 +17,5 @@ pub mod analysis;
 pub mod declared;
 pub mod program;
 pub mod ptx;
+pub mod sass;
 pub mod state;

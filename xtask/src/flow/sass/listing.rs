@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use super::NotUnderstood;
 use super::operand::{File, Name};
+use crate::flow::ptx::NotUnderstood;
 
 /// A kernel in the listing.
 #[derive(Debug, Default)]
@@ -45,9 +45,8 @@ pub(super) fn functions(listing: &str) -> Vec<Result<Function<'_>, NotUnderstood
         {
             functions.push(Err(NotUnderstood {
                 kernel: open.function.name.to_owned(),
-                address: open.function.lines.last().map_or(0, |last| last.address),
-                text: line.split("//").next().unwrap_or_default().trim().to_owned(),
-                reason,
+                place: format!("behind {:#06x}", open.function.lines.last().map_or(0, |last| last.address)),
+                text: format!("{}: {reason}", line.split("//").next().unwrap_or_default().trim()),
             }));
             reader = None;
         }

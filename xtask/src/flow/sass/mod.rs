@@ -45,21 +45,8 @@ use std::process::Command;
 use self::decode::Decoder;
 use self::listing::{Function, functions};
 use super::program::{Effect, Objects, Program};
+use super::ptx::NotUnderstood;
 use crate::{IoContext, process};
-
-/// Machine code that the decoder does not understand.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kernel}: {address:#06x}: {text}: not understood: {reason}")]
-pub struct NotUnderstood {
-    /// The kernel.
-    pub kernel: String,
-    /// The address of the instruction in it.
-    pub address: usize,
-    /// The text of the instruction.
-    pub text: String,
-    /// What is not understood.
-    pub reason: String,
-}
 
 /// An entry point: where its parameters lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,9 +156,11 @@ pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Progra
             Err(error) => error.kernel == entry.name,
         };
         if !programs.iter().any(is_named) {
-            let reason = "there is no machine code".to_owned();
-            let kernel = entry.name.clone();
-            programs.push(Err(NotUnderstood { kernel, address: 0, text: String::new(), reason }));
+            programs.push(Err(NotUnderstood {
+                kernel: entry.name.clone(),
+                place: String::new(),
+                text: "the machine code lacks it".into(),
+            }));
         }
     }
     programs
@@ -179,12 +168,11 @@ pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Progra
 
 fn kernel(function: &Function<'_>, entry: Option<&Entry>, arch: &str) -> Result<Program, NotUnderstood> {
     let fault = |index: usize, reason: String| {
-        let line = function.lines.get(index).or(function.lines.last());
+        let line = function.lines.get(index);
         NotUnderstood {
             kernel: function.name.to_owned(),
-            address: line.map_or(0, |line| line.address),
-            text: line.map_or(String::new(), |line| line.text.to_owned()),
-            reason,
+            place: line.map_or(String::new(), |line| format!("{:#06x}", line.address)),
+            text: line.map_or(reason.clone(), |line| format!("{}: {reason}", line.text)),
         }
     };
     let entry = entry.ok_or_else(|| fault(0, "no entry point in the PTX".into()))?;
