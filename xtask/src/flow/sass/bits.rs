@@ -56,7 +56,7 @@ pub(super) fn spread(
             let sources = [source(a)?, source(b)?, source(c)?];
             logic(*table as u8, sources)
         }
-        ("PRMT" | "UPRMT", [a, Operand::Integer(selector), b]) if text.modifiers.is_empty() => {
+        ("PRMT", [a, Operand::Integer(selector), b]) if text.modifiers.is_empty() => {
             permute(source(a)?, *selector as u32, source(b)?)
         }
         ("MOV" | "UMOV", [a]) if text.modifiers.is_empty() => copy(source(a)?),
@@ -75,6 +75,9 @@ pub(super) fn spread(
         }
         ("LEA" | "ULEA", [a, b, Operand::Integer(shift)]) if text.modifiers.is_empty() => {
             let (a, b, shift) = (source(a)?, source(b)?, *shift as u32 & 31);
+            if a.sign == Sign::Other || b.sign == Sign::Other {
+                return None;
+            }
             Some(Box::new(move |secrets| {
                 upwards(upwards(a.secret(secrets)) << shift) | upwards(b.secret(secrets))
             }))
@@ -273,7 +276,8 @@ mod tests {
                 };
                 let result =
                     |bits| table >> (value(0, bits) << 2 | value(1, bits) << 1 | value(2, bits)) & 1;
-                let hidden = (0..3).filter(|&operand| kind(operand) == 3).map(|operand| 1 << operand).sum();
+                let hidden: usize =
+                    (0..3).filter(|&operand| kind(operand) == 3).map(|operand| 1 << operand).sum();
                 let depends = (0..8_usize).any(|one| {
                     (0..8_usize).any(|other| (one ^ other) & !hidden == 0 && result(one) != result(other))
                 });
@@ -303,6 +307,7 @@ mod tests {
         assert_eq!(spread_of("IMAD.MOV.U32 R9, RZ, RZ, R0", &[0x80]), 0x80);
         assert_eq!(spread_of("IMAD.HI.U32 R9, R0, 0x6, RZ", &[0x80]), ALL);
         assert_eq!(spread_of("LEA R9, R0, R1, 0x4", &[1, 0x100]), 0xffff_fff0);
+        assert_eq!(spread_of("LEA R9, R0, ~R1, 0x4", &[1, 0]), ALL);
         assert_eq!(spread_of("IADD3.X R9, R0, R1, RZ, P2, !PT", &[0, 0x8000_0000, 0]), ALL);
         assert_eq!(spread_of("IADD3 R9, R0, ~R1, RZ", &[0, 0x100]), ALL);
     }

@@ -19,14 +19,14 @@ pub(super) struct Decoder<'a> {
 }
 
 /// The registers that an instruction's text names.
-struct Named {
-    results: Vec<Name>,
+pub(super) struct Named {
+    pub(super) results: Vec<Name>,
     /// For every operand, results included, the registers that it reads.
-    sources: Vec<Vec<Name>>,
+    pub(super) sources: Vec<Vec<Name>>,
 }
 
 impl Named {
-    fn new(text: &Text<'_>, kind: Kind) -> Result<Self, String> {
+    pub(super) fn new(text: &Text<'_>, kind: Kind) -> Result<Self, String> {
         let count = opcodes::results(kind, &text.operands);
         if count > text.operands.len() {
             return Err("too few operands".into());
@@ -62,6 +62,10 @@ impl Named {
             names.dedup();
             names
         };
+        if kind == Kind::Call {
+            // The live ranges tell what a called function may write. Nothing is called, see `Kind::Call`.
+            return Ok(Vec::new());
+        }
         let compare = |what: &str, text: &[Name], table: &[Name]| {
             let fault = || format!("{what} {text:?} by the text, {table:?} by the live ranges");
             if text == table { Ok(()) } else { Err(fault()) }

@@ -178,7 +178,7 @@ a_653:                               // |            |            |      |      
 
     #[test]
     fn reads_instructions_and_live_ranges() {
-        let functions = functions(LISTING).unwrap();
+        let functions = functions(LISTING);
         assert_eq!(functions.len(), 1);
         let Function { name, lines, labels } = functions[0].as_ref().unwrap();
         assert_eq!((*name, lines.len(), labels[".L_x_1"]), ("a_653", 3, 1));

@@ -38,6 +38,8 @@ mod listing;
 mod opcodes;
 mod operand;
 mod predicates;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::process::Command;

@@ -110,7 +110,7 @@ pub(super) enum Operand<'a> {
     Special(&'a str),
 }
 
-/// The text of an instruction.
+/// The text of an instruction, its name understood or not.
 #[derive(Clone, Debug)]
 pub(super) struct Text<'a> {
     /// The predicate of the guard, or none if it always holds, and whether it must hold.
@@ -168,7 +168,9 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
     if text.starts_with("SR") {
         return Ok(Operand::Special(text));
     }
-    if let Some(number) = text.strip_prefix('B').and_then(|number| number.parse().ok()) {
+    if let Some(number) = text.strip_prefix('B').and_then(|number| number.parse().ok())
+        && number < 16
+    {
         return Ok(Operand::Barrier(number));
     }
     let (holds, name) = text.strip_prefix('!').map_or((true, text), |name| (false, name));
