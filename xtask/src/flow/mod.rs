@@ -15,6 +15,7 @@
 
 pub mod analysis;
 pub mod declared;
+pub mod plant;
 pub mod program;
 pub mod ptx;
 pub mod sass;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::listing::{Function, Line};
 use super::opcodes::{self, Kind, SPECIAL, kind};
-use super::operand::{File, Name, Operand, Text};
+use super::operand::{File, Name, Operand, Sign, Text};
 use super::{Constants, bits, predicates};
 use crate::flow::program::{
     Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
@@ -23,6 +23,8 @@ pub(super) struct Named {
     pub(super) results: Vec<Name>,
     /// For every operand, results included, the registers that it reads.
     pub(super) sources: Vec<Vec<Name>>,
+    /// Those that the live ranges do not tell: the predicates that `P2R` copies.
+    untold: Vec<Name>,
 }
 
 impl Named {
@@ -31,7 +33,7 @@ impl Named {
         if count > text.operands.len() {
             return Err("too few operands".into());
         }
-        let mut named = Self { results: Vec::new(), sources: Vec::new() };
+        let mut named = Self { results: Vec::new(), sources: Vec::new(), untold: Vec::new() };
         for (index, operand) in text.operands.iter().enumerate() {
             let width = opcodes::width(text, kind, index);
             let registers: Vec<Name> = match operand {
@@ -39,11 +41,17 @@ impl Named {
                 Operand::Predicate(name, _) => name.iter().copied().collect(),
                 Operand::Constant { index, .. } => index.clone(),
                 Operand::Memory(registers) => registers.clone(),
+                Operand::Predicates => chosen(&text.operands)?,
                 _ => Vec::new(),
             };
             if index >= count {
+                if *operand == Operand::Predicates {
+                    named.untold.clone_from(&registers);
+                }
                 named.sources.push(registers);
-            } else if let Operand::Register(_, super::operand::Sign::Plain) | Operand::Predicate(_, true) = operand
+            } else if let Operand::Register(_, Sign::Plain)
+            | Operand::Predicate(_, true)
+            | Operand::Predicates = operand
             {
                 named.results.extend(registers);
                 named.sources.push(Vec::new());
@@ -73,6 +81,8 @@ impl Named {
         compare("writes", &sorted(self.results.clone()), &line.written)?;
         let mut read = self.sources.concat();
         read.extend(text.guard.0);
+        let is_told = |name: &Name| line.read.contains(name) || !self.untold.contains(name);
+        read.retain(is_told);
         let read = sorted(read);
         let is_global = matches!(kind, Kind::LoadGlobal | Kind::StoreGlobal);
         let hidden: Vec<Name> =
@@ -85,6 +95,14 @@ impl Named {
         compare("reads", &sorted([&read[..], &hidden].concat()), &line.read)?;
         Ok(hidden)
     }
+}
+
+/// Returns the predicates that `P2R` or `R2P` copies: its last operand has a bit for each.
+fn chosen(operands: &[Operand<'_>]) -> Result<Vec<Name>, String> {
+    let Some(Operand::Integer(mask @ 0..=0x7f)) = operands.last() else {
+        return Err("no mask of predicates".into());
+    };
+    (0..7).filter(|bit| mask >> bit & 1 == 1).map(|bit| Name::new(File::Predicate, bit)).collect()
 }
 
 impl<'a> Decoder<'a> {

@@ -94,6 +94,7 @@ const ROWS: &[Row] = &[
     (&["ISETP", "UISETP"], COMPARE, COMPUTE_CONDITION),
     (&["FSETP"], COMPARE, COMPUTE_CONDITION),
     (&["PLOP3", "UPLOP3"], &["LUT"], COMPUTE_CONDITION),
+    (&["P2R", "R2P"], &[], COMPUTE),
     (&["R2UR"], &[], Kind::Collective(Results::First)),
     (&["IMMA"], &["16832", "16816", "8816", "S8", "U8"], Kind::Matrix),
     (&["MUFU"], &["RCP"], Kind::Reciprocal),

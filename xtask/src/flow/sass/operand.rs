@@ -94,6 +94,8 @@ pub(super) enum Operand<'a> {
     Register(Option<Name>, Sign),
     /// A predicate, and whether it counts if it holds.
     Predicate(Option<Name>, bool),
+    /// All predicates of the thread.
+    Predicates,
     /// An integer, as 64 bits.
     Integer(u64),
     /// A floating-point number.
@@ -164,6 +166,9 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
     }
     if text.ends_with(']') && (text.starts_with('[') || text.starts_with("desc[")) {
         return memory(text).ok_or_else(unknown);
+    }
+    if text == "PR" {
+        return Ok(Operand::Predicates);
     }
     if text.starts_with("SR") {
         return Ok(Operand::Special(text));
@@ -305,7 +310,7 @@ mod tests {
 
     #[test]
     fn refuses_other_operands() {
-        for text in ["R4.H2", "PR", "R", "R256", "c[R4][0x0]", "tmem[UR4]", "[R4.S32]", "[-R4]", "!R4", "32@lo(t)"] {
+        for text in ["R4.H2", "R4.B1", "R", "R256", "c[R4][0x0]", "tmem[UR4]", "[R4.S32]", "[-R4]", "!R4", "32@lo(t)"] {
             assert!(operand(text).is_err(), "{text}");
         }
     }

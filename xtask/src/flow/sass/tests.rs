@@ -282,6 +282,20 @@ fn registers_are_clean_after_overwriting() {
 }
 
 #[test]
+fn predicates_keep_secrets_in_registers() {
+    let kept = "ISETP.NE.AND P1, PT, R1, RZ, PT
+        ISETP.NE.AND P0, PT, R0, RZ, PT
+        P2R R6, PR, RZ, 0x2
+        R2P PR, R6, 0x4
+        @P0 LDS R7, [R0]";
+    is_clean(kept);
+    leaks(Class::AccessGuard, &kept.replace("@P0", "@P1"));
+    leaks(Class::AccessGuard, &kept.replace("@P0", "@P2"));
+    is_clean(&kept.replace("@P0", "@P2").replace("RZ, 0x2", "RZ, 0x1"));
+    leaks(Class::AccessGuard, &kept.replace("@P0", "@P2").replace("RZ, 0x2", "R1, 0x1"));
+}
+
+#[test]
 fn shared_memory_keeps_secrets() {
     is_clean("STS [R0], R0\nLDS R6, [R0]\nLDS R7, [R6]");
     leaks(Class::SharedLoadAddress, "STS [R0], R1\nLDS R6, [R0]\nLDS R7, [R6]");
@@ -371,10 +385,10 @@ fn refuses_what_it_does_not_understand() {
         ("RET.REL.NODEC R6 `(a_653)", "operand"),
         ("CALL.REL.NOINC `($elsewhere)", "not in this kernel"),
         ("CALL.ABS.NOINC R6", "modifier ABS"),
-        ("R2P PR, R6, 0x7f", "operand PR"),
+        ("R2P PR, R6, 0xff", "no mask"),
         ("MUFU.SIN R6, R0", "modifier SIN"),
         ("LDS.SOMETHING R6, [R0]", "modifier SOMETHING"),
-        ("LDG.E R6, P0, desc[UR4][R2.64]", "by the live ranges"),
+        ("LDG.E R6, P0, desc[UR4][R2.64]", "another kind"),
         ("LDC R6, c[0x3][0x0]", "constant bank 3"),
         ("LDC R6, c[0x0][0x220]", "no parameter"),
         ("LDC.64 R6, c[0x0][0x20c]", "no parameter"),
