@@ -18,8 +18,6 @@ unsafe extern "C" {
     fn bar_warp_sync(members: u32);
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
     fn shfl_sync_idx(members: u32, value: u32, lane: u32, clamp: u32) -> u32;
-    #[link_name = "llvm.nvvm.vote.any.sync"]
-    fn vote_any_sync(members: u32, condition: bool) -> bool;
 }
 
 /// A thread's part of a matrix product.
@@ -109,11 +107,6 @@ impl Simt for Gpu {
     fn shuffle(self, value: u32, lane: u32) -> u32 {
         // SAFETY: every thread of the warp reaches the same shuffle.
         unsafe { shfl_sync_idx(EVERYONE, value, lane, LAST_LANE) }
-    }
-    #[inline(always)]
-    fn any(self, condition: bool) -> bool {
-        // SAFETY: every thread of the warp reaches the same vote.
-        unsafe { vote_any_sync(EVERYONE, condition) }
     }
 
     #[inline(always)]
@@ -209,10 +202,5 @@ impl Simt for Gpu {
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
         // SAFETY: the index is inside the table.
         unsafe { *table.get_unchecked(index as usize) }
-    }
-
-    #[inline(always)]
-    fn branch(self, condition: bool) -> bool {
-        condition
     }
 }

@@ -1,9 +1,9 @@
-//! What an observer of a kernel's threads sees must not depend on secrets.
+//! The addresses that a kernel's threads touch must not depend on secrets.
 
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
-/// Checks that the threads of a kernel touch the same addresses and branch in the same way with either of two secrets.
+/// Checks that the threads of a kernel touch the same addresses in the same order with either of two secrets.
 ///
 /// # Panics
 /// If they do not, or if the kernel breaks a rule of the machine.

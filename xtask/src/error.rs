@@ -83,6 +83,15 @@ pub enum Error {
         /// Which instructions, and how the secrets come there.
         faults: Vec<String>,
     },
+    /// Leaks that were planted on purpose were not found.
+    #[error(
+        "planted leaks were not found:{}",
+        missed.iter().map(|line| format!("\n  {line}")).collect::<String>()
+    )]
+    Missed {
+        /// Which.
+        missed: Vec<String>,
+    },
     /// The committed PTX is not that of the sources.
     #[error(
         "the committed PTX is out of date; run cargo xtask build-ptx:{}",

@@ -7,6 +7,7 @@ mod error;
 pub mod flow;
 pub mod gpu_bundle;
 pub mod manifest;
+pub mod plant;
 mod process;
 pub mod ptx;
 pub mod ptx_flow;

@@ -34,19 +34,22 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written.
+/// [`Error`]; then no file has been written or replaced, except those that
+/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
 pub fn run(args: &Args) -> Result<(), Error> {
     if args.key == Place::Standard && args.ciphertext == Place::Standard {
         return Err(Error::SameInput);
     }
-    let (suite, key) =
-        files::read(&args.key, Kind::PrivateKey, |contents| format::parse_key(Kind::PrivateKey, contents))?;
-    let ciphertext = files::read(&args.ciphertext, Kind::Ciphertext, |contents| {
+    const WANTED: &[Kind] = &[Kind::PrivateKey];
+    let (_, suite, key) = files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
+    files::warn_of_readers(&args.key);
+    let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
         format::parse_ciphertext(suite, contents)
     })?;
     let secret = suite.run(Decapsulate { args, key: &key, ciphertext: &ciphertext })?;
     let contents = format::contents(Kind::SharedSecret, suite, secret, args.raw);
-    files::write(&[Output { place: &args.secret, contents, secret: true }], args.force)
+    let outputs = [Output { place: &args.secret, contents, secret: true }];
+    files::write(&[&args.key, &args.ciphertext], &outputs, args.force)
 }
 
 struct Decapsulate<'a> {

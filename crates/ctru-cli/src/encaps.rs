@@ -33,17 +33,18 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written.
+/// [`Error`]; then no file has been written or replaced, except those that
+/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
 pub fn run(args: &Args) -> Result<(), Error> {
-    let (suite, key) =
-        files::read(&args.key, Kind::PublicKey, |contents| format::parse_key(Kind::PublicKey, contents))?;
+    const WANTED: &[Kind] = &[Kind::PublicKey];
+    let (_, suite, key) = files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
     let (ciphertext, secret) = suite.run(Encapsulate { args, key: &key })?;
     let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
     let outputs = [
         Output { place: &args.ciphertext, contents: contents(Kind::Ciphertext, ciphertext), secret: false },
         Output { place: &args.secret, contents: contents(Kind::SharedSecret, secret), secret: true },
     ];
-    files::write(&outputs, args.force)
+    files::write(&[&args.key], &outputs, args.force)
 }
 
 struct Encapsulate<'a> {

@@ -49,6 +49,32 @@ pub enum Error {
         /// The name.
         file: String,
     },
+    /// An output would replace what the command has read.
+    #[error("{file}: named for an input and an output")]
+    InputAsOutput {
+        /// The name of the output.
+        file: String,
+    },
+    /// Something failed after files had been written.
+    #[error("{error}; written all the same: {files}")]
+    AfterWriting {
+        /// What failed.
+        error: Box<Self>,
+        /// Which files are written.
+        files: String,
+    },
+    /// A file of several could not be written, and another that had been could not be taken back.
+    #[error("{error}; {file} is new all the same: {source}{}", kept(previous.as_deref()))]
+    NotUndone {
+        /// What failed first.
+        error: Box<Self>,
+        /// Which file is new.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+        /// Where the file is that it replaced, if it replaced one.
+        previous: Option<String>,
+    },
     /// Two inputs are to come from standard input.
     #[error("standard input cannot be both key and ciphertext")]
     SameInput,
@@ -108,6 +134,10 @@ pub enum Error {
     /// A report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
+}
+
+fn kept(previous: Option<&str>) -> String {
+    previous.map_or_else(String::new, |name| format!("; what it replaced is {name}"))
 }
 
 #[cfg(feature = "cuda")]

@@ -1,14 +1,30 @@
 //! How files are read and written.
 //!
-//! What is written appears under its name complete or not at all: it is written to a temporary file beside it, which
-//! then takes the name. Outputs that belong together are all written or none is.
+//! What is written appears under its name complete or not at all: it is written to a temporary file
+//! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until
+//! that moment. Outputs that belong together are all written or none is: each file that is replaced
+//! before the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its
+//! name back if one fails.
+//!
+//! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
+//! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
+//! own name, old or new, has a temporary or a second one, if the file system keeps such changes in
+//! order. Elsewhere an interruption can do the same.
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd as AsStream;
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsStream;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use nix::sys::signal::{SigSet, SigmaskHow};
 use tempfile::{NamedTempFile, TempPath};
 use zeroize::Zeroizing;
 
@@ -45,15 +61,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// Reads what should be a `wanted` and parses it.
+/// Reads what should be one of `wanted` and parses it.
 pub(crate) fn read<T>(
     place: &Place,
-    wanted: Kind,
+    wanted: &'static [Kind],
     parse: impl FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Problem>,
 ) -> Result<T, Error> {
     let contents = match place {
-        Place::Standard => read_limited(io::stdin().lock()),
-        Place::File(path) => fs::File::open(path).and_then(read_limited),
+        Place::Standard => unbuffered(io::stdin()).and_then(read_limited),
+        Place::File(path) => File::open(path).and_then(read_limited),
     };
     let contents = contents.map_err(|source| Error::Read { file: place.to_string(), source })?;
     let parsed = if contents.len() > LONGEST_FILE {
@@ -82,6 +98,36 @@ fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(contents)
 }
 
+/// A standard stream without the buffer of the standard library, which would keep secrets.
+fn unbuffered(stream: impl AsStream) -> io::Result<File> {
+    #[cfg(unix)]
+    let owned = stream.as_fd().try_clone_to_owned();
+    #[cfg(windows)]
+    let owned = stream.as_handle().try_clone_to_owned();
+    owned.map(File::from)
+}
+
+/// Says on standard error that a private key's file is open to others than its owner, if it is.
+pub(crate) fn warn_of_readers(place: &Place) {
+    #[cfg(unix)]
+    if let Place::File(path) = place
+        && let Ok(there) = fs::metadata(path)
+        && there.is_file()
+        && there.mode() & 0o077 != 0
+    {
+        let mode = there.mode() & 0o7777;
+        crate::tell(
+            "warning",
+            &format_args!(
+                "{place}: its mode {mode:04o} opens this private key to others; \
+                 `chmod 600 {place}` closes it"
+            ),
+        );
+    }
+    #[cfg(not(unix))]
+    let _ = place;
+}
+
 /// Something to be written.
 pub(crate) struct Output<'a> {
     /// Where to.
@@ -92,36 +138,128 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all outputs or none.
-pub(crate) fn write(outputs: &[Output<'_>], force: bool) -> Result<(), Error> {
-    check_names(outputs)?;
-    let mut staged = Vec::new();
-    for output in outputs {
-        if let Place::File(path) = output.place {
-            staged.push((path.as_path(), stage(path, output, force)?));
+/// Writes all outputs or none, except that standard output comes last: if it fails, the files are
+/// there, and the error says so.
+///
+/// None of the `inputs` is replaced.
+pub(crate) fn write(inputs: &[&Place], outputs: &[Output<'_>], force: bool) -> Result<(), Error> {
+    check_names(inputs, outputs)?;
+    uninterrupted(|| {
+        let mut staged = Vec::new();
+        for output in outputs {
+            if let Place::File(path) = output.place {
+                staged.push((path.as_path(), stage(path, output, force)?));
+            }
         }
-    }
+        publish_all(staged, force)
+    })?;
     for output in outputs {
         if *output.place == Place::Standard {
-            let mut stdout = io::stdout();
-            stdout.write_all(&output.contents).and_then(|()| stdout.flush())?;
-        }
-    }
-    publish_all(staged, force)
-}
-
-/// Two outputs with the same name would overwrite each other.
-fn check_names(outputs: &[Output<'_>]) -> Result<(), Error> {
-    let name = |place: &Place| match place {
-        Place::Standard => Place::Standard,
-        Place::File(path) => Place::File(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
-    };
-    for (i, output) in outputs.iter().enumerate() {
-        if outputs[..i].iter().any(|earlier| name(earlier.place) == name(output.place)) {
-            return Err(Error::SameOutput { file: output.place.to_string() });
+            unbuffered(io::stdout())
+                .and_then(|mut stdout| stdout.write_all(&output.contents))
+                .map_err(|source| after_writing(outputs.iter().map(|output| output.place), source.into()))?;
         }
     }
     Ok(())
+}
+
+/// The error of what failed after files had been written.
+fn after_writing<'a>(written: impl Iterator<Item = &'a Place>, error: Error) -> Error {
+    let files: Vec<_> = written.filter(|&place| *place != Place::Standard).map(Place::to_string).collect();
+    if files.is_empty() {
+        error
+    } else {
+        Error::AfterWriting { error: error.into(), files: files.join(", ") }
+    }
+}
+
+/// Lets signals wait until `action` has ended. Otherwise they could end the program while temporary
+/// files with secrets are there, or while one of two files has its name.
+///
+/// It is for writing a few kilobytes. The signals of this thread are all of the program's: no
+/// command that writes keys has a second thread.
+fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
+    #[cfg(unix)]
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let result = action();
+    #[cfg(unix)]
+    let _ = before.and_then(|before| before.thread_set_mask());
+    result
+}
+
+/// Refuses outputs that would replace each other or an input.
+fn check_names(inputs: &[&Place], outputs: &[Output<'_>]) -> Result<(), Error> {
+    let inputs: Vec<_> = inputs.iter().map(|place| Target::of(place, io::stdin())).collect();
+    let mut earlier = Vec::new();
+    for Output { place, .. } in outputs {
+        let file = || place.to_string();
+        let target = Target::of(place, io::stdout());
+        if earlier.iter().any(|&(other, ref its)| other == *place || target.is(its)) {
+            return Err(Error::SameOutput { file: file() });
+        }
+        if **place != Place::Standard && inputs.iter().any(|input| target.is(input)) {
+            return Err(Error::InputAsOutput { file: file() });
+        }
+        earlier.push((*place, target));
+    }
+    Ok(())
+}
+
+/// What a place is to the file system, however it is spelled.
+struct Target {
+    /// The folder and the name in it.
+    name: Option<(FileId, OsString)>,
+    /// The file that is there, if one is.
+    file: Option<FileId>,
+}
+
+impl Target {
+    fn of(place: &Place, standard: impl AsStream) -> Self {
+        match place {
+            Place::Standard => Self { name: None, file: stream_id(standard) },
+            Place::File(path) => Self {
+                name: file_id(directory(path)).zip(path.file_name().map(ToOwned::to_owned)),
+                file: file_id(path),
+            },
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        let same_name = self.name.is_some() && self.name == other.name;
+        same_name || (self.file.is_some() && self.file == other.file)
+    }
+}
+
+/// Device and inode.
+#[cfg(unix)]
+type FileId = (u64, u64);
+/// The path without links, where the standard library gives no number.
+#[cfg(not(unix))]
+type FileId = PathBuf;
+
+fn file_id(path: &Path) -> Option<FileId> {
+    #[cfg(unix)]
+    return fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
+    #[cfg(not(unix))]
+    return fs::canonicalize(path).ok();
+}
+
+/// The file that a standard stream is redirected to.
+fn stream_id(stream: impl AsStream) -> Option<FileId> {
+    #[cfg(unix)]
+    return unbuffered(stream).and_then(|file| file.metadata()).ok().map(|there| (there.dev(), there.ino()));
+    #[cfg(not(unix))]
+    {
+        let _ = stream;
+        None
+    }
+}
+
+/// A temporary file that tells where it is from.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY_PREFIX);
+    builder
 }
 
 /// Writes a temporary file beside `path`, which has its mode from the beginning. It is deleted when dropped.
@@ -134,14 +272,10 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         }
         _ => {}
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY_PREFIX);
+    let mut builder = temporary();
+    // The umask takes from this what the user does not want others to have.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask takes from this what the user does not want others to have.
-        builder.permissions(fs::Permissions::from_mode(if output.secret { 0o600 } else { 0o666 }));
-    }
+    builder.permissions(fs::Permissions::from_mode(if output.secret { 0o600 } else { 0o666 }));
     #[cfg(not(unix))]
     let _ = output.secret;
     let write = || {
@@ -153,28 +287,41 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     write().map_err(|source| Error::Write { file: display(path), source })
 }
 
-/// A file that has its name, and what had the name before.
+/// A file that has its name.
 struct Published<'a> {
     path: &'a Path,
+    /// What had the name before, under a second name. It is deleted when dropped.
     previous: Option<TempPath>,
 }
 
 /// Gives all staged files their names; if one does not get it, the others lose theirs again.
 fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), Error> {
-    let mut published = Vec::new();
+    let mut published: Vec<Published<'_>> = Vec::new();
+    let last = staged.len();
     for (path, file) in staged {
-        match publish(path, file, force) {
+        let is_last = published.len() + 1 == last;
+        match publish(path, file, force, is_last, &published) {
             Ok(done) => published.push(done),
             Err(error) => {
-                published.into_iter().for_each(Published::undo);
-                return Err(error);
+                return Err(published.into_iter().rev().fold(error, |error, done| done.undo(error)));
             }
         }
     }
-    Ok(())
+    // Before the old files go, the new ones must be sure to have their names after a power cut.
+    let synchronised = published.iter().try_for_each(|done| sync_folder(directory(done.path)));
+    synchronised.map_err(|error| {
+        let places: Vec<_> = published.iter().map(|done| Place::File(done.path.to_owned())).collect();
+        after_writing(places.iter(), error)
+    })
 }
 
-fn publish(path: &Path, file: NamedTempFile, force: bool) -> Result<Published<'_>, Error> {
+fn publish<'a>(
+    path: &'a Path,
+    file: NamedTempFile,
+    force: bool,
+    is_last: bool,
+    earlier: &[Published<'_>],
+) -> Result<Published<'a>, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => Error::Exists { file: display(path) },
         _ => Error::Write { file: display(path), source },
@@ -183,36 +330,65 @@ fn publish(path: &Path, file: NamedTempFile, force: bool) -> Result<Published<'_
         file.persist_noclobber(path).map_err(|error| failed(error.error))?;
         return Ok(Published { path, previous: None });
     }
-    let previous = set_aside(path).map_err(failed)?;
-    match (file.persist(path), previous) {
-        (Ok(_), previous) => Ok(Published { path, previous }),
-        (Err(error), None) => Err(failed(error.error)),
-        (Err(error), previous) => {
-            Published { path, previous }.undo();
-            Err(failed(error.error))
+    // Two names that differ may be one for the file system, which may ignore case. It shows now.
+    let there = file_id(path);
+    if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
+        return Err(Error::SameOutput { file: display(path) });
+    }
+    // After the last nothing can fail that would bring the old file back.
+    let previous = if is_last { None } else { keep(path).map_err(failed)? };
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(Published { path, previous })
+}
+
+impl Published<'_> {
+    /// Puts back what was there, because of `error`. Comes back with what is to be reported.
+    fn undo(self, error: Error) -> Error {
+        let undone = match self.previous {
+            Some(previous) => previous.persist(self.path).map_err(|failed| {
+                let mut previous = failed.path;
+                previous.disable_cleanup(true);
+                (failed.error, Some(display(&previous)))
+            }),
+            None => fs::remove_file(self.path).map_err(|source| (source, None)),
+        };
+        match undone {
+            Ok(()) => error,
+            Err((source, previous)) => {
+                Error::NotUndone { error: error.into(), file: display(self.path), source, previous }
+            }
         }
     }
 }
 
-impl Published<'_> {
-    /// Puts back what was there. There is an error to report already, so this one's own errors are not.
-    fn undo(self) {
-        let _ = match self.previous {
-            Some(previous) => previous.persist(self.path).map_err(|error| error.error),
-            None => fs::remove_file(self.path),
-        };
+/// Gives a file that is about to be replaced a second name, under which it is deleted when dropped.
+fn keep(path: &Path) -> io::Result<Option<TempPath>> {
+    let mut builder = temporary();
+    builder.suffix(".old");
+    match builder.make_in(directory(path), |second| fs::hard_link(path, second)) {
+        Ok(kept) => Ok(Some(kept.into_temp_path())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // The file system has no second names, or does not give them to everybody.
+        Err(_) => copy(path, &builder).map(Some),
     }
 }
 
-/// Moves a file that is about to be replaced to a temporary name, under which it is deleted when dropped.
-fn set_aside(path: &Path) -> io::Result<Option<TempPath>> {
-    let moved = tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .make_in(directory(path), |temporary| fs::rename(path, temporary));
-    match moved {
-        Ok(moved) => Ok(Some(moved.into_temp_path())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+/// Makes a copy with the same permissions.
+fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath> {
+    let copy = builder.tempfile_in(directory(path))?.into_temp_path();
+    fs::copy(path, &copy)?;
+    Ok(copy)
+}
+
+/// Makes the names in a folder last, where the system can.
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    // Other systems do not open folders, and a folder that may not be read cannot be opened.
+    let Some(opened) = cfg!(unix).then(|| File::open(folder)).and_then(Result::ok) else { return Ok(()) };
+    match opened.sync_all() {
+        // The file system does not do it for folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        Err(source) => Err(Error::Write { file: display(folder), source }),
+        Ok(()) => Ok(()),
     }
 }
 
@@ -273,8 +449,59 @@ mod tests {
         assert!(matches!(publish_all(staged, true), Err(Error::Write { .. })));
         assert_eq!(names(directory.path()), ["a"]);
         assert_eq!(fs::read(&first).unwrap(), b"old");
-        write(&outputs, true).unwrap();
+        write(&[], &outputs, true).unwrap();
         assert_eq!(names(directory.path()), ["a", "b"]);
         assert_eq!(fs::read(&first).unwrap(), b"new");
+    }
+
+    /// Where the file system knows one name for both, the first file is not replaced by the second.
+    #[test]
+    fn spellings_that_only_the_file_system_knows() {
+        let directory = tempfile::tempdir().unwrap();
+        let (first, second) = (directory.path().join("a"), directory.path().join(".").join("a"));
+        let places = [&first, &second].map(|path| Place::File(path.clone()));
+        let outputs = outputs(&places[0], &places[1]);
+        for old in [None, Some(b"old")] {
+            if let Some(old) = old {
+                fs::write(&first, old).unwrap();
+            }
+            let staged = [&first, &second].into_iter().zip(&outputs);
+            let staged = staged.map(|(path, output)| (path.as_path(), stage(path, output, true).unwrap()));
+            assert!(matches!(publish_all(staged.collect(), true), Err(Error::SameOutput { .. })));
+            assert_eq!(fs::read(&first).ok().as_deref(), old.map(|old| &old[..]));
+            assert_eq!(names(directory.path()).len(), usize::from(old.is_some()));
+        }
+    }
+
+    /// If what was replaced cannot be put back, the error says where it is, and it stays there.
+    #[test]
+    fn what_cannot_be_put_back_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::write(&path, "old").unwrap();
+        let previous = keep(&path).unwrap().unwrap();
+        let second = previous.to_path_buf();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let error = Published { path: &path, previous: Some(previous) }.undo(Error::SameInput);
+        assert!(matches!(error, Error::NotUndone { .. }));
+        let (message, second_name) = (error.to_string(), display(&second));
+        assert!(message.contains(&second_name) && second_name.ends_with(".old"), "{message}");
+        assert_eq!(fs::read(&second).unwrap(), b"old");
+    }
+
+    /// A file system without hard links has copies instead.
+    #[test]
+    fn copies_are_kept_like_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        assert!(keep(&path).unwrap().is_none());
+        fs::write(&path, "old").unwrap();
+        let permissions = fs::metadata(&path).unwrap().permissions();
+        for kept in [keep(&path).unwrap().unwrap(), copy(&path, &temporary()).unwrap()] {
+            assert_eq!(fs::read(&kept).unwrap(), b"old");
+            assert_eq!(fs::metadata(&kept).unwrap().permissions(), permissions);
+        }
+        assert_eq!(names(directory.path()), ["a"]);
     }
 }

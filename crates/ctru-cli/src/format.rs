@@ -2,6 +2,7 @@
 //!
 //! A PEM label names set, encoding and kind. Raw bytes have no label, but no two kinds of any two suites have the same
 //! length, except that the encoding of the public key does not show in a ciphertext.
+//! A file as long as a raw ciphertext for the key in use is one, whatever its bytes are.
 
 use std::fmt;
 
@@ -56,20 +57,20 @@ impl fmt::Display for Kind {
 #[non_exhaustive]
 pub enum Problem {
     /// No object of the wanted kind has this length.
-    #[error("{actual} bytes are no {wanted}; expected {expected}")]
+    #[error("{actual} bytes are no {}; expected {expected}", any_of(wanted))]
     Length {
-        /// What was wanted.
-        wanted: Kind,
+        /// What was wanted, one of these.
+        wanted: &'static [Kind],
         /// Which lengths there are.
         expected: String,
         /// Bytes of the file.
         actual: usize,
     },
     /// The file is larger than anything that could be meant.
-    #[error("more than {limit} bytes, so no {wanted}")]
+    #[error("more than {limit} bytes, so no {}", any_of(wanted))]
     TooLong {
-        /// What was wanted.
-        wanted: Kind,
+        /// What was wanted, one of these.
+        wanted: &'static [Kind],
         /// How much is read at most.
         limit: usize,
     },
@@ -119,10 +120,10 @@ pub enum Problem {
         actual: usize,
     },
     /// The file contains something else.
-    #[error("a {found}, not a {wanted}")]
+    #[error("a {found}, not a {}", any_of(wanted))]
     Kind {
-        /// What was wanted.
-        wanted: Kind,
+        /// What was wanted, one of these.
+        wanted: &'static [Kind],
         /// What it is.
         found: Object,
     },
@@ -143,6 +144,11 @@ pub enum Problem {
     /// The bytes are no ciphertext.
     #[error("not a ciphertext: {0}")]
     Ciphertext(#[from] InvalidLength),
+}
+
+/// Names the kinds in a message.
+fn any_of(kinds: &[Kind]) -> String {
+    kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// What bytes are, as far as a label or their length tells.
@@ -183,14 +189,14 @@ pub(crate) fn contents(kind: Kind, suite: Suite, bytes: Zeroizing<Vec<u8>>, raw:
     if raw { bytes } else { armour(kind, suite, &bytes) }
 }
 
-/// Reads a key, whose suite shows in its label or its length.
+/// Reads a key of one of the kinds `wanted`; kind and suite show in its label or its length.
 pub(crate) fn parse_key(
-    kind: Kind,
+    wanted: &'static [Kind],
     contents: Zeroizing<Vec<u8>>,
-) -> Result<(Suite, Zeroizing<Vec<u8>>), Problem> {
-    let (object, bytes) = parse(kind, None, contents)?;
+) -> Result<(Kind, Suite, Zeroizing<Vec<u8>>), Problem> {
+    let (object, bytes) = parse(wanted, None, contents)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
-    Ok((Suite { set: object.set, encoding }, bytes))
+    Ok((object.kind, Suite { set: object.set, encoding }, bytes))
 }
 
 /// Reads a ciphertext for a key of `suite`.
@@ -198,7 +204,7 @@ pub(crate) fn parse_ciphertext(
     suite: Suite,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let (object, bytes) = parse(Kind::Ciphertext, Some(suite), contents)?;
+    let (object, bytes) = parse(&[Kind::Ciphertext], Some(suite), contents)?;
     if object.set == suite.set && object.encoding.is_none_or(|encoding| encoding == suite.encoding) {
         Ok(bytes)
     } else {
@@ -206,18 +212,25 @@ pub(crate) fn parse_ciphertext(
     }
 }
 
-/// Reads an object of kind `wanted`; what comes back has the right length for what it is.
+/// Reads an object of one of the kinds `wanted`. What comes back has the right length for what it
+/// is.
 fn parse(
-    wanted: Kind,
+    wanted: &'static [Kind],
     suite: Option<Suite>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
     const BEGIN: &[u8] = b"-----BEGIN ";
+    let raw = identify(contents.len());
+    // Who sends a ciphertext chooses its bytes, so they must not decide whether it is refused.
+    let expected = |object: &Object| suite.is_some_and(|suite| object.set == suite.set);
+    if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
+        return Ok((object, contents));
+    }
     let pem = contents.windows(BEGIN.len()).position(|window| window == BEGIN);
     let (object, bytes) = match pem {
         Some(start) => parse_pem(&contents, &contents[start + BEGIN.len()..])?,
         None => {
-            let object = identify(contents.len()).ok_or_else(|| Problem::Length {
+            let object = raw.ok_or_else(|| Problem::Length {
                 wanted,
                 expected: lengths(wanted, suite),
                 actual: contents.len(),
@@ -225,7 +238,11 @@ fn parse(
             (object, contents)
         }
     };
-    if object.kind == wanted { Ok((object, bytes)) } else { Err(Problem::Kind { wanted, found: object }) }
+    if wanted.contains(&object.kind) {
+        Ok((object, bytes))
+    } else {
+        Err(Problem::Kind { wanted, found: object })
+    }
 }
 
 /// Reads the PEM form `text`, in which `from_label` is what follows the word BEGIN.
@@ -242,14 +259,17 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
     if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
         return Err(Problem::Truncated { kind, suite, expected: expected(), actual: text.len() });
     }
-    let (_, bytes) = pem_rfc7468::decode_vec(text).map_err(|source| Problem::Pem {
+    // More than enough; `decode_vec` would leave the first bytes of a damaged key in memory.
+    let mut bytes = Zeroizing::new(vec![0; text.len()]);
+    let decoded = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len());
+    let actual = decoded.map_err(|source| Problem::Pem {
         kind,
         suite,
         source,
         expected: expected(),
         actual: text.len(),
     })?;
-    let bytes = Zeroizing::new(bytes);
+    bytes.truncate(actual);
     match length {
         Some(expected) if expected != bytes.len() => {
             Err(Problem::PemLength { kind, suite, expected, actual: bytes.len() })
@@ -267,15 +287,13 @@ fn identify(length: usize) -> Option<Object> {
 }
 
 /// The lengths that an object can have, for a message.
-fn lengths(kind: Kind, suite: Option<Suite>) -> String {
-    let length = |suite| kind.length(suite).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
-    match suite {
-        Some(suite) => format!("{} for {}", length(suite), suite.set),
-        None => {
-            let all: Vec<_> = Suite::all().map(|suite| format!("{} for {suite}", length(suite))).collect();
-            all.join(", ")
-        }
-    }
+fn lengths(kinds: &[Kind], suite: Option<Suite>) -> String {
+    let length = |kind: Kind, suite| kind.length(suite).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
+    let of_kind = |&kind: &Kind| match suite {
+        Some(suite) => vec![format!("{} for {}", length(kind, suite), suite.set)],
+        None => Suite::all().map(|suite| format!("{} for {suite}", length(kind, suite))).collect(),
+    };
+    kinds.iter().flat_map(of_kind).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -283,8 +301,7 @@ mod tests {
     use super::*;
 
     fn objects() -> impl Iterator<Item = (Kind, Suite, usize)> {
-        let kinds = [Kind::PublicKey, Kind::PrivateKey, Kind::Ciphertext];
-        kinds.into_iter().flat_map(|kind| {
+        Kind::ALL.into_iter().filter(|&kind| kind != Kind::SharedSecret).flat_map(|kind| {
             Suite::all().map(move |suite| (kind, suite, kind.length(suite).expect("not a shared secret")))
         })
     }
@@ -310,7 +327,7 @@ mod tests {
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
-                let (object, read) = parse(kind, None, Zeroizing::new(text)).expect("well formed");
+                let (object, read) = parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
                 assert_eq!((object.kind, object.set), (kind, suite.set));
                 assert_eq!(object.encoding, Some(suite.encoding));
                 assert_eq!(*read, bytes);
@@ -318,14 +335,31 @@ mod tests {
         }
     }
 
-    /// Wherever a PEM file is cut off before its last line is complete, that is noticed.
+    /// What is raw by its length is never a PEM form that this program has written.
+    #[test]
+    fn pem_forms_have_no_raw_length() {
+        for kind in Kind::ALL {
+            for suite in Suite::all() {
+                let bytes = vec![0; kind.length(suite).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
+                let text = armour(kind, suite, &bytes);
+                let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+                for length in [text.len(), text.len() + lines] {
+                    assert_eq!(identify(length), None, "{kind} of {suite}");
+                }
+            }
+        }
+    }
+
+    /// Wherever a PEM file is cut off before its last line is complete, that is noticed, unless
+    /// what is left is as long as a raw ciphertext.
     #[test]
     fn truncated_pem() {
         let suite = Suite { set: Set::N653, encoding: Encoding::Packed13 };
         let text = armour(Kind::Ciphertext, suite, &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
-            assert!(parse(Kind::Ciphertext, Some(suite), cut).is_err(), "{length} bytes");
+            let result = parse(&[Kind::Ciphertext], Some(suite), cut);
+            assert_eq!(result.is_err(), length != suite.sizes().ciphertext, "{length} bytes");
         }
     }
 }

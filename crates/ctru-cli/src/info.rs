@@ -38,8 +38,9 @@ pub fn warning(set: Set) -> Option<String> {
     let FailureRate { claimed, bound, estimate } = failure_rate(set);
     (estimate.max(bound) > -128).then(|| {
         format!(
-            "{set} fails to decapsulate more often than its paper claims: about 2^{estimate} to 2^{bound} instead of \
-             2^{claimed}. Limit how many ciphertexts a key decapsulates; see `ctru info`."
+            "nothing shows that {set} fails to decapsulate less often than once in 2^128: its paper's 2^{claimed} is \
+             not established, the best upper bound is 2^{bound}, this project's estimate 2^{estimate}. Limit how many \
+             ciphertexts a key decapsulates; see `ctru info`."
         )
     })
 }
@@ -50,9 +51,9 @@ Use it to study and to measure, and beside an established KEM where you must rel
 
 Failure rates are logarithms to base 2 of the probability that an honest ciphertext gives the wrong secret. Who can
 cause or find failures learns about the private key. None of these rates is established. The claims are the paper's and
-take neighbouring coefficients for independent, which they are not; the bounds are those of a later analysis (ePrint
-2026/1350); the estimates are this project's for the exact decoder. The claim for CTRU-Prime-1277 does not hold: by
-every later model it fails more often than once in 2^128, so limit the number of ciphertexts that one of its keys
+take neighbouring coefficients for independent, which they are not; the bounds are upper bounds of a later analysis
+(ePrint 2026/1350); the estimates are this project's for the exact decoder, which nobody has reviewed. Nothing shows
+that CTRU-Prime-1277 fails less often than once in 2^128, so limit the number of ciphertexts that one of its keys
 decapsulates.
 ";
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
 use serde::Deserialize;
+use zeroize::Zeroizing;
 
 use crate::engine::{AnySetEngine, EngineArgs, with_engine};
 use crate::error::Error;
@@ -185,13 +186,13 @@ struct Record {
     suite: Suite,
     keygen_seed: [u8; SEED_BYTES],
     z: [u8; SEED_BYTES],
-    pk: Vec<u8>,
-    sk: Vec<u8>,
+    pk: Zeroizing<Vec<u8>>,
+    sk: Zeroizing<Vec<u8>>,
     encaps_seed: [u8; SEED_BYTES],
-    ct: Vec<u8>,
-    ss: Vec<u8>,
-    bad_ct: Vec<u8>,
-    bad_ss: Vec<u8>,
+    ct: Zeroizing<Vec<u8>>,
+    ss: Zeroizing<Vec<u8>>,
+    bad_ct: Zeroizing<Vec<u8>>,
+    bad_ss: Zeroizing<Vec<u8>>,
 }
 
 /// What is wrong, and with which field if with one.
@@ -265,14 +266,17 @@ fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
     (Some(field), error.to_string())
 }
 
-fn bytes(field: &'static str, hex: &str) -> Result<Vec<u8>, Wrong> {
-    const_hex::decode(hex).map_err(|error| invalid(field, error))
+fn bytes(field: &'static str, hex: &str) -> Result<Zeroizing<Vec<u8>>, Wrong> {
+    // `decode` would leave the first bytes of a damaged key in memory.
+    let mut bytes = Zeroizing::new(vec![0; hex.len() / 2]);
+    const_hex::decode_to_slice(hex, &mut bytes).map_err(|error| invalid(field, error))?;
+    Ok(bytes)
 }
 
 fn seed(field: &'static str, hex: &str) -> Result<[u8; SEED_BYTES], Wrong> {
     let bytes = bytes(field, hex)?;
-    let length = bytes.len();
-    bytes.try_into().map_err(|_| (Some(field), format!("expected {SEED_BYTES} bytes, got {length}")))
+    let seed = bytes.as_slice().try_into();
+    seed.map_err(|_| (Some(field), format!("expected {SEED_BYTES} bytes, got {}", bytes.len())))
 }
 
 /// Where two strings differ first.

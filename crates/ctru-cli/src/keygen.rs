@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ctru_kem::{DecapsulationKey, ParameterSet};
+use ctru_kem::{DecapsulationKey, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -29,6 +29,10 @@ pub struct Args {
     /// Write bare bytes, not PEM
     #[arg(long)]
     raw: bool,
+    /// Test that the private key decapsulates what the public key encapsulates, before they are
+    /// written
+    #[arg(long)]
+    check: bool,
     /// Replace files that exist
     #[arg(long)]
     force: bool,
@@ -37,7 +41,8 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written.
+/// [`Error`]; then no file has been written or replaced, except those that
+/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
 pub fn run(args: &Args) -> Result<(), Error> {
     let Place::File(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
     let mut public_path = path.clone().into_os_string();
@@ -45,27 +50,37 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let public_place = Place::File(PathBuf::from(public_path));
 
     let suite = Suite { set: args.set, encoding: args.encoding };
-    let (private, public) = suite.run(Generate)?;
+    let (private, public) = suite.run(Generate { args })?;
     let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
     let outputs = [
         Output { place: &args.out, contents: contents(Kind::PrivateKey, private), secret: true },
         Output { place: &public_place, contents: contents(Kind::PublicKey, public), secret: false },
     ];
-    files::write(&outputs, args.force)?;
+    files::write(&[], &outputs, args.force)?;
     if let Some(warning) = info::warning(args.set) {
-        eprintln!("warning: {warning}");
+        crate::tell("warning", &warning);
     }
     Ok(())
 }
 
-struct Generate;
+struct Generate<'a> {
+    args: &'a Args,
+}
 
-impl Task for Generate {
+impl Task for Generate<'_> {
     /// Private and public key.
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
     fn run<P: ParameterSet>(self) -> Self::Output {
         let key = DecapsulationKey::<P>::try_generate()?;
+        if self.args.check {
+            let mut seed = Zeroizing::new([0; SEED_BYTES]);
+            getrandom::fill(&mut *seed)?;
+            key.pairwise_test(&seed).map_err(|error| Error::Contents {
+                file: self.args.out.to_string(),
+                problem: error.into(),
+            })?;
+        }
         let public = key.encapsulation_key();
         Ok((Zeroizing::new(key.as_bytes().to_vec()), Zeroizing::new(public.as_bytes().to_vec())))
     }

@@ -2,9 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use ctru_cli::Cli;
-
 fn main() -> ExitCode {
-    ctru_cli::run(&Cli::parse())
+    ctru_cli::main()
 }

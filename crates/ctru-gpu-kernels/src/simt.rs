@@ -83,9 +83,6 @@ pub trait Simt: Copy {
     /// The `value` of the warp's thread `lane`, `lane < 32`.
     #[track_caller]
     fn shuffle(self, value: u32, lane: u32) -> u32;
-    /// Whether `condition` holds in some thread of the warp.
-    #[track_caller]
-    fn any(self, condition: bool) -> bool;
 
     /// `c + a b` for three matrices of which every thread of the warp holds a part: `a` has 16 rows of 32 signed bytes, `b`
     /// 32 rows of 8 signed bytes, `c` 16 rows of 8 numbers.
@@ -126,10 +123,6 @@ pub trait Simt: Copy {
     /// Entry `index` of a table that is part of the program.
     #[track_caller]
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T;
-
-    /// `condition`, where the program branches on it. The emulator's trace records it.
-    #[track_caller]
-    fn branch(self, condition: bool) -> bool;
 
     /// Number of this thread in its warp.
     #[inline(always)]

@@ -32,6 +32,9 @@ pub enum InvalidEncapsulationKey {
     /// Mixed-radix keys: the bytes decode to a polynomial that encodes to other bytes.
     #[error("the bytes are not the canonical encoding of a polynomial")]
     NotCanonical,
+    /// The bytes are those of the polynomial 0, such as zeros. Encapsulation to it would show the message.
+    #[error("the polynomial is zero")]
+    Zero,
 }
 
 impl From<Packed13Error> for InvalidEncapsulationKey {
@@ -56,4 +59,10 @@ pub enum InvalidDecapsulationKey {
     /// The encapsulation key inside is refused.
     #[error("the public part is refused: {0}")]
     PublicPart(InvalidEncapsulationKey),
+    /// The public part is not `g / f` for a `g` that key generation samples.
+    #[error("the public key does not belong to the secret polynomial")]
+    Inconsistent,
+    /// Decapsulation of what was encapsulated to the key's own public part gave another secret.
+    #[error("the pairwise test failed: decapsulation does not give the secret that was encapsulated")]
+    PairwiseTest,
 }

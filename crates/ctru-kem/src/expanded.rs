@@ -8,12 +8,13 @@ use core::marker::PhantomData;
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
 use ctru_math::product::residue::Multiplier;
-use ctru_math::{Poly, SmallPoly};
+use ctru_math::{Poly, Ring, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+use crate::error::InvalidDecapsulationKey;
 use crate::hash::{self, Hashed, Id};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, Parts, SharedSecret};
-use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
 use crate::pke::{self, KeyPolynomials};
 use crate::wipe::Secret;
 
@@ -28,13 +29,21 @@ pub(crate) struct ExpandedEncapsulationKey<P: ParameterSet> {
 pub(crate) struct ExpandedDecapsulationKey<P: ParameterSet> {
     f: SmallPoly<P::Ring>,
     z: Secret<[u8; SEED_BYTES]>,
-    public: ExpandedEncapsulationKey<P>,
+    pub(crate) public: ExpandedEncapsulationKey<P>,
 }
 
 impl<P: ParameterSet> ExpandedEncapsulationKey<P> {
     pub(crate) fn new(key: &EncapsulationKey<P>) -> Self {
         let id = *key.as_bytes().first_chunk().expect("a key is longer than its id");
         Self { h: P::Encoding::decode_validated(&key.bytes), id, parameter_set: PhantomData }
+    }
+
+    /// One operation.
+    pub(crate) fn encapsulate(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
+        let mut sent = Default::default();
+        let (ciphertext, secret): &mut (_, _) = &mut sent;
+        encapsulate([self], [seed], array::from_mut(ciphertext), array::from_mut(secret));
+        sent
     }
 }
 
@@ -47,44 +56,74 @@ impl<P: ParameterSet> ExpandedDecapsulationKey<P> {
             public: ExpandedEncapsulationKey::new(&public),
         }
     }
+
+    /// One operation.
+    pub(crate) fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
+        let mut secret = SharedSecret::default();
+        decapsulate([self], [ciphertext], array::from_mut(&mut secret));
+        secret
+    }
+
+    /// Checks that `h f` is not 0 and that sampling can give it.
+    pub(crate) fn check(&self) -> Result<(), InvalidDecapsulationKey> {
+        let (q, eta) = (P::Ring::Q as u16, P::Ring::ETA as u16);
+        let g = Multiplier::new().mul_small(&self.public.h, &self.f);
+        let (mut faults, mut bits) = (0, 0);
+        for &c in g.coefficients() {
+            // The highest bit is set for eta < c and c < q - eta together.
+            faults |= eta.wrapping_sub(c) & c.wrapping_sub(q - eta);
+            bits |= c;
+        }
+        // The compiler must not know what matters before all coefficients are looked at.
+        let consistent = black_box(faults >> 15).ct_eq(&0) & !black_box(bits).ct_eq(&0);
+        if consistent.into() { Ok(()) } else { Err(InvalidDecapsulationKey::Inconsistent) }
+    }
 }
 
-/// Algorithm 5 for the messages `SHAKE256(seed)`: as many operations as share their hashing.
+/// Algorithm 5 for the messages `SHAKE256(seed)`: as many operations as share their hashing. Secrets are written to where
+/// their owner wipes them.
 pub(crate) fn encapsulate<P: ParameterSet, const N: usize>(
     keys: [&ExpandedEncapsulationKey<P>; N],
     seeds: [&[u8; SEED_BYTES]; N],
-) -> [(Ciphertext<P>, SharedSecret); N] {
+    ciphertexts: &mut [Ciphertext<P>; N],
+    secrets: &mut [SharedSecret; N],
+) {
     let messages = hash::fresh_messages::<P::Ring, N>(seeds);
     let hashed = hash::messages::<P::Ring, N>(keys.map(|key| &key.id), &messages);
     let mut multiplier = Multiplier::new();
-    array::from_fn(|i| {
-        let bytes = pke::encrypt(&mut multiplier, &keys[i].h, &messages[i], &hashed[i].coins);
-        (Ciphertext { bytes }, SharedSecret::new(hashed[i].secret()))
-    })
+    for i in 0..N {
+        let Hashed { coins, .. } = &hashed[i];
+        pke::encrypt(&mut multiplier, &keys[i].h, &messages[i], coins, &mut ciphertexts[i].bytes);
+        secrets[i].bytes = *hashed[i].secret();
+    }
 }
 
 /// Algorithm 6. Whether a ciphertext is rejected shows in nothing but the result.
 pub(crate) fn decapsulate<P: ParameterSet, const N: usize>(
     keys: [&ExpandedDecapsulationKey<P>; N],
     ciphertexts: [&Ciphertext<P>; N],
-) -> [SharedSecret; N] {
+    secrets: &mut [SharedSecret; N],
+) {
     let ciphertexts = ciphertexts.map(|ciphertext| &ciphertext.bytes);
     let mut multiplier = Multiplier::new();
-    let messages = array::from_fn(|i| pke::decrypt(&mut multiplier, &keys[i].f, ciphertexts[i]));
-    let ids = keys.map(|key| &key.public.id);
-    let (hashed, rejected) =
-        hash::decapsulations::<P::Ring, N>(ids, &messages, keys.map(|key| &*key.z), ciphertexts);
-    array::from_fn(|i| {
+    let mut messages: [_; N] = array::from_fn(|_| Secret::zeroed());
+    for i in 0..N {
+        pke::decrypt(&mut multiplier, &keys[i].f, ciphertexts[i], &mut messages[i]);
+    }
+    let (ids, z) = (keys.map(|key| &key.public.id), keys.map(|key| &*key.z));
+    let mut hashed = array::from_fn(|_| Hashed::<P::Ring>::new());
+    let mut rejected = array::from_fn(|_| Secret::zeroed());
+    hash::decapsulations::<P::Ring, N>(ids, &messages, z, ciphertexts, &mut hashed, &mut rejected);
+    let mut expected = Secret::zeroed();
+    for i in 0..N {
         let Hashed { coins, .. } = &hashed[i];
-        let expected = Secret::new(pke::encrypt(&mut multiplier, &keys[i].public.h, &messages[i], coins));
+        pke::encrypt(&mut multiplier, &keys[i].public.h, &messages[i], coins, &mut expected);
         let accepted = equal(expected.as_ref(), ciphertexts[i].as_ref());
-        let mut chosen = Secret::<[u8; SHARED_SECRET_BYTES]>::zeroed();
-        for (chosen, (rejected, secret)) in chosen.iter_mut().zip(rejected[i].iter().zip(hashed[i].secret()))
-        {
+        let candidates = rejected[i].iter().zip(hashed[i].secret());
+        for (chosen, (rejected, secret)) in secrets[i].bytes.iter_mut().zip(candidates) {
             *chosen = u8::conditional_select(rejected, secret, accepted);
         }
-        SharedSecret::new(&chosen)
-    })
+    }
 }
 
 /// Whether all bytes are equal, in a time that tells nothing. Whole vectors at a time: `subtle` looks at bytes one by one.
@@ -94,26 +133,28 @@ fn equal(a: &[u8], b: &[u8]) -> Choice {
     black_box(difference).ct_eq(&0)
 }
 
-/// Algorithm 4: the key pair of a seed and a rejection secret `z`.
+/// Algorithm 4: makes `key` that of a seed and a rejection secret `z`.
 pub(crate) fn generate<P: ParameterSet>(
     seed: &[u8; SEED_BYTES],
     z: &[u8; SEED_BYTES],
-) -> (EncapsulationKey<P>, DecapsulationKey<P>) {
+    key: &mut DecapsulationKey<P>,
+) {
     let [polynomials] = pke::sample_keys::<P::Ring, 1>([seed]);
     let inverse = invert(&Poly::from(&polynomials.f))
         .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
-    assemble(&mut Multiplier::new(), &polynomials, &inverse, z)
+    assemble(&mut Multiplier::new(), &polynomials, &inverse, z, key);
 }
 
-/// The key pair for `f`, `g` and `f^-1`.
+/// Makes `key` that of `f`, `g`, `f^-1` and `z`. Returns its public part.
 pub(crate) fn assemble<P: ParameterSet>(
     multiplier: &mut Multiplier<P::Ring>,
     KeyPolynomials { f, g }: &KeyPolynomials<P::Ring>,
     inverse: &Poly<P::Ring>,
     z: &[u8; SEED_BYTES],
-) -> (EncapsulationKey<P>, DecapsulationKey<P>) {
+    key: &mut DecapsulationKey<P>,
+) -> EncapsulationKey<P> {
     let h = multiplier.mul_small(inverse, g);
     let public = EncapsulationKey { bytes: P::Encoding::encode(&h) };
-    let secret = DecapsulationKey::from_parts(&secret_poly::pack(f), &public, z);
-    (public, secret)
+    key.set_parts(f, &public, z);
+    public
 }

@@ -17,7 +17,7 @@ use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
 use crate::params::{
     CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES,
 };
-use crate::wipe::Secret;
+use crate::wipe::{Secret, wipe};
 
 /// A public key: `h = g / f`, encoded.
 #[repr(transparent)]
@@ -39,10 +39,10 @@ pub struct Ciphertext<P: ParameterSet> {
 }
 
 /// What both sides share, 32 bytes. Wiped when dropped.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
-    bytes: [u8; SHARED_SECRET_BYTES],
+    pub(crate) bytes: [u8; SHARED_SECRET_BYTES],
 }
 
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
@@ -77,11 +77,17 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`InvalidEncapsulationKey`] if the length is wrong or the bytes are not the encoding of a polynomial.
+    /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a polynomial, or the
+    /// polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
-        let bytes = copied(bytes)?;
-        P::Encoding::decode::<P::Ring>(&bytes)?;
-        Ok(Self { bytes })
+        let key = Self { bytes: copied(bytes)? };
+        key.validate()?;
+        Ok(key)
+    }
+
+    fn validate(&self) -> Result<(), InvalidEncapsulationKey> {
+        let h = P::Encoding::decode::<P::Ring>(&self.bytes)?;
+        if h.coefficients().iter().all(|&c| c == 0) { Err(InvalidEncapsulationKey::Zero) } else { Ok(()) }
     }
 
     /// The encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] long.
@@ -90,7 +96,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// A well-formed value for output slices before an engine fills them: the key `h = 0`, which protects nothing.
+    /// The key `h = 0`, for output slices before an engine fills them. It can be used like any key, but everybody can read
+    /// what is encapsulated to it. [`from_bytes`](Self::from_bytes) refuses its bytes, all zero, so that nobody takes
+    /// it for a key.
     #[must_use]
     pub fn placeholder() -> Self {
         Self { bytes: P::Encoding::encode(&Poly::<P::Ring>::zero()) }
@@ -125,15 +133,14 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Encapsulates with the randomness of `seed`, which must be uniform, secret and used once.
     #[must_use]
     pub fn encapsulate_deterministic(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
-        let [encapsulated] = expanded::encapsulate([&ExpandedEncapsulationKey::new(self)], [seed]);
-        encapsulated
+        ExpandedEncapsulationKey::new(self).encapsulate(seed)
     }
 }
 
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key.
     ///
-    /// That `h f` is small, so that the public part belongs to the secret one, is not checked.
+    /// That the public part belongs to the secret polynomial is not checked: [`check`](Self::check) does that.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the length is wrong, the secret polynomial is none that key generation makes, or
@@ -142,8 +149,41 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         let key = Self { bytes: copied(bytes)? };
         let Parts { f, public, .. } = key.parts();
         secret_poly::unpack::<P::Ring>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        P::Encoding::decode::<P::Ring>(&public.bytes).map_err(InvalidDecapsulationKey::PublicPart)?;
+        public.validate().map_err(InvalidDecapsulationKey::PublicPart)?;
         Ok(key)
+    }
+
+    /// Checks that the public part belongs to the secret polynomial: that `h f` is a polynomial `g` that key
+    /// generation samples. It takes one product, and its time depends on nothing but the result and the public part.
+    ///
+    /// Nothing can be checked about the rejection secret `z`: every `z` is one.
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not; so it is with a [placeholder](Self::placeholder).
+    pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
+        ExpandedDecapsulationKey::new(self).check()
+    }
+
+    /// [Checks](Self::check) the key, then encapsulates to its public part with the randomness of `seed` and
+    /// decapsulates: the pairwise test that some standards want after key generation. It finds faults of the computation.
+    ///
+    /// What it computes is thrown away, so that any seed will do.
+    ///
+    /// ```
+    /// # use ctru_kem::{CtruPrime761, DecapsulationKey};
+    /// let key = DecapsulationKey::<CtruPrime761>::generate_deterministic(&[1; 32], &[2; 32]);
+    /// key.pairwise_test(&[3; 32])?;
+    /// # Ok::<(), ctru_kem::InvalidDecapsulationKey>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] as [`check`](Self::check), [`InvalidDecapsulationKey::PairwiseTest`] if
+    /// the two secrets differ.
+    pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
+        let key = ExpandedDecapsulationKey::new(self);
+        key.check()?;
+        let (ciphertext, sent) = key.public.encapsulate(seed);
+        if key.decapsulate(&ciphertext) == sent { Ok(()) } else { Err(InvalidDecapsulationKey::PairwiseTest) }
     }
 
     /// The key's bytes, [`ParameterSet::DECAPSULATION_KEY_BYTES`] long: a secret.
@@ -152,11 +192,13 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// A well-formed value for output slices before an engine fills them: a key that everybody knows.
+    /// A key that everybody knows, for output slices before an engine fills them; also what is left of a key after
+    /// [`zeroize`](Zeroize::zeroize). It can be used like any key, but [`from_bytes`](Self::from_bytes) refuses its bytes.
     #[must_use]
     pub fn placeholder() -> Self {
-        let f = secret_poly::pack(&SmallPoly::<P::Ring>::one());
-        Self::from_parts(&f, &EncapsulationKey::placeholder(), &[0; SEED_BYTES])
+        let mut key = Self { bytes: Array::zeroed() };
+        key.set_parts(&SmallPoly::one(), &EncapsulationKey::placeholder(), &[0; SEED_BYTES]);
+        key
     }
 
     /// The public key inside.
@@ -197,37 +239,40 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates the key of `seed` with the rejection secret `z`; both must be uniform, secret and used once.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
-        expanded::generate(seed, z).1
+        let mut key = Self { bytes: Array::zeroed() };
+        expanded::generate(seed, z, &mut key);
+        key
     }
 
     /// The shared secret of a ciphertext. A ciphertext that this key's encapsulation did not make gives a pseudo-random
     /// secret that depends on the key and the ciphertext; that it was rejected does not show, here or in the time.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        let [secret] = expanded::decapsulate([&ExpandedDecapsulationKey::new(self)], [ciphertext]);
-        secret
+        ExpandedDecapsulationKey::new(self).decapsulate(ciphertext)
     }
 
-    pub(crate) fn from_parts(
-        f: &<P::Ring as Ring>::SecretPolyBytes,
+    /// Makes it the key of these parts.
+    pub(crate) fn set_parts(
+        &mut self,
+        f: &SmallPoly<P::Ring>,
         public: &EncapsulationKey<P>,
         z: &[u8; SEED_BYTES],
-    ) -> Self {
-        let mut bytes = P::DecapsulationKeyBytes::zeroed();
-        let (f_bytes, rest) = bytes.as_mut().split_at_mut(P::Ring::SECRET_POLY_BYTES);
+    ) {
+        let (f_bytes, rest) = self.bytes.as_mut().split_at_mut(P::Ring::SECRET_POLY_BYTES);
         let (public_bytes, z_bytes) = rest.split_at_mut(P::ENCAPSULATION_KEY_BYTES);
-        f_bytes.copy_from_slice(f.as_ref());
+        let mut packed = secret_poly::pack(f);
+        f_bytes.copy_from_slice(packed.as_ref());
+        wipe(packed.as_mut(), 0);
         public_bytes.copy_from_slice(public.as_bytes());
         z_bytes.copy_from_slice(z);
-        Self { bytes }
     }
 
     pub(crate) fn parts(&self) -> Parts<P> {
         let (f, rest) = self.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
         Parts {
-            f: Secret::new(array_of(f)),
+            f: Secret::copied(f),
             public: self.encapsulation_key(),
-            z: Secret::new(array_of(&rest[P::ENCAPSULATION_KEY_BYTES..])),
+            z: Secret::copied(&rest[P::ENCAPSULATION_KEY_BYTES..]),
         }
     }
 }
@@ -263,11 +308,15 @@ impl<P: ParameterSet> Default for Ciphertext<P> {
     }
 }
 
-impl SharedSecret {
-    pub(crate) fn new(bytes: &[u8; SHARED_SECRET_BYTES]) -> Self {
-        Self { bytes: *bytes }
+impl Default for SharedSecret {
+    /// All bytes zero, for output slices before an engine fills them: *no secret*. It is what a slice still holds after
+    /// a batch that failed. No operation gives it, so a comparison with it tells.
+    fn default() -> Self {
+        Self { bytes: [0; SHARED_SECRET_BYTES] }
     }
+}
 
+impl SharedSecret {
     /// Takes a secret that an engine computed, as little-endian words.
     #[cfg(feature = "gpu")]
     pub(crate) fn overwrite(&mut self, words: &[u64]) {
@@ -323,15 +372,15 @@ impl PartialEq for SharedSecret {
 impl Eq for SharedSecret {}
 
 impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
+    /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are no key.
     fn zeroize(&mut self) {
-        self.bytes.as_mut().fill(0);
-        zeroize::optimization_barrier(&self.bytes);
+        *self = Self::placeholder();
     }
 }
 
 impl<P: ParameterSet> Drop for DecapsulationKey<P> {
     fn drop(&mut self) {
-        self.zeroize();
+        wipe(self.bytes.as_mut(), 0);
     }
 }
 

@@ -6,7 +6,6 @@ use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 
 use crate::hash;
 use crate::params::SEED_BYTES;
-use crate::wipe::Secret;
 
 /// The secret `f = 2 f' + 1` and the numerator `g` of a key pair's `h = g / f`.
 pub(crate) struct KeyPolynomials<R: Ring> {
@@ -16,27 +15,29 @@ pub(crate) struct KeyPolynomials<R: Ring> {
 
 /// The polynomials of key pairs' seeds.
 pub(crate) fn sample_keys<R: Ring, const N: usize>(seeds: [&[u8; SEED_BYTES]; N]) -> [KeyPolynomials<R>; N] {
-    hash::key_coins::<R, N>(seeds)
-        .map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(&f), g: sample::<R>(&g) })
+    let coins = hash::key_coins::<R, N>(seeds);
+    coins.each_ref().map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(f), g: sample::<R>(g) })
 }
 
-/// Encrypts `message` with `coins`.
+/// Encrypts `message` with `coins` to `ciphertext`.
 pub(crate) fn encrypt<R: Ring>(
     multiplier: &mut Multiplier<R>,
     h: &Poly<R>,
     message: &R::MessageBytes,
     coins: &R::CoinBytes,
-) -> R::CiphertextBytes {
+    ciphertext: &mut R::CiphertextBytes,
+) {
     let sigma = multiplier.mul_small(h, &sample(coins));
-    codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message))
+    *ciphertext = codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message));
 }
 
-/// Decrypts with the secret polynomial.
+/// Decrypts to `message` with the secret polynomial.
 pub(crate) fn decrypt<R: Ring>(
     multiplier: &mut Multiplier<R>,
     f: &SmallPoly<R>,
     ciphertext: &R::CiphertextBytes,
-) -> Secret<R::MessageBytes> {
+    message: &mut R::MessageBytes,
+) {
     let c: RoundedPoly<R> = codec::bits::unpack_rounded(ciphertext);
-    Secret::new(e8::decode(&multiplier.mul_rounded(&c, f)))
+    e8::decode(&multiplier.mul_rounded(&c, f), message);
 }

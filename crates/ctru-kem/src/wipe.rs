@@ -15,12 +15,15 @@ pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
 pub(crate) struct Secret<A: Array<u8>>(A);
 
 impl<A: Array<u8>> Secret<A> {
-    pub(crate) fn new(bytes: A) -> Self {
-        Self(bytes)
-    }
-
     pub(crate) fn zeroed() -> Self {
         Self(A::zeroed())
+    }
+
+    /// A copy of as many bytes as it has.
+    pub(crate) fn copied(bytes: &[u8]) -> Self {
+        let mut secret = Self::zeroed();
+        secret.0.as_mut().copy_from_slice(bytes);
+        secret
     }
 }
 

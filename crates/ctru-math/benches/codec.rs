@@ -54,7 +54,11 @@ benches! {
     sample_secret: bytes::<R::CoinBytes>() => |coins| sample::sample_secret::<R>(coins);
     compress: (poly::<R>(), bytes::<R::MessageBytes>()) =>
         |(sigma, message): &(Poly<R>, R::MessageBytes)| compress::compress_with_message(sigma, message);
-    decode_message: rounded::<R>() => |poly| e8::decode::<R>(poly);
+    decode_message: rounded::<R>() => |poly| {
+            let mut message = R::MessageBytes::zeroed();
+            e8::decode::<R>(poly, &mut message);
+            message
+        };
     pack_rounded: rounded::<R>() => |poly| bits::pack_rounded::<R>(poly);
     unpack_rounded: bytes::<R::CiphertextBytes>() => |bytes| bits::unpack_rounded::<R>(bytes);
     pack13: poly::<R>() => |poly| bits::pack13::<R>(poly);

@@ -6,10 +6,10 @@
 //!
 //! Source: CTRU-Prime paper, the scalable E8 lattice code.
 
-use crate::array::Array;
 use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::RoundedPoly;
 use crate::ring::Ring;
+use crate::wipe::wipe;
 
 /// Coefficients of a codeword.
 pub const BLOCK: usize = 8;
@@ -101,53 +101,60 @@ pub fn decode_block(q2: u16, block: [u16; BLOCK]) -> u8 {
 /// Blocks that are decoded side by side, one in each lane of a vector.
 const LANES: usize = 16;
 
-/// Decodes a decrypted polynomial. The coefficients after the first [`Ring::CODED_COEFFS`] are not looked at.
-#[must_use]
-pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
-    dispatch(Decode(decrypted))
+/// Decodes a decrypted polynomial to a message, written to where its owner wipes it. The coefficients after the first
+/// [`Ring::CODED_COEFFS`] are not looked at.
+pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
+    dispatch(Decode { decrypted, message });
 }
 
-struct Decode<'a, R: Ring>(&'a RoundedPoly<R>);
+struct Decode<'a, R: Ring> {
+    decrypted: &'a RoundedPoly<R>,
+    message: &'a mut R::MessageBytes,
+}
 
 impl<R: Ring> Vectorised for Decode<'_, R> {
-    type Output = R::MessageBytes;
+    type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> R::MessageBytes {
-        let decrypted = self.0;
-        let mut message = R::MessageBytes::zeroed();
+    fn run<V: Lanes>(self) {
+        let Self { decrypted, message } = self;
+        let (mut u, mut nibbles) = ([[0; LANES]; BLOCK], [0; LANES]);
         let coded = &decrypted.coefficients()[..R::CODED_COEFFS];
         let (groups, tail) = coded.as_chunks::<{ LANES * BLOCK }>();
         let (group_bytes, tail_bytes) = message.as_mut().split_at_mut(groups.len() * (LANES / 2));
-        for (bytes, group) in group_bytes.as_chunks_mut().0.iter_mut().zip(groups) {
-            *bytes = decode_group(R::Q2 as u16, group);
+        for (bytes, group) in group_bytes.chunks_exact_mut(LANES / 2).zip(groups) {
+            decode_group(R::Q2 as u16, group, &mut u, &mut nibbles, bytes);
         }
         let mut last = [0; LANES * BLOCK];
         last[..tail.len()].copy_from_slice(tail);
-        tail_bytes.copy_from_slice(&decode_group(R::Q2 as u16, &last)[..tail_bytes.len()]);
-        message
+        decode_group(R::Q2 as u16, &last, &mut u, &mut nibbles, tail_bytes);
+        wipe(&mut last);
+        wipe(u.as_flattened_mut());
+        wipe(&mut nibbles);
     }
 }
 
-/// Decodes [`LANES`] blocks to the bytes that their nibbles make.
+/// Decodes [`LANES`] blocks to the bytes that their nibbles make, as many as there is room for. `u` and `nibbles` are scratch.
 #[inline(always)]
-fn decode_group(q2: u16, values: &[u16; LANES * BLOCK]) -> [u8; LANES / 2] {
+fn decode_group(
+    q2: u16,
+    values: &[u16; LANES * BLOCK],
+    u: &mut [[i16; LANES]; BLOCK],
+    nibbles: &mut [u8; LANES],
+    bytes: &mut [u8],
+) {
     // Coefficient j of all blocks side by side, so that a vector instruction does the same step for all blocks.
-    let mut u = [[0; LANES]; BLOCK];
     for (lane, block) in values.as_chunks::<BLOCK>().0.iter().enumerate() {
         for (row, &v) in u.iter_mut().zip(block) {
             row[lane] = reliability(q2, v);
         }
     }
-    let mut nibbles = [0; LANES];
     for (lane, nibble) in nibbles.iter_mut().enumerate() {
         *nibble = nearest([
             u[0][lane], u[1][lane], u[2][lane], u[3][lane], u[4][lane], u[5][lane], u[6][lane], u[7][lane],
         ]);
     }
-    let mut bytes = [0; LANES / 2];
     for (byte, [low, high]) in bytes.iter_mut().zip(nibbles.as_chunks::<2>().0) {
         *byte = low | high << 4;
     }
-    bytes
 }

@@ -13,8 +13,7 @@ pub mod codec;
 pub mod compress;
 pub mod e8;
 pub mod invert;
-#[doc(hidden)]
-pub mod lanes;
+mod lanes;
 pub mod ntt;
 mod poly;
 pub mod product;

@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod accumulated;
+mod consistency;
 mod cpu_engine;
 mod device_engine;
 mod intermediate;
 mod kat;
 mod operations;
 mod serialisation;
+mod traces;
+mod wiping;

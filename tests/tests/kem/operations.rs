@@ -20,6 +20,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rand_core::{TryCryptoRng, TryRng};
 use sha3::{Digest, Sha3_512};
 use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
 
 every_set!(
     round_trips,
@@ -30,7 +31,9 @@ every_set!(
     secret_nibbles,
     accepted_keys_round_trip,
     accepted_public_keys_are_canonical,
+    the_zero_key_is_refused,
     placeholders,
+    zeroizing_leaves_a_key,
     debug_shows_no_secret,
     equality,
     generators,
@@ -299,7 +302,9 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
             bytes[start..].copy_from_slice(&(value % root).to_le_bytes()[..root_bytes]);
         }
         let again = mixed_radix::encode(&mixed_radix::decode::<P::Ring>(&array(&bytes)));
-        if again.as_ref() == bytes {
+        if bytes.iter().all(|&byte| byte == 0) {
+            refused(&secret_key, &bytes, InvalidEncapsulationKey::Zero);
+        } else if again.as_ref() == bytes {
             canonical_seen.set(canonical_seen.get() + 1);
             let key = EncapsulationKey::<P>::from_bytes(&bytes);
             prop_assert_eq!(key.as_ref().map(|key| key.as_bytes()), Ok(&bytes[..]));
@@ -385,7 +390,7 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     assert!(refused >= 20 && accepted >= 20, "{refused} refused, {accepted} accepted");
 }
 
-/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial is accepted.
+/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial but 0 is accepted.
 fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     let honest = key::<P>(16).encapsulation_key();
     proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {
@@ -403,6 +408,7 @@ fn accepted_public_keys_are_canonical<P: ParameterSet>() {
         Ok(())
     });
     proptest(100, strategies::poly::<P::Ring>(), |poly| {
+        prop_assume!(poly != Poly::zero());
         let bytes = P::Encoding::encode(&poly);
         let key = EncapsulationKey::<P>::from_bytes(bytes.as_ref()).unwrap();
         prop_assert_eq!(key.as_bytes(), bytes.as_ref());
@@ -415,17 +421,42 @@ fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }
 
+/// A file of zeros, as a power cut leaves it: encapsulation to `h = 0` would show the message.
+fn the_zero_key_is_refused<P: ParameterSet>() {
+    let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
+    assert_eq!(P::Encoding::encode(&Poly::<P::Ring>::zero()).as_ref(), zeros);
+    assert_eq!(InvalidEncapsulationKey::Zero.to_string(), "the polynomial is zero");
+    refused(&key::<P>(27), &zeros, InvalidEncapsulationKey::Zero);
+    // Any other constant is a polynomial like all others.
+    let one = P::Encoding::encode(&Poly::<P::Ring>::one());
+    assert!(EncapsulationKey::<P>::from_bytes(one.as_ref()).is_ok());
+}
+
+/// Nobody can take placeholders for keys: their bytes are refused.
 fn placeholders<P: ParameterSet>() {
     let public_key = EncapsulationKey::<P>::placeholder();
-    assert_eq!(EncapsulationKey::from_bytes(public_key.as_bytes()), Ok(public_key.clone()));
     let secret_key = DecapsulationKey::<P>::placeholder();
-    assert_eq!(DecapsulationKey::from_bytes(secret_key.as_bytes()), Ok(secret_key.clone()));
+    let error = InvalidEncapsulationKey::Zero;
+    assert_eq!(EncapsulationKey::<P>::from_bytes(public_key.as_bytes()), Err(error));
+    let error = InvalidDecapsulationKey::PublicPart(error);
+    assert_eq!(DecapsulationKey::<P>::from_bytes(secret_key.as_bytes()), Err(error));
     assert_eq!(secret_key.encapsulation_key(), public_key);
     assert_eq!(Ciphertext::<P>::default().as_bytes(), vec![0; P::CIPHERTEXT_BYTES]);
     assert_eq!(SharedSecret::default().as_bytes(), &[0; SHARED_SECRET_BYTES]);
     // It is well formed but no real key: decapsulation answers.
     let (sent, _) = public_key.encapsulate_deterministic(&[19; SEED_BYTES]);
     let _ = secret_key.decapsulate(&sent);
+}
+
+/// What is left of a key can be used like any key, and nothing of it is secret.
+fn zeroizing_leaves_a_key<P: ParameterSet>() {
+    let mut secret_key = key::<P>(28);
+    let (sent, mut secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[29; SEED_BYTES]);
+    secret_key.zeroize();
+    assert_ne!(secret_key.decapsulate(&sent), secret);
+    assert_eq!(secret_key, DecapsulationKey::placeholder());
+    secret.zeroize();
+    assert_eq!(secret, SharedSecret::default());
 }
 
 /// Whether some three bytes in a row can be read in the text, in hexadecimal or decimal.

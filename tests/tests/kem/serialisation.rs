@@ -80,6 +80,12 @@ fn refused_values_are_errors<P: ParameterSet>() {
     };
     refused::<EncapsulationKey<P>>(&no_key, reason);
 
+    let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
+    refused::<EncapsulationKey<P>>(&zeros, "the polynomial is zero");
+    let mut with_zeros = secret.as_bytes().to_vec();
+    with_zeros[P::Ring::SECRET_POLY_BYTES..][..zeros.len()].fill(0);
+    refused::<DecapsulationKey<P>>(&with_zeros, "the polynomial is zero");
+
     let mut with_public_part = secret.as_bytes().to_vec();
     with_public_part[P::Ring::SECRET_POLY_BYTES..][..no_key.len()].copy_from_slice(&no_key);
     refused::<DecapsulationKey<P>>(&with_public_part, reason);

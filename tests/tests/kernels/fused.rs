@@ -4,6 +4,7 @@ use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::table::*;
+use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::product::residue;
@@ -109,7 +110,8 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
         .enumerate()
         .flat_map(|(i, ciphertext)| {
             let c = bits::unpack_rounded::<R>(&array(ciphertext));
-            let message = e8::decode(&residue::mul_rounded(&c, &secrets[i % secrets.len()]));
+            let mut message = R::MessageBytes::zeroed();
+            e8::decode(&residue::mul_rounded(&c, &secrets[i % secrets.len()]), &mut message);
             let mut row = message.as_ref().to_vec();
             row.resize(8 * message_words::<R>() as usize, 0);
             row

@@ -319,7 +319,7 @@ properties! {
     r1277: R1277
 }
 
-/// Runs every kernel on two inputs and compares addresses and branches.
+/// Runs every kernel on two inputs and compares the addresses.
 fn traces<R: Ring>() {
     let [one, other] = [(); 2].map(|()| Operations::draw::<R>(33, 33));
     let traces = |operations: &Operations| {

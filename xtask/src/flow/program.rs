@@ -118,9 +118,10 @@ pub struct Access {
 }
 
 /// What an instruction does besides giving its results values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Effect {
     /// Nothing.
+    #[default]
     Compute,
     /// It loads its results.
     Load(Access),
@@ -251,12 +252,6 @@ pub struct Instruction {
     pub spread: Option<Spread>,
     /// For a condition on a predicate that it defines: the conditions on earlier values that follow.
     pub implies: Vec<(Literal, Vec<Literal>)>,
-}
-
-impl Default for Effect {
-    fn default() -> Self {
-        Self::Compute
-    }
 }
 
 impl fmt::Debug for Instruction {

@@ -31,6 +31,8 @@ const COMPUTE: &[&str] = &[
 ];
 /// Opcodes whose time depends on their operands.
 const DIVIDE: &[&str] = &["div", "rem"];
+/// What stands between `%` and the number of a register.
+const REGISTER_CLASSES: &[&str] = &["p", "rs", "r", "rd", "f", "fd"];
 /// Numbers of threads and blocks.
 const PUBLIC_REGISTERS: &[&str] = &["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
 /// The name of the block's shared memory in `kernels-rs`.
@@ -391,9 +393,12 @@ impl Decoder {
 
     /// Returns the register of a name that LLVM or the inline assembly of `kernels-rs` gives.
     fn named(&mut self, name: &str) -> Option<Register> {
-        let digits = name.strip_prefix('%').map(|name| name.trim_start_matches(char::is_alphabetic));
-        let is_numbered = digits.is_some_and(|digits| digits.parse::<u32>().is_ok());
-        (is_numbered || name == "tmp").then(|| self.program.register(name))
+        let numbered = |class: &str| {
+            let number = name.strip_prefix('%').and_then(|name| name.strip_prefix(class));
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        let is_register = REGISTER_CLASSES.iter().any(|class| numbered(class)) || name == "tmp";
+        is_register.then(|| self.program.register(name))
     }
 }
 

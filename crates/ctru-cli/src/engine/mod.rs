@@ -26,9 +26,15 @@ pub struct EngineArgs {
     /// Which engine computes batches
     #[arg(long, value_enum, default_value = "cpu")]
     engine: EngineChoice,
-    /// Threads of the CPU engine, one for each core if 0
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    /// Threads of the CPU engine, one for each core if 0, 4096 at most
+    #[arg(
+        long,
+        default_value_t = 0,
+        hide_default_value = true,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(..=4096)
+    )]
+    threads: u16,
     #[cfg(feature = "cuda")]
     #[command(flatten)]
     gpu: crate::gpu::GpuArgs,
@@ -68,7 +74,7 @@ impl EngineArgs {
     /// # Errors
     /// [`Error::Engine`] if it cannot work here, [`Error::WithoutGpu`] if this program knows no GPU.
     pub fn start(&self) -> Result<Started, Error> {
-        let cpu = || Ok(Started::Cpu(CpuEngine::with_threads(self.threads)?));
+        let cpu = || Ok(Started::Cpu(CpuEngine::with_threads(self.threads.into())?));
         match self.engine {
             EngineChoice::Cpu => cpu(),
             #[cfg(feature = "cuda")]

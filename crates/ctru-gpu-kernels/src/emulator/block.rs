@@ -129,10 +129,6 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
                 *state = State::Ready(answer);
             }
         }
-        Some(Request::Any(_)) => {
-            let any = states.iter().any(|state| matches!(request(state), Some(Request::Any(true))));
-            states.fill(State::Ready(u32::from(any)));
-        }
         Some(Request::MultiplyMatrices) => {
             let products = &block.matrix_products[warp];
             products.set(products.get() + 1);

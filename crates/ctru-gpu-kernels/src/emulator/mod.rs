@@ -1,7 +1,8 @@
 //! The CPU machine: runs kernels one block after the other, each thread a coroutine, and checks what a GPU does not.
 //!
 //! A launch that breaks a rule of [`Simt`](crate::simt::Simt) stops with a [`Fault`] that names kernel, threads and
-//! source lines. With tracing on, a launch returns which addresses its threads touched and how they branched.
+//! source lines. With tracing on, a launch returns which addresses its threads touched, in order. It shows no branches:
+//! a branch is found only where its sides touch other memory.
 
 mod block;
 mod fault;
@@ -40,7 +41,7 @@ impl Emulator {
         self.run(kernel, buffers, batch, false).map(drop)
     }
 
-    /// Runs `kernel` on a batch and returns what every thread did, in the order of blocks, and of threads in
+    /// Runs `kernel` on a batch and returns the accesses of every thread, in the order of blocks, and of threads in
     /// each.
     ///
     /// # Errors

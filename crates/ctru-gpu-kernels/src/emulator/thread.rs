@@ -22,7 +22,6 @@ pub(super) enum Request {
         value: u32,
         lane: u32,
     },
-    Any(bool),
     /// All have put their parts of the factors into [`Block::factors`].
     MultiplyMatrices,
     /// The thread broke a rule: it does not go on.
@@ -81,25 +80,15 @@ impl Block {
     }
 }
 
-/// Something that an observer of a thread could see.
+/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// An access to global or shared memory at this byte.
-    Access {
-        /// Whether it wrote.
-        writes: bool,
-        /// First byte, in its array.
-        address: u64,
-        /// Source line.
-        location: &'static Location<'static>,
-    },
-    /// A branch.
-    Branch {
-        /// The condition.
-        taken: bool,
-        /// Source line.
-        location: &'static Location<'static>,
-    },
+pub struct Event {
+    /// Whether it wrote.
+    pub writes: bool,
+    /// First byte, in its array.
+    pub address: u64,
+    /// Source line.
+    pub location: &'static Location<'static>,
 }
 
 /// A thread of a kernel that the emulator runs.
@@ -144,10 +133,12 @@ impl Thread<'_> {
         self.yielder.suspend(Wait { request, location: Location::caller() })
     }
 
+    /// Adds an access to the trace.
     #[track_caller]
-    fn event(self, event: impl FnOnce(&'static Location<'static>) -> Event) {
+    fn event(self, writes: bool, address: u64) {
         if let Some(events) = &self.block.events {
-            events.borrow_mut()[self.number as usize].push(event(Location::caller()));
+            let event = Event { writes, address, location: Location::caller() };
+            events.borrow_mut()[self.number as usize].push(event);
         }
     }
 
@@ -162,7 +153,7 @@ impl Thread<'_> {
     ) -> V {
         let Block { kernel, number, .. } = *self.block;
         let access = Access { block: number, thread: self.number, writes, location: Location::caller() };
-        self.event(|location| Event::Access { writes, address, location });
+        self.event(writes, address);
         let stamp = Stamp {
             launch: self.block.launch,
             block_barriers: self.block.block_barriers.get(),
@@ -217,9 +208,6 @@ impl<'a> Simt for Thread<'a> {
     fn shuffle(self, value: u32, lane: u32) -> u32 {
         self.wait(Request::Shuffle { value, lane })
     }
-    fn any(self, condition: bool) -> bool {
-        self.wait(Request::Any(condition)) != 0
-    }
     fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         let turn = self.block.matrix_products[self.warp() as usize].get() as usize % 2;
         self.block.factors.borrow_mut()[self.number as usize][turn] = Factors { a, b };
@@ -259,16 +247,12 @@ impl<'a> Simt for Thread<'a> {
     }
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
         let address = u64::from(index) * size_of::<T>() as u64;
-        self.event(|location| Event::Access { writes: false, address, location });
+        self.event(false, address);
         table.get(index as usize).copied().unwrap_or_else(|| {
             let Block { kernel, number, .. } = *self.block;
             let access =
                 Access { block: number, thread: self.number, writes: false, location: Location::caller() };
             self.stop(Fault::Bounds { kernel, access, address, bytes: size_of_val(table) as u64 })
         })
-    }
-    fn branch(self, condition: bool) -> bool {
-        self.event(|location| Event::Branch { taken: condition, location });
-        condition
     }
 }

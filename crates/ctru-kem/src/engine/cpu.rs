@@ -264,12 +264,9 @@ fn encapsulate_groups<P: ParameterSet, const N: usize>(
     for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(shared_secrets).enumerate() {
         let first = first + index * N;
         let seeds = seeds.group::<N>(first);
-        let encapsulated = keys.with(first, ExpandedEncapsulationKey::new, |keys| {
-            expanded::encapsulate(keys, seeds.each_ref().map(|seed| &**seed))
+        keys.with(first, ExpandedEncapsulationKey::new, |keys| {
+            expanded::encapsulate(keys, seeds.each_ref().map(|seed| &**seed), ciphertexts, secrets);
         });
-        for ((ciphertext, secret), result) in ciphertexts.iter_mut().zip(secrets).zip(encapsulated) {
-            (*ciphertext, *secret) = result;
-        }
     }
 }
 
@@ -281,8 +278,8 @@ fn decapsulate_groups<P: ParameterSet, const N: usize>(
     shared_secrets: &mut [[SharedSecret; N]],
 ) {
     for (index, (ciphertexts, secrets)) in ciphertexts.iter().zip(shared_secrets).enumerate() {
-        *secrets = keys.with(first + index * N, ExpandedDecapsulationKey::new, |keys| {
-            expanded::decapsulate(keys, ciphertexts.each_ref())
+        keys.with(first + index * N, ExpandedDecapsulationKey::new, |keys| {
+            expanded::decapsulate(keys, ciphertexts.each_ref(), secrets);
         });
     }
 }
@@ -311,8 +308,7 @@ fn generate_together<P: ParameterSet>(
     for ((Sampled { polynomials, z }, inverse), secret) in
         sampled.iter().zip(&inverses).zip(decapsulation_keys)
     {
-        let public;
-        (public, *secret) = expanded::assemble(&mut multiplier, polynomials, inverse, z);
+        let public = expanded::assemble(&mut multiplier, polynomials, inverse, z, secret);
         if let Some(encapsulation_key) = encapsulation_keys.next() {
             *encapsulation_key = public;
         }
@@ -333,8 +329,8 @@ fn sample_keys<R: Ring, const N: usize>(
     let seeds = seeds.group::<N>(first);
     let polynomials =
         pke::sample_keys(seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")));
-    seeds.into_iter().zip(polynomials).map(|(seed, polynomials)| Sampled {
-        polynomials,
-        z: Secret::new(*seed.last_chunk().expect("half of the seed")),
-    })
+    seeds
+        .into_iter()
+        .zip(polynomials)
+        .map(|(seed, polynomials)| Sampled { polynomials, z: Secret::copied(&seed[SEED_BYTES..]) })
 }

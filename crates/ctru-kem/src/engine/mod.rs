@@ -1,7 +1,9 @@
 //! Batches of operations: the trait that every engine implements, and the CPU engine.
 //!
 //! An engine takes slices and fills slices. Lengths are checked before anything is computed; when a call returns an
-//! error, no output slice has been touched, unless the error says otherwise.
+//! error, no output slice has been touched, unless the error says otherwise. What slices are made of beforehand, defaults
+//! and placeholders, is neither secret nor key: only a result that is `Ok` makes it so. Reading refuses the bytes of a
+//! placeholder, and a secret that equals the default is none.
 //!
 //! Results do not depend on the engine: the same seeds and keys give the same bytes everywhere.
 

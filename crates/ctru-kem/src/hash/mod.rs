@@ -10,7 +10,6 @@ mod words;
 use core::array;
 
 use ctru_math::Ring;
-use ctru_math::array::Array;
 
 use crate::params::{KEY_ID_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::wipe::Secret;
@@ -45,7 +44,7 @@ pub(crate) struct Hashed<R: Ring> {
 impl<R: Ring> Hashed<R> {
     const INPUT_FITS: () = assert!(KEY_ID_BYTES + R::MESSAGE_BYTES < MESSAGE_INPUT);
 
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let () = Self::INPUT_FITS;
         Self { digest: Secret::zeroed(), coins: Secret::zeroed() }
     }
@@ -84,38 +83,40 @@ pub(crate) fn messages<R: Ring, const N: usize>(
     messages: &[Secret<R::MessageBytes>; N],
 ) -> [Hashed<R>; N] {
     let inputs: [_; N] = array::from_fn(|i| Padded::new(&[ids[i], messages[i].as_ref()]));
-    hash_messages(&inputs)
-}
-
-fn hash_messages<R: Ring, const N: usize>(inputs: &[Padded<Sha3_512, MESSAGE_INPUT>; N]) -> [Hashed<R>; N] {
-    let mut hashed = array::from_fn(|_| Hashed::<R>::new());
-    hash(inputs, &mut hashed.each_mut().map(|hashed| hashed.digest.as_mut_slice()));
-    let seeds = hashed.each_ref().map(|hashed| seed_input(&hashed.digest));
-    hash(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
+    let mut hashed = array::from_fn(|_| Hashed::new());
+    hash_messages(&inputs, &mut hashed);
     hashed
 }
 
+fn hash_messages<R: Ring, const N: usize>(
+    inputs: &[Padded<Sha3_512, MESSAGE_INPUT>; N],
+    hashed: &mut [Hashed<R>; N],
+) {
+    hash(inputs, &mut hashed.each_mut().map(|hashed| hashed.digest.as_mut_slice()));
+    let seeds = hashed.each_ref().map(|hashed| seed_input(&hashed.digest));
+    hash(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
+}
+
 /// What decrypted messages give, and the shared secrets of their ciphertexts if those are rejected: the first half of
-/// `SHA3-512(ID(pk) || z || ciphertext)`.
+/// `SHA3-512(ID(pk) || z || ciphertext)`. Both are written to where their owner wipes them.
 pub(crate) fn decapsulations<R: Ring, const N: usize>(
     ids: [&Id; N],
     messages: &[Secret<R::MessageBytes>; N],
     z: [&[u8; SEED_BYTES]; N],
     ciphertexts: [&R::CiphertextBytes; N],
-) -> ([Hashed<R>; N], [Secret<[u8; SHARED_SECRET_BYTES]>; N]) {
+    hashed: &mut [Hashed<R>; N],
+    rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>; N],
+) {
     const { assert!(KEY_ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES < REJECTION_INPUT) };
     let inputs: [_; N] = array::from_fn(|i| Padded::new(&[ids[i], messages[i].as_ref()]));
     let rejections: [Padded<Sha3_512, REJECTION_INPUT>; N] =
         array::from_fn(|i| Padded::new(&[ids[i], z[i], ciphertexts[i].as_ref()]));
-    let mut rejected: [Secret<[u8; SHARED_SECRET_BYTES]>; N] = array::from_fn(|_| Secret::zeroed());
     let ([message], [rejection], [rejected_one]) = (&inputs[..], &rejections[..], &mut rejected[..]) else {
         hash(&rejections, &mut rejected.each_mut().map(|secret| secret.as_mut_slice()));
-        return (hash_messages(&inputs), rejected);
+        return hash_messages(&inputs, hashed);
     };
-    let mut hashed: [Hashed<R>; N] = array::from_fn(|_| Hashed::new());
     let Hashed { digest, coins } = &mut hashed[0];
     dispatch(1, SideBySide { message, rejection, digest, coins: coins.as_mut(), rejected: rejected_one });
-    (hashed, rejected)
 }
 
 /// The coins of `f'` and `g`, which follow each other in `SHAKE256(seed)`.
@@ -126,5 +127,6 @@ pub(crate) fn key_coins<R: Ring, const N: usize>(
     let mut output: [Secret<[u8; KEY_COINS]>; N] = array::from_fn(|_| Secret::zeroed());
     let seeds = seeds.map(|seed| [seed.as_slice()]);
     shake256(seeds, output.each_mut().map(|output| &mut output[..2 * R::COIN_BYTES]));
-    output.map(|output| [0, R::COIN_BYTES].map(|start| Secret::new(Array::from_fn(|i| output[start + i]))))
+    let half = |output: &[u8; KEY_COINS], start| Secret::copied(&output[start..][..R::COIN_BYTES]);
+    output.each_ref().map(|output| [0, R::COIN_BYTES].map(|start| half(output, start)))
 }

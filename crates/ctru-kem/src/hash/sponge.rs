@@ -47,16 +47,15 @@ impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     /// If it is too long.
     pub(super) fn new(parts: &[&[u8]]) -> Self {
         let () = Self::WHOLE_BLOCKS;
-        let mut bytes = [0; BYTES];
-        let mut length = 0;
+        let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut padded = Self { bytes: [0; BYTES], blocks: length / F::BLOCK + 1, function: PhantomData };
+        let mut rest = &mut padded.bytes[..];
         for part in parts {
-            bytes[length..length + part.len()].copy_from_slice(part);
-            length += part.len();
+            rest.split_off_mut(..part.len()).expect("room for the input").copy_from_slice(part);
         }
-        bytes[length] = F::SUFFIX;
-        let blocks = length / F::BLOCK + 1;
-        bytes[blocks * F::BLOCK - 1] |= 0x80;
-        Self { bytes, blocks, function: PhantomData }
+        padded.bytes[length] = F::SUFFIX;
+        padded.bytes[padded.blocks * F::BLOCK - 1] |= 0x80;
+        padded
     }
 
     /// Number of blocks.

@@ -11,7 +11,7 @@ use crate::backend::{self, Backend};
 ///
 /// `run` and everything it calls on vectors has to be `#[inline(always)]`: it becomes part of one function a backend
 /// that is compiled with that backend's instructions, and what stays outside is compiled without.
-pub trait Vectorised {
+pub(crate) trait Vectorised {
     /// What the work gives.
     type Output;
     /// Does it on vectors `V`.
@@ -20,7 +20,7 @@ pub trait Vectorised {
 
 /// Does the work on the backend in use.
 #[inline]
-pub fn dispatch<W: Vectorised>(work: W) -> W::Output {
+pub(crate) fn dispatch<W: Vectorised>(work: W) -> W::Output {
     dispatch_to(backend::in_use(), work)
 }
 

@@ -1,5 +1,12 @@
 //! Vectors of 16-bit integers: the one trait under the CPU's transforms and inversion, and its implementations, one
 //! file each. Every operation is constant time and wraps.
+//!
+//! The module is private, because [`BACKEND`](Lanes::BACKEND) tells unsafe code which instructions the CPU has. No other
+//! crate may say so:
+//!
+//! ```compile_fail,E0603
+//! use ctru_math::lanes::Lanes;
+//! ```
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -20,7 +27,7 @@ mod transpose;
 #[cfg(test)]
 pub(crate) use checked::Checked;
 pub(crate) use dispatch::dispatch_to;
-pub use dispatch::{Vectorised, dispatch};
+pub(crate) use dispatch::{Vectorised, dispatch};
 pub(crate) use modulus::{Factor, LaneModulus, Modulus};
 pub(crate) use portable::Portable;
 
@@ -30,7 +37,7 @@ use crate::backend::Backend;
 ///
 /// The factors of a product that is rounded, or of which the high half is taken, are not both -2^15: backends do not agree
 /// on that product.
-pub trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     /// The backend of these vectors. Code for it may use all instructions that [`Backend`] names for it.
     const BACKEND: Backend;
     /// Integers in a vector: 8, 16 or 32.

@@ -10,6 +10,13 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+mod check;
+#[cfg(unix)]
+mod files;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod memory;
+mod streams;
+
 const SETS: [&str; 3] = ["653", "761", "1277"];
 const ENCODINGS: [&str; 2] = ["mixed-radix", "packed13"];
 

@@ -1,0 +1,69 @@
+//! `ctru check` and `ctru keygen --check`.
+
+use std::fs;
+
+use super::{ENCODINGS, Place, SETS, assert_contains, stderr};
+
+#[test]
+fn keys_are_checked() {
+    for set in SETS {
+        for encoding in ENCODINGS {
+            for raw in ["", "--raw"] {
+                let place = Place::new();
+                place.succeed(&format!("keygen --check --set {set} --encoding {encoding} --out k {raw}"));
+                let suite = format!("CTRU-Prime-{set} {encoding}");
+                assert_eq!(
+                    place.succeed("check k k.pub"),
+                    format!("k: valid {suite} private key\nk.pub: valid {suite} public key\n")
+                );
+            }
+        }
+    }
+}
+
+/// Each file is checked, whatever is wrong with those before it.
+#[test]
+fn wrong_keys_are_told_from_right_ones() {
+    let place = Place::new();
+    for name in ["k", "other"] {
+        place.succeed(&format!("keygen --set 653 --out {name} --raw"));
+    }
+    place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+    let (mut key, public, other) = (place.read("k"), place.read("k.pub"), place.read("other.pub"));
+    let at = key.windows(public.len()).position(|window| window == public).unwrap();
+    key[at..at + other.len()].copy_from_slice(&other);
+    place.write("foreign", &key);
+    place.write("ones.pub", [255; 994]);
+    place.write("short", &key[1..]);
+
+    let files = "missing foreign k ones.pub c short s k.pub";
+    let output = place.run(&format!("check {files}"));
+    assert_eq!(output.status.code(), Some(1));
+    let valid = "k: valid CTRU-Prime-653 mixed-radix private key\n\
+                 k.pub: valid CTRU-Prime-653 mixed-radix public key\n";
+    assert_eq!(String::from_utf8(output.stdout.clone()).unwrap(), valid);
+    let errors = stderr(&output);
+    let errors: Vec<_> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    let expected = [
+        "missing: cannot be read",
+        "foreign: not a valid private key: the public key does not belong to the secret polynomial",
+        "ones.pub: not a valid public key",
+        "c: a CTRU-Prime-653 ciphertext, not a public key or private key",
+        "short: 1352 bytes are no public key or private key; expected 994 for CTRU-Prime-653",
+        "s: 32 bytes are no public key or private key",
+    ];
+    assert_eq!(errors.len(), expected.len(), "{errors:?}");
+    for (error, expected) in errors.iter().zip(expected) {
+        assert_contains(error, &[&format!("error: {expected}")]);
+    }
+}
+
+#[test]
+fn a_key_can_come_from_standard_input() {
+    let place = Place::new();
+    place.succeed("keygen --set 761 --out k");
+    let mut check = place.command("check -");
+    let output = check.stdin(fs::File::open(place.path("k.pub")).unwrap()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+    assert_eq!(output.stdout, b"-: valid CTRU-Prime-761 mixed-radix public key\n");
+}

@@ -1,0 +1,248 @@
+//! Files that are replaced, named twice or published while the program is interrupted.
+
+use std::fs;
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{Place, assert_contains, stderr};
+
+impl Place {
+    /// A key pair `k`, a ciphertext `c` and its secret `s`.
+    fn with_keys() -> Self {
+        let place = Self::new();
+        place.succeed("keygen --set 653 --out k");
+        place.succeed("encaps --key k.pub --ciphertext c --secret s");
+        place
+    }
+
+    /// Runs a command that must fail without a change to any file.
+    fn refuse(&self, arguments: &str, message: &str) {
+        let contents = || {
+            let files = self.names().into_iter().filter(|name| self.path(name).is_file());
+            files.map(|name| (self.read(&name), name)).collect::<Vec<_>>()
+        };
+        let before = contents();
+        assert_contains(&self.fail(arguments), &[message]);
+        assert_eq!(contents(), before, "{arguments}");
+    }
+}
+
+/// Gives two outputs of each command the same name in different spellings.
+#[test]
+fn one_file_is_not_named_for_two_outputs() {
+    let place = Place::with_keys();
+    fs::create_dir(place.path("d")).unwrap();
+    symlink("d", place.path("l")).unwrap();
+    place.write("old", "old");
+    fs::hard_link(place.path("old"), place.path("hard")).unwrap();
+    symlink("old", place.path("soft")).unwrap();
+    for (one, other) in [
+        ("x", "./x"),
+        ("d/../x", "x"),
+        ("x", "l/../x"),
+        ("d/x", "l/x"),
+        ("old", "d/../old"),
+        ("old", "hard"),
+        ("soft", "old"),
+    ] {
+        let outputs = format!("--ciphertext {one} --secret {other}");
+        let message = format!("{other}: named for two outputs");
+        place.refuse(&format!("encaps --key k.pub {outputs} --force"), &message);
+    }
+    symlink("k2", place.path("k2.pub")).unwrap();
+    place.write("k2", "old");
+    place.refuse("keygen --set 653 --out k2 --force", "k2.pub: named for two outputs");
+}
+
+/// A file that a command has read is the last thing that it may replace.
+#[test]
+fn an_input_is_not_replaced_by_an_output() {
+    let place = Place::with_keys();
+    fs::create_dir(place.path("d")).unwrap();
+    fs::hard_link(place.path("k"), place.path("hard")).unwrap();
+    symlink("c", place.path("soft")).unwrap();
+    for (arguments, file) in [
+        ("decaps --key k --ciphertext c --secret k", "k"),
+        ("decaps --key k --ciphertext c --secret d/../c", "d/../c"),
+        ("decaps --key k --ciphertext c --secret hard", "hard"),
+        ("decaps --key k --ciphertext soft --secret c", "c"),
+        ("encaps --key k.pub --ciphertext ./k.pub --secret t", "./k.pub"),
+        ("encaps --key k.pub --ciphertext t --secret k.pub", "k.pub"),
+    ] {
+        let message = format!("{file}: named for an input and an output");
+        place.refuse(&format!("{arguments} --force"), &message);
+        place.refuse(arguments, &message);
+    }
+}
+
+/// What standard input is read from, or standard output written to, may be a file, too.
+#[test]
+fn redirected_files_are_not_replaced() {
+    let place = Place::with_keys();
+    let file = |name: &str| fs::File::open(place.path(name)).unwrap();
+    let mut decaps = place.command("decaps --key - --ciphertext c --secret k --force");
+    let output = decaps.stdin(file("k")).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&stderr(&output), &["k: named for an input and an output"]);
+
+    let mut encaps = place.command("encaps --key k.pub --ciphertext - --secret x --force");
+    let redirected = fs::File::create(place.path("x")).unwrap();
+    let output = encaps.stdout(redirected).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "the ciphertext is lost");
+    assert_contains(&stderr(&output), &["x: named for two outputs"]);
+}
+
+/// Whoever looks while files are replaced finds the old or the new.
+#[test]
+fn a_replaced_file_always_has_its_name() {
+    let place = Place::with_keys();
+    let done = AtomicBool::new(false);
+    let watched = ["k", "k.pub"].map(|name| place.path(name));
+    let missing = thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut missing = 0;
+            while !done.load(Ordering::Relaxed) {
+                missing += watched.iter().filter(|path| fs::metadata(path).is_err()).count();
+            }
+            missing
+        });
+        for _ in 0..200 {
+            place.succeed("keygen --set 653 --out k --force");
+        }
+        done.store(true, Ordering::Relaxed);
+        watcher.join().unwrap()
+    });
+    assert_eq!(missing, 0, "a file had lost its name");
+    assert_eq!(place.names(), ["c", "k", "k.pub", "s"]);
+}
+
+/// A pipe that takes no byte more until it is read.
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    #[cfg(target_os = "linux")]
+    let capacity = nix::fcntl::fcntl(&writer, nix::fcntl::F_GETPIPE_SZ).unwrap() as usize;
+    #[cfg(not(target_os = "linux"))]
+    let capacity = 64 * 1024;
+    writer.write_all(&vec![0; capacity]).unwrap();
+    (reader, writer)
+}
+
+fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+}
+
+const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+
+/// The secret has its name before the ciphertext goes to standard output: who has one has the
+/// other.
+#[test]
+fn files_are_published_before_standard_output() {
+    let place = Place::with_keys();
+    let (mut reader, writer) = full_pipe();
+    let mut encaps =
+        place.command("encaps --key k.pub --ciphertext - --secret t").stdout(writer).spawn().unwrap();
+    wait_for("t has no name while the program writes to standard output", || {
+        place.names().contains(&"t".to_owned())
+    });
+    let mut output = Vec::new();
+    reader.read_to_end(&mut output).unwrap();
+    assert!(encaps.wait().unwrap().success());
+    let start = output.iter().position(|&byte| byte != 0).unwrap();
+    place.write("c2", &output[start..]);
+    place.succeed("decaps --key k --ciphertext c2 --secret t2");
+    assert_eq!(place.read("t"), place.read("t2"));
+}
+
+/// A signal while the program waits for a reader or a writer leaves no temporary file.
+#[test]
+fn signals_to_a_waiting_program_leave_no_temporary_files() {
+    for deadly in DEADLY {
+        let place = Place::with_keys();
+        let (_reader, writer) = full_pipe();
+        let mut writing =
+            place.command("encaps --key k.pub --ciphertext - --secret t").stdout(writer).spawn().unwrap();
+        wait_for("nothing was written", || place.names().len() > 4);
+        let mut reading =
+            place.command("decaps --key k --ciphertext - --secret u").stdin(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(100));
+        for child in [&mut writing, &mut reading] {
+            signal(child, deadly);
+            assert_eq!(child.wait().unwrap().signal(), Some(deadly as i32));
+        }
+        assert_eq!(place.names(), ["c", "k", "k.pub", "s", "t"]);
+    }
+}
+
+/// A signal at any other moment leaves all of the files or none, and no temporary ones.
+#[test]
+fn signals_at_any_moment_leave_no_temporary_files() {
+    let place = Place::new();
+    for attempt in 0..300_u32 {
+        let mut keygen = place.command("keygen --set 653 --out k").spawn().unwrap();
+        thread::sleep(Duration::from_micros(u64::from(attempt) * 40));
+        signal(&keygen, DEADLY[attempt as usize % 3]);
+        keygen.wait().unwrap();
+        let names = place.names();
+        assert!(names.is_empty() || names == ["k", "k.pub"], "{names:?}");
+        for name in names {
+            fs::remove_file(place.path(&name)).unwrap();
+        }
+    }
+}
+
+/// A signal that the caller ignores, as `nohup` does, stays ignored.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let place = Place::with_keys();
+    let script =
+        format!("trap '' HUP; exec {} decaps --key k --ciphertext - --secret u", env!("CARGO_BIN_EXE_ctru"));
+    let mut decaps = std::process::Command::new("sh")
+        .current_dir(place.0.path())
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(100));
+    signal(&decaps, Signal::SIGHUP);
+    decaps.stdin.take().unwrap().write_all(&place.read("c")).unwrap();
+    assert!(decaps.wait().unwrap().success());
+    assert_eq!(place.read("u"), place.read("s"));
+}
+
+#[test]
+fn readers_of_a_private_key_are_warned_of() {
+    let place = Place::with_keys();
+    let set_mode = |mode| {
+        fs::set_permissions(place.path("k"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let decaps = "decaps --key k --ciphertext c --secret - ";
+    assert_eq!(stderr(&place.run(decaps)), "");
+    for (mode, shown) in [(0o644, "0644"), (0o640, "0640"), (0o602, "0602")] {
+        set_mode(mode);
+        let output = place.run(decaps);
+        assert!(output.status.success());
+        let warning = stderr(&output);
+        assert_eq!(warning.lines().count(), 1, "{warning}");
+        assert_contains(&warning, &["warning: k: ", shown, "chmod 600 k"]);
+    }
+    // What comes through standard input has no mode of its own.
+    let mut piped = place.command("decaps --key - --ciphertext c --secret -");
+    let output = piped.stdin(fs::File::open(place.path("k")).unwrap()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+}

@@ -1,0 +1,88 @@
+//! What the program leaves in its memory.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use super::Place;
+use super::files::full_pipe;
+
+/// Waits until a program sleeps: the pipe that it writes to is full.
+fn wait_until_blocked(child: &Child) {
+    let mut asleep = 0;
+    while asleep < 20 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let state = stat.rsplit(") ").next().unwrap();
+        asleep = if state.starts_with('S') { asleep + 1 } else { 0 };
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The heap of a program that waits.
+fn heap(child: &Child) -> Vec<u8> {
+    wait_until_blocked(child);
+    let process = format!("/proc/{}", child.id());
+    let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
+    let line = maps.lines().find(|line| line.ends_with("[heap]")).unwrap();
+    let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+    let [start, end] = [start, end].map(|hex| u64::from_str_radix(hex, 16).unwrap());
+    let mut heap = vec![0; (end - start) as usize];
+    fs::File::open(format!("{process}/mem")).unwrap().read_exact_at(&mut heap, start).unwrap();
+    heap
+}
+
+fn occurrences(heap: &[u8], bytes: &[u8]) -> usize {
+    heap.windows(bytes.len()).filter(|window| *window == bytes).count()
+}
+
+/// The program stops at its error message, when it is done with the key.
+#[test]
+fn damaged_private_keys_are_wiped() {
+    let place = Place::new();
+    place.succeed("keygen --set 653 --out k");
+    place.succeed("encaps --key k.pub --ciphertext c --secret s");
+    let text = place.read("k");
+    let (label, key) = pem_rfc7468::decode_vec(&text).unwrap();
+    // Much more than a key has: the memory of its end is not used again for the message.
+    let long = key.repeat(10);
+    let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &long).unwrap();
+    // A character that Base64 does not have, in the last line but two.
+    let at = text.rfind("\n-----END").unwrap() - 150;
+    let damaged = format!("{}!{}", &text[..at], &text[at + 1..]);
+    place.write("damaged", &damaged);
+
+    let (_reader, writer) = full_pipe();
+    let mut decaps = place
+        .command("decaps --key damaged --ciphertext c --secret t")
+        .stderr(writer)
+        // The allocator of glibc would give what is free to the system, which wipes it.
+        .env("MALLOC_TRIM_THRESHOLD_", "1000000000")
+        .spawn()
+        .unwrap();
+    let heap = heap(&decaps);
+    decaps.kill().unwrap();
+    decaps.wait().unwrap();
+    let decoded = &key[key.len() - 500..key.len() - 450];
+    assert_eq!(occurrences(&heap, decoded), 0, "bytes of the key are in memory");
+    let line = damaged.lines().nth_back(8).unwrap();
+    assert_eq!(occurrences(&heap, line.as_bytes()), 0, "the text of the key is in memory");
+}
+
+/// Standard output has no buffer of its own that would keep a secret.
+#[test]
+fn secrets_are_not_copied_to_a_buffer() {
+    let place = Place::new();
+    place.succeed("keygen --set 653 --out k");
+    let (mut reader, writer) = full_pipe();
+    let mut encaps =
+        place.command("encaps --key k.pub --ciphertext c --secret - --raw").stdout(writer).spawn().unwrap();
+    let heap = heap(&encaps);
+    let mut output = Vec::new();
+    reader.read_to_end(&mut output).unwrap();
+    assert!(encaps.wait().unwrap().success());
+    let secret = &output[output.len() - 32..];
+    assert_eq!(occurrences(&heap, secret), 1, "only what is being written is in memory");
+}

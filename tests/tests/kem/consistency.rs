@@ -1,0 +1,148 @@
+//! Whether the two parts of a decapsulation key belong together.
+
+use ctru_kem::{
+    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+};
+use ctru_math::codec::secret_poly;
+use ctru_math::product::residue::mul_small;
+use ctru_math::sample::sample_secret;
+use ctru_math::{Poly, Ring, SmallPoly, invert};
+use ctru_tests::vectors::array;
+use ctru_tests::{every_set, strategies};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
+every_set!(
+    generated_keys_pass,
+    every_z_passes,
+    parts_of_two_keys_are_refused,
+    one_other_nibble_is_refused,
+    one_other_coefficient_is_refused,
+    the_range_of_g_is_that_of_sampling,
+    placeholders_are_refused,
+);
+
+const INCONSISTENT: Result<(), InvalidDecapsulationKey> = Err(InvalidDecapsulationKey::Inconsistent);
+
+/// Runs `test` on some values of the strategy.
+fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = Config { cases: 50, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(&strategy, test).unwrap();
+}
+
+/// Both tests of the key that consists of these parts say the same.
+fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
+    let key = DecapsulationKey::<P>::from_bytes(&parts.concat()).unwrap();
+    let checked = key.check();
+    assert_eq!(key.pairwise_test(&[7; SEED_BYTES]), checked);
+    checked
+}
+
+/// The secret polynomial, the public part and `z` of a key.
+fn parts<P: ParameterSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
+    let (f, rest) = key.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
+    let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
+    [f, public, z]
+}
+
+fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
+    DecapsulationKey::generate_deterministic(&[byte; SEED_BYTES], &[!byte; SEED_BYTES])
+}
+
+fn generated_keys_pass<P: ParameterSet>() {
+    proptest(any::<[[u8; SEED_BYTES]; 3]>(), |[seed, z, test_seed]| {
+        let key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
+        prop_assert_eq!(key.check(), Ok(()));
+        prop_assert_eq!(key.pairwise_test(&test_seed), Ok(()));
+        Ok(())
+    });
+}
+
+fn every_z_passes<P: ParameterSet>() {
+    let key = key::<P>(1);
+    let [f, public, _] = parts(&key);
+    proptest(any::<[u8; SEED_BYTES]>(), |z| {
+        prop_assert_eq!(tested::<P>([f, public, &z]), Ok(()));
+        Ok(())
+    });
+}
+
+fn parts_of_two_keys_are_refused<P: ParameterSet>() {
+    proptest(any::<[[u8; SEED_BYTES]; 2]>(), |[first, second]| {
+        prop_assume!(first != second);
+        let keys = [first, second]
+            .map(|seed| DecapsulationKey::<P>::generate_deterministic(&seed, &[2; SEED_BYTES]));
+        let [[f, public, z], [other_f, other_public, _]] = keys.each_ref().map(parts);
+        prop_assert_eq!(tested::<P>([f, other_public, z]), INCONSISTENT);
+        prop_assert_eq!(tested::<P>([other_f, public, z]), INCONSISTENT);
+        Ok(())
+    });
+}
+
+/// Every change of a nibble that leaves a polynomial which reading accepts.
+fn one_other_nibble_is_refused<P: ParameterSet>() {
+    let key = key::<P>(3);
+    let [f, public, z] = parts(&key);
+    proptest((any::<Index>(), 0..2 * P::Ring::ETA as u8), |(index, other)| {
+        let index = index.index(P::Ring::N);
+        let (byte, shift) = (index / 2, 4 * (index % 2));
+        let nibble = f[byte] >> shift & 15;
+        // The nibble of f_0 is even, all others are odd.
+        let values = (0..=2 * P::Ring::ETA as u8).map(|value| 2 * value + u8::from(index != 0));
+        let other = values.filter(|&value| value != nibble).nth(usize::from(other)).unwrap();
+        let mut changed = f.to_vec();
+        changed[byte] ^= (nibble ^ other) << shift;
+        prop_assert_eq!(tested::<P>([&changed, public, z]), INCONSISTENT);
+        Ok(())
+    });
+}
+
+fn one_other_coefficient_is_refused<P: ParameterSet>() {
+    let key = key::<P>(4);
+    let [f, public, z] = parts(&key);
+    let h = P::Encoding::decode::<P::Ring>(&array(public)).unwrap();
+    proptest((any::<Index>(), 1..P::Ring::Q), |(index, more)| {
+        let mut coefficients = h.coefficients().to_vec();
+        let coefficient = &mut coefficients[index.index(P::Ring::N)];
+        *coefficient = ((u32::from(*coefficient) + more) % P::Ring::Q) as u16;
+        let changed = Poly::<P::Ring>::from_coefficients(&coefficients).unwrap();
+        prop_assert_eq!(tested::<P>([f, P::Encoding::encode(&changed).as_ref(), z]), INCONSISTENT);
+        Ok(())
+    });
+}
+
+/// `h = g / f` for chosen `g`: all coefficients of -eta..=eta are accepted, one coefficient beyond is refused.
+fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
+    let eta = P::Ring::ETA as i8;
+    let in_range = strategies::numbers(P::Ring::N, -i64::from(eta), i64::from(eta));
+    let coins = strategies::bytes(P::Ring::COIN_BYTES);
+    proptest((in_range, coins, any::<Index>(), any::<bool>()), |(g, coins, index, negative)| {
+        let f = sample_secret::<P::Ring>(&array(&coins));
+        let inverse = invert::invert(&Poly::from(&f)).unwrap();
+        let check = |g: &[i8]| {
+            let g = SmallPoly::<P::Ring>::from_coefficients(g).unwrap();
+            let h = P::Encoding::encode(&mul_small(&inverse, &g));
+            let parts = [secret_poly::pack(&f).as_ref(), h.as_ref(), &[0; SEED_BYTES]].concat();
+            DecapsulationKey::<P>::from_bytes(&parts).unwrap().check()
+        };
+        let mut g: Vec<i8> = g.into_iter().map(|c| c as i8).collect();
+        prop_assume!(g.iter().any(|&c| c != 0));
+        prop_assert_eq!(check(&g), Ok(()));
+        g[index.index(P::Ring::N)] = if negative { -eta - 1 } else { eta + 1 };
+        prop_assert_eq!(check(&g), INCONSISTENT);
+        Ok(())
+    });
+}
+
+fn placeholders_are_refused<P: ParameterSet>() {
+    assert_eq!(DecapsulationKey::<P>::placeholder().check(), INCONSISTENT);
+    assert_eq!(DecapsulationKey::<P>::placeholder().pairwise_test(&[8; SEED_BYTES]), INCONSISTENT);
+    // Its public part with the secret polynomial of a real key.
+    let key = key::<P>(5);
+    let [f, _, z] = parts(&key);
+    let mixed = [f, EncapsulationKey::<P>::placeholder().as_bytes(), z].concat();
+    if let Ok(mixed) = DecapsulationKey::<P>::from_bytes(&mixed) {
+        assert_eq!(mixed.check(), INCONSISTENT);
+    }
+}

@@ -1,0 +1,129 @@
+//! The addresses that the threads of a device touch in whole operations of the engine do not depend on secrets.
+
+use ctru_gpu_kernels::emulator::Event;
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Products, Seeds};
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use ctru_tests::every_set;
+
+every_set!(key_generation, encapsulation, decapsulation);
+
+const PRODUCTS: [Products; 3] = [Products::Ntt, Products::Polyphase, Products::SameKey];
+
+/// Two secrets, as bytes that seeds are made of.
+const SECRETS: [u8; 2] = [1, 0xd6];
+
+type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
+
+/// The accesses of all launches of a batch of at most `count` operations.
+fn trace<P: ParameterSet>(products: Products, count: usize, batch: impl FnOnce(&Emulated<P>)) -> Vec<Event> {
+    let device = EmulatedDevice::traced();
+    let options = DeviceOptions { chunk: count, slots: 1, products, ..DeviceOptions::default() };
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
+    batch(&engine);
+    device.take_trace()
+}
+
+/// Not `assert_eq!`, which would print all of it.
+fn assert_same(what: &str, traces: &[Vec<Event>]) {
+    let [first, others @ ..] = traces else { panic!("no trace") };
+    assert!(first.len() > 10_000, "{what}: only {} accesses", first.len());
+    for other in others {
+        let differing = first.iter().zip(other).find(|(event, other)| event != other);
+        assert!(first == other, "{what}: the trace depends on the secret: {differing:?}");
+    }
+}
+
+fn seeds<const N: usize>(secret: u8, count: usize) -> Vec<[u8; N]> {
+    (0..count).map(|i| std::array::from_fn(|j| secret.wrapping_mul((N * i + j) as u8 | 1))).collect()
+}
+
+/// Of public keys in memory that the device reaches by itself it encodes some.
+fn key_generation<P: ParameterSet>() {
+    const COUNT: usize = 9;
+    let traces = SECRETS.map(|secret| {
+        trace::<P>(Products::Polyphase, COUNT, |engine| {
+            let mut public =
+                Engine::<P>::memory(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
+            let mut private =
+                Engine::<P>::memory(engine, vec![DecapsulationKey::placeholder(); COUNT]).unwrap();
+            let each = seeds::<KEY_PAIR_SEED_BYTES>(secret, COUNT);
+            engine.generate(Seeds::Each(&each), &mut public, &mut private).unwrap();
+            private[0].check().unwrap();
+            engine
+                .generate_decapsulation_keys(Seeds::Expand(&[secret; SEED_BYTES]), &mut private[..1])
+                .unwrap();
+            private[0].check().unwrap();
+        })
+    });
+    assert_same("key generation", &traces);
+}
+
+/// To public keys that stay the same, in every form and with every product.
+fn encapsulation<P: ParameterSet>() {
+    const COUNT: usize = 2;
+    let public: Vec<EncapsulationKey<P>> = seeds(7, COUNT)
+        .iter()
+        .map(|seed| DecapsulationKey::generate_deterministic(seed, seed).encapsulation_key())
+        .collect();
+    for products in PRODUCTS {
+        let traces = SECRETS.map(|secret| {
+            trace::<P>(products, COUNT, |engine| {
+                let loaded = engine.load_encapsulation_keys(&public).unwrap();
+                let (each, master) = (seeds(secret, COUNT), [secret; SEED_BYTES]);
+                for (keys, seeds) in [
+                    (Keys::One(&public[0]), Seeds::Each(&each)),
+                    (Keys::Each(&public), Seeds::Expand(&master)),
+                    (Keys::Loaded(&loaded), Seeds::Each(&each)),
+                ] {
+                    let mut ciphertexts = vec![Ciphertext::default(); COUNT];
+                    let mut secrets = vec![SharedSecret::default(); COUNT];
+                    engine.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+                }
+            })
+        });
+        assert_same(&format!("encapsulation, {products:?}"), &traces);
+    }
+}
+
+/// With other keys and other messages, and with ciphertexts of which none, some or all are rejected.
+fn decapsulation<P: ParameterSet>() {
+    const COUNT: usize = 2;
+    for products in PRODUCTS {
+        let mut traces = Vec::new();
+        for (key_secret, message_secret, rejected) in [(1, 2, 0..0), (3, 4, 1..2), (1, 2, 0..2)] {
+            let private: Vec<DecapsulationKey<P>> = seeds(key_secret, COUNT)
+                .iter()
+                .map(|seed| DecapsulationKey::generate_deterministic(seed, seed))
+                .collect();
+            let sent = |key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
+                let operations = seeds(message_secret, COUNT).into_iter().enumerate();
+                operations
+                    .map(|(i, seed)| {
+                        let (sent, secret) =
+                            private[key(i)].encapsulation_key().encapsulate_deterministic(&seed);
+                        let mut bytes = sent.as_bytes().to_vec();
+                        bytes[5 * i] ^= u8::from(rejected.contains(&i));
+                        (Ciphertext::from_bytes(&bytes).unwrap(), secret)
+                    })
+                    .unzip()
+            };
+            let (to_one, to_each) = (sent(&|_| 0), sent(&|i| i));
+            traces.push(trace::<P>(products, COUNT, |engine| {
+                let loaded = engine.load_decapsulation_keys(&private).unwrap();
+                for (keys, (ciphertexts, secrets)) in [
+                    (Keys::One(&private[0]), &to_one),
+                    (Keys::Each(&private[..]), &to_each),
+                    (Keys::Loaded(&loaded), &to_each),
+                ] {
+                    let mut answers = vec![SharedSecret::default(); COUNT];
+                    engine.decapsulate(keys, ciphertexts, &mut answers).unwrap();
+                    for i in 0..COUNT {
+                        assert_eq!(answers[i] != secrets[i], rejected.contains(&i));
+                    }
+                }
+            }));
+        }
+        assert_same(&format!("decapsulation, {products:?}"), &traces);
+    }
+}

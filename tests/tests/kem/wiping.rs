@@ -1,0 +1,121 @@
+//! Operations leave nothing of their secrets on the stack.
+
+use std::collections::HashSet;
+
+use corosensei::stack::{DefaultStack, Stack};
+use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
+use ctru_math::Ring;
+use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_set;
+use sha3::{Digest, Sha3_512};
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+every_set!(key_generation_leaves_nothing, encapsulation_leaves_nothing, decapsulation_leaves_nothing);
+
+/// What `work` leaves on a stack of its own.
+fn left_by(work: impl FnOnce()) -> Vec<u8> {
+    const BYTES: usize = 1 << 20;
+    let mut stack = DefaultStack::new(BYTES).unwrap();
+    corosensei::on_stack(&mut stack, work);
+    let lowest = stack.base().get() - BYTES;
+    // SAFETY: the stack has so many bytes above its guard page. The system has made them zeros, nothing runs on them any
+    // more, and a volatile read assumes nothing about who wrote them.
+    #[allow(unsafe_code)]
+    (0..BYTES)
+        .map(|i| unsafe { std::ptr::with_exposed_provenance::<u8>(lowest + i).read_volatile() })
+        .collect()
+}
+
+/// Bytes that do not turn up by chance.
+const WORD: usize = 8;
+
+/// Of the coins, which are longer, one block of hash output is tolerated: the compiler keeps hash states in registers and spills
+/// them where it likes.
+const SPILLED: usize = 136;
+
+/// Panics if eight bytes in a row of a secret are in memory.
+fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
+    assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
+    let there: HashSet<&[u8]> = memory.windows(WORD).collect();
+    for (name, secret) in secrets {
+        let found = secret.windows(WORD).filter(|word| there.contains(word)).count();
+        let tolerated = if *name == "coins" { SPILLED } else { 0 };
+        assert!(found <= tolerated, "{found} words of a secret are left: {name}");
+    }
+}
+
+fn shake256(input: &[u8], bytes: usize) -> Vec<u8> {
+    let mut output = vec![0; bytes];
+    Shake256::default().chain(input).finalize_xof().read(&mut output);
+    output
+}
+
+const SEED: [u8; SEED_BYTES] = *b"a seed without words that repeat";
+const KEY_SEED: [u8; SEED_BYTES] = *b"another one, for the polynomials";
+const Z: [u8; SEED_BYTES] = *b"and this will be the rejection's";
+
+fn key<P: ParameterSet>() -> DecapsulationKey<P> {
+    DecapsulationKey::generate_deterministic(&KEY_SEED, &Z)
+}
+
+/// The message that `SEED` gives, and what the message gives: the seed of the coins, and the coins.
+fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
+    let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
+    let public = key.encapsulation_key();
+    let digest = Sha3_512::digest([&public.as_bytes()[..33], &message].concat());
+    let coins = shake256(&digest[32..], P::Ring::COIN_BYTES);
+    [message, digest[32..].to_vec(), coins]
+}
+
+fn key_generation_leaves_nothing<P: ParameterSet>() {
+    let coins = shake256(&KEY_SEED, 2 * P::Ring::COIN_BYTES);
+    on_every_backend(|| {
+        let mut generated = DecapsulationKey::placeholder();
+        let left = left_by(|| generated = key::<P>());
+        assert_absent(&left, &[("coins", &coins)]);
+        let left = left_by(|| generated.check().unwrap());
+        let f = &generated.as_bytes()[..P::Ring::SECRET_POLY_BYTES];
+        assert_absent(&left, &[("f", f), ("z", &Z)]);
+    });
+}
+
+fn encapsulation_leaves_nothing<P: ParameterSet>() {
+    let key = key::<P>();
+    let [message, coin_seed, coins] = message(&key);
+    let public = key.encapsulation_key();
+    on_every_backend(|| {
+        let mut sent = None;
+        let left = left_by(|| sent = Some(public.encapsulate_deterministic(&SEED)));
+        let (_, secret) = sent.unwrap();
+        let secrets: [(&str, &[u8]); 4] =
+            [("seed", &SEED), ("message", &message), ("seed of the coins", &coin_seed), ("coins", &coins)];
+        assert_absent(&left, &secrets);
+        drop(secret);
+    });
+}
+
+fn decapsulation_leaves_nothing<P: ParameterSet>() {
+    let key = key::<P>();
+    let [message, coin_seed, coins] = message(&key);
+    let (ciphertext, secret) = key.encapsulation_key().encapsulate_deterministic(&SEED);
+    let mut tampered = ciphertext.as_bytes().to_vec();
+    tampered[0] ^= 1;
+    let tampered = Ciphertext::from_bytes(&tampered).unwrap();
+    on_every_backend(|| {
+        for (received, accepted) in [(&ciphertext, true), (&tampered, false)] {
+            let mut answer = None;
+            let left = left_by(|| answer = Some(key.decapsulate(received)));
+            assert_eq!(answer.as_ref() == Some(&secret), accepted);
+            let f = &key.as_bytes()[..P::Ring::SECRET_POLY_BYTES];
+            // The error that was added is small enough to be corrected.
+            let secrets: [(&str, &[u8]); 5] = [
+                ("f", f),
+                ("z", &Z),
+                ("message", &message),
+                ("seed of the coins", &coin_seed),
+                ("coins", &coins),
+            ];
+            assert_absent(&left, &secrets);
+        }
+    });
+}

@@ -1,0 +1,276 @@
+//! What the analysis of PTX finds, and what it lets pass: a few lines for each class.
+
+use xtask::flow::analysis::{Report, analyse};
+use xtask::flow::program::{Class, Objects};
+use xtask::flow::ptx::decode;
+
+/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the arrays,
+/// `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold secrets from the
+/// first array and `%p2` a public condition. Behind it stands a store of a secret, as every kernel has.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 shared_memory[];
+.global .align 4 .b8 table_0[8] = {{1, 0, 0, 0, 2, 0, 0, 0}};
+.visible .entry test_653(
+\t.param .u64 .ptr .align 1 test_653_param_0,
+\t.param .u64 .ptr .align 1 test_653_param_1,
+\t.param .u32 test_653_param_2
+)
+{{
+\t.reg .b32 \t%r<99>;
+\tld.param.b64 \t%rd8, [test_653_param_0];
+\tcvta.to.global.u64 \t%rd1, %rd8;
+\tld.param.b64 \t%rd9, [test_653_param_1];
+\tcvta.to.global.u64 \t%rd2, %rd9;
+\tld.param.b32 \t%r2, [test_653_param_2];
+\tmov.u32 \t%r1, %tid.x;
+\tsetp.lt.u32 \t%p2, %r1, %r2;
+\tld.global.b32 \t%r90, [%rd1];
+\tsetp.eq.b32 \t%p1, %r90, 5;
+{body}
+\tst.global.b32 \t[%rd2], %r90;
+\tret;
+}}
+"
+    )
+}
+
+fn report(body: &str) -> Report {
+    let programs = decode(&kernel(body)).unwrap_or_else(|error| panic!("{error}"));
+    analyse(&programs[0], Objects::NONE)
+}
+
+#[track_caller]
+fn leaks(class: Class, body: &str) {
+    let classes: Vec<Class> = report(body).findings.iter().map(|finding| finding.class).collect();
+    assert_eq!(classes, [class], "{body}");
+}
+
+#[track_caller]
+fn passes(body: &str) {
+    assert_eq!(report(body).findings, [], "{body}");
+}
+
+#[track_caller]
+fn refused(statement: &str) {
+    let error = decode(&kernel(statement)).expect_err(statement);
+    assert_eq!((&*error.kernel, &*error.text), ("test_653", statement.trim_end_matches(';')), "{error}");
+}
+
+#[test]
+fn addresses_of_global_memory() {
+    passes("mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.b32 %r3, [%rd4+4];");
+    let address = "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd1, %rd3;\n";
+    leaks(Class::LoadAddress, &format!("{address}ld.global.b32 %r3, [%rd4];"));
+    leaks(Class::LoadAddress, &format!("{address}ld.global.v4.b32 {{%r3, %r4, %r5, %r6}}, [%rd4+16];"));
+    leaks(Class::StoreAddress, &format!("{address}st.global.b32 [%rd4], %r90;"));
+}
+
+#[test]
+fn tables() {
+    let address = |index| {
+        format!("mul.wide.u32 %rd3, {index}, 4;\nmov.b64 %rd5, table_0;\nadd.s64 %rd4, %rd5, %rd3;\n")
+    };
+    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r1")));
+    leaks(Class::LoadAddress, &format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r90")));
+    // What comes from a table is public, so it may be an address.
+    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];\nld.shared.u32 %r4, [%r3];", address("%r1")));
+    leaks(Class::TableStore, &format!("{}st.global.b32 [%rd4], %r90;", address("%r1")));
+}
+
+#[test]
+fn what_arrays_hold_is_no_address() {
+    leaks(
+        Class::LoadAddress,
+        "ld.global.b64 %rd5, [%rd1];\nadd.s64 %rd6, %rd1, %rd5;\nld.global.b32 %r3, [%rd6];",
+    );
+    let pointer = report("ld.global.b64 %rd5, [%rd1];\nld.global.b32 %r3, [%rd5];");
+    let classes: Vec<_> = pointer.findings.iter().map(|finding| finding.class).collect();
+    assert_eq!(classes, [Class::LoadAddress, Class::NoObject]);
+    leaks(Class::NoObject, "cvt.u64.u32 %rd5, %r1;\nld.global.b32 %r3, [%rd5];");
+}
+
+#[test]
+fn shared_memory() {
+    passes("st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\nst.global.b32 [%rd2], %r3;");
+    leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r1;");
+    leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r90];");
+    // What was public in shared memory is not after a secret was stored there, also in a loop.
+    passes("st.shared.u32 [%r1], %r2;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];");
+    let through = "st.shared.u32 [%r1], %r90;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];";
+    leaks(Class::SharedLoadAddress, through);
+    leaks(
+        Class::SharedLoadAddress,
+        "$L_1:\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r1], %r90;\n@%p2 bra $L_1;",
+    );
+}
+
+#[test]
+fn arrays_written_and_read_again() {
+    leaks(
+        Class::LoadAddress,
+        "st.global.b32 [%rd2], %r90;\nld.global.b32 %r3, [%rd2];\nmul.wide.u32 %rd3, %r3, 4;
+        add.s64 %rd4, %rd1, %rd3;\nld.global.b32 %r4, [%rd4];",
+    );
+}
+
+#[test]
+fn branches_guards_and_exits() {
+    passes("@%p2 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
+    leaks(Class::Branch, "@%p1 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
+    leaks(Class::Branch, "@!%p1 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
+    passes("@%p2 ld.global.b32 %r3, [%rd1];\n@%p2 st.shared.u32 [%r1], %r90;");
+    leaks(Class::AccessGuard, "@%p1 ld.global.b32 %r3, [%rd1];");
+    leaks(Class::AccessGuard, "@%p1 st.global.b32 [%rd2], %r90;");
+    leaks(Class::AccessGuard, "@!%p1 st.shared.u32 [%r1], %r1;");
+    passes("@%p2 ret;");
+    leaks(Class::ExitGuard, "@%p1 ret;");
+    // Arithmetic under a secret guard takes its time in any case; its result tells the guard.
+    passes("@%p1 add.s32 %r3, %r1, 1;\nst.global.b32 [%rd2], %r3;");
+    leaks(Class::SharedLoadAddress, "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];");
+    // Conditions of conditions.
+    leaks(Class::Branch, "and.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n@%p4 bra $L_1;\n$L_1:");
+    leaks(Class::Branch, "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p3 bra $L_1;\n$L_1:");
+}
+
+#[test]
+fn choices_between_addresses() {
+    let choice = |condition| {
+        format!(
+            "add.s64 %rd3, %rd1, 64;\nselp.b64 %rd4, %rd1, %rd3, {condition};\nld.global.b32 %r3, [%rd4];"
+        )
+    };
+    passes(&choice("%p2"));
+    leaks(Class::LoadAddress, &choice("%p1"));
+    // Between two arrays.
+    leaks(Class::LoadAddress, "selp.b64 %rd4, %rd1, %rd2, %p1;\nld.global.b32 %r3, [%rd4];");
+    // Between two values, which is what a kernel should do.
+    passes(
+        "ld.global.b32 %r3, [%rd1];\nld.global.b32 %r4, [%rd1+64];\nselp.b32 %r5, %r3, %r4, %p1;\nst.global.b32 [%rd2], %r5;",
+    );
+}
+
+#[test]
+fn what_threads_do_together() {
+    passes("bar.sync 0;\nbar.warp.sync -1;");
+    leaks(Class::Barrier, "@%p1 bar.sync 0;");
+    leaks(Class::Barrier, "bar.warp.sync %r90;");
+    passes("shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nst.global.b32 [%rd2], %r3;");
+    passes("shfl.sync.idx.b32 %r3|%p3, %r90, 0, 31, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r90, 31, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, %r90, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, 31, %r90;");
+    leaks(Class::ShuffleGuard, "@%p1 shfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;");
+    // What comes from another thread is as secret as it was there.
+    leaks(Class::SharedLoadAddress, "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];");
+    let product = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r10, %r11, %r12, %r13}, {%r1, %r1, %r1, %r1}, {%r90, %r1}, {%r2, %r2, %r2, %r2};";
+    passes(product);
+    leaks(Class::SharedLoadAddress, &format!("{product}\nld.shared.u32 %r4, [%r13];"));
+    leaks(Class::MatrixGuard, &format!("@%p1 {product}"));
+}
+
+#[test]
+fn divisions() {
+    passes("rem.u32 %r3, %r1, %r2;");
+    leaks(Class::Division, "rem.u32 %r3, %r90, %r2;");
+    leaks(Class::Division, "div.u32 %r3, %r1, %r90;");
+    leaks(Class::Division, "div.rn.f32 %f3, %f1, %r90;");
+}
+
+#[test]
+fn registers_that_are_used_again() {
+    passes("mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\nld.shared.u32 %r4, [%r3];");
+    // A copy at the end of a loop reaches its start.
+    leaks(
+        Class::SharedLoadAddress,
+        "mov.b32 %r3, %r1;\n$L_1:\nld.shared.u32 %r4, [%r3];\nmov.b32 %r3, %r90;\n@%p2 bra $L_1;",
+    );
+    // On one of two ways.
+    leaks(
+        Class::SharedLoadAddress,
+        "mov.b32 %r3, %r1;\n@%p2 bra $L_1;\nmov.b32 %r3, %r90;\n$L_1:\nld.shared.u32 %r4, [%r3];",
+    );
+    passes("xor.b32 %r3, %r90, %r90;\nld.shared.u32 %r4, [%r3];");
+    leaks(Class::SharedLoadAddress, "xor.b32 %r3, %r90, %r1;\nld.shared.u32 %r4, [%r3];");
+    // Half a register.
+    leaks(
+        Class::SharedLoadAddress,
+        "{ .reg .b32 tmp; mov.b64 {tmp, %r3}, %rd5; }\nld.global.b64 %rd5, [%rd1];\nmov.b64 {%r3, %r4}, %rd5;\nld.shared.u32 %r5, [%r4];",
+    );
+}
+
+#[test]
+fn what_the_analysis_does_not_reach() {
+    leaks(Class::Unreached, "bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
+    leaks(Class::PublicStore, "st.global.b32 [%rd2], %r1;");
+    let text = kernel("").replace("st.global.b32 \t[%rd2], %r90;", "");
+    let report = analyse(&decode(&text).unwrap()[0], Objects::NONE);
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!(report.findings[0].class, Class::NoSecretStore);
+}
+
+#[test]
+fn public_arrays() {
+    let text = kernel(
+        "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.b32 %r3, [%rd4];\nst.global.b32 [%rd2], %r3;",
+    );
+    let program = &decode(&text).unwrap()[0];
+    let count = |public| {
+        let of_addresses =
+            |report: Report| report.findings.iter().filter(|f| f.class == Class::LoadAddress).count();
+        of_addresses(analyse(program, public))
+    };
+    assert_eq!((count(Objects::NONE), count(Objects::array(0))), (1, 0));
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    for statement in [
+        "trap;",
+        "call.uni foo, ();",
+        "brx.idx %r1, $L_1;",
+        "ld.local.b32 %r3, [%rd1];",
+        "ld.b32 %r3, [%rd1];",
+        "ld.volatile.global.b32 %r3, [%rd1];",
+        "ld.const.b32 %r3, [table_0];",
+        "st.local.b32 [%rd1], %r1;",
+        "atom.global.add.u32 %r3, [%rd1], 1;",
+        "red.global.add.u32 [%rd1], 1;",
+        "mov.u64 %rd3, %clock64;",
+        "mov.u32 %r3, %smid;",
+        "mov.b64 %rd3, unknown_table;",
+        "shfl.sync.down.b32 %r3, %r1, 1, 31, -1;",
+        "vote.sync.any.pred %p3, %p2, -1;",
+        "sqrt.rn.f32 %f1, %f2;",
+        "add.s32 %r3, %r1, foo;",
+        "ld.global.b32 %r3, [%rd1+%r1];",
+        "ld.param.b32 %r3, [other_param_0];",
+    ] {
+        refused(statement);
+    }
+    let no_label = decode(&kernel("bra $L_9;")).expect_err("no such label");
+    assert_eq!(no_label.text, "$L_9");
+    assert!(decode(&kernel("").replace("\n}\n", "\n")).is_err(), "a kernel without end");
+    assert!(decode(".func foo()\n").is_err());
+}
+
+#[test]
+fn chains_lead_back_to_the_array() {
+    let report = report(
+        "add.s32 %r3, %r90, 1;\nst.shared.u32 [%r1], %r3;\nld.shared.u32 %r4, [%r1];\nld.shared.u32 %r5, [%r4];",
+    );
+    let text = report.findings[0].to_string();
+    for step in [
+        "test_653: address of a shared load: ",
+        "%r4 <- ",
+        "shared memory <- ",
+        "%r3 <- ",
+        "%r90 <- ",
+        "array 0: its content is secret",
+    ] {
+        assert!(text.contains(step), "{step} is not in\n{text}");
+    }
+}
