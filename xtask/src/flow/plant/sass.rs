@@ -87,11 +87,9 @@ impl Kind {
                 let addresses = [Class::LoadAddress, Class::StoreAddress, Class::SharedStoreAddress];
                 conditional.contains(&class) || addresses.contains(&class)
             }
-            Self::Skip
-            | Self::Loop
-            | Self::Exit
-            | Self::GuardedLoad
-            | Self::GuardedStore => conditional.contains(&class),
+            Self::Skip | Self::Loop | Self::Exit | Self::GuardedLoad | Self::GuardedStore => {
+                conditional.contains(&class)
+            }
             Self::GuardedBarrier => [Class::Barrier, Class::Branch].contains(&class),
             Self::ShuffleLane => class == Class::ShuffleLane,
             Self::Division => class == Class::Division,
@@ -150,25 +148,31 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Plants leaks into the kernels of `ptx` whose names contain `kernel`, at most `most` of a kind in
-/// each, and looks which of them are found in the machine code for `arch`.
+/// Where to plant leaks, and how many.
+#[derive(Copy, Clone, Debug)]
+pub struct Plan<'a> {
+    /// Only in kernels whose names contain this.
+    pub kernel: &'a str,
+    /// What chooses the places.
+    pub seed: u64,
+    /// The most leaks of a kind in a kernel.
+    pub most: usize,
+}
+
+/// Plants leaks into the kernels of `ptx` and looks which of them are found in the machine code for
+/// `arch`.
 ///
 /// # Errors
 /// If one of the tools fails.
-pub fn check(
-    tools: [&Path; 2],
-    ptx: &str,
-    arch: &str,
-    kernel: &str,
-    (seed, most): (u64, usize),
-) -> crate::Result<Outcome> {
+pub fn check(ptxas: &Path, nvdisasm: &Path, ptx: &str, arch: &str, plan: Plan<'_>) -> crate::Result<Outcome> {
     // As many copies at once as the listing stays small with.
     const COPIES: usize = 100;
-    let (head, leaks) = plant(ptx, kernel, seed, most);
+    let (head, leaks) = plant(ptx, plan);
     let mut outcome = Outcome::default();
     for leaks in leaks.chunks(COPIES) {
         let bodies: Vec<&str> = leaks.iter().map(|leak| leak.text.as_str()).collect();
-        let programs = sass::programs(tools[0], tools[1], &format!("{head}\n{}", bodies.join("\n")), arch)?;
+        let copies = format!("{head}\n{}", bodies.join("\n"));
+        let programs = sass::programs(ptxas, nvdisasm, &copies, arch)?;
         let mut reports: BTreeMap<String, Result<Vec<Class>, String>> = BTreeMap::new();
         for program in programs {
             match program {
@@ -200,8 +204,8 @@ pub fn check(
 
 /// Plants leaks. Returns what stands before the kernels, and the leaks.
 #[must_use]
-pub fn plant(ptx: &str, kernel: &str, seed: u64, most: usize) -> (String, Vec<Leak>) {
-    let mut random = fastrand::Rng::with_seed(seed);
+pub fn plant(ptx: &str, plan: Plan<'_>) -> (String, Vec<Leak>) {
+    let mut random = fastrand::Rng::with_seed(plan.seed);
     let lines: Vec<&str> = ptx.lines().collect();
     let is_entry = |line: &&str| line.starts_with(".visible .entry ");
     let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
@@ -215,14 +219,15 @@ pub fn plant(ptx: &str, kernel: &str, seed: u64, most: usize) -> (String, Vec<Le
     for &start in &starts {
         let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
         let text = Kernel::read(&lines[start..=end], &tables);
-        if !text.name.contains(kernel) || text.arrays.is_empty() {
+        if !text.name.contains(plan.kernel) || text.arrays.is_empty() {
             continue;
         }
         for &kind in Kind::ALL {
-            let mut sites: Vec<usize> =
-                (0..text.lines.len()).filter(|&at| text.change(kind, at, &mut random, &tables).is_some()).collect();
+            let mut sites: Vec<usize> = (0..text.lines.len())
+                .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
+                .collect();
             random.shuffle(&mut sites);
-            for &site in sites.iter().take(most) {
+            for &site in sites.iter().take(plan.most) {
                 let Some(change) = text.change(kind, site, &mut random, &tables) else { continue };
                 let name = format!("leak{}_{kind:?}_{}", leaks.len(), text.name);
                 let body = text.with(site, &change).replace(text.name, &name);
@@ -376,7 +381,8 @@ impl<'a> Kernel<'a> {
             for statement in self.statements.iter().flatten().filter(|statement| statement.writes()) {
                 let Some((to, from)) = statement.operands.split_first() else { continue };
                 let is_load = statement.is("ld.global") || statement.is("ld.shared");
-                let follows = || from.iter().copied().flat_map(registers).any(|register| derived.contains(register));
+                let follows =
+                    || from.iter().copied().flat_map(registers).any(|register| derived.contains(register));
                 if begins(statement) && !is_load || !is_load && follows() {
                     derived.extend(registers(to));
                 }
@@ -455,12 +461,16 @@ impl<'a> Kernel<'a> {
             }
             Kind::TableIndex if unguarded && is_store && !tables.is_empty() => {
                 let table = random.choice(tables)?;
-                let load = format!("mov.b64 %md1, {table};\ncvt.u64.u32 %md2, %m2;\nadd.s64 %md1, %md1, %md2;\nld.global.nc.b32 %m4, [%md1];");
+                let load = format!(
+                    "mov.b64 %md1, {table};\ncvt.u64.u32 %md2, %m2;\nadd.s64 %md1, %md1, %md2;\nld.global.nc.b32 %m4, [%md1];"
+                );
                 [vec![load], mixed()?].concat()
             }
             Kind::ParameterIndex if unguarded && is_store => {
                 let array = random.choice(&self.arrays)?;
-                let load = format!("mov.b64 %md1, {array};\nshl.b32 %m6, %m1, 2;\ncvt.u64.u32 %md2, %m6;\nadd.s64 %md1, %md1, %md2;\nld.param.b32 %m4, [%md1];");
+                let load = format!(
+                    "mov.b64 %md1, {array};\nshl.b32 %m6, %m1, 2;\ncvt.u64.u32 %md2, %m6;\nadd.s64 %md1, %md1, %md2;\nld.param.b32 %m4, [%md1];"
+                );
                 [vec![load], mixed()?].concat()
             }
             Kind::Branch if statement.opcode == "bra" => {
@@ -568,4 +578,83 @@ fn renamed(text: &str, old: &str, new: &str) -> String {
         rest = after;
     }
     result + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 7.0
+.extern .shared .align 16 .b8 shared_memory[];
+.global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
+.visible .entry a_653(
+\t.param .u64 .ptr .align 1 a_653_param_0,
+\t.param .u32 a_653_param_1
+)
+{
+\t.reg .b32 \t%r<9>;
+\tld.param.b64 \t%rd1, [a_653_param_0];
+\tcvta.to.global.u64 \t%rd2, %rd1;
+\tmov.b64 \t%rd3, table_0;
+\tld.global.b32 \t%r2, [%rd3+4];
+\tld.global.v2.b32 \t{%r3, %r4}, [%rd2];
+\tld.global.b32 \t%r5, [%rd2+8];
+\tmov.b32 \t%r4, 0;
+\tbar.sync \t0;
+\tshfl.sync.idx.b32 \t%r6, %r5, %r4, 31, -1;
+\t{
+\tst.shared.u32 [%r1], %r6;
+\t}
+\tld.shared.u32 \t%r7, [%r1+4];
+\t@!%p1 bra \t$L_1;
+\tst.shared.u32 \t[%r1], %r7;
+\tst.global.b32 \t[%rd2+12], %r7;
+$L_1:
+\tret;
+}
+";
+
+    fn kernel<R>(look: impl FnOnce(Kernel<'_>) -> R) -> R {
+        let lines: Vec<&str> = PTX.lines().skip(3).collect();
+        look(Kernel::read(&lines, &["table_0"]))
+    }
+
+    #[test]
+    fn finds_registers_loaded_from_arrays() {
+        kernel(|kernel| {
+            assert_eq!(kernel.arrays, ["a_653_param_0"]);
+            let at = |text: &str| kernel.lines.iter().position(|line| line.contains(text)).unwrap();
+            assert_eq!(kernel.loaded[at("%r5, [%rd2+8]")], ["%r3", "%r4"]);
+            assert_eq!(kernel.loaded[at("bar.sync")], ["%r3", "%r5"]);
+            // Behind a label nothing is known.
+            assert!(kernel.loaded[at("\tret")].is_empty());
+        });
+    }
+
+    #[test]
+    fn plants_leaks_of_all_kinds() {
+        let plan = Plan { kernel: "a_653", seed: 1, most: 2 };
+        let (head, leaks) = plant(PTX, plan);
+        assert!(head.contains("table_0") && !head.contains("entry"));
+        for &kind in Kind::ALL {
+            let count = leaks.iter().filter(|leak| leak.kind == kind).count();
+            assert!((1..=2).contains(&count), "{kind:?}: {count}");
+        }
+        for leak in &leaks {
+            assert!(leak.text.contains(&format!(".visible .entry {}(", leak.kernel)));
+            assert!(leak.text.contains(&leak.change) || leak.change.contains("param"), "{}", leak.text);
+            // The block of inline assembly stays as it is.
+            assert!(leak.text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
+        }
+        let again = plant(PTX, plan).1;
+        assert!(leaks.iter().zip(&again).all(|(one, other)| one.text == other.text));
+        let other = plant(PTX, Plan { seed: 2, ..plan }).1;
+        assert!(leaks.iter().zip(&other).any(|(one, other)| one.text != other.text));
+        assert!(plant(PTX, Plan { kernel: "b_653", ..plan }).1.is_empty());
+    }
+
+    #[test]
+    fn renames_whole_registers() {
+        assert_eq!(renamed("[%rd1+%rd10]", "%rd1", "%md2"), "[%md2+%rd10]");
+    }
 }

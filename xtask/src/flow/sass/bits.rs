@@ -171,9 +171,7 @@ fn sum(sources: Vec<Source>) -> Option<Spread> {
     if sources.iter().any(|source| source.sign == Sign::Other) {
         return None;
     }
-    Some(Box::new(move |secrets| {
-        sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))
-    }))
+    Some(Box::new(move |secrets| sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))))
 }
 
 /// `a * b + c`.
@@ -198,9 +196,8 @@ fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Sp
     if low.sign != Sign::Plain || high.sign != Sign::Plain {
         return None;
     }
-    let both = move |secrets: Secrets<'_>| {
-        u64::from(high.secret(secrets)) << 32 | u64::from(low.secret(secrets))
-    };
+    let both =
+        move |secrets: Secrets<'_>| u64::from(high.secret(secrets)) << 32 | u64::from(low.secret(secrets));
     match modifiers {
         // The high half of a shift to the left.
         ["L", "U64", "HI"] | ["L", "W", "U32", "HI"] => {
@@ -274,8 +271,7 @@ mod tests {
                     constant @ (0 | 1) => constant as usize,
                     _ => bits >> operand & 1,
                 };
-                let result =
-                    |bits| table >> (value(0, bits) << 2 | value(1, bits) << 1 | value(2, bits)) & 1;
+                let result = |bits| table >> (value(0, bits) << 2 | value(1, bits) << 1 | value(2, bits)) & 1;
                 let hidden: usize =
                     (0..3).filter(|&operand| kind(operand) == 3).map(|operand| 1 << operand).sum();
                 let depends = (0..8_usize).any(|one| {

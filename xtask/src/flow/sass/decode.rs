@@ -140,8 +140,7 @@ impl<'a> Decoder<'a> {
         let guard = text.guard.0.map(|name| self.register(name));
         instruction.guard = guard.map(|predicate| Literal { predicate, holds: text.guard.1 });
         instruction.results = self.registers(&named.results);
-        let sources: Vec<Vec<Register>> =
-            named.sources.iter().map(|names| self.registers(names)).collect();
+        let sources: Vec<Vec<Register>> = named.sources.iter().map(|names| self.registers(names)).collect();
         instruction.operands = sources.concat();
         let mut demand = |class: Class, registers: Vec<Register>| {
             if !registers.is_empty() {

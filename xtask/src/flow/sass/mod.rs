@@ -2,7 +2,9 @@
 //!
 //! Nobody but NVIDIA knows all of it, so the decoder refuses whatever is not listed here. What an
 //! instruction reads and writes follows from its text, and the live ranges that the disassembler
-//! prints beside it must name the same registers. So a mistake in either is a refusal.
+//! prints beside it must name the same registers. So a mistake in either is a refusal. They may differ
+//! in three places: jumps that look like calls, the predicates that `P2R` copies, and descriptors of
+//! global accesses that the text does not name.
 //!
 //! # Rules
 //!
@@ -23,8 +25,8 @@
 //!   is a jump too, because `RET` is refused. `BSSY` and `BSYNC` go on behind themselves, which
 //!   [`convergence`] checks. Indirect branches are refused. Behind the last exit there may be a jump to
 //!   itself and `NOP`s, which are never executed.
-//! - **Warps**: shuffles, matrix products and `R2UR` read registers of other threads of the warp, about
-//!   which a thread's predicates tell nothing. Uniform registers are of a warp; it is trusted that the
+//! - **Warps**: shuffles, votes, matrix products and `R2UR` read registers of other threads of the warp,
+//!   about which a thread's predicates tell nothing. Uniform registers are of a warp; it is trusted that the
 //!   assembler writes them only where the warp's threads agree.
 //! - **Division** does not exist: compilers make it of `MUFU.RCP`, whose operand must be public.
 //!   Multiplications, shifts and permutations of bytes are taken as constant-time, as on CPUs.
@@ -42,13 +44,13 @@ mod predicates;
 mod tests;
 
 use std::path::Path;
-use std::process::Command;
 
 use self::decode::Decoder;
 use self::listing::{Function, functions};
 use super::program::{Effect, Objects, Program};
 use super::ptx::NotUnderstood;
-use crate::{IoContext, process};
+use crate::IoContext;
+use crate::tools::machine_code;
 
 /// An entry point: where its parameters lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -229,18 +231,6 @@ fn check_ends(program: &Program) -> Result<(), usize> {
     if end == 0 { Err(0) } else { Ok(()) }
 }
 
-/// Assembles PTX for an architecture and returns the listing of the machine code, with live ranges.
-///
-/// # Errors
-/// If one of the tools fails.
-pub fn disassemble(ptxas: &Path, nvdisasm: &Path, ptx: &str, arch: &str) -> crate::Result<String> {
-    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
-    let (source, cubin) = (folder.path().join("kernels.ptx"), folder.path().join("kernels.cubin"));
-    std::fs::write(&source, ptx).at("write", &source)?;
-    process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(&source).arg("-o").arg(&cubin))?;
-    process::text(Command::new(nvdisasm).args(["-c", "-plr", "-lrm", "narrow"]).arg(&cubin))
-}
-
 /// Assembles PTX for an architecture and decodes the machine code of its kernels.
 ///
 /// # Errors
@@ -251,5 +241,9 @@ pub fn programs(
     ptx: &str,
     arch: &str,
 ) -> crate::Result<Vec<Result<Program, NotUnderstood>>> {
-    Ok(decode(&disassemble(ptxas, nvdisasm, ptx, arch)?, &entries(ptx), arch))
+    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
+    let path = folder.path().join("kernels.ptx");
+    std::fs::write(&path, ptx).at("write", &path)?;
+    let code = machine_code(ptxas, nvdisasm, &path, arch)?;
+    Ok(decode(&code.listing, &entries(ptx), arch))
 }

@@ -59,14 +59,15 @@ pub(super) enum Results {
     Two,
     /// The first one, and the second one if the first one is a predicate.
     MaybePredicate,
+    /// All but the last one.
+    AllButLast,
 }
 
 /// A row: opcodes, their modifiers, what they do.
 type Row = (&'static [&'static str], &'static [&'static str], Kind);
 
-const COMPARE: &[&str] = &[
-    "EQ", "NE", "LT", "LE", "GT", "GE", "NAN", "AND", "OR", "XOR", "EX", "U32", "S64", "U64",
-];
+const COMPARE: &[&str] =
+    &["EQ", "NE", "LT", "LE", "GT", "GE", "NAN", "AND", "OR", "XOR", "EX", "U32", "S64", "U64"];
 const CONVERT: &[&str] = &[
     "F32", "S32", "U32", "S64", "U64", "U16", "S16", "U8", "S8", "RP", "FTZ", "TRUNC", "FLOOR", "CEIL", "NTZ",
 ];
@@ -76,11 +77,7 @@ const LOAD: &[&str] =
 const ROWS: &[Row] = &[
     (&["IADD3", "UIADD3", "IADD", "VIADD"], &["X", "64"], COMPUTE_SUM),
     (&["LEA", "ULEA"], &["HI", "X", "SX32"], COMPUTE_SUM),
-    (
-        &["IMAD", "UIMAD"],
-        &["HI", "WIDE", "X", "U32", "MOV", "IADD", "SHL"],
-        COMPUTE_SUM,
-    ),
+    (&["IMAD", "UIMAD"], &["HI", "WIDE", "X", "U32", "MOV", "IADD", "SHL"], COMPUTE_SUM),
     (&["VIMNMX", "IMNMX", "UVIMNMX"], &["U32", "S32", "U16x2", "S16x2"], COMPUTE_SUM),
     (&["VIADDMNMX"], &["U32", "S32"], COMPUTE),
     (&["MOV", "UMOV", "SEL", "USEL"], &["64"], COMPUTE),
@@ -96,6 +93,7 @@ const ROWS: &[Row] = &[
     (&["PLOP3", "UPLOP3"], &["LUT"], COMPUTE_CONDITION),
     (&["P2R", "R2P"], &[], COMPUTE),
     (&["R2UR"], &[], Kind::Collective(Results::First)),
+    (&["VOTE", "VOTEU"], &["ANY", "ALL", "EQ"], Kind::Collective(Results::AllButLast)),
     (&["IMMA"], &["16832", "16816", "8816", "S8", "U8"], Kind::Matrix),
     (&["MUFU"], &["RCP"], Kind::Reciprocal),
     (&["S2R", "S2UR", "CS2R"], &["32"], Kind::Special),
@@ -122,7 +120,14 @@ const COMPUTE_CONDITION: Kind = Kind::Compute(Results::Two);
 
 /// Special registers that tell nothing but where a thread stands. Clocks are not among them.
 pub(super) const SPECIAL: &[&str] = &[
-    "SRZ", "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID",
+    "SRZ",
+    "SR_TID.X",
+    "SR_TID.Y",
+    "SR_TID.Z",
+    "SR_CTAID.X",
+    "SR_CTAID.Y",
+    "SR_CTAID.Z",
+    "SR_LANEID",
     "SR_CgaCtaId",
 ];
 
@@ -149,6 +154,7 @@ pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
         Kind::Compute(results) | Kind::Collective(results) => match results {
             Results::First => 1,
             Results::Two => 2,
+            Results::AllButLast => operands.len().saturating_sub(1),
             Results::FirstAndPredicates => {
                 1 + operands.iter().skip(1).take(2).take_while(|one| is_predicate(one)).count()
             }
@@ -246,6 +252,8 @@ mod tests {
         assert_eq!(count("LOP3.LUT P0, RZ, R1, R2, RZ, 0xc0, !PT"), 2);
         assert_eq!(count("ISETP.NE.AND P0, PT, R1, RZ, PT"), 2);
         assert_eq!(count("STS [R1], R2"), 0);
+        assert_eq!(count("VOTEU.ANY UP0, P3"), 1);
+        assert_eq!(count("VOTE.ANY R4, PT, P3"), 2);
     }
 
     #[test]

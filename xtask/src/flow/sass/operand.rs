@@ -310,7 +310,9 @@ mod tests {
 
     #[test]
     fn refuses_other_operands() {
-        for text in ["R4.H2", "R4.B1", "R", "R256", "c[R4][0x0]", "tmem[UR4]", "[R4.S32]", "[-R4]", "!R4", "32@lo(t)"] {
+        for text in
+            ["R4.H2", "R4.B1", "R", "R256", "c[R4][0x0]", "tmem[UR4]", "[R4.S32]", "[-R4]", "!R4", "32@lo(t)"]
+        {
             assert!(operand(text).is_err(), "{text}");
         }
     }

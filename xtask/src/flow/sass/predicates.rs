@@ -60,7 +60,9 @@ fn of_table(inputs: [&Operand<'_>; 3], table: u8, value: bool) -> Vec<Condition>
     let rows: Vec<usize> = (0..8)
         .filter(|row| (table >> row & 1 == 1) == value)
         // A literal of the predicate that is always true has only one value.
-        .filter(|&row| (0..3).all(|input| literals[input].0.is_some() || bit(row, input) == literals[input].1))
+        .filter(|&row| {
+            (0..3).all(|input| literals[input].0.is_some() || bit(row, input) == literals[input].1)
+        })
         .collect();
     if rows.is_empty() {
         return Vec::new();

@@ -31,8 +31,7 @@ fn entry() -> Entry {
 
 /// Writes a listing of a kernel, with the live ranges that its text says.
 fn listing(code: &str) -> String {
-    let files =
-        [(File::General, 64), (File::Predicate, 7), (File::Uniform, 16), (File::UniformPredicate, 7)];
+    let files = [(File::General, 64), (File::Predicate, 7), (File::Uniform, 16), (File::UniformPredicate, 7)];
     let row = |text: &str, mark: &dyn Fn(Name) -> char| {
         let mut row = format!("{text:60}// |");
         for (file, count) in files {
@@ -106,22 +105,34 @@ fn addresses_must_be_public() {
     is_clean("IADD3 R6, P0, R0, UR6, RZ\nIMAD.X R7, RZ, RZ, c[0x0][0x214], P0\nLDG.E R7, desc[UR4][R6.64]");
     is_clean("LDS R6, [R0.X4+UR6+0x10]\nSTS.64 [R0+0x10], R6");
     leaks(Class::LoadAddress, "IMAD.WIDE R6, R1, 0x4, R2\nLDG.E R7, desc[UR4][R6.64]");
-    leaks(Class::LoadAddress, "IADD3 R6, P0, R1, R2, RZ\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R7, desc[UR4][R6.64]");
+    leaks(
+        Class::LoadAddress,
+        "IADD3 R6, P0, R1, R2, RZ\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R7, desc[UR4][R6.64]",
+    );
     // Through the carry alone.
-    leaks(Class::LoadAddress, "IADD3 RZ, P0, R1, R2, RZ\nMOV R6, R2\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R9, desc[UR4][R6.64]");
+    leaks(
+        Class::LoadAddress,
+        "IADD3 RZ, P0, R1, R2, RZ\nMOV R6, R2\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R9, desc[UR4][R6.64]",
+    );
     leaks(Class::StoreAddress, "IMAD.WIDE R6, R1, 0x4, R2\nSTG.E desc[UR4][R6.64], R1");
     leaks(Class::SharedLoadAddress, "LDS R6, [R1]");
     leaks(Class::SharedLoadAddress, "R2UR UR6, R1\nLDS R6, [R0+UR6]");
     leaks(Class::SharedStoreAddress, "LOP3.LUT R6, R1, 0xff, RZ, 0xc0, !PT\nSTS [R6+0x10], R0");
     leaks(Class::ConstantAddress, "LDC R6, c[0x0][R1+0x210]");
-    leaks(Class::LoadAddress, "SEL R6, R2, R0, P0\nISETP.NE.AND P0, PT, R1, RZ, PT\nSEL R6, R6, R2, P0\nMOV R7, R3\nLDG.E R9, desc[UR4][R6.64]");
+    leaks(
+        Class::LoadAddress,
+        "SEL R6, R2, R0, P0\nISETP.NE.AND P0, PT, R1, RZ, PT\nSEL R6, R6, R2, P0\nMOV R7, R3\nLDG.E R9, desc[UR4][R6.64]",
+    );
     leaks(Class::NoObject, "MOV R6, R0\nMOV R7, RZ\nLDG.E R7, desc[UR4][R6.64]");
 }
 
 #[test]
 fn tables_are_public_and_only_read() {
     is_clean("LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R0, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]\nLDS R9, [R8]");
-    leaks(Class::LoadAddress, "LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R1, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]");
+    leaks(
+        Class::LoadAddress,
+        "LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R1, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]",
+    );
     leaks(Class::TableStore, "LDC.64 R6, c[0x4][0x8]\nSTG.E desc[UR4][R6.64], R1");
 }
 
@@ -133,7 +144,10 @@ fn flow_must_be_public() {
     leaks(Class::Branch, &(compare("R1") + skip));
     leaks(Class::Branch, &(compare("R1") + "BRA P0, `(.L_x_1)\nMOV R5, R1\n.L_x_1:"));
     leaks(Class::Branch, "LOP3.LUT P0, RZ, R1, 0x1, RZ, 0xc0, !PT\n@!P0 BRA.U `(.L_x_1)\nNOP\n.L_x_1:");
-    leaks(Class::Branch, "R2UR UR6, R1\nUISETP.NE.AND UP0, UPT, UR6, URZ, UPT\nBRA.U UP0, `(.L_x_1)\nNOP\n.L_x_1:");
+    leaks(
+        Class::Branch,
+        "R2UR UR6, R1\nUISETP.NE.AND UP0, UPT, UR6, URZ, UPT\nBRA.U UP0, `(.L_x_1)\nNOP\n.L_x_1:",
+    );
     leaks(Class::Branch, &(compare("R1") + "@P0 CALL.REL.NOINC `(.L_x_1)\nNOP\n.L_x_1:"));
     leaks(Class::ExitGuard, &(compare("R1") + "@P0 EXIT"));
     is_clean(&(compare("R0") + "@P0 EXIT"));
@@ -165,8 +179,18 @@ fn warps_work_together_on_public_lanes() {
     leaks(Class::ShuffleLane, "SHFL.IDX P1, R6, R0, R0, R1");
     leaks(Class::ShuffleGuard, "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 SHFL.IDX PT, R6, R0, R0, 0x1f");
     leaks(Class::SharedLoadAddress, "SHFL.IDX PT, R6, R1, R0, 0x1f\nLDS R7, [R6]");
-    leaks(Class::MatrixGuard, "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12");
-    leaks(Class::SharedLoadAddress, "IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nMOV R19, R1\nIMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nLDS R7, [R15]");
+    leaks(
+        Class::MatrixGuard,
+        "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12",
+    );
+    leaks(
+        Class::SharedLoadAddress,
+        "IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nMOV R19, R1\nIMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nLDS R7, [R15]",
+    );
+    leaks(
+        Class::Branch,
+        "ISETP.NE.AND P0, PT, R1, RZ, PT\nVOTEU.ANY UP0, P0\nBRA.U UP0, `(.L_x_1)\nNOP\n.L_x_1:",
+    );
     // Threads that took the other side have put their secret into the register that is shuffled.
     leaks(
         Class::SharedLoadAddress,
@@ -224,7 +248,10 @@ fn complementary_writes_join_clean() {
     );
     // What is used under the condition alone, directly or implied.
     is_clean("ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n@P0 LDS R7, [R6]");
-    leaks(Class::SharedLoadAddress, "ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n@!P0 LDS R7, [R6]");
+    leaks(
+        Class::SharedLoadAddress,
+        "ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n@!P0 LDS R7, [R6]",
+    );
     is_clean(
         "ISETP.NE.AND P0, PT, R0, RZ, PT
          MOV R6, R1
@@ -266,7 +293,10 @@ fn halves_of_registers_are_told_apart() {
     is_clean("PRMT R6, R1, 0x5410, R0\nSHF.R.U32.HI R6, RZ, 0x10, R6\nLDS R7, [R6]");
     is_clean("PRMT R6, R0, 0x5410, R1\nPRMT R7, R6, 0x9910, RZ\nLDS R7, [R7]");
     leaks(Class::SharedLoadAddress, "PRMT R6, R0, 0x5410, R1\nLDS R7, [R6]");
-    leaks(Class::SharedLoadAddress, "PRMT R6, R1, 0x5410, R0\nLOP3.LUT R6, R6, 0xffff, RZ, 0xc0, !PT\nLDS R7, [R6]");
+    leaks(
+        Class::SharedLoadAddress,
+        "PRMT R6, R1, 0x5410, R0\nLOP3.LUT R6, R6, 0xffff, RZ, 0xc0, !PT\nLDS R7, [R6]",
+    );
     leaks(Class::SharedLoadAddress, "PRMT R6, R0, 0x5410, R1\nPRMT R7, R6, 0xbb32, RZ\nLDS R7, [R7]");
 }
 
@@ -407,7 +437,8 @@ fn live_ranges_must_agree_with_the_text() {
     let text = listing(&format!("{BEGIN}IMAD.WIDE R6, R0, 0x4, R2\n{END}"));
     let (before, after) = text.split_once("IMAD.WIDE").unwrap();
     let (line, rest) = after.split_once('\n').unwrap();
-    let of = |line: String| decode(&format!("{before}IMAD.WIDE{line}\n{rest}"), &[entry()], "sm_90").remove(0);
+    let of =
+        |line: String| decode(&format!("{before}IMAD.WIDE{line}\n{rest}"), &[entry()], "sm_90").remove(0);
     assert!(of(line.to_owned()).is_ok());
     for (good, bad) in [("^^", "^ "), ("^^", "^x"), ("v vv", "v v "), ("v vv", "vvvv")] {
         assert!(line.contains(good), "{line}");
