@@ -136,7 +136,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = Count::default();
         let mut line = |name: &str, Count { planted, found, refused }: Count| {
-            write!(f, "{name:<15} {planted:>5} planted {found:>5} found {refused:>5} refused\n")
+            writeln!(f, "{name:<15} {planted:>5} planted {found:>5} found {refused:>5} refused")
         };
         for (kind, count) in &self.counts {
             line(&format!("{kind:?}"), *count)?;
@@ -383,7 +383,7 @@ impl<'a> Kernel<'a> {
                 let is_load = statement.is("ld.global") || statement.is("ld.shared");
                 let follows =
                     || from.iter().copied().flat_map(registers).any(|register| derived.contains(register));
-                if begins(statement) && !is_load || !is_load && follows() {
+                if !is_load && (begins(statement) || follows()) {
                     derived.extend(registers(to));
                 }
             }

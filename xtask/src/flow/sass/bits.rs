@@ -254,6 +254,104 @@ mod tests {
         assert_eq!(spread_of("SGXT R9, R0, 0x4", &[8]), ALL);
     }
 
+    /// What an instruction makes of the values of R0, R1, ...; an even value of a predicate fails.
+    fn result(text: &str, values: &[u32]) -> u32 {
+        let text = Text::parse(text).unwrap();
+        let operands: Vec<u32> = text.operands[1..]
+            .iter()
+            .map(|operand| {
+                let (value, sign) = match operand {
+                    Operand::Register(None, sign) => (0, *sign),
+                    Operand::Register(Some(name), sign) => (values[usize::from(name.number)], *sign),
+                    Operand::Integer(value) => (*value as u32, Sign::Plain),
+                    Operand::Predicate(Some(name), holds) => {
+                        (u32::from((values[usize::from(name.number)] & 1 == 1) == *holds), Sign::Plain)
+                    }
+                    _ => (0, Sign::Plain),
+                };
+                if sign == Sign::Negative { value.wrapping_neg() } else { value }
+            })
+            .collect();
+        let [a, b] = [operands[0], *operands.get(1).unwrap_or(&0)];
+        let c = *operands.get(2).unwrap_or(&0);
+        let wide = u64::from(c) << 32 | u64::from(a);
+        match (text.opcode, &text.modifiers[..]) {
+            ("LOP3", _) => (0..32)
+                .map(|bit| {
+                    let row = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | c >> bit & 1;
+                    (operands[3] >> row & 1) << bit
+                })
+                .sum(),
+            ("PRMT", _) => (0..4)
+                .map(|byte| {
+                    let choice = b >> (4 * byte) & 15;
+                    let chosen = (wide >> (8 * (choice & 7))) as u32 & 0xff;
+                    let chosen = if choice & 8 == 0 { chosen } else { (chosen >> 7) * 0xff };
+                    chosen << (8 * byte)
+                })
+                .sum(),
+            ("IADD3", _) => a.wrapping_add(b).wrapping_add(c),
+            ("IMAD", _) => a.wrapping_mul(b).wrapping_add(c),
+            ("LEA", _) => (a << c).wrapping_add(b),
+            ("SEL", _) => [b, a][c as usize],
+            ("SGXT", _) => a & ((1 << b) - 1),
+            ("MOV", _) => a,
+            ("SHF", ["L", .., "HI"]) => (wide << b >> 32) as u32,
+            ("SHF", ["L", ..]) => a << b,
+            ("SHF", ["R", "S32", "HI"]) => (c as i32 >> b) as u32,
+            ("SHF", ["R", "U32", "HI"]) => c >> b,
+            ("SHF", ["R", ..]) => (wide >> b) as u32,
+            _ => unreachable!("{}", text.opcode),
+        }
+    }
+
+    #[test]
+    fn no_other_bits_depend_on_secrets() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..20_000 {
+            let (table, count, number) =
+                (random.u8(..), random.u32(1..32), random.u32(..) >> random.u32(0..32));
+            for text in [
+                format!("LOP3.LUT R9, R0, R1, R2, {table:#x}, !PT"),
+                format!("LOP3.LUT R9, R0, {number:#x}, R2, {table:#x}, !PT"),
+                format!("LOP3.LUT R9, R0, {number:#x}, RZ, {table:#x}, !PT"),
+                format!("PRMT R9, R0, {:#x}, R2", number & 0xffff),
+                "IADD3 R9, R0, -R1, R2".into(),
+                format!("IMAD R9, R0, {number:#x}, R2"),
+                "IMAD R9, R0, R1, -R2".into(),
+                "IMAD.MOV R9, RZ, RZ, -R2".into(),
+                "MOV R9, R0".into(),
+                format!("LEA R9, R0, R1, {count:#x}"),
+                "SEL R9, R0, R1, !P2".into(),
+                format!("SGXT.U32 R9, R0, {count:#x}"),
+                format!("SHF.L.U64.HI R9, R0, {count:#x}, R2"),
+                format!("SHF.L.W.U32.HI R9, R0, {count:#x}, R2"),
+                format!("SHF.L.U32 R9, R0, {count:#x}, RZ"),
+                format!("SHF.R.U64 R9, R0, {count:#x}, R2"),
+                format!("SHF.R.S64 R9, R0, {count:#x}, R2"),
+                format!("SHF.R.U32.HI R9, RZ, {count:#x}, R2"),
+                format!("SHF.R.S32.HI R9, RZ, {count:#x}, R2"),
+            ] {
+                let some = |random: &mut fastrand::Rng| match random.u32(0..4) {
+                    0 => 0,
+                    1 => ALL << random.u32(0..32),
+                    2 => ALL >> random.u32(0..32),
+                    _ => random.u32(..) & random.u32(..),
+                };
+                let (values, mut secrets) =
+                    ([0; 3].map(|_| random.u32(..)), [0; 3].map(|_| some(&mut random)));
+                if text.starts_with("SEL") {
+                    // Of a predicate all is secret, or nothing.
+                    secrets[2] = if random.bool() { ALL } else { 0 };
+                }
+                let others = [0, 1, 2].map(|at| values[at] ^ random.u32(..) & secrets[at]);
+                let changed = result(&text, &values) ^ result(&text, &others);
+                let told = spread_of(&text, &secrets);
+                assert_eq!(changed & !told, 0, "{text} {values:x?} {others:x?}");
+            }
+        }
+    }
+
     #[test]
     fn logic_agrees_with_all_values() {
         // Three operands of one bit, each a constant 0 or 1, public or secret, for all tables.
