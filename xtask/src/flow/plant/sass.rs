@@ -1,9 +1,9 @@
 //! Leaks for the analysis of machine code: planted in PTX, found in what the assembler makes of it.
 //!
-//! Every leak is in a copy of a kernel of its own. A secret comes from a register that the kernel has
-//! loaded from one of its arrays in the same block, or is loaded from such an array right there. It is
-//! scrambled, so that the assembler knows nothing of it, and put where it must not be. This knows how
-//! kernels look as text and nothing of the analysis.
+//! Every leak is in a copy of a kernel of its own. A secret comes from a register that the kernel
+//! has loaded from one of its arrays in the same block, or is loaded from such an array right
+//! there. It is scrambled, so that the assembler knows nothing of it, and put where it must not be.
+//! This knows how kernels look as text and nothing of the analysis.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -71,8 +71,8 @@ impl Kind {
         Self::Division,
     ];
 
-    /// Returns whether a finding of this class tells of the leak. The assembler makes guards or choices of
-    /// short branches, branches of guards, and an exit of what skips the last store.
+    /// Returns whether a finding of this class tells of the leak. The assembler makes guards or
+    /// choices of short branches, branches of guards, and an exit of what skips the last store.
     #[must_use]
     pub fn fits(self, class: Class) -> bool {
         let conditional = [Class::Branch, Class::AccessGuard, Class::ExitGuard, Class::Barrier];
@@ -410,8 +410,8 @@ impl<'a> Kernel<'a> {
         text
     }
 
-    /// Returns what stands instead of the line at `site` for a leak of this kind; none if it does not
-    /// apply there.
+    /// Returns what stands instead of the line at `site` for a leak of this kind; none if it does
+    /// not apply there.
     fn change(
         &self,
         kind: Kind,
@@ -493,7 +493,8 @@ impl<'a> Kernel<'a> {
                 ]
             }
             Kind::Exit if unguarded && is_store => vec!["@%mp0 ret;".into(), line.to_owned()],
-            Kind::GuardedLoad if unguarded && (statement.is("ld.global") || statement.is("ld.shared")) => {
+            // Loads of what never changes may be moved to where they are not guarded.
+            Kind::GuardedLoad if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) => {
                 let to = statement.operands.first().filter(|to| is_register(to))?;
                 let bits = match to.as_bytes() {
                     [b'%', b'r', b's', ..] => 16,
@@ -522,8 +523,8 @@ impl<'a> Kernel<'a> {
         Some([self.secret(site, random)?, leak].concat())
     }
 
-    /// Returns statements that make of a secret: `%m8`, scrambled; `%m1`, one bit; `%m2`, 0 or 16; and
-    /// `%mp0`, a condition.
+    /// Returns statements that make of a secret: `%m8`, scrambled; `%m1`, one bit; `%m2`, 0 or 16;
+    /// and `%mp0`, a condition.
     fn secret(&self, site: usize, random: &mut fastrand::Rng) -> Option<Vec<String>> {
         let near = &self.loaded[site];
         let secret = match near.len() {

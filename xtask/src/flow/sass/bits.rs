@@ -1,9 +1,9 @@
 //! Which bits of a result can depend on which bits of the operands.
 //!
-//! Compilers keep two halves of 16 bits in a register and write over one of them, so that a register
-//! holds secrets in some of its bits alone. Here are the operations that move and mask bits, and sums,
-//! whose bits depend on no higher bits of the operands. For whatever is not here, every bit of the
-//! result depends on every bit of the operands.
+//! Compilers keep two halves of 16 bits in a register and write over one of them, so that a
+//! register holds secrets in some of its bits alone. Here are the operations that move and mask
+//! bits, and sums, whose bits depend on no higher bits of the operands. For whatever is not here,
+//! every bit of the result depends on every bit of the operands.
 
 use super::operand::{Operand, Sign, Text};
 use crate::flow::program::{Register, Spread};
@@ -28,8 +28,8 @@ impl Source {
     }
 }
 
-/// Returns the bits of a sum or product that can depend on these bits of an operand: they and higher
-/// ones.
+/// Returns the bits of a sum or product that can depend on these bits of an operand: they and
+/// higher ones.
 const fn upwards(bits: u32) -> u32 {
     bits | bits.wrapping_neg()
 }
@@ -116,8 +116,8 @@ fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
         (Some(constant), _) => constant,
     };
     let at = |bits: [usize; 3]| table >> (bits[0] << 2 | bits[1] << 1 | bits[2]) & 1;
-    // A bit of the result depends on that of an operand if it changes with it for some values of the
-    // two others.
+    // A bit of the result depends on that of an operand if it changes with it for some values of
+    // the two others.
     let depends = [0, 1, 2].map(|changed| {
         let (one, other) = ((changed + 1) % 3, (changed + 2) % 3);
         let mut depends = 0;

@@ -1,8 +1,8 @@
 //! Where threads of a warp that have parted meet again.
 //!
-//! `BSSY B0, L` says that threads meet at `L`; `BSYNC B0` waits for them and goes on there. The decoder
-//! lets both go on behind themselves. This checks that it is so: at every `BSYNC`, whatever way led
-//! there, the barrier was last set to the place right behind it.
+//! `BSSY B0, L` says that threads meet at `L`; `BSYNC B0` waits for them and goes on there. The
+//! decoder lets both go on behind themselves. This checks that it is so: at every `BSYNC`, whatever
+//! way led there, the barrier was last set to the place right behind it.
 
 use super::operand::{Operand, Text};
 use crate::flow::program::{Effect, Instruction};

@@ -71,7 +71,8 @@ impl Named {
             names
         };
         if kind == Kind::Call {
-            // The live ranges tell what a called function may write. Nothing is called, see `Kind::Call`.
+            // The live ranges tell what a called function may write. Nothing is called, see
+            // `Kind::Call`.
             return Ok(Vec::new());
         }
         let compare = |what: &str, text: &[Name], table: &[Name]| {
@@ -126,7 +127,8 @@ impl<'a> Decoder<'a> {
         target.ok_or_else(|| format!("label {label}, which is not in this kernel"))
     }
 
-    /// Decodes an instruction. What it is made of follows from its text; the live ranges must agree.
+    /// Decodes an instruction. What it is made of follows from its text; the live ranges must
+    /// agree.
     pub(super) fn decode(&mut self, line: &Line<'_>) -> Result<Instruction, String> {
         let text = Text::parse(line.text)?;
         let mut instruction =
@@ -203,8 +205,8 @@ impl<'a> Decoder<'a> {
             }
             (Kind::Branch, [conditions @ .., label]) => {
                 demand(Class::Branch, with_guard(&sources.concat()));
-                // It may jump if all threads agree alone, or go on behind itself for a reason that its
-                // guard does not tell.
+                // It may jump if all threads agree alone, or go on behind itself for a reason that
+                // its guard does not tell.
                 let guard_decides = conditions.is_empty() && text.modifiers.is_empty();
                 instruction.effect = Effect::Jump {
                     targets: vec![self.label(Some(label))?],

@@ -2,32 +2,33 @@
 //!
 //! Nobody but NVIDIA knows all of it, so the decoder refuses whatever is not listed here. What an
 //! instruction reads and writes follows from its text, and the live ranges that the disassembler
-//! prints beside it must name the same registers. So a mistake in either is a refusal. They may differ
-//! in three places: jumps that look like calls, the predicates that `P2R` copies, and descriptors of
-//! global accesses that the text does not name.
+//! prints beside it must name the same registers. So a mistake in either is a refusal. They may
+//! differ in three places: jumps that look like calls, the predicates that `P2R` copies, and
+//! descriptors of global accesses that the text does not name.
 //!
 //! # Rules
 //!
-//! - **Arithmetic** ([`opcodes`]) takes as long for all operands: integers, floating-point numbers of
-//!   32 bits, conversions, moves, choices, comparisons. Its results depend on all its operands, bit by
-//!   bit where [`bits`] knows better. Opcodes and modifiers that are not in the table are refused.
-//! - **Predicates** guard instructions. The guard of an access to memory, a branch, an exit, a barrier,
-//!   a shuffle or a matrix product must be public. One of arithmetic may be secret; the result is
-//!   secret then. [`predicates`] says what one predicate tells about older ones.
-//! - **Memory**: addresses must be public. `LDG` and `STG` access arrays and tables, `LDS` and `STS`
-//!   shared memory, which is one object. Local memory, generic addresses, atomics and copies around
-//!   registers are refused.
-//! - **Constants**: bank 0 holds what the driver says of the launch, and from an offset that depends
-//!   on the architecture the kernel's parameters; bank 2 constants of the assembler; bank 4 addresses
-//!   of tables. Other banks, and places behind the parameters, are refused. An index must be public.
-//! - **Flow**: a branch jumps to a label of the kernel. With modifiers or further conditions (`BRA.U`,
-//!   `BRA.DIV`) it may do either, and its guard tells nothing where it does not jump. `CALL.REL.NOINC`
-//!   is a jump too, because `RET` is refused. `BSSY` and `BSYNC` go on behind themselves, which
-//!   [`convergence`] checks. Indirect branches are refused. Behind the last exit there may be a jump to
-//!   itself and `NOP`s, which are never executed.
-//! - **Warps**: shuffles, votes, matrix products and `R2UR` read registers of other threads of the warp,
-//!   about which a thread's predicates tell nothing. Uniform registers are of a warp; it is trusted that the
-//!   assembler writes them only where the warp's threads agree.
+//! - **Arithmetic** (`opcodes`) takes as long for all operands: integers, floating-point numbers of
+//!   32 bits, conversions, moves, choices, comparisons. Its results depend on all its operands, bit
+//!   by bit where `bits` knows better. Opcodes and modifiers that are not in the table are refused.
+//! - **Predicates** guard instructions. The guard of an access to memory, a branch, an exit, a
+//!   barrier, a shuffle or a matrix product must be public. One of arithmetic may be secret; the
+//!   result is secret then. `predicates` says what one predicate tells about older ones.
+//! - **Memory**: addresses must be public. `LDG` and `STG` access arrays and tables, `LDS` and
+//!   `STS` shared memory, which is one object. Local memory, generic addresses, atomics and copies
+//!   around registers are refused.
+//! - **Constants**: bank 0 holds what the driver says of the launch, and from an offset that
+//!   depends on the architecture the kernel's parameters; bank 2 constants of the assembler; bank 4
+//!   addresses of tables. Other banks, and places behind the parameters, are refused. An index must
+//!   be public.
+//! - **Flow**: a branch jumps to a label of the kernel. With modifiers or further conditions
+//!   (`BRA.U`, `BRA.DIV`) it may do either, and its guard tells nothing where it does not jump.
+//!   `CALL.REL.NOINC` is a jump too, because `RET` is refused. `BSSY` and `BSYNC` go on behind
+//!   themselves, which `convergence` checks. Indirect branches are refused. Behind the last exit
+//!   there may be a jump to itself and `NOP`s, which are never executed.
+//! - **Warps**: shuffles, votes, matrix products and `R2UR` read registers of other threads of the
+//!   warp, about which a thread's predicates tell nothing. Uniform registers are of a warp; it is
+//!   trusted that the assembler writes them only where the warp's threads agree.
 //! - **Division** does not exist: compilers make it of `MUFU.RCP`, whose operand must be public.
 //!   Multiplications, shifts and permutations of bytes are taken as constant-time, as on CPUs.
 //! - **Special registers** of threads and blocks are public; all others, clocks say, are refused.

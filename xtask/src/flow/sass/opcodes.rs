@@ -1,9 +1,9 @@
 //! The instructions that the decoder understands.
 //!
-//! An opcode or modifier that is not here is refused. What is here as [`Kind::Compute`] takes a time
-//! that does not depend on its operands: these are the pipelines for integers, for floating-point
-//! numbers and for conversions between them, without subnormal numbers in a slow path. Divisions do
-//! not exist as instructions: compilers make them of [`Kind::Reciprocal`].
+//! An opcode or modifier that is not here is refused. What is here as [`Kind::Compute`] takes a
+//! time that does not depend on its operands: these are the pipelines for integers, for
+//! floating-point numbers and for conversions between them, without subnormal numbers in a slow
+//! path. Divisions do not exist as instructions: compilers make them of [`Kind::Reciprocal`].
 
 use super::operand::{File, Operand, Text};
 
@@ -36,7 +36,8 @@ pub(super) enum Kind {
     Barrier,
     /// Threads of a warp wait for each other.
     WarpBarrier,
-    /// Threads of a warp wait for each other to execute what follows up to `ENDCOLLECTIVE` together.
+    /// Threads of a warp wait for each other to execute what follows up to `ENDCOLLECTIVE`
+    /// together.
     Collect,
     /// Sets up a convergence barrier: `BSSY`.
     SetConvergence,
@@ -171,8 +172,8 @@ pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
     }
 }
 
-/// Returns how many registers the operand at `index` stands for, of which the first is named, or how
-/// many constants of 32 bits.
+/// Returns how many registers the operand at `index` stands for, of which the first is named, or
+/// how many constants of 32 bits.
 pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
     let file = match text.operands.get(index) {
         Some(Operand::Register(Some(name), _)) => name.file,

@@ -8,8 +8,8 @@ use super::operand::{Name, Operand, Text};
 /// A predicate and the value that it has.
 pub(super) type Condition = (Name, bool);
 
-/// Returns, for conditions on the predicates that an instruction defines, the conditions on the values
-/// that predicates had before it that hold then, too.
+/// Returns, for conditions on the predicates that an instruction defines, the conditions on the
+/// values that predicates had before it that hold then, too.
 pub(super) fn implications(text: &Text<'_>) -> Vec<(Condition, Vec<Condition>)> {
     match (text.opcode, &text.operands[..]) {
         ("ISETP" | "UISETP" | "FSETP", [one, opposite, _, _, Operand::Predicate(Some(other), holds)])

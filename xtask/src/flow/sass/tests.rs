@@ -10,8 +10,8 @@ use crate::flow::analysis::analyse;
 use crate::flow::program::{Class, Objects, Program};
 use crate::flow::ptx::NotUnderstood;
 
-/// What every kernel begins with: R0 is the number of the thread, R1 a secret, R2 and R3 the address of
-/// an array, UR4 and UR5 its descriptor.
+/// What every kernel begins with: R0 is the number of the thread, R1 a secret, R2 and R3 the
+/// address of an array, UR4 and UR5 its descriptor.
 const BEGIN: &str = "S2R R0, SR_TID.X
 LDC.64 R2, c[0x0][0x210]
 ULDC.64 UR4, c[0x0][0x208]
