@@ -195,7 +195,11 @@ pub fn check(ptxas: &Path, nvdisasm: &Path, ptx: &str, arch: &str, plan: Plan<'_
                     count.refused += 1;
                     outcome.refused.push(why.clone());
                 }
-                other => outcome.missed.push(format!("{}: {other:?}\n{}", leak.kernel, leak.change)),
+                other => outcome.missed.push(format!(
+                    "{}: {other:?}\n\
+                    {}",
+                    leak.kernel, leak.change
+                )),
             }
         }
     }
@@ -404,7 +408,12 @@ impl<'a> Kernel<'a> {
             }
             text.push('\n');
             if *line == "{" {
-                text.push_str(".reg .b32 %m<9>;\n.reg .b64 %md<6>;\n.reg .b16 %ms<3>;\n.reg .pred %mp<3>;\n");
+                text.push_str(
+                    ".reg .b32 %m<9>;\n\
+                    .reg .b64 %md<6>;\n\
+                    .reg .b16 %ms<3>;\n\
+                    .reg .pred %mp<3>;\n",
+                );
             }
         }
         text
@@ -456,20 +465,30 @@ impl<'a> Kernel<'a> {
             Kind::Choice if unguarded && statement.is("ld.global") => {
                 let address = address()?;
                 let base = registers(address).next().filter(|base| base.starts_with("%rd"))?;
-                let choose = format!("add.s64 %md1, {base}, 16;\nselp.b64 %md2, {base}, %md1, %mp0;");
+                let choose = format!(
+                    "add.s64 %md1, {base}, 16;\n\
+                    selp.b64 %md2, {base}, %md1, %mp0;"
+                );
                 vec![choose, line.replacen(address, &renamed(address, base, "%md2"), 1)]
             }
             Kind::TableIndex if unguarded && is_store && !tables.is_empty() => {
                 let table = random.choice(tables)?;
                 let load = format!(
-                    "mov.b64 %md1, {table};\ncvt.u64.u32 %md2, %m2;\nadd.s64 %md1, %md1, %md2;\nld.global.nc.b32 %m4, [%md1];"
+                    "mov.b64 %md1, {table};\n\
+                        cvt.u64.u32 %md2, %m2;\n\
+                        add.s64 %md1, %md1, %md2;\n\
+                        ld.global.nc.b32 %m4, [%md1];"
                 );
                 [vec![load], mixed()?].concat()
             }
             Kind::ParameterIndex if unguarded && is_store => {
                 let array = random.choice(&self.arrays)?;
                 let load = format!(
-                    "mov.b64 %md1, {array};\nshl.b32 %m6, %m1, 2;\ncvt.u64.u32 %md2, %m6;\nadd.s64 %md1, %md1, %md2;\nld.param.b32 %m4, [%md1];"
+                    "mov.b64 %md1, {array};\n\
+                        shl.b32 %m6, %m1, 2;\n\
+                        cvt.u64.u32 %md2, %m6;\n\
+                        add.s64 %md1, %md1, %md2;\n\
+                        ld.param.b32 %m4, [%md1];"
                 );
                 [vec![load], mixed()?].concat()
             }
@@ -486,7 +505,11 @@ impl<'a> Kernel<'a> {
             Kind::Loop if unguarded && is_store => {
                 let array = random.choice(&self.arrays)?;
                 vec![
-                    format!("mov.u32 %m4, 0;\nld.param.b64 %md1, [{array}];\ncvta.to.global.u64 %md1, %md1;"),
+                    format!(
+                        "mov.u32 %m4, 0;\n\
+                        ld.param.b64 %md1, [{array}];\n\
+                        cvta.to.global.u64 %md1, %md1;"
+                    ),
                     "$MLOOP:\nst.volatile.global.b8 [%md1], %m4;\nadd.s32 %m4, %m4, 1;".into(),
                     "setp.le.u32 %mp1, %m4, %m1;\n@%mp1 bra $MLOOP;".into(),
                     line.to_owned(),
@@ -515,7 +538,10 @@ impl<'a> Kernel<'a> {
                 vec![format!("xor.b32 %m3, {lane}, %m1;"), shuffle]
             }
             Kind::Division if unguarded && is_store => {
-                let divide = "or.b32 %m6, %m8, 1;\nmov.u32 %m7, %tid.x;\nadd.s32 %m7, %m7, 77777;\ndiv.u32 %m4, %m7, %m6;";
+                let divide = "or.b32 %m6, %m8, 1;\n\
+                    mov.u32 %m7, %tid.x;\n\
+                    add.s32 %m7, %m7, 77777;\n\
+                    div.u32 %m4, %m7, %m6;";
                 [vec![divide.into()], mixed()?].concat()
             }
             _ => return None,
@@ -542,19 +568,31 @@ impl<'a> Kernel<'a> {
                 let array = random.choice(&self.arrays)?;
                 let offset = random.u32(0..64);
                 format!(
-                    "ld.param.b64 %md0, [{array}];\ncvta.to.global.u64 %md0, %md0;\nld.global.b8 %m0, [%md0+{offset}];"
+                    "ld.param.b64 %md0, [{array}];\n\
+                        cvta.to.global.u64 %md0, %md0;\n\
+                        ld.global.b8 %m0, [%md0+{offset}];"
                 )
             }
         };
         let (factor, shift) = (random.u32(..) | 1 | 1 << 31, random.u32(20..32));
         let bit = match random.u32(0..5) {
             0 => format!("shr.u32 %m1, %m8, {shift};\nand.b32 %m1, %m1, 1;"),
-            1 => format!("setp.gt.u32 %mp2, %m8, {};\nselp.b32 %m1, 1, 0, %mp2;", random.u32(1 << 30..3 << 30)),
-            2 => "mov.b32 {%ms1, %ms2}, %m8;\nxor.b16 %ms1, %ms1, %ms2;\nand.b16 %ms1, %ms1, 1;\ncvt.u32.u16 %m1, %ms1;"
+            1 => format!(
+                "setp.gt.u32 %mp2, %m8, {};\n\
+                selp.b32 %m1, 1, 0, %mp2;",
+                random.u32(1 << 30..3 << 30)
+            ),
+            2 => "mov.b32 {%ms1, %ms2}, %m8;\n\
+                xor.b16 %ms1, %ms1, %ms2;\n\
+                and.b16 %ms1, %ms1, 1;\n\
+                cvt.u32.u16 %m1, %ms1;"
                 .into(),
             3 => "prmt.b32 %m1, %m8, 0, 0x4443;\nbfe.u32 %m1, %m1, 3, 1;".into(),
             _ => format!(
-                "mul.wide.u32 %md1, %m8, {factor};\nshr.u64 %md1, %md1, {};\ncvt.u32.u64 %m1, %md1;\nand.b32 %m1, %m1, 1;",
+                "mul.wide.u32 %md1, %m8, {factor};\n\
+                    shr.u64 %md1, %md1, {};\n\
+                    cvt.u32.u64 %m1, %md1;\n\
+                    and.b32 %m1, %m1, 1;",
                 shift + 20
             ),
         };

@@ -64,7 +64,8 @@ pub struct Entry {
     pub arrays: Vec<(usize, Objects)>,
 }
 
-/// Reads the entry points in PTX, with their parameters.
+/// Reads the entry points in PTX, with their parameters; without those that take anything but
+/// numbers and pointers.
 #[must_use]
 pub fn entries(ptx: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
@@ -80,8 +81,17 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
             (&mut next, entries.last_mut(), line.strip_prefix(".param ."))
         {
             let kind = parameter.split([' ', '\t']).next().unwrap_or_default();
-            let bits = kind.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-            let size = bits.parse().map_or(8, |bits: usize| bits / 8).max(1);
+            let size = match kind.get(1..) {
+                Some("8") => 1,
+                Some("16") => 2,
+                Some("32") => 4,
+                Some("64") => 8,
+                _ => {
+                    entries.pop();
+                    next = None;
+                    continue;
+                }
+            };
             let offset = entry.bytes.next_multiple_of(size);
             if parameter.contains(" .ptr") {
                 entry.arrays.push((offset, Objects::array(*number)));

@@ -102,7 +102,11 @@ fn is_refused(code: &str, why: &str) {
 #[test]
 fn addresses_must_be_public() {
     is_clean("IMAD.WIDE R6, R0, 0x4, R2\nLDG.E R7, desc[UR4][R6.64]");
-    is_clean("IADD3 R6, P0, R0, UR6, RZ\nIMAD.X R7, RZ, RZ, c[0x0][0x214], P0\nLDG.E R7, desc[UR4][R6.64]");
+    is_clean(
+        "IADD3 R6, P0, R0, UR6, RZ\n\
+        IMAD.X R7, RZ, RZ, c[0x0][0x214], P0\n\
+        LDG.E R7, desc[UR4][R6.64]",
+    );
     is_clean("LDS R6, [R0.X4+UR6+0x10]\nSTS.64 [R0+0x10], R6");
     leaks(Class::LoadAddress, "IMAD.WIDE R6, R1, 0x4, R2\nLDG.E R7, desc[UR4][R6.64]");
     leaks(
@@ -112,7 +116,10 @@ fn addresses_must_be_public() {
     // Through the carry alone.
     leaks(
         Class::LoadAddress,
-        "IADD3 RZ, P0, R1, R2, RZ\nMOV R6, R2\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R9, desc[UR4][R6.64]",
+        "IADD3 RZ, P0, R1, R2, RZ\n\
+            MOV R6, R2\n\
+            IMAD.X R7, RZ, RZ, R3, P0\n\
+            LDG.E R9, desc[UR4][R6.64]",
     );
     leaks(Class::StoreAddress, "IMAD.WIDE R6, R1, 0x4, R2\nSTG.E desc[UR4][R6.64], R1");
     leaks(Class::SharedLoadAddress, "LDS R6, [R1]");
@@ -121,14 +128,23 @@ fn addresses_must_be_public() {
     leaks(Class::ConstantAddress, "LDC R6, c[0x0][R1+0x210]");
     leaks(
         Class::LoadAddress,
-        "SEL R6, R2, R0, P0\nISETP.NE.AND P0, PT, R1, RZ, PT\nSEL R6, R6, R2, P0\nMOV R7, R3\nLDG.E R9, desc[UR4][R6.64]",
+        "SEL R6, R2, R0, P0\n\
+            ISETP.NE.AND P0, PT, R1, RZ, PT\n\
+            SEL R6, R6, R2, P0\n\
+            MOV R7, R3\n\
+            LDG.E R9, desc[UR4][R6.64]",
     );
     leaks(Class::NoObject, "MOV R6, R0\nMOV R7, RZ\nLDG.E R7, desc[UR4][R6.64]");
 }
 
 #[test]
 fn tables_are_public_and_only_read() {
-    is_clean("LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R0, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]\nLDS R9, [R8]");
+    is_clean(
+        "LDC.64 R6, c[0x4][0x8]\n\
+        IMAD.WIDE R6, R0, 0x4, R6\n\
+        LDG.E R8, desc[UR4][R6.64]\n\
+        LDS R9, [R8]",
+    );
     leaks(
         Class::LoadAddress,
         "LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R1, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]",
@@ -143,7 +159,13 @@ fn flow_must_be_public() {
     is_clean(&(compare("R0") + skip));
     leaks(Class::Branch, &(compare("R1") + skip));
     leaks(Class::Branch, &(compare("R1") + "BRA P0, `(.L_x_1)\nMOV R5, R1\n.L_x_1:"));
-    leaks(Class::Branch, "LOP3.LUT P0, RZ, R1, 0x1, RZ, 0xc0, !PT\n@!P0 BRA.U `(.L_x_1)\nNOP\n.L_x_1:");
+    leaks(
+        Class::Branch,
+        "LOP3.LUT P0, RZ, R1, 0x1, RZ, 0xc0, !PT\n\
+        @!P0 BRA.U `(.L_x_1)\n\
+        NOP\n\
+        .L_x_1:",
+    );
     leaks(
         Class::Branch,
         "R2UR UR6, R1\nUISETP.NE.AND UP0, UPT, UR6, URZ, UPT\nBRA.U UP0, `(.L_x_1)\nNOP\n.L_x_1:",
@@ -167,7 +189,9 @@ fn guards_of_accesses_must_be_public() {
         is_clean(&format!("ISETP.NE.U32.AND P0, PT, {register}, 0x3, PT\n{guarded}"));
         leaks(Class::AccessGuard, &format!("ISETP.NE.U32.AND P0, PT, R1, 0x3, PT\n{guarded}"));
         // Through another predicate.
-        let through = "ISETP.NE.U32.AND P1, PT, R1, 0x3, PT\nISETP.NE.U32.OR P2, PT, R0, 0x3, P1\nPLOP3.LUT P0, PT, P2, PT, PT, 0x80, 0x8\n";
+        let through = "ISETP.NE.U32.AND P1, PT, R1, 0x3, PT\n\
+            ISETP.NE.U32.OR P2, PT, R0, 0x3, P1\n\
+            PLOP3.LUT P0, PT, P2, PT, PT, 0x80, 0x8\n";
         leaks(Class::AccessGuard, &format!("{through}{guarded}"));
     }
 }
@@ -177,7 +201,11 @@ fn warps_work_together_on_public_lanes() {
     is_clean("SHFL.IDX PT, R6, R1, R0, 0x1f");
     leaks(Class::ShuffleLane, "SHFL.IDX PT, R6, R0, R1, 0x1f");
     leaks(Class::ShuffleLane, "SHFL.IDX P1, R6, R0, R0, R1");
-    leaks(Class::ShuffleGuard, "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 SHFL.IDX PT, R6, R0, R0, 0x1f");
+    leaks(
+        Class::ShuffleGuard,
+        "ISETP.NE.AND P0, PT, R1, RZ, PT\n\
+        @P0 SHFL.IDX PT, R6, R0, R0, 0x1f",
+    );
     leaks(Class::SharedLoadAddress, "SHFL.IDX PT, R6, R1, R0, 0x1f\nLDS R7, [R6]");
     leaks(
         Class::MatrixGuard,
@@ -185,7 +213,10 @@ fn warps_work_together_on_public_lanes() {
     );
     leaks(
         Class::SharedLoadAddress,
-        "IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nMOV R19, R1\nIMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\nLDS R7, [R15]",
+        "IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\n\
+            MOV R19, R1\n\
+            IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\n\
+            LDS R7, [R15]",
     );
     leaks(
         Class::Branch,
@@ -226,7 +257,12 @@ fn collectives_may_be_skipped() {
 fn divisions_are_of_public_numbers() {
     is_clean("I2F.U32.RP R6, R0\nMUFU.RCP R6, R6\nF2I.FTZ.U32.TRUNC.NTZ R7, R6");
     leaks(Class::Division, "I2F.U32.RP R6, R1\nMUFU.RCP R6, R6");
-    is_clean("I2FP.F32.S32 R6, R1\nFMUL R6, R6, 12582912\nFFMA R6, R6, R6, -R6\nF2I.TRUNC.NTZ R6, R6");
+    is_clean(
+        "I2FP.F32.S32 R6, R1\n\
+        FMUL R6, R6, 12582912\n\
+        FFMA R6, R6, R6, -R6\n\
+        F2I.TRUNC.NTZ R6, R6",
+    );
 }
 
 #[test]
@@ -297,7 +333,12 @@ fn halves_of_registers_are_told_apart() {
         Class::SharedLoadAddress,
         "PRMT R6, R1, 0x5410, R0\nLOP3.LUT R6, R6, 0xffff, RZ, 0xc0, !PT\nLDS R7, [R6]",
     );
-    leaks(Class::SharedLoadAddress, "PRMT R6, R0, 0x5410, R1\nPRMT R7, R6, 0xbb32, RZ\nLDS R7, [R7]");
+    leaks(
+        Class::SharedLoadAddress,
+        "PRMT R6, R0, 0x5410, R1\n\
+        PRMT R7, R6, 0xbb32, RZ\n\
+        LDS R7, [R7]",
+    );
 }
 
 #[test]
@@ -437,8 +478,17 @@ fn live_ranges_must_agree_with_the_text() {
     let text = listing(&format!("{BEGIN}IMAD.WIDE R6, R0, 0x4, R2\n{END}"));
     let (before, after) = text.split_once("IMAD.WIDE").unwrap();
     let (line, rest) = after.split_once('\n').unwrap();
-    let of =
-        |line: String| decode(&format!("{before}IMAD.WIDE{line}\n{rest}"), &[entry()], "sm_90").remove(0);
+    let of = |line: String| {
+        decode(
+            &format!(
+                "{before}IMAD.WIDE{line}\n\
+            {rest}"
+            ),
+            &[entry()],
+            "sm_90",
+        )
+        .remove(0)
+    };
     assert!(of(line.to_owned()).is_ok());
     for (good, bad) in [("^^", "^ "), ("^^", "^x"), ("v vv", "v v "), ("v vv", "vvvv")] {
         assert!(line.contains(good), "{line}");
@@ -472,6 +522,12 @@ fn reads_entry_points() {
 \tret;
 }
 .visible .entry b_653()
+{
+}
+.visible .entry c_653(
+\t.param .align 8 .b8 c_653_param_0[16],
+\t.param .u64 .ptr .align 1 c_653_param_1
+)
 {
 }
 ";
