@@ -7,7 +7,9 @@ use ctru_math::{R653, R761, R1277};
 use crate::gpu::{Global, Gpu};
 
 macro_rules! entry_points {
-    ($($name:ident $text:literal = $module:ident::$function:ident($($array:ident: $element:ty),*);)*) => {
+    ($($name:ident $text:literal = $module:ident::$function:ident(
+        $($array:ident: $element:ty [$($length:tt)*]),*
+    );)*) => {
         $(
             const _: () = {
                 entry_points!(@ring R653, $text, "_653", $module, $function, $($array: $element),*);

@@ -33,7 +33,8 @@ macro_rules! entry_points {
             lab_kernel!(entry_points layer_inverse $single $single_modulus $single_twiddle, $single_value);
         )*
     };
-    (@kernel [$($name:tt)*], $shape:expr, $function:path, ($($array:ident: $element:ty),*)) => {
+    (@kernel [$($name:tt)*], $shape:expr, $function:path,
+        ($($array:ident: $element:ty [$($length:tt)*]),*)) => {
         const _: () = {
             #[unsafe(export_name = concat!($($name)*))]
             unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {

@@ -45,9 +45,8 @@ mod gpu {
     }
 
     pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
-        let is_lab = lab::table::all().any(|other| other.name == kernel.name);
-        let text = if is_lab { lab::PTX } else { ptx::TEXT };
-        let queue = CudaDevice::open(0, text)?.queue()?;
+        let module = if kernel.is_of(&lab::MODULE) { &lab::MODULE } else { &ptx::MODULE };
+        let queue = CudaDevice::open(0, module)?.queue()?;
         let arrays: Vec<OnDevice> = buffers
             .iter()
             .map(|buffer| match buffer.element_bytes() {

@@ -3,7 +3,8 @@
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
-/// Checks that the threads of a kernel touch the same addresses in the same order with either of two secrets.
+/// Checks that the threads of a kernel touch the same addresses in the same order with either of
+/// two secrets.
 ///
 /// # Panics
 /// If they do not, or if the kernel breaks a rule of the machine.
@@ -12,5 +13,5 @@ pub fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batc
         let buffers: Vec<&Buffer> = buffers.iter().collect();
         Emulator::new().trace(kernel, &buffers, batch).unwrap()
     });
-    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name);
+    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name());
 }

@@ -7,6 +7,7 @@
 
 use std::ops::DerefMut;
 
+use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
@@ -168,6 +169,7 @@ fn more_memory_than_the_card_has() {
 
 #[test]
 fn corrupt_kernels() {
-    let error = CudaDevice::open(0, "this is no PTX").unwrap_err();
+    static CORRUPT: Module = Module::new("this is no PTX");
+    let error = CudaDevice::open(0, &CORRUPT).unwrap_err();
     assert!(matches!(error, RuntimeError::Compilation { .. }), "{error}");
 }

@@ -36,12 +36,16 @@ pub fn run(options: &Options) -> Result<()> {
 
     let program = ["build", "--release", "-p", "ctru-cli", "--features", "cuda"];
     let runtime = ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
+    let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
     let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
     for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
         kernels.extend(["--test", test]);
     }
-    let builds =
-        if options.lab { &[&program[..], &kernels][..] } else { &[&program[..], &kernels, &runtime] };
+    let builds = if options.lab {
+        &[&program[..], &kernels][..]
+    } else {
+        &[&program[..], &kernels, &runtime, &faults]
+    };
     for arguments in builds {
         for Executable { name, path } in build(arguments, &stub)? {
             let copy = bundle.join(&name);

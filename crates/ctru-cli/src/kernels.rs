@@ -71,11 +71,11 @@ fn measure(args: &Args, device: CudaDevice) -> Result<Vec<Record>, RuntimeError>
     let mut records = Vec::new();
     for kernels in table::ALL {
         for kernel in kernels.each() {
-            if !kernel.name.contains(&args.name) {
+            if !kernel.name().contains(&args.name) {
                 continue;
             }
             let statistics = time(&queue, kernel, args.batch)?;
-            let (op, set) = kernel.name.rsplit_once('_').unwrap_or((kernel.name, ""));
+            let (op, set) = kernel.name().rsplit_once('_').unwrap_or((kernel.name(), ""));
             let median = statistics.median / f64::from(args.batch);
             records.push(Record {
                 bench: "kernel".to_owned(),
@@ -138,9 +138,9 @@ fn random<T: Plain>(
 /// Times of one launch.
 pub(crate) fn time(queue: &CudaQueue, kernel: &Kernel, batch: u32) -> Result<Statistics, RuntimeError> {
     let arrays: Vec<Array> = kernel
-        .parameters
+        .parameters()
         .iter()
-        .map(|parameter| Array::new(queue, parameter.element_bytes, batch))
+        .map(|parameter| Array::new(queue, parameter.element_bytes(), batch))
         .collect::<Result<_, _>>()?;
     let memory: Vec<&CudaMemory> = arrays.iter().map(Array::memory).collect();
     timing::on_device(queue, || queue.launch(kernel, &memory, Batch::each(batch)))

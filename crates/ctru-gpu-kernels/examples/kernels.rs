@@ -7,10 +7,13 @@ fn main() {
     #[cfg(feature = "lab")]
     let kernels = kernels.chain(ctru_gpu_kernels::lab::table::all());
     let kernels = kernels.map(|kernel| {
-        let shape = kernel.shape;
+        let shape = kernel.shape();
         format!(
             "  {:?}: {{\"threads\": {}, \"per_block\": {}, \"shared_bytes\": {}}}",
-            kernel.name, shape.threads, shape.per_block, shape.shared_bytes
+            kernel.name(),
+            shape.threads(),
+            shape.per_block(),
+            shape.shared_bytes()
         )
     });
     println!("{{\n{}\n}}", kernels.collect::<Vec<_>>().join(",\n"));

@@ -1,6 +1,10 @@
 //! What a launch needs to know of a kernel: shared by device code, emulator and host.
 
+use core::ptr;
+
 use ctru_math::Ring;
+
+use crate::ptx::Module;
 
 /// What a launch works on: the two numbers that every kernel takes after its arrays.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,42 +34,298 @@ impl Batch {
 /// exist.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Threads of a block.
-    pub threads: u32,
-    /// Operations of a block.
-    pub per_block: u32,
-    /// Bytes of shared memory of a block.
-    pub shared_bytes: u32,
+    pub(crate) threads: u32,
+    pub(crate) per_block: u32,
+    pub(crate) shared_bytes: u32,
 }
 
-/// An array parameter of a kernel.
+impl Shape {
+    /// Blocks of `threads` threads for `per_block` operations, with so many bytes of shared memory.
+    #[must_use]
+    pub const fn new(threads: u32, per_block: u32, shared_bytes: u32) -> Self {
+        Self { threads, per_block, shared_bytes }
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub const fn threads(self) -> u32 {
+        self.threads
+    }
+
+    /// Operations of a block.
+    #[must_use]
+    pub const fn per_block(self) -> u32 {
+        self.per_block
+    }
+
+    /// Bytes of shared memory of a block.
+    #[must_use]
+    pub const fn shared_bytes(self) -> u32 {
+        self.shared_bytes
+    }
+}
+
+/// How many rows of an array a launch touches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One, whatever the batch.
+    One,
+    /// One a key.
+    EachKey,
+    /// One an operation.
+    EachOperation,
+    /// One for two neighbouring operations, and one for the last if it has no neighbour.
+    EachPair,
+    /// One for so many neighbouring operations of whole blocks: those that the last block has room
+    /// for count, too. Not 0.
+    InWholeBlocks(u32),
+}
+
+/// An array parameter of a kernel, and how much of the array the kernel touches. That depends on
+/// the batch alone.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
+    name: &'static str,
+    element_bytes: u32,
+    rows: Rows,
+    row: u32,
+    multiple: u32,
+}
+
+impl Parameter {
+    /// An array with rows of `row` elements of `element_bytes` bytes each.
+    #[must_use]
+    pub const fn new(name: &'static str, element_bytes: u32, rows: Rows, row: u32) -> Self {
+        Self { name, element_bytes, rows, row, multiple: 1 }
+    }
+
+    /// The same array, of which the kernel touches whole groups of so many elements, a power of two.
+    #[must_use]
+    pub const fn in_multiples_of(self, multiple: u32) -> Self {
+        Self { multiple, ..self }
+    }
+
     /// Name in the kernel.
-    pub name: &'static str,
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Bytes of an element.
-    pub element_bytes: u32,
+    #[must_use]
+    pub const fn element_bytes(&self) -> u32 {
+        self.element_bytes
+    }
+
+    /// Operations that share a row, or nothing if all do.
+    const fn sharing(&self) -> Option<u32> {
+        match self.rows {
+            Rows::One => None,
+            Rows::EachKey | Rows::EachOperation => Some(1),
+            Rows::EachPair => Some(2),
+            Rows::InWholeBlocks(operations) => Some(operations),
+        }
+    }
+
+    /// The most operations of a batch for which all that a kernel in blocks of `per_block`
+    /// operations computes to find an element fits in 32 bits: see [`Kernel::most_operations`].
+    const fn most_operations(&self, per_block: u32) -> u32 {
+        let element = self.element_bytes as u64;
+        let row = self.row as u64 * element;
+        let bytes = (u32::MAX as u64).saturating_sub(self.multiple as u64 * element);
+        let rows = match bytes.checked_div(row) {
+            Some(rows) => rows,
+            None => u32::MAX as u64,
+        };
+        let operations = match self.sharing() {
+            Some(sharing) => rows * sharing as u64,
+            None => u32::MAX as u64,
+        };
+        let operations = operations.saturating_sub(2 * per_block as u64);
+        if operations < u32::MAX as u64 { operations as u32 } else { u32::MAX }
+    }
 }
 
 /// A kernel for one ring: its entry point in the PTX, the shape of its blocks, and what it takes.
+///
+/// A launch that has been checked against this description touches nothing but its arrays, so a
+/// kernel can only be had from this crate's tables, or from [`new`](Self::new), which is unsafe.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Name of the entry point.
-    pub name: &'static str,
-    /// Shape of its blocks.
-    pub shape: Shape,
-    /// The arrays, in order; the two numbers of a [`Batch`] follow them.
-    pub parameters: &'static [Parameter],
-    /// Runs one thread on the emulator.
+    module: &'static Module,
+    name: &'static str,
+    shape: Shape,
+    parameters: &'static [Parameter],
+    most_operations: u32,
     #[cfg(feature = "emulator")]
-    pub emulate: for<'a> fn(crate::emulator::Thread<'a>, &[&'a crate::emulator::Buffer], Batch),
+    emulate: Option<Emulate>,
 }
 
+/// Runs one thread of a kernel on the emulator.
+#[cfg(feature = "emulator")]
+pub type Emulate = for<'a> fn(crate::emulator::Thread<'a>, &[&'a crate::emulator::Buffer], Batch);
+
+/// The module of kernels that have no PTX.
+#[cfg(feature = "emulator")]
+static NO_MODULE: Module = Module::new("");
+
 impl Kernel {
+    /// The kernel whose entry point in `module` is `name`. It takes a pointer for each of the
+    /// parameters, and then, as numbers of 32 bits, the fields of a [`Batch`].
+    ///
+    /// # Safety
+    /// If `module` has an entry point of this name, it takes these parameters. Launched in
+    /// [`blocks`](Self::blocks) blocks of this shape, for a batch of at most
+    /// [`most_operations`](Self::most_operations) operations with 1 key or as many keys as
+    /// operations, it touches of each array only the first [`elements`](Self::elements), and else
+    /// only what belongs to the launch or the module: registers, local memory, shared memory of
+    /// this size, variables. That is so whatever the arrays hold, and if some of them are the same
+    /// memory, and if others write there at the time.
+    ///
+    /// # Panics
+    /// If a block has no threads or more than 1024, or no operations; if the elements of a
+    /// parameter are not of 1, 2, 4, 8 or 16 bytes; if a group of them is not a power of two, or a
+    /// row is for no operation.
+    #[allow(unsafe_code)]
+    #[must_use]
+    pub const unsafe fn new(
+        module: &'static Module,
+        name: &'static str,
+        shape: Shape,
+        parameters: &'static [Parameter],
+    ) -> Self {
+        Self::describe(module, name, shape, parameters)
+    }
+
+    /// A kernel that only the emulator runs.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[cfg(feature = "emulator")]
+    #[must_use]
+    pub const fn emulated(
+        name: &'static str,
+        shape: Shape,
+        parameters: &'static [Parameter],
+        emulate: Emulate,
+    ) -> Self {
+        Self::describe(&NO_MODULE, name, shape, parameters).emulated_by(emulate)
+    }
+
+    const fn describe(
+        module: &'static Module,
+        name: &'static str,
+        shape: Shape,
+        parameters: &'static [Parameter],
+    ) -> Self {
+        assert!(0 < shape.threads && shape.threads <= 1024, "a block has 1 to 1024 threads");
+        assert!(0 < shape.per_block, "a block has operations");
+        let mut most_operations = u32::MAX;
+        let mut i = 0;
+        while i < parameters.len() {
+            let Parameter { element_bytes, multiple, .. } = parameters[i];
+            assert!(element_bytes.is_power_of_two() && element_bytes <= 16, "elements are words");
+            assert!(multiple.is_power_of_two(), "groups are aligned");
+            assert!(!matches!(parameters[i].sharing(), Some(0)), "a row belongs to some operation");
+            let most = parameters[i].most_operations(shape.per_block);
+            if most < most_operations {
+                most_operations = most;
+            }
+            i += 1;
+        }
+        Self {
+            module,
+            name,
+            shape,
+            parameters,
+            most_operations,
+            #[cfg(feature = "emulator")]
+            emulate: None,
+        }
+    }
+
+    /// The same kernel, which the emulator runs by this function.
+    #[cfg(feature = "emulator")]
+    #[must_use]
+    pub const fn emulated_by(self, emulate: Emulate) -> Self {
+        Self { emulate: Some(emulate), ..self }
+    }
+
+    /// The same kernel in blocks of another shape.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new).
+    #[cfg(feature = "lab")]
+    #[allow(unsafe_code)]
+    pub(crate) const unsafe fn in_blocks_of(&self, shape: Shape) -> Self {
+        Self {
+            #[cfg(feature = "emulator")]
+            emulate: self.emulate,
+            ..Self::describe(self.module, self.name, shape, self.parameters)
+        }
+    }
+
+    /// Whether this is a kernel of `module`, the very one and not one of the same text.
+    #[must_use]
+    pub fn is_of(&self, module: &'static Module) -> bool {
+        ptr::eq(self.module, module)
+    }
+
+    /// Name of the entry point.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Shape of its blocks.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The arrays, in order; the two numbers of a [`Batch`] follow them.
+    #[must_use]
+    pub const fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    /// What runs one thread on the emulator.
+    #[cfg(feature = "emulator")]
+    pub(crate) const fn emulate(&self) -> Option<Emulate> {
+        self.emulate
+    }
+
     /// Blocks of a launch of `count` operations.
     #[must_use]
     pub const fn blocks(&self, count: u32) -> u32 {
         count.div_ceil(self.shape.per_block)
+    }
+
+    /// The most operations of a batch. Kernels compute in 32 bits where in an array an element
+    /// lies, in elements, in words or in bytes, and do so for operations behind the batch's end as
+    /// well; with so many, each array has less than 2^32 bytes and room for two more blocks.
+    #[must_use]
+    pub const fn most_operations(&self) -> u32 {
+        self.most_operations
+    }
+
+    /// The first elements of an array that the kernel may touch on a batch of at most
+    /// [`most_operations`](Self::most_operations).
+    #[must_use]
+    pub const fn elements(&self, parameter: &Parameter, batch: Batch) -> u64 {
+        let rows = match parameter.rows {
+            Rows::One => 1,
+            Rows::EachKey => batch.keys,
+            Rows::EachOperation => batch.count,
+            Rows::EachPair => batch.count.div_ceil(2),
+            Rows::InWholeBlocks(operations) => {
+                self.blocks(batch.count).saturating_mul(self.shape.per_block).div_ceil(operations)
+            }
+        };
+        // A product of two numbers of 32 bits leaves room for another one of them. Every launch comes
+        // here, so there is no division.
+        let last = parameter.multiple as u64 - 1;
+        (rows as u64 * parameter.row as u64 + last) & !last
     }
 }
 

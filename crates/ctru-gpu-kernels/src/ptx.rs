@@ -1,6 +1,40 @@
 //! The kernels as PTX, which `cargo xtask build-ptx` makes of them and the NVIDIA driver compiles for the GPU at hand.
 
-/// The PTX of all kernels of [`table`](crate::table), by their names.
+use core::fmt;
+
+/// A piece of PTX, which is loaded as a whole.
+///
+/// A device is opened with a module, and runs the kernels of that module:
+/// [`Kernel::is_of`](crate::kernel::Kernel::is_of). Which arrays its entry points take is for the
+/// kernels to say, so any text is a module.
+pub struct Module {
+    text: &'static str,
+}
+
+impl Module {
+    /// The module of this PTX.
+    #[must_use]
+    pub const fn new(text: &'static str) -> Self {
+        Self { text }
+    }
+
+    /// The PTX.
+    #[must_use]
+    pub const fn text(&self) -> &'static str {
+        self.text
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module({} bytes of PTX)", self.text.len())
+    }
+}
+
+/// The kernels of [`table`](crate::table), by their names.
+pub static MODULE: Module = Module::new(TEXT);
+
+/// The PTX of [`MODULE`].
 pub const TEXT: &str = include_str!("../ptx/ctru.ptx");
 
 /// What it was made of, as JSON: [`MANIFEST`] and the hashes by which `cargo xtask build-ptx --check` finds that the sources

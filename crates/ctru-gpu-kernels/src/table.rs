@@ -1,144 +1,319 @@
 //! The list of all kernels, from which device entry points and host descriptors are made.
 
-use ctru_math::{R653, R761, R1277};
+#![allow(unsafe_code)]
 
+use ctru_math::{R653, R761, R1277, Ring};
+
+use crate::kernel::Rows::{EachKey, EachOperation, EachPair, One};
 use crate::kernel::{Kernel, Kernels, Parameter};
 use crate::kernels::*;
+use crate::ptx::MODULE;
 use crate::simt::Word;
+
+/// Bytes of a ciphertext's row.
+const fn ciphertext_bytes<R: Ring>() -> u32 {
+    R::CIPHERTEXT_BYTES as u32
+}
 
 /// Calls the macro `$callback` with the list of all kernels.
 ///
-/// An entry `NAME "name" = module::function(array: element, ...);` stands for three entry points, `name_653`, `name_761`
-/// and `name_1277`: the function [`module::function`](crate::kernels) for each ring, in blocks of the shape
-/// `module::shape::<Ring>()`.
+/// An entry `NAME "name" = module::function(array: element[rows; row], ...);` stands for three
+/// entry points, `name_653`, `name_761` and `name_1277`: the function
+/// [`module::function`](crate::kernels) for each ring `R`, in blocks of the shape
+/// `module::shape::<R>()`. Of an array it touches so many [`Rows`](crate::kernel::Rows) of `row`
+/// elements; a number behind them says that it touches whole groups of so many elements.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
             MULTIPLY_SAMPLED "multiply_sampled" =
-                product::multiply_sampled(large: u16, small: u8, product: u16);
+                product::multiply_sampled(
+                    large: u16[EachKey; row::<R>()],
+                    small: u8[EachOperation; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             MULTIPLY_ROUNDED "multiply_rounded" =
-                product::multiply_rounded(large: u16, small: u8, product: u16);
+                product::multiply_rounded(
+                    large: u16[EachOperation; row::<R>()],
+                    small: u8[EachKey; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             POLYPHASE_SMALL "polyphase_small" =
-                polyphase::multiply_small(large: u16, small: u8, product: u16);
+                polyphase::multiply_small(
+                    large: u16[EachKey; row::<R>()],
+                    small: u8[EachOperation; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             POLYPHASE_ROUNDED "polyphase_rounded" =
-                polyphase::multiply_rounded(large: u16, small: u8, product: u16);
+                polyphase::multiply_rounded(
+                    large: u16[EachOperation; row::<R>()],
+                    small: u8[EachKey; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             FUSED_ENCRYPT "fused_encrypt" =
-                fused::encrypt(h: u16, coins: u64, messages: u64, ciphertexts: u8);
+                fused::encrypt(
+                    h: u16[EachKey; row::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             FUSED_VERIFY "fused_verify" =
                 fused::verify(
-                    h: u16, coins: u64, messages: u64, received: u8, rejection_secrets: u64, shared_secrets: u64);
+                    h: u16[EachKey; row::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    received: u8[EachOperation; ciphertext_bytes::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS],
+                    shared_secrets: u64[EachOperation; SEED_WORDS]);
             FUSED_DECRYPT "fused_decrypt" =
-                fused::decrypt(ciphertexts: u8, f: u8, messages: u64);
+                fused::decrypt(
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    f: u8[EachKey; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()]);
             SAME_PUBLIC_KEY_MULTIPLY "same_public_key_multiply" =
-                same_public_key::multiply(large: u16, small: u8, product: u16);
+                same_public_key::multiply(
+                    large: u16[One; row::<R>()],
+                    small: u8[EachOperation; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             SAME_PUBLIC_KEY_ENCRYPT "same_public_key_encrypt" =
-                same_public_key::encrypt(h: u16, coins: u64, messages: u64, ciphertexts: u8);
+                same_public_key::encrypt(
+                    h: u16[One; row::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             SAME_PUBLIC_KEY_VERIFY "same_public_key_verify" =
                 same_public_key::verify(
-                    h: u16, coins: u64, messages: u64, received: u8, rejection_secrets: u64, shared_secrets: u64);
+                    h: u16[One; row::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    received: u8[EachOperation; ciphertext_bytes::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS],
+                    shared_secrets: u64[EachOperation; SEED_WORDS]);
             SAME_SECRET_KEY_MULTIPLY "same_secret_key_multiply" =
-                same_secret_key::multiply(large: u16, small: u8, product: u16);
+                same_secret_key::multiply(
+                    large: u16[EachOperation; row::<R>()],
+                    small: u8[One; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
-                same_secret_key::decrypt(ciphertexts: u8, f: u8, messages: u64);
+                same_secret_key::decrypt(
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    f: u8[One; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()]);
             SCHOOLBOOK_SMALL "schoolbook_small" =
-                schoolbook::multiply_small(large: u16, small: u8, product: u16);
+                schoolbook::multiply_small(
+                    large: u16[EachKey; row::<R>()],
+                    small: u8[EachOperation; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             SCHOOLBOOK_ROUNDED "schoolbook_rounded" =
-                schoolbook::multiply_rounded(large: u16, small: u8, product: u16);
+                schoolbook::multiply_rounded(
+                    large: u16[EachOperation; row::<R>()],
+                    small: u8[EachKey; row::<R>()],
+                    product: u16[EachOperation; row::<R>()]);
             SAMPLE "sample" =
-                sample::sample(coins: u64, small: u8);
+                sample::sample(
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    small: u8[EachOperation; row::<R>()]);
             SAMPLE_SECRET "sample_secret" =
-                sample::sample_secret(coins: u64, secret: u8);
+                sample::sample_secret(
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    secret: u8[EachOperation; row::<R>()]);
             ENCRYPT "encrypt" =
-                encrypt::encrypt(sigma: u16, messages: u64, ciphertexts: u8);
+                encrypt::encrypt(
+                    sigma: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
-                unfused::encode_message(messages: u64, encoded: u16);
+                unfused::encode_message(
+                    messages: u64[EachOperation; message_words::<R>()],
+                    encoded: u16[EachOperation; row::<R>()]);
             UNFUSED_COMPRESS_AND_ADD "unfused_compress_and_add" =
-                unfused::compress_and_add(sigma: u16, encoded: u16, coefficients: u16);
+                unfused::compress_and_add(
+                    sigma: u16[EachOperation; row::<R>()],
+                    encoded: u16[EachOperation; row::<R>()],
+                    coefficients: u16[EachOperation; row::<R>()]);
             UNFUSED_PACK_CIPHERTEXT "unfused_pack_ciphertext" =
-                unfused::pack_ciphertext(coefficients: u16, ciphertexts: u8);
+                unfused::pack_ciphertext(
+                    coefficients: u16[EachOperation; row::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
-                unpack_ciphertext::unpack_ciphertext(ciphertexts: u8, coefficients: u16);
+                unpack_ciphertext::unpack_ciphertext(
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
+                    coefficients: u16[EachOperation; row::<R>()]);
             DECODE_MESSAGE "decode_message" =
-                decode_message::decode_message(decrypted: u16, messages: u64);
+                decode_message::decode_message(
+                    decrypted: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()]);
             DECODE_MIXED_RADIX "decode_mixed_radix" =
-                mixed_radix::decode(keys: u8, h: u16, ids: u8);
+                mixed_radix::decode(
+                    keys: u8[EachOperation; mixed_radix::public_key_bytes::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    ids: u8[EachOperation; ID_BYTES]);
             ENCODE_MIXED_RADIX "encode_mixed_radix" =
-                mixed_radix::encode(h: u16, keys: u8);
+                mixed_radix::encode(
+                    h: u16[EachOperation; row::<R>()],
+                    keys: u8[EachOperation; mixed_radix::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_MIXED_RADIX "unpack_secret_key_mixed_radix" =
-                mixed_radix::unpack_secret_key(keys: u8, f: u8, h: u16, ids: u8, z: u64);
+                mixed_radix::unpack_secret_key(
+                    keys: u8[EachOperation; mixed_radix::secret_key_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_MIXED_RADIX "pack_secret_key_mixed_radix" =
-                mixed_radix::pack_secret_key(f: u8, h: u16, z: u64, keys: u8);
+                mixed_radix::pack_secret_key(
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    z: u64[EachOperation; SEED_WORDS],
+                    keys: u8[EachOperation; mixed_radix::secret_key_bytes::<R>()]);
             DECODE_PACKED13 "decode_packed13" =
-                packed13::decode(keys: u8, h: u16, ids: u8);
+                packed13::decode(
+                    keys: u8[EachOperation; packed13::public_key_bytes::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    ids: u8[EachOperation; ID_BYTES]);
             ENCODE_PACKED13 "encode_packed13" =
-                packed13::encode(h: u16, keys: u8);
+                packed13::encode(
+                    h: u16[EachOperation; row::<R>()],
+                    keys: u8[EachOperation; packed13::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_PACKED13 "unpack_secret_key_packed13" =
-                packed13::unpack_secret_key(keys: u8, f: u8, h: u16, ids: u8, z: u64);
+                packed13::unpack_secret_key(
+                    keys: u8[EachOperation; packed13::secret_key_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_PACKED13 "pack_secret_key_packed13" =
-                packed13::pack_secret_key(f: u8, h: u16, z: u64, keys: u8);
+                packed13::pack_secret_key(
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    z: u64[EachOperation; SEED_WORDS],
+                    keys: u8[EachOperation; packed13::secret_key_bytes::<R>()]);
             INVERT "invert" =
-                invert::invert(elements: u16, inverses: u16);
+                invert::invert(
+                    elements: u16[EachOperation; row::<R>()],
+                    inverses: u16[EachOperation; row::<R>()]);
             MULTIPLY_LEAVES "multiply_leaves" =
-                tree_up::multiply_leaves(leaves: u8, parents: u16);
+                tree_up::multiply_leaves(
+                    leaves: u8[EachOperation; row::<R>()],
+                    parents: u16[EachPair; row::<R>()]);
             MULTIPLY_NODES "multiply_nodes" =
-                tree_up::multiply_nodes(nodes: u16, parents: u16);
+                tree_up::multiply_nodes(
+                    nodes: u16[EachOperation; row::<R>()],
+                    parents: u16[EachPair; row::<R>()]);
             DIVIDE_NODES "divide_nodes" =
-                tree_down::divide_nodes(parents: u16, nodes: u16, inverses: u16);
+                tree_down::divide_nodes(
+                    parents: u16[EachPair; row::<R>()],
+                    nodes: u16[EachOperation; row::<R>()],
+                    inverses: u16[EachOperation; row::<R>()]);
             DIVIDE_LEAVES "divide_leaves" =
-                tree_down::divide_leaves(parents: u16, leaves: u8, inverses: u16);
+                tree_down::divide_leaves(
+                    parents: u16[EachPair; row::<R>()],
+                    leaves: u8[EachOperation; row::<R>()],
+                    inverses: u16[EachOperation; row::<R>()]);
             EXPAND_SEEDS "expand_seeds" =
-                derive::expand_seeds(master: u64, first: u64, seeds: u64);
+                derive::expand_seeds(
+                    master: u64[One; SEED_WORDS],
+                    first: u64[One; 1],
+                    seeds: u64[EachOperation; SEED_WORDS]);
             EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" =
-                derive::expand_key_pair_seeds(master: u64, first: u64, seeds: u64);
+                derive::expand_key_pair_seeds(
+                    master: u64[One; SEED_WORDS],
+                    first: u64[One; 1],
+                    seeds: u64[EachOperation; 2 * SEED_WORDS]);
             DERIVE_KEY_PAIR "derive_key_pair" =
-                derive::derive_key_pair(seeds: u64, f_coins: u64, g_coins: u64, z: u64);
+                derive::derive_key_pair(
+                    seeds: u64[EachOperation; 2 * SEED_WORDS],
+                    f_coins: u64[EachOperation; coin_words::<R>()],
+                    g_coins: u64[EachOperation; coin_words::<R>()],
+                    z: u64[EachOperation; SEED_WORDS]);
             DERIVE_ENCAPSULATION "derive_encapsulation" =
                 derive::derive_encapsulation(
-                    seeds: u64, ids: u8, messages: u64, shared_secrets: u64, coins: u64);
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    ids: u8[EachKey; ID_BYTES],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_ENCAPSULATION_SMALL "derive_encapsulation_small" =
                 small_batch::derive_encapsulation(
-                    seeds: u64, ids: u8, messages: u64, shared_secrets: u64, coins: u64);
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    ids: u8[EachKey; ID_BYTES],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION "derive_decapsulation" =
-                derive::derive_decapsulation(messages: u64, ids: u8, shared_secrets: u64, coins: u64);
+                derive::derive_decapsulation(
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ids: u8[EachKey; ID_BYTES],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION_SMALL "derive_decapsulation_small" =
-                small_batch::derive_decapsulation(messages: u64, ids: u8, shared_secrets: u64, coins: u64);
+                small_batch::derive_decapsulation(
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ids: u8[EachKey; ID_BYTES],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             REJECTION_SECRET "rejection_secret" =
-                reject::rejection_secret(ids: u8, z: u64, ciphertexts: u8, rejection_secrets: u64);
+                reject::rejection_secret(
+                    ids: u8[EachKey; ID_BYTES],
+                    z: u64[EachKey; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS]);
             REJECTION_SECRET_SMALL "rejection_secret_small" =
-                small_batch::rejection_secret(ids: u8, z: u64, ciphertexts: u8, rejection_secrets: u64);
+                small_batch::rejection_secret(
+                    ids: u8[EachKey; ID_BYTES],
+                    z: u64[EachKey; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS]);
             SELECT "select" =
-                select::select(received: u8, expected: u8, rejection_secrets: u64, shared_secrets: u64);
+                select::select(
+                    received: u8[EachOperation; ciphertext_bytes::<R>()],
+                    expected: u8[EachOperation; ciphertext_bytes::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS],
+                    shared_secrets: u64[EachOperation; SEED_WORDS]);
         }
     };
 }
 
 macro_rules! descriptors {
-    ($($name:ident $text:literal = $module:ident::$function:ident($($array:ident: $element:ty),*);)*) => {
+    ($($name:ident $text:literal = $module:ident::$function:ident(
+        $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
+    );)*) => {
         $(
             #[doc = concat!("[`", stringify!($module), "::", stringify!($function), "`]")]
-            pub static $name: Kernels = Kernels {
-                of_653: descriptors!(@kernel R653, $text, "_653", $module, $function, $($array: $element),*),
-                of_761: descriptors!(@kernel R761, $text, "_761", $module, $function, $($array: $element),*),
-                of_1277: descriptors!(@kernel R1277, $text, "_1277", $module, $function, $($array: $element),*),
+            pub static $name: Kernels = {
+                macro_rules! of_ring {
+                    ($ring:ident, $suffix:literal) => {{
+                        type R = $ring;
+                        let parameters = const { &[$(
+                            Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
+                                $(.in_multiples_of($multiple))?
+                        ),*] };
+                        let (name, shape) = (concat!($text, $suffix), $module::shape::<R>());
+                        // SAFETY: the entry point is made of the same entry of the list, so it
+                        // takes these arrays, and it is written for this shape. That it stays
+                        // inside the rows is tested: the emulator, which stops at every access
+                        // outside, runs every kernel on arrays of exactly these lengths. Where in
+                        // an array it reads and writes depends on the batch and on nothing that
+                        // arrays hold, which is checked on the compiled PTX. So it does not matter
+                        // what they hold, whether they are the same memory, or who else writes
+                        // there.
+                        let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
+                        #[cfg(feature = "emulator")]
+                        let kernel = kernel.emulated_by(|thread, buffers, batch| {
+                            let &[$($array),*] = buffers else {
+                                unreachable!("the launch has checked the arguments")
+                            };
+                            $module::$function::<_, R>(
+                                thread, $($array.view::<$element>(),)* batch,
+                            );
+                        });
+                        kernel
+                    }};
+                }
+                Kernels {
+                    of_653: of_ring!(R653, "_653"),
+                    of_761: of_ring!(R761, "_761"),
+                    of_1277: of_ring!(R1277, "_1277"),
+                }
             };
         )*
 
         /// Every kernel.
         pub static ALL: &[&Kernels] = &[$(&$name),*];
-    };
-    (@kernel $ring:ident, $text:literal, $suffix:literal, $module:ident, $function:ident,
-        $($array:ident: $element:ty),*) => {
-        Kernel {
-            name: concat!($text, $suffix),
-            shape: $module::shape::<$ring>(),
-            parameters: &[$(Parameter { name: stringify!($array), element_bytes: <$element as Word>::BYTES }),*],
-            #[cfg(feature = "emulator")]
-            emulate: |thread, buffers, batch| {
-                let &[$($array),*] = buffers else { unreachable!("the launch has checked the arguments") };
-                $module::$function::<_, $ring>(thread, $($array.view::<$element>(),)* batch);
-            },
-        }
     };
 }
 

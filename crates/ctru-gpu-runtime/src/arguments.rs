@@ -8,27 +8,44 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use crate::error::RuntimeError;
 use crate::memory::DeviceMemory;
 
-/// Whether `kernel` takes this memory and this batch.
+/// Whether `kernel` takes this memory and this batch: after that it touches nothing but the memory.
 pub(crate) fn check<M: DeviceMemory>(
     kernel: &Kernel,
     memory: &[&M],
     batch: Batch,
 ) -> Result<(), RuntimeError> {
-    let Kernel { name, parameters, .. } = *kernel;
+    let (name, parameters, Batch { count, keys }) = (kernel.name(), kernel.parameters(), batch);
     if parameters.len() != memory.len() {
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
     }
+    if keys != 1 && keys != count {
+        return Err(RuntimeError::Batch { kernel: name, count, keys });
+    }
+    if count > kernel.most_operations() {
+        return Err(RuntimeError::TooManyOperations { kernel: name, most: kernel.most_operations(), count });
+    }
     for (parameter, memory) in parameters.iter().zip(memory) {
-        let (expected, actual) = (parameter.element_bytes, memory.element_bytes());
+        let (expected, actual) = (parameter.element_bytes(), memory.element_bytes());
         if expected != actual {
-            return Err(RuntimeError::Argument { kernel: name, parameter: parameter.name, expected, actual });
+            return Err(RuntimeError::Argument {
+                kernel: name,
+                parameter: parameter.name(),
+                expected,
+                actual,
+            });
+        }
+        let (needed, actual) = (kernel.elements(parameter, batch), elements(*memory));
+        if needed > actual {
+            return Err(RuntimeError::Length { kernel: name, parameter: parameter.name(), needed, actual });
         }
     }
-    if batch.keys != 1 && batch.keys != batch.count {
-        return Err(RuntimeError::Batch { kernel: name, count: batch.count, keys: batch.keys });
-    }
     Ok(())
+}
+
+/// Elements of an array, whose size is a power of two.
+fn elements<M: DeviceMemory>(memory: &M) -> u64 {
+    memory.bytes() as u64 >> memory.element_bytes().trailing_zeros()
 }
 
 /// Whether `range` lies in `from` elements, and as many elements from `start` on in `to` elements.

@@ -54,6 +54,14 @@ pub enum RuntimeError {
         /// The name.
         name: &'static str,
     },
+    /// A kernel was launched on a device that was opened with another module.
+    #[error(
+        "{name} is not a kernel of the module with which the device was opened: open the device with its module"
+    )]
+    ForeignKernel {
+        /// The kernel.
+        name: &'static str,
+    },
     /// A launch has too many or too few arrays.
     #[error("{kernel} takes {expected} arrays, the launch has {actual}")]
     ArgumentCount {
@@ -87,6 +95,28 @@ pub enum RuntimeError {
         count: u32,
         /// Keys.
         keys: u32,
+    },
+    /// A launch has more operations than the kernel can number.
+    #[error("{kernel} takes at most {most} operations, the launch has {count}: launch them in parts")]
+    TooManyOperations {
+        /// The kernel.
+        kernel: &'static str,
+        /// Operations that it takes at the most.
+        most: u32,
+        /// Operations.
+        count: u32,
+    },
+    /// An array of a launch is shorter than what the kernel touches on such a batch.
+    #[error("{kernel}: the array {parameter} must have {needed} elements, the launch has one with {actual}")]
+    Length {
+        /// The kernel.
+        kernel: &'static str,
+        /// The array.
+        parameter: &'static str,
+        /// Elements that it needs.
+        needed: u64,
+        /// Elements given.
+        actual: u64,
     },
     /// A copy from or to elements that are not there.
     #[error("a copy of the elements {start}..{end} of memory with {len}")]

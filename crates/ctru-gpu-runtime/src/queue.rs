@@ -117,11 +117,15 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. A batch without operations is no error.
+    /// Runs `kernel` on a batch. A batch without operations is no error. Some of the arrays may be
+    /// the same memory; what a kernel reads where it also writes is undefined.
     ///
     /// # Errors
-    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`] or [`RuntimeError::Batch`] if the kernel takes
-    /// something else; then nothing has been issued. [`RuntimeError::UnknownKernel`] if the device has no such kernel.
+    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`], [`RuntimeError::Batch`],
+    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes
+    /// something else, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
+    /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. Nothing has been issued
+    /// then.
     fn launch(&self, kernel: &Kernel, memory: &[&Self::Memory], batch: Batch) -> Result<(), RuntimeError>;
 
     /// Lets the operations that follow on this queue begin only after those that `other`, a queue of the same device, has been

@@ -5,19 +5,20 @@
 //! up.
 
 // An input that cannot be built is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;
 
 use std::time::Duration;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Shape};
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 
 /// The first GPU, or nothing if it is fine to have none.
-fn gpu(ptx: &str) -> Option<Result<CudaDevice, RuntimeError>> {
-    match CudaDevice::open(0, ptx) {
+fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
+    match CudaDevice::open(0, module) {
         Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
             assert!(std::env::var_os("CTRU_REQUIRE_GPU").is_none(), "CTRU_REQUIRE_GPU is set, but: {error}");
             println!("skipped: {error}");
@@ -41,7 +42,7 @@ fn starts_without_driver() {
                 assert!(device.compute_capability.0 > 0 && device.memory_bytes > 0);
             }
             let count = devices.len() as u32;
-            let beyond = CudaDevice::open(count, common::PTX);
+            let beyond = CudaDevice::open(count, &common::MODULE);
             assert_eq!(beyond.err(), Some(RuntimeError::UnknownDevice { index: count, count }));
         }
         Err(error) => {
@@ -50,7 +51,7 @@ fn starts_without_driver() {
             // Every time, and everywhere.
             assert_eq!(devices(), Err(error.clone()));
             assert_eq!(cuda_version(), Err(error.clone()));
-            assert_eq!(CudaDevice::open(0, common::PTX).err(), Some(error));
+            assert_eq!(CudaDevice::open(0, &common::MODULE).err(), Some(error));
         }
     }
 }
@@ -66,24 +67,31 @@ fn cust_reports_the_same() {
 
 #[test]
 fn does_what_every_device_does() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     common::check(&device.unwrap()).unwrap();
 }
 
-/// Launches a kernel of this name without arguments.
-fn launch(device: CudaDevice, name: &'static str) -> Result<(), RuntimeError> {
-    let shape = Shape { threads: 32, per_block: 1, shared_bytes: 0 };
-    let kernel = Kernel { name, shape, parameters: &[], emulate: |_, _, _| {} };
-    device.queue()?.launch(&kernel, &[], Batch::each(1))
+/// Launches a kernel of this name, which does not compile, on arrays.
+fn launch(device: CudaDevice, module: &'static Module, name: &'static str) -> Result<(), RuntimeError> {
+    // SAFETY: there is no such entry point in the driver.
+    let kernel = unsafe { Kernel::new(module, name, common::SHAPE, common::PARAMETERS) };
+    let queue = device.queue()?;
+    let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
+    queue.launch(&kernel, &[&keys, &output], Batch::each(1))
+}
+
+/// A module of this text.
+fn module(text: &str) -> &'static Module {
+    Box::leak(Box::new(Module::new(text.to_owned().leak())))
 }
 
 #[test]
 fn refuses_what_is_no_ptx() {
-    if gpu(common::PTX).is_none() {
+    if gpu(&common::MODULE).is_none() {
         return;
     }
     for text in ["", "nonsense", "\0"] {
-        let device = CudaDevice::open(0, text);
+        let device = CudaDevice::open(0, module(text));
         assert!(matches!(device, Err(RuntimeError::Compilation { .. })), "{device:?}");
     }
 }
@@ -92,51 +100,69 @@ fn refuses_what_is_no_ptx() {
 fn refuses_damaged_kernels_and_runs_the_others() {
     let damaged = common::PTX.replace("bar.sync", "bar.sink").replace("reverse", "damaged");
     let kernel = damaged.find(".visible").unwrap();
-    let Some(device) = gpu(&(common::PTX.to_owned() + &damaged[kernel..])) else { return };
+    let module = module(&(common::PTX.to_owned() + &damaged[kernel..]));
+    let Some(device) = gpu(module) else { return };
     let device = device.unwrap();
     for _ in 0..2 {
-        match launch(device, "damaged") {
+        match launch(device, module, "damaged") {
             Err(RuntimeError::Compilation { log, .. }) => assert!(log.contains("sink"), "{log}"),
             other => panic!("{other:?}"),
         }
     }
-    common::check(&device).unwrap();
+    // SAFETY: it is the same kernel as that of the other module.
+    let reverse = unsafe { Kernel::new(module, "reverse", common::SHAPE, common::PARAMETERS) };
+    let queue = device.queue().unwrap();
+    let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
+    queue.launch(&reverse, &[&keys, &output], Batch::each(1)).unwrap();
+    queue.synchronise().unwrap();
+}
+
+/// A kernel runs where its own module is, not where another has an entry point of its name.
+#[test]
+fn kernels_of_other_modules_are_refused() {
+    let Some(device) = gpu(module(common::PTX)) else { return };
+    let device = device.unwrap();
+    let queue = device.queue().unwrap();
+    let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
+    let foreign = RuntimeError::ForeignKernel { name: "reverse" };
+    let launched = queue.launch(&common::REVERSE, &[&keys, &output], Batch::each(1));
+    assert_eq!(launched, Err(foreign.clone()));
+    assert_eq!(device.resources(&common::REVERSE), Err(foreign));
 }
 
 #[test]
 fn compiles_once() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     device.unwrap();
     let start = std::time::Instant::now();
     for _ in 0..100 {
-        CudaDevice::open(0, common::PTX).unwrap();
+        CudaDevice::open(0, &common::MODULE).unwrap();
     }
     assert!(start.elapsed() < Duration::from_millis(100));
 }
 
 #[test]
 fn unknown_kernels_are_errors() {
-    let Some(device) = gpu(common::PTX) else { return };
-    assert_eq!(launch(device.unwrap(), "absent"), Err(RuntimeError::UnknownKernel { name: "absent" }));
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let launched = launch(device.unwrap(), &common::MODULE, "absent");
+    assert_eq!(launched, Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
 #[test]
 fn resources_of_a_kernel() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     let device = device.unwrap();
-    // More shared memory than a block may use without asking.
-    let shape = Shape { threads: 64, per_block: 1, shared_bytes: 64 << 10 };
-    let kernel = Kernel { name: "reverse", shape, parameters: &[], emulate: |_, _, _| {} };
-    let resources = device.resources(&kernel).unwrap();
+    let resources = device.resources(&common::REVERSE).unwrap();
     assert!(resources.registers > 0 && resources.blocks > 0, "{resources:?}");
     assert!((64 << 10..=80 << 10).contains(&resources.shared_bytes), "{resources:?}");
-    let absent = Kernel { name: "absent", ..kernel };
+    // SAFETY: there is no such entry point.
+    let absent = unsafe { Kernel::new(&common::MODULE, "absent", common::SHAPE, &[]) };
     assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
 #[test]
 fn pinned_memory_stays_on_its_queue() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     let device = device.unwrap();
     let (here, there) = (device.queue().unwrap(), device.queue().unwrap());
     let (pinned, buffer) = (there.pinned::<u8>(4).unwrap(), here.allocate::<u8>(4).unwrap());
@@ -146,7 +172,7 @@ fn pinned_memory_stays_on_its_queue() {
 /// The host changes what it has handed to a copy as soon as it may.
 #[test]
 fn copies_are_waited_for() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     let queue = device.unwrap().queue().unwrap();
     let len = 64 << 20;
     let mut pinned = queue.pinned::<u8>(len).unwrap();
@@ -166,7 +192,7 @@ fn copies_are_waited_for() {
 
 #[test]
 fn events_measure_and_order() {
-    let Some(device) = gpu(common::PTX) else { return };
+    let Some(device) = gpu(&common::MODULE) else { return };
     let device = device.unwrap();
     let (first, second) = (device.queue().unwrap(), device.queue().unwrap());
     let len = 64 << 20;
@@ -186,22 +212,35 @@ fn events_measure_and_order() {
     assert!(time > Duration::from_micros(64), "{time:?}");
 }
 
-/// Runs the other tests on a driver without a GPU, which does what it is asked as late as it may.
+/// The caller has its memory back when the call returns, whatever the driver does in the meantime.
 #[test]
+fn copies_end_with_their_calls() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let queue = device.unwrap().queue().unwrap();
+    let buffer = queue.allocate::<u8>(4).unwrap();
+    let mut bytes = [1, 2, 3, 4];
+    queue.upload_from(&[(&bytes, &buffer)]).unwrap();
+    bytes.fill(0);
+    queue.download_to(&mut [(&buffer, &mut bytes)]).unwrap();
+    assert_eq!(bytes, [1, 2, 3, 4]);
+}
+
+/// Runs tests of this program on a driver without a GPU, which does what it is asked as late as it
+/// may. Nothing if this is such a run, or the program has no sources.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn all_of_it_on_a_fake_driver() {
+fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     use std::path::Path;
     use std::process::Command;
 
     if std::env::var_os("CTRU_FAKE_DRIVER").is_some() {
-        return;
+        return None;
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_driver/libcuda.c");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_driver");
     if !source.exists() {
         println!("skipped: the program runs without its sources");
-        return;
+        return None;
     }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake_driver-{how}"));
     std::fs::create_dir_all(&folder).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
@@ -209,12 +248,40 @@ fn all_of_it_on_a_fake_driver() {
     compile.args(arguments).arg(folder.join("libcuda.so.1")).arg(source);
     assert!(compile.status().unwrap().success());
 
-    let run = Command::new(std::env::current_exe().unwrap())
-        .env("LD_LIBRARY_PATH", folder)
-        .env("CTRU_FAKE_DRIVER", "1")
-        .env("CTRU_REQUIRE_GPU", "1")
-        .output()
-        .unwrap();
+    let mut run = Command::new(std::env::current_exe().unwrap());
+    run.args(tests).env("LD_LIBRARY_PATH", folder).env("CTRU_FAKE_DRIVER", how).env("CTRU_REQUIRE_GPU", "1");
+    Some(run.output().unwrap())
+}
+
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn all_of_it_on_a_fake_driver() {
+    let Some(run) = on_a_fake_driver(&[], "obeys") else { return };
     let (output, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{output}{errors}");
+}
+
+/// A driver that lets nobody enter a context while a copy is under way cannot keep a call from
+/// waiting for its copies.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn copies_are_waited_for_in_the_context_that_issued_them() {
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "refuses-contexts") else {
+        return;
+    };
+    let (output, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{output}{errors}");
+}
+
+/// Where copies of the caller's memory cannot be waited for, the call must not return.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn the_process_ends_where_copies_cannot_be_waited_for() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "refuses-to-wait") else {
+        return;
+    };
+    const ABORTED: i32 = 6;
+    assert_eq!(run.status.signal(), Some(ABORTED), "{}", String::from_utf8_lossy(&run.stdout));
 }

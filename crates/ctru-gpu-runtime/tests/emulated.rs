@@ -6,7 +6,7 @@
 mod common;
 
 use ctru_gpu_kernels::emulator::Fault;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
@@ -17,19 +17,19 @@ fn does_what_every_device_does() {
 }
 
 /// One thread: `to[0] = from[index[0]]`.
-const PICK: Kernel = Kernel {
-    name: "pick",
-    shape: Shape { threads: 1, per_block: 1, shared_bytes: 0 },
-    parameters: &[
-        Parameter { name: "from", element_bytes: 1 },
-        Parameter { name: "index", element_bytes: 4 },
-        Parameter { name: "to", element_bytes: 1 },
+static PICK: Kernel = Kernel::emulated(
+    "pick",
+    Shape::new(1, 1, 0),
+    &[
+        Parameter::new("from", 1, Rows::EachOperation, 4),
+        Parameter::new("index", 4, Rows::One, 1),
+        Parameter::new("to", 1, Rows::EachOperation, 1),
     ],
-    emulate: |s, buffers, _| {
+    |s, buffers, _| {
         let &[from, index, to] = buffers else { unreachable!("the launch has checked the arguments") };
         s.store(to.view::<u8>(), 0, s.load(from.view::<u8>(), s.load(index.view::<u32>(), 0)));
     },
-};
+);
 
 #[test]
 fn faults_are_errors_and_change_nothing() {

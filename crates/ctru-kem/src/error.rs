@@ -32,7 +32,8 @@ pub enum InvalidEncapsulationKey {
     /// Mixed-radix keys: the bytes decode to a polynomial that encodes to other bytes.
     #[error("the bytes are not the canonical encoding of a polynomial")]
     NotCanonical,
-    /// The bytes are those of the polynomial 0, such as zeros. Encapsulation to it would show the message.
+    /// The bytes are those of the polynomial 0, such as zeros. Encapsulation to it would show the
+    /// message.
     #[error("the polynomial is zero")]
     Zero,
 }

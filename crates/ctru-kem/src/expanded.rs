@@ -80,8 +80,8 @@ impl<P: ParameterSet> ExpandedDecapsulationKey<P> {
     }
 }
 
-/// Algorithm 5 for the messages `SHAKE256(seed)`: as many operations as share their hashing. Secrets are written to where
-/// their owner wipes them.
+/// Algorithm 5 for the messages `SHAKE256(seed)`: as many operations as share their hashing.
+/// Secrets are written to where their owner wipes them.
 pub(crate) fn encapsulate<P: ParameterSet, const N: usize>(
     keys: [&ExpandedEncapsulationKey<P>; N],
     seeds: [&[u8; SEED_BYTES]; N],

@@ -77,8 +77,8 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a polynomial, or the
-    /// polynomial is 0.
+    /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a
+    /// polynomial, or the polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
         key.validate()?;
@@ -96,9 +96,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// The key `h = 0`, for output slices before an engine fills them. It can be used like any key, but everybody can read
-    /// what is encapsulated to it. [`from_bytes`](Self::from_bytes) refuses its bytes, all zero, so that nobody takes
-    /// it for a key.
+    /// The key `h = 0`, for output slices before an engine fills them. It can be used like any key,
+    /// but everybody can read what is encapsulated to it. [`from_bytes`](Self::from_bytes) refuses
+    /// its bytes, all zero, so that nobody takes it for a key.
     #[must_use]
     pub fn placeholder() -> Self {
         Self { bytes: P::Encoding::encode(&Poly::<P::Ring>::zero()) }
@@ -140,7 +140,8 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key.
     ///
-    /// That the public part belongs to the secret polynomial is not checked: [`check`](Self::check) does that.
+    /// That the public part belongs to the secret polynomial is not checked: [`check`](Self::check)
+    /// does that.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the length is wrong, the secret polynomial is none that key generation makes, or
@@ -153,19 +154,22 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         Ok(key)
     }
 
-    /// Checks that the public part belongs to the secret polynomial: that `h f` is a polynomial `g` that key
-    /// generation samples. It takes one product, and its time depends on nothing but the result and the public part.
+    /// Checks that the public part belongs to the secret polynomial: that `h f` is a polynomial `g`
+    /// that key generation samples. It takes one product, and its time depends on nothing but the
+    /// result and the public part.
     ///
     /// Nothing can be checked about the rejection secret `z`: every `z` is one.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not; so it is with a [placeholder](Self::placeholder).
+    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not; so it is with a
+    /// [placeholder](Self::placeholder).
     pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
         ExpandedDecapsulationKey::new(self).check()
     }
 
-    /// [Checks](Self::check) the key, then encapsulates to its public part with the randomness of `seed` and
-    /// decapsulates: the pairwise test that some standards want after key generation. It finds faults of the computation.
+    /// [Checks](Self::check) the key, then encapsulates to its public part with the randomness of
+    /// `seed` and decapsulates: the pairwise test that some standards want after key generation. It
+    /// finds faults of the computation.
     ///
     /// What it computes is thrown away, so that any seed will do.
     ///
@@ -177,8 +181,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] as [`check`](Self::check), [`InvalidDecapsulationKey::PairwiseTest`] if
-    /// the two secrets differ.
+    /// [`InvalidDecapsulationKey::Inconsistent`] as [`check`](Self::check),
+    /// [`InvalidDecapsulationKey::PairwiseTest`] if the two secrets differ.
     pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
         let key = ExpandedDecapsulationKey::new(self);
         key.check()?;
@@ -192,8 +196,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         self.bytes.as_ref()
     }
 
-    /// A key that everybody knows, for output slices before an engine fills them; also what is left of a key after
-    /// [`zeroize`](Zeroize::zeroize). It can be used like any key, but [`from_bytes`](Self::from_bytes) refuses its bytes.
+    /// A key that everybody knows, for output slices before an engine fills them; also what is left
+    /// of a key after [`zeroize`](Zeroize::zeroize). It can be used like any key, but
+    /// [`from_bytes`](Self::from_bytes) refuses its bytes.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -309,8 +314,9 @@ impl<P: ParameterSet> Default for Ciphertext<P> {
 }
 
 impl Default for SharedSecret {
-    /// All bytes zero, for output slices before an engine fills them: *no secret*. It is what a slice still holds after
-    /// a batch that failed. No operation gives it, so a comparison with it tells.
+    /// All bytes zero, for output slices before an engine fills them: *no secret*. It is what a
+    /// slice still holds after a batch that failed. No operation gives it, so a comparison with it
+    /// tells.
     fn default() -> Self {
         Self { bytes: [0; SHARED_SECRET_BYTES] }
     }
@@ -372,7 +378,8 @@ impl PartialEq for SharedSecret {
 impl Eq for SharedSecret {}
 
 impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
-    /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are no key.
+    /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are
+    /// no key.
     fn zeroize(&mut self) {
         *self = Self::placeholder();
     }

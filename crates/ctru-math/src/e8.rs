@@ -101,8 +101,8 @@ pub fn decode_block(q2: u16, block: [u16; BLOCK]) -> u8 {
 /// Blocks that are decoded side by side, one in each lane of a vector.
 const LANES: usize = 16;
 
-/// Decodes a decrypted polynomial to a message, written to where its owner wipes it. The coefficients after the first
-/// [`Ring::CODED_COEFFS`] are not looked at.
+/// Decodes a decrypted polynomial to a message, written to where its owner wipes it. The
+/// coefficients after the first [`Ring::CODED_COEFFS`] are not looked at.
 pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
     dispatch(Decode { decrypted, message });
 }
@@ -134,7 +134,8 @@ impl<R: Ring> Vectorised for Decode<'_, R> {
     }
 }
 
-/// Decodes [`LANES`] blocks to the bytes that their nibbles make, as many as there is room for. `u` and `nibbles` are scratch.
+/// Decodes [`LANES`] blocks to the bytes that their nibbles make, as many as there is room for. `u`
+/// and `nibbles` are scratch.
 #[inline(always)]
 fn decode_group(
     q2: u16,

@@ -112,7 +112,8 @@ fn one_other_coefficient_is_refused<P: ParameterSet>() {
     });
 }
 
-/// `h = g / f` for chosen `g`: all coefficients of -eta..=eta are accepted, one coefficient beyond is refused.
+/// `h = g / f` for chosen `g`: all coefficients of -eta..=eta are accepted, one coefficient beyond
+/// is refused.
 fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
     let eta = P::Ring::ETA as i8;
     let in_range = strategies::numbers(P::Ring::N, -i64::from(eta), i64::from(eta));

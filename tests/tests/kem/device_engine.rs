@@ -1,5 +1,8 @@
 //! The device engine on the emulator against the CPU engine.
 
+use crate::failing_device::{FailingDevice, failure};
+use core::slice::from_ref;
+
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
@@ -368,6 +371,153 @@ fn a_lost_device_leaves_keys_well_formed() {
     );
     lengths.dedup();
     assert_eq!(lengths, [0, 1, 2]);
+}
+
+/// Keys in ordinary memory stay what they were, unless the error names them as done.
+#[test]
+fn a_lost_device_leaves_old_keys() {
+    type P = CtruPrime653;
+    const COUNT: usize = 2;
+    let generate = |seeds| {
+        let mut public = vec![EncapsulationKey::<P>::placeholder(); COUNT];
+        let mut private = vec![DecapsulationKey::<P>::placeholder(); COUNT];
+        CpuEngine::with_threads(1).unwrap().generate(seeds, &mut public, &mut private).unwrap();
+        (public, private)
+    };
+    let seeds = Seeds::Expand(&MASTER);
+    let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
+    // A key pair takes some ten copies and launches; the last ones are those that bring it to the
+    // host.
+    let mut lengths = lose(
+        (COUNT, 1),
+        |engine| {
+            let (mut public, mut private) = old.clone();
+            (engine.generate(seeds, &mut public, &mut private), (public, private))
+        },
+        |done, (public, private)| {
+            for i in 0..COUNT {
+                let keys = if done.contains(&i) { &expected } else { &old };
+                assert!(public[i] == keys.0[i] && private[i] == keys.1[i], "{done:?}, {i}");
+            }
+        },
+    );
+    lengths.dedup();
+    assert_eq!(lengths, [0, 1, 2]);
+}
+
+/// Lets the launches of `batch` fail one after the other, until there are no more.
+fn fail_each_launch<P: ParameterSet>(
+    products: Products,
+    batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,
+) {
+    let device = FailingDevice::new();
+    let options = DeviceOptions { chunk: 2, slots: 1, products, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    for launches in 0.. {
+        device.fail_after(launches);
+        let result = batch(&engine);
+        if result.is_ok() {
+            assert!(launches > 0, "nothing was launched");
+            break;
+        }
+        assert_eq!(result, Err(EngineError::Device { error: failure(), done: vec![] }));
+        assert_eq!(device.busy_queues(), 0, "launch {launches} failed");
+        // The slot is as good as before.
+        device.fail_after(usize::MAX);
+        assert_eq!(batch(&engine), Ok(()));
+    }
+}
+
+/// After an error nothing of the batch is under way any more: the slot is somebody else's.
+#[test]
+fn a_failed_launch_leaves_nothing_under_way() {
+    type P = CtruPrime653;
+    let private = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    let public = private.encapsulation_key();
+    let (ciphertext, secret) = public.encapsulate_deterministic(&[3; 32]);
+    for products in [Products::Ntt, Products::Polyphase, Products::SameKey] {
+        fail_each_launch::<P>(products, |engine| {
+            let mut secrets = [SharedSecret::default()];
+            let ciphertexts = [ciphertext.clone()];
+            let result = engine.decapsulate(Keys::One(&private), &ciphertexts, &mut secrets);
+            assert!(secrets[0] == if result.is_ok() { secret.clone() } else { SharedSecret::default() });
+            result
+        });
+        fail_each_launch::<P>(products, |engine| {
+            let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+            let seeds = Seeds::Each(&[[3; 32]]);
+            engine.encapsulate(Keys::One(&public), seeds, &mut ciphertexts, &mut secrets)
+        });
+    }
+    let products = Products::Polyphase;
+    fail_each_launch::<P>(products, |engine| engine.load_decapsulation_keys(from_ref(&private)).map(drop));
+    fail_each_launch::<P>(products, |engine| engine.load_encapsulation_keys(from_ref(&public)).map(drop));
+    fail_each_launch::<P>(products, |engine| {
+        engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [private.clone()])
+    });
+}
+
+/// Keys that another engine has loaded serve where their device is the same, and are refused
+/// elsewhere.
+#[test]
+fn loaded_keys_stay_on_their_device() {
+    type P = CtruPrime653;
+    let device = EmulatedDevice::new();
+    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let on = |device: &EmulatedDevice| DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let private = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    let (ciphertext, secret) = private.encapsulation_key().encapsulate_deterministic(&[3; 32]);
+    let loaded = on(&device).load_decapsulation_keys(&[private]).unwrap();
+    let decapsulate = |engine: &DeviceEngine<P, _>| {
+        let mut secrets = [SharedSecret::default()];
+        let result = engine.decapsulate(Keys::Loaded(&loaded), from_ref(&ciphertext), &mut secrets);
+        (result, secrets)
+    };
+    assert!(decapsulate(&on(&device)) == (Ok(()), [secret]));
+    let (result, secrets) = decapsulate(&on(&EmulatedDevice::new()));
+    let Err(EngineError::Device { error: RuntimeError::Foreign { .. }, done }) = result else {
+        panic!("{result:?}");
+    };
+    assert!(done.is_empty() && secrets == [SharedSecret::default()]);
+}
+
+/// Options beyond all measure are errors, and a chunk has no more operations than kernels can
+/// number.
+#[test]
+fn immense_options() {
+    type P = CtruPrime1277<Packed13>;
+    let new = |options| {
+        let device = EmulatedDevice::with_memory(0);
+        DeviceEngine::<P, _>::new(device, options).unwrap_err()
+    };
+    let usual = DeviceOptions { slots: 1, ..DeviceOptions::default() };
+    let limit = usize::MAX;
+    for slots in [1 << 40, usize::MAX / 2, usize::MAX] {
+        for memory_limit in [1 << 30, usize::MAX] {
+            let error = new(DeviceOptions { slots, memory_limit, ..usual });
+            let refused = matches!(error, EngineError::Options { .. })
+                || matches!(error, EngineError::Device { error: RuntimeError::OutOfMemory { .. }, .. });
+            assert!(refused, "{slots}, {memory_limit}: {error:?}");
+        }
+    }
+    let error = new(DeviceOptions { slots: usize::MAX, ..usual });
+    assert_eq!(error, EngineError::Options { needed: limit, limit: usual.memory_limit });
+    for chunk in [2_000_000, 1 << 33, usize::MAX] {
+        // The first array, that of the keys, finds no room.
+        match new(DeviceOptions { chunk, memory_limit: limit, ..usual }) {
+            EngineError::Device { error: RuntimeError::OutOfMemory { requested, .. }, .. } => {
+                let keys = requested / P::DECAPSULATION_KEY_BYTES;
+                assert!((1_563_000..=1_563_511).contains(&keys), "{chunk}: {keys}");
+            }
+            error => panic!("{chunk}: {error:?}"),
+        }
+    }
+    let small = DeviceOptions { memory_limit: 1 << 20, ..usual };
+    let operations = small.calibrated::<P, _>(&[EmulatedDevice::new()], usize::MAX);
+    let out_of_memory = |error: &EngineError| {
+        matches!(error, EngineError::Device { error: RuntimeError::OutOfHostMemory { .. }, .. })
+    };
+    assert!(operations.as_ref().is_err_and(out_of_memory), "{operations:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod accumulated;
 mod consistency;
 mod cpu_engine;
 mod device_engine;
+mod failing_device;
 mod intermediate;
 mod kat;
 mod operations;

@@ -390,7 +390,8 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     assert!(refused >= 20 && accepted >= 20, "{refused} refused, {accepted} accepted");
 }
 
-/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial but 0 is accepted.
+/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial
+/// but 0 is accepted.
 fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     let honest = key::<P>(16).encapsulation_key();
     proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {

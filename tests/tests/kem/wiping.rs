@@ -18,8 +18,8 @@ fn left_by(work: impl FnOnce()) -> Vec<u8> {
     let mut stack = DefaultStack::new(BYTES).unwrap();
     corosensei::on_stack(&mut stack, work);
     let lowest = stack.base().get() - BYTES;
-    // SAFETY: the stack has so many bytes above its guard page. The system has made them zeros, nothing runs on them any
-    // more, and a volatile read assumes nothing about who wrote them.
+    // SAFETY: the stack has so many bytes above its guard page. The system has made them zeros,
+    // nothing runs on them any more, and a volatile read assumes nothing about who wrote them.
     #[allow(unsafe_code)]
     (0..BYTES)
         .map(|i| unsafe { std::ptr::with_exposed_provenance::<u8>(lowest + i).read_volatile() })
@@ -29,8 +29,8 @@ fn left_by(work: impl FnOnce()) -> Vec<u8> {
 /// Bytes that do not turn up by chance.
 const WORD: usize = 8;
 
-/// Of the coins, which are longer, one block of hash output is tolerated: the compiler keeps hash states in registers and spills
-/// them where it likes.
+/// Of the coins, which are longer, one block of hash output is tolerated: the compiler keeps hash
+/// states in registers and spills them where it likes.
 const SPILLED: usize = 136;
 
 /// Panics if eight bytes in a row of a secret are in memory.

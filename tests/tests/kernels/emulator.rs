@@ -1,20 +1,14 @@
 //! The emulator finds what it promises to find, and nothing else.
 
 use ctru_gpu_kernels::emulator::{Buffer, Emulator, Fault, Thread};
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::kernel::{Batch, Emulate, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 use ctru_tests::traces::assert_same_trace;
 
-type Emulate = for<'a> fn(Thread<'a>, &[&'a Buffer], Batch);
-
 /// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one array of `u32`.
 fn kernel(emulate: Emulate) -> Kernel {
-    Kernel {
-        name: "test",
-        shape: Shape { threads: 64, per_block: 1, shared_bytes: 256 },
-        parameters: &[Parameter { name: "array", element_bytes: 4 }],
-        emulate,
-    }
+    const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, 64)];
+    Kernel::emulated("test", Shape::new(64, 1, 256), ARRAY, emulate)
 }
 
 /// For kernels that only look.

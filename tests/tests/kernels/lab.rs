@@ -4,10 +4,10 @@ use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::kernels::row as product_row;
 use ctru_gpu_kernels::lab::chain::LENGTH;
-use ctru_gpu_kernels::lab::cyclic::single::Layer;
+use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{
     CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single, THREADS_RANGE, all,
-    visit_chains, visit_cyclics, with_threads,
+    visit_chains, visit_cyclics,
 };
 use ctru_gpu_kernels::lab::{FactorWord, PTX};
 use ctru_gpu_kernels::simt::{Quad, Word};
@@ -58,7 +58,7 @@ impl ChainVisitor for CheckChains {
             let elements = Buffer::new(&values.chunks(4).map(quad).collect::<Vec<_>>());
             let products = Buffer::new(&vec![Quad::default(); quads]);
             for threads in [THREADS_RANGE.0, 256] {
-                let kernel = with_threads(&chain.kernel, threads);
+                let kernel = chain.with_threads(threads).unwrap();
                 device::launch(
                     &kernel,
                     &[&words::<M>(&table), &elements, &products],
@@ -72,7 +72,7 @@ impl ChainVisitor for CheckChains {
                         as u32
                 };
                 let expected: Vec<u32> = values.iter().map(multiply).collect();
-                assert_eq!(actual, expected, "{}", kernel.name);
+                assert_eq!(actual, expected, "{}", kernel.name());
             }
         }
     }
@@ -111,7 +111,7 @@ impl CyclicVisitor for CheckCyclics {
         let actual = on_device::<M, P>(cyclic, &operands, count);
         for product in 0..count {
             let [a, b] = [0, count].map(|first| &operands[(first + product) * n..][..n]);
-            assert_eq!(actual[product * n..][..n], on_cpu::<M, P>(a, b), "{}", cyclic.rows.name);
+            assert_eq!(actual[product * n..][..n], on_cpu::<M, P>(a, b), "{}", cyclic.rows.name());
         }
     }
 }
@@ -132,11 +132,7 @@ where
         device::launch(kernel, buffers, Batch::each(operations as u32));
     };
     match &cyclic.columns {
-        None => launch(
-            &with_threads(&cyclic.rows, 512),
-            &[&forward, &inverse, &operands, &products],
-            count * n / 8,
-        ),
+        None => launch(&cyclic.rows, &[&forward, &inverse, &operands, &products], count * n / 8),
         Some([columns_forward, columns_inverse]) => {
             let transforms = Buffer::new(&vec![0u32; 2 * count * n]);
             launch(columns_forward, &[&forward, &operands, &transforms], 2 * count * n / 16);
@@ -193,7 +189,11 @@ impl CyclicVisitor for CheckSingles {
         let n = 1usize << cyclic.log_len;
         let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-        let [forward, inverse] = [transform.forward_factors(), transform.inverse_factors()].map(words::<M>);
+        let [forward, inverse] = [transform.forward_factors(), transform.inverse_factors()].map(|factors| {
+            let mut table = factors.to_vec();
+            table.resize(FACTORS as usize, M::Factor::default());
+            words::<M>(&table)
+        });
         let operands = coefficients(M::MODULUS, 2 * n, 4);
         let polynomials = Buffer::new(&operands);
         let layer = |log_half: u32| {
@@ -248,7 +248,7 @@ fn check_ring<R: Ring>() {
             let (a, b) =
                 (Poly::<R>::from_coefficients(&a).unwrap(), SmallPoly::from_coefficients(&b).unwrap());
             let expected = residue::mul_small(&a, &b);
-            assert_eq!(arrays[2].content::<u16>()[part], *expected.coefficients(), "{}", ring.kernel.name);
+            assert_eq!(arrays[2].content::<u16>()[part], *expected.coefficients(), "{}", ring.kernel.name());
         }
     }
 }
@@ -273,5 +273,5 @@ fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
     let names =
         |names: &mut dyn Iterator<Item = &'static str>| names.collect::<std::collections::BTreeSet<_>>();
-    assert_eq!(names(&mut PTX.lines().filter_map(entry)), names(&mut all().map(|kernel| kernel.name)));
+    assert_eq!(names(&mut PTX.lines().filter_map(entry)), names(&mut all().map(|kernel| kernel.name())));
 }

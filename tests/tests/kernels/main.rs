@@ -9,5 +9,6 @@ mod fused;
 mod hash;
 mod invert;
 mod lab;
+mod lengths;
 mod product;
 mod ptx;

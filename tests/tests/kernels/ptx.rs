@@ -6,7 +6,7 @@ use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, TEXT};
 use ctru_gpu_kernels::table;
 
 fn table_names() -> BTreeSet<&'static str> {
-    table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name).collect()
+    table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name()).collect()
 }
 
 fn manifest() -> serde_json::Value {

@@ -34,7 +34,20 @@ if [[ $what == tests || $what == all ]]; then
     check selftest "$bundle/ctru" selftest --engine gpu
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
 fi
+# Fails unless the sanitizer reports the fault that a kernel has on purpose.
+find_fault() {
+    local tool=$1 fault=$2 report=$3 text status=0
+    text=$(compute-sanitizer --tool "$tool" --error-exitcode 42 "$bundle/faults" "$fault" 2>&1) || status=$?
+    printf '%s\n' "$text"
+    [[ $status -eq 42 && $text == *"$report"* ]]
+}
+
 if [[ $what == sanitizer || $what == all ]]; then
+    check "memcheck-fault" find_fault memcheck out-of-bounds "Invalid __global__ write"
+    check "racecheck-fault" find_fault racecheck race "hazard"
+    for tool in memcheck racecheck; do
+        check "$tool-no-fault" compute-sanitizer --tool "$tool" --error-exitcode 1 "$bundle/faults" none
+    done
     for tool in memcheck racecheck synccheck; do
         sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
         for products in ntt polyphase same-key; do

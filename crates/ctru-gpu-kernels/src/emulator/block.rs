@@ -10,7 +10,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use super::fault::Fault;
 use super::memory::Buffer;
 use super::thread::{Block, Event, Request, Thread, Wait};
-use crate::kernel::{Batch, Kernel};
+use crate::kernel::{Batch, Emulate, Kernel};
 use crate::simt::WARP;
 
 /// Bytes of a thread's stack: kernels keep some hundred numbers, but unoptimised builds copy them often.
@@ -36,7 +36,7 @@ impl State {
 
 /// Runs one block to its end.
 pub(super) fn run(
-    kernel: &Kernel,
+    (kernel, emulate): (&Kernel, Emulate),
     number: u32,
     launch: u32,
     buffers: &Rc<[Buffer]>,
@@ -44,8 +44,7 @@ pub(super) fn run(
     trace: bool,
 ) -> Result<Vec<Event>, Fault> {
     let block = Rc::new(Block::new(kernel, number, launch, trace));
-    let emulate = kernel.emulate;
-    let mut coroutines: Vec<_> = (0..kernel.shape.threads)
+    let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
             let stack = DefaultStack::new(STACK_BYTES).expect("memory for the stack of an emulated thread");

@@ -32,6 +32,11 @@ pub enum Fault {
         /// Entry point.
         kernel: &'static str,
     },
+    /// The kernel was made without a function for the emulator.
+    NotEmulated {
+        /// Entry point.
+        kernel: &'static str,
+    },
     /// An access outside an array or shared memory, or at an address that is no multiple of the element's size.
     Bounds {
         /// Entry point.
@@ -84,6 +89,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments { kernel } => write!(f, "{kernel}: the buffers do not match the parameters"),
+            Self::NotEmulated { kernel } => write!(f, "{kernel} is not for the emulator"),
             Self::Bounds { kernel, access, address, bytes } => {
                 write!(f, "{kernel}: {access} is outside or unaligned: byte {address} of {bytes}")
             }

@@ -1,8 +1,9 @@
 //! The CPU machine: runs kernels one block after the other, each thread a coroutine, and checks what a GPU does not.
 //!
-//! A launch that breaks a rule of [`Simt`](crate::simt::Simt) stops with a [`Fault`] that names kernel, threads and
-//! source lines. With tracing on, a launch returns which addresses its threads touched, in order. It shows no branches:
-//! a branch is found only where its sides touch other memory.
+//! A launch that breaks a rule of [`Simt`](crate::simt::Simt) stops with a [`Fault`] that names
+//! kernel, threads and source lines. With tracing on, a launch returns which addresses its threads
+//! touched, in order. It shows no branches: a branch is found only where its sides touch other
+//! memory.
 
 mod block;
 mod fault;
@@ -41,8 +42,8 @@ impl Emulator {
         self.run(kernel, buffers, batch, false).map(drop)
     }
 
-    /// Runs `kernel` on a batch and returns the accesses of every thread, in the order of blocks, and of threads in
-    /// each.
+    /// Runs `kernel` on a batch and returns the accesses of every thread, in the order of blocks,
+    /// and of threads in each.
     ///
     /// # Errors
     /// As [`launch`](Self::launch).
@@ -57,20 +58,23 @@ impl Emulator {
         batch: Batch,
         trace: bool,
     ) -> Result<Vec<Event>, Fault> {
-        let parameters = kernel.parameters;
+        let parameters = kernel.parameters();
         let matches = parameters.len() == buffers.len()
             && parameters
                 .iter()
                 .zip(buffers)
-                .all(|(parameter, buffer)| parameter.element_bytes == buffer.element_bytes());
+                .all(|(parameter, buffer)| parameter.element_bytes() == buffer.element_bytes());
         if !matches {
-            return Err(Fault::Arguments { kernel: kernel.name });
+            return Err(Fault::Arguments { kernel: kernel.name() });
         }
+        let Some(emulate) = kernel.emulate() else {
+            return Err(Fault::NotEmulated { kernel: kernel.name() });
+        };
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
         let mut events = Vec::new();
         for block in 0..kernel.blocks(batch.count) {
-            events.extend(block::run(kernel, block, launch, &arguments, batch, trace)?);
+            events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
         }
         Ok(events)
     }

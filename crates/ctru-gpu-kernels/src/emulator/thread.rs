@@ -62,25 +62,27 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn new(kernel: &Kernel, number: u32, launch: u32, trace: bool) -> Self {
-        let warps = 0..kernel.shape.threads.div_ceil(WARP);
-        let events = std::vec![Vec::new(); kernel.shape.threads as usize];
+        let (name, shape) = (kernel.name(), kernel.shape());
+        let warps = 0..shape.threads.div_ceil(WARP);
+        let events = std::vec![Vec::new(); shape.threads as usize];
         Self {
-            kernel: kernel.name,
+            kernel: name,
             number,
             launch,
-            threads: kernel.shape.threads,
-            shared: RefCell::new(Memory::shared(kernel.shape.shared_bytes)),
+            threads: shape.threads,
+            shared: RefCell::new(Memory::shared(shape.shared_bytes)),
             block_barriers: Cell::new(0),
             warp_barriers: warps.clone().map(|_| Cell::new(0)).collect(),
             matrix_products: warps.map(|_| Cell::new(0)).collect(),
-            factors: RefCell::new(std::vec![Default::default(); kernel.shape.threads as usize]),
+            factors: RefCell::new(std::vec![Default::default(); shape.threads as usize]),
             fault: RefCell::new(None),
             events: trace.then_some(RefCell::new(events)),
         }
     }
 }
 
-/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the program.
+/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the
+/// program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Whether it wrote.

@@ -103,7 +103,7 @@ pub(super) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
 }
 
 /// Bytes of a secret key.
-const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
+pub(super) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
     R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
 }
 
@@ -175,6 +175,18 @@ macro_rules! key_kernels {
         #[must_use]
         pub const fn shape<R: Ring>() -> $crate::kernel::Shape {
             $crate::kernels::keys::shape::<R>()
+        }
+
+        /// Bytes of a public key.
+        #[must_use]
+        pub const fn public_key_bytes<R: Ring>() -> u32 {
+            <$encoding as Encoding<R>>::BYTES
+        }
+
+        /// Bytes of a secret key.
+        #[must_use]
+        pub const fn secret_key_bytes<R: Ring>() -> u32 {
+            $crate::kernels::keys::secret_bytes::<R, $encoding>()
         }
 
         /// The polynomials `h`, canonical modulo `q`, and the `ids` of encoded public keys, which must be canonical.

@@ -41,7 +41,7 @@ pub fn compress_and_add<S: Simt, R: Ring>(
 ) {
     let first = s.block() * row::<R>();
     warp::for_each(s, R::N as u32, |i| {
-        let sum = compress::<R>(s.load(sigma, first + i)) + s.load(encoded, first + i);
+        let sum = compress::<R>(s.load(sigma, first + i)).wrapping_add(s.load(encoded, first + i));
         s.store(coefficients, first + i, sum & (R::Q2 - 1) as u16);
     });
 }

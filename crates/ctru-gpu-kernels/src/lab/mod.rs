@@ -7,7 +7,13 @@ pub mod table;
 
 use ctru_math::reduce::{Packed, Reducer};
 
-/// The PTX of the laboratory's kernels, a module of its own: a program that does not measure does not compile it.
+use crate::ptx::Module;
+
+/// The laboratory's kernels, a module of its own: a program that does not measure does not compile
+/// it.
+pub static MODULE: Module = Module::new(PTX);
+
+/// The PTX of [`MODULE`].
 pub const PTX: &str = include_str!("../../ptx/lab.ptx");
 
 /// A factor of the method `M`, as arrays hold it.

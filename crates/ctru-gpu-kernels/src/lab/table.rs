@@ -1,10 +1,15 @@
 //! The list of the laboratory's kernels, from which device entry points, host descriptors and benchmarks are made.
 
+#![allow(unsafe_code)]
+
 use ctru_math::reduce::*;
 use ctru_math::{R653, R761, R1277};
 
-use super::FactorWord;
+use super::cyclic::{rows, single};
+use super::{FactorWord, MODULE, chain};
+use crate::kernel::Rows::{EachKey, EachOperation, InWholeBlocks, One};
 use crate::kernel::{Kernel, Parameter, Shape};
+use crate::kernels::row;
 use crate::simt::{Quad, Word};
 
 /// Threads of a block where nobody chooses another number.
@@ -14,6 +19,7 @@ pub const THREADS_RANGE: (u32, u32) = (64, 1024);
 
 /// The chained products by one method.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Chain {
     /// Name of the method.
     pub method: &'static str,
@@ -25,6 +31,7 @@ pub struct Chain {
 
 /// The cyclic products of one length by one method.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Cyclic {
     /// Name of the method that multiplies by twiddle factors.
     pub method: &'static str,
@@ -40,6 +47,7 @@ pub struct Cyclic {
 
 /// The cyclic products of any length by one method, a layer a launch.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Single {
     /// Name of the method that multiplies by twiddle factors.
     pub method: &'static str,
@@ -55,6 +63,7 @@ pub struct Single {
 
 /// The KEM's product in one ring by one arithmetic: [`multiply_sampled_by`](crate::kernels::product::multiply_sampled_by).
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RingProduct {
     /// Name of the arithmetic.
     pub arithmetic: &'static str,
@@ -80,18 +89,39 @@ pub trait CyclicVisitor {
         FactorWord<M>: Word;
 }
 
-/// The kernel in blocks of another number of threads, a power of two in [`THREADS_RANGE`]. A block's share of everything
-/// grows with it.
-#[must_use]
-pub const fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
-    let Shape { threads: before, shared_bytes, .. } = kernel.shape;
-    Kernel {
-        name: kernel.name,
-        shape: Shape { threads, per_block: threads, shared_bytes: shared_bytes / before * threads },
-        parameters: kernel.parameters,
-        #[cfg(feature = "emulator")]
-        emulate: kernel.emulate,
+impl Chain {
+    /// The kernel in blocks of another number of threads, if that is one of [`THREADS_RANGE`].
+    #[must_use]
+    pub fn with_threads(&self, threads: u32) -> Option<Kernel> {
+        can_be_chosen(threads).then(|| with_threads(&self.kernel, threads))
     }
+}
+
+impl Cyclic {
+    /// The kernels for columns and rows in blocks of another number of threads, if that is one of
+    /// [`THREADS_RANGE`] and a block has whole rows.
+    #[must_use]
+    pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
+        let resized = |kernel| with_threads(kernel, threads);
+        let has_rows = self.columns.is_some() || rows::threads_of_row(self.log_len) <= threads;
+        (can_be_chosen(threads) && has_rows)
+            .then(|| (self.columns.as_ref().map(|pair| pair.each_ref().map(resized)), resized(&self.rows)))
+    }
+}
+
+/// Whether a block may have so many threads, where a block has whole rows.
+fn can_be_chosen(threads: u32) -> bool {
+    let (least, most) = THREADS_RANGE;
+    threads.is_power_of_two() && (least..=most).contains(&threads)
+}
+
+/// A kernel in whose blocks an operation is a thread, in blocks of another number of threads, of
+/// which a block's share of everything is a multiple.
+fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
+    let Shape { threads: before, shared_bytes, .. } = kernel.shape();
+    let shape = Shape::new(threads, threads, shared_bytes / before * threads);
+    // SAFETY: these kernels are written for any such shape, and so are the lengths of their arrays.
+    unsafe { kernel.in_blocks_of(shape) }
 }
 
 /// Calls the macro `$callback` with the list of all kernels of the laboratory.
@@ -197,54 +227,60 @@ macro_rules! for_each_lab_kernel {
 macro_rules! lab_kernel {
     ($callback:ident copy) => {
         $callback! {@kernel ["copy"], $crate::lab::chain::shape($crate::lab::table::THREADS),
-        $crate::lab::chain::copy::<_>, (elements: Quad, copies: Quad)}
+        $crate::lab::chain::copy::<_>, (elements: Quad[InWholeBlocks(1); 1], copies: Quad[InWholeBlocks(1); 1])}
     };
     ($callback:ident chain $method:ident $modulus:literal $reducer:ty) => {
         $callback! {@kernel ["chain_", stringify!($method), "_", $modulus],
         $crate::lab::chain::shape($crate::lab::table::THREADS), $crate::lab::chain::chain::<_, $reducer>,
-        (factors: FactorWord<$reducer>, elements: Quad, products: Quad)}
+        (factors: FactorWord<$reducer>[One; chain::LENGTH as u32], elements: Quad[InWholeBlocks(1); 1],
+            products: Quad[InWholeBlocks(1); 1])}
     };
     ($callback:ident columns_forward $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
-        (factors: FactorWord<$m>, polynomials: u32, transforms: u32)}
+        (factors: FactorWord<$m>[One; 1 << ($log - 1)], polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
+            transforms: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
     ($callback:ident columns_inverse $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
-        (factors: FactorWord<$m>, polynomials: u32)}
+        (factors: FactorWord<$m>[One; 1 << $log], polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
     ($callback:ident rows_multiply $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["rows_multiply_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::rows::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r>,
-        (forward: FactorWord<$m>, inverse: FactorWord<$m>, operands: u32, products: u32)}
+        (forward: FactorWord<$m>[One; 1 << ($log - 1)], inverse: FactorWord<$m>[One; 1 << $r],
+            operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
     };
     ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
         $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
         $crate::kernels::product::shape::<$ring>(),
         $crate::kernels::product::multiply_sampled_by::<_, $ring, $type>,
-        (large: u16, small: u8, product: u16)}
+        (large: u16[EachKey; row::<$ring>()], small: u8[EachOperation; row::<$ring>()],
+            product: u16[EachOperation; row::<$ring>()])}
     };
     ($callback:ident layer_forward $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
         $crate::lab::cyclic::single::forward::<_, $m>,
-        (factors: FactorWord<$m>, layer: u32, polynomials: u32)}
+        (factors: FactorWord<$m>[One; single::FACTORS], layer: u32[One; single::Layer::WORDS as u32],
+            polynomials: u32[InWholeBlocks(1); 2])}
     };
     ($callback:ident layer_inverse $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_inverse_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
         $crate::lab::cyclic::single::inverse::<_, $m>,
-        (factors: FactorWord<$m>, layer: u32, polynomials: u32)}
+        (factors: FactorWord<$m>[One; single::FACTORS], layer: u32[One; single::Layer::WORDS as u32],
+            polynomials: u32[InWholeBlocks(1); 2])}
     };
     ($callback:ident values_multiply $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["values_multiply_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
         $crate::lab::cyclic::single::multiply::<_, $m, $p>,
-        (transforms: u32)}
+        (transforms: u32[InWholeBlocks(1); 2])}
     };
 }
 
@@ -317,18 +353,21 @@ macro_rules! tables {
             $(cyclics.next().into_iter().for_each(|cyclic| visitor.visit::<$rows_twiddle, $rows_value>(cyclic));)*
         }
     };
-    (@kernel [$($name:tt)*], $shape:expr, $function:path, ($($array:ident: $element:ty),*)) => {
-        Kernel {
-            name: concat!($($name)*),
-            shape: $shape,
-            parameters: &[$(Parameter { name: stringify!($array), element_bytes: <$element as Word>::BYTES }),*],
-            #[cfg(feature = "emulator")]
-            emulate: |thread, buffers, batch| {
-                let &[$($array),*] = buffers else { unreachable!("the launch has checked the arguments") };
-                $function(thread, $($array.view::<$element>(),)* batch);
-            },
-        }
-    };
+    (@kernel [$($name:tt)*], $shape:expr, $function:path,
+        ($($array:ident: $element:ty [$rows:expr; $row:expr]),*)) => {{
+        let parameters = const { &[$(
+            Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
+        ),*] };
+        // SAFETY: as for the kernels of the KEM. Those that read from an array which layer they do,
+        // and so where, take what they read once, and no number leads outside: `Layer::load`.
+        let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
+        #[cfg(feature = "emulator")]
+        let kernel = kernel.emulated_by(|thread, buffers, batch| {
+            let &[$($array),*] = buffers else { unreachable!("the launch has checked the arguments") };
+            $function(thread, $($array.view::<$element>(),)* batch);
+        });
+        kernel
+    }};
 }
 
 /// Every kernel of the laboratory.

@@ -17,8 +17,12 @@ use cust::sys::{
 use crate::error::RuntimeError;
 
 const OUT_OF_MEMORY: c_int = 2;
+const NOT_INITIALISED: c_int = 3;
+const DEINITIALISED: c_int = 4;
 const STUB_LIBRARY: c_int = 34;
 const NO_DEVICE: c_int = 100;
+const INVALID_CONTEXT: c_int = 201;
+const INVALID_HANDLE: c_int = 400;
 
 /// The driver's name for a code.
 pub(super) fn name(code: c_int) -> String {
@@ -53,6 +57,19 @@ pub(super) fn from_cust(call: &'static str) -> impl Fn(CudaError) -> RuntimeErro
 /// Whether a call failed because memory ran out.
 pub(super) fn is_out_of_memory(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: OUT_OF_MEMORY, .. })
+}
+
+/// Whether a call failed because the process ends and the driver is gone.
+pub(super) fn is_gone(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
+}
+
+/// Whether a function that waits for operations has returned without waiting, so that they may
+/// still be under way. With these codes the driver refuses the call. With one more,
+/// `CUDA_ERROR_DEINITIALIZED`, it is gone, and all operations with it. Any other code is that of an
+/// operation that failed, and with it those behind it are over, too.
+pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Driver { code: NOT_INITIALISED | INVALID_CONTEXT | INVALID_HANDLE, .. })
 }
 
 macro_rules! calls {

@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctru_gpu_kernels::kernel::Kernel;
+use ctru_gpu_kernels::ptx::Module;
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
 use cust::sys::{CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
@@ -110,7 +111,7 @@ pub struct CudaDevice(&'static Opened);
 struct Opened {
     index: u32,
     context: CUcontext,
-    ptx: String,
+    module: &'static Module,
     functions: Mutex<HashMap<&'static str, Function>>,
 }
 
@@ -138,20 +139,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl CudaDevice {
-    /// Opens a GPU with the kernels of `ptx`, in the layout that compilers give it: each begins with a line
-    /// `.visible .entry name(` and ends with a line `}`. The driver compiles a kernel, with all that stands outside of kernels, when
-    /// it is first wanted; once in a process, however often the GPU is opened with the same text. So each kernel has variables of the
+    /// Opens a GPU with the kernels of `module`, whose PTX is in the layout that compilers give it:
+    /// each begins with a line `.visible .entry name(` and ends with a line `}`. The driver compiles
+    /// a kernel, with all that stands outside of kernels, when it is first wanted; once in a process,
+    /// however often the GPU is opened with the same module. So each kernel has variables of the
     /// device to itself.
     ///
     /// # Errors
     /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if there is no such
     /// GPU, [`RuntimeError::Compilation`] if the driver does not accept what stands outside of kernels, such as the version of the
     /// language and the architecture. Launches give the same error if the driver does not accept the kernel.
-    pub fn open(index: u32, ptx: &str) -> Result<Self, RuntimeError> {
+    pub fn open(index: u32, module: &'static Module) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
         // Held until it is opened, so that two threads do not open the same.
         let mut all = lock(&OPENED);
-        if let Some(opened) = all.iter().find(|opened| opened.index == index && opened.ptx == ptx) {
+        if let Some(opened) =
+            all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
+        {
             return Ok(Self(opened));
         }
         let mut context = ptr::null_mut();
@@ -159,9 +163,9 @@ impl CudaDevice {
         unsafe { calls::cuDevicePrimaryCtxRetain(&raw mut context, gpu.as_raw()) }?;
         {
             let _current = Current::enter(context)?;
-            compile(&ptx::outside_kernels(ptx))?;
+            compile(&ptx::outside_kernels(module.text()))?;
         }
-        let opened = Opened { index, context, ptx: ptx.into(), functions: Mutex::default() };
+        let opened = Opened { index, context, module, functions: Mutex::default() };
         let opened: &'static Opened = Box::leak(Box::new(opened));
         all.push(opened);
         Ok(Self(opened))
@@ -193,16 +197,20 @@ impl CudaDevice {
 
     /// The kernel in the driver. The device must be [entered](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
+        let name = kernel.name();
+        if !kernel.is_of(self.0.module) {
+            return Err(RuntimeError::ForeignKernel { name });
+        }
         // Held while the driver compiles, so that two threads do not compile the same.
         let mut functions = lock(&self.0.functions);
-        let function = match functions.entry(kernel.name) {
+        let function = match functions.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let raw = self.load(kernel.name)?;
+                let raw = self.load(name)?;
                 new.insert(Function { raw, shared_bytes: SHARED_BYTES_BY_DEFAULT })
             }
         };
-        let wanted = kernel.shape.shared_bytes;
+        let wanted = kernel.shape().shared_bytes();
         if wanted > function.shared_bytes {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was found in the module, which stays loaded.
@@ -216,7 +224,7 @@ impl CudaDevice {
     fn load(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
-        let Some(text) = ptx::of_kernel(&self.0.ptx, kernel) else { return Err(unknown) };
+        let Some(text) = ptx::of_kernel(self.0.module.text(), kernel) else { return Err(unknown) };
         let module = compile(&text)?;
         let mut function = ptr::null_mut();
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.

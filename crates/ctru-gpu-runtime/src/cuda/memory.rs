@@ -70,12 +70,16 @@ impl Drop for CudaMemory {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
-        // Any queue of the device may be working on it: all are waited for. An error means that the device does not work
-        // for this process any more, and then the driver gives its memory back, or that some operation failed, which
-        // its queue reports. So the memory is freed in any case.
-        // SAFETY: the memory has this many bytes, and nobody uses it after the first line.
+        // Any queue of the device may be working on it: all are waited for. If they cannot be, the
+        // memory stays, so that nobody gets what they still write to. Another error means that the
+        // device does not work for this process any more, and then the driver gives its memory
+        // back, or that some operation failed, which its queue reports.
+        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after the
+        // first call.
         unsafe {
-            let _ = calls::cuCtxSynchronize();
+            if calls::cuCtxSynchronize().is_err_and(|error| calls::did_not_wait(&error)) {
+                return;
+            }
             let _ = calls::cuMemsetD8_v2(self.pointer, 0, self.bytes);
             let _ = calls::cuCtxSynchronize();
             let _ = calls::cuMemFree_v2(self.pointer);
@@ -128,7 +132,8 @@ impl Drop for CudaRegistration {
         }
         REGISTERED.remove(&self.range);
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: it was registered, and no copy is on its way: each has waited for itself.
+        // SAFETY: it was registered, and no copy is on its way: each has waited for itself, or has
+        // ended the process.
         let _ = unsafe { calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start)) };
     }
 }
@@ -207,17 +212,20 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
 
 impl<T: Plain> Drop for CudaPinned<T> {
     fn drop(&mut self) {
-        // An operation that failed is over too. Only a driver that is gone, at the end of the process, has taken the
-        // memory with it.
-        const DEINITIALISED: i32 = 4;
-        let gone = matches!(self.wait(), Err(RuntimeError::Driver { code: DEINITIALISED, .. }));
         let bytes = self.len * size_of::<T>();
-        if gone || bytes == 0 {
+        if bytes == 0 {
+            return;
+        }
+        // If the context cannot be entered or the queue cannot be waited for, the GPU may still
+        // work on the memory, which then stays as it is. A driver that is gone, at the end of the
+        // process, has taken the memory with it. Other errors are those of operations, which are
+        // over.
+        let Ok(_current) = self.stream.device.enter() else { return };
+        if self.wait().is_err_and(|error| calls::did_not_wait(&error) || calls::is_gone(&error)) {
             return;
         }
         // SAFETY: the memory has this many bytes, and nobody else has it. (Zeros are written as volatile.)
         unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
-        let Ok(_current) = self.stream.device.enter() else { return };
         // SAFETY: it came from the driver, and nobody uses it after this.
         let _ = unsafe { calls::cuMemFreeHost(self.pointer.as_ptr().cast()) };
     }

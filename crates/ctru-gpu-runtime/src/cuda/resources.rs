@@ -28,7 +28,8 @@ impl CudaDevice {
     /// The resources of a kernel in blocks of its shape.
     ///
     /// # Errors
-    /// [`RuntimeError::UnknownKernel`] if the device has no such kernel, [`RuntimeError::Driver`] if the driver does not answer.
+    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device has no such
+    /// kernel, [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;
@@ -38,15 +39,15 @@ impl CudaDevice {
             unsafe { calls::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
             Ok(value.unsigned_abs())
         };
-        let shape = kernel.shape;
+        let shape = kernel.shape();
         let mut blocks: c_int = 0;
         // SAFETY: as above.
         unsafe {
             calls::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &raw mut blocks,
                 function,
-                shape.threads as c_int,
-                shape.shared_bytes as usize,
+                shape.threads() as c_int,
+                shape.shared_bytes() as usize,
             )
         }?;
         Ok(KernelResources {
@@ -54,7 +55,7 @@ impl CudaDevice {
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             // Memory that the code declares comes on top of what the launch asks for.
             shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?
-                + shape.shared_bytes,
+                + shape.shared_bytes(),
             blocks: blocks.unsigned_abs(),
         })
     }

@@ -12,7 +12,7 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use cust::sys::{CUdeviceptr, CUevent, CUstream};
 
 use super::calls;
-use super::device::CudaDevice;
+use super::device::{CudaDevice, Current};
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use crate::arguments;
 use crate::error::RuntimeError;
@@ -58,8 +58,12 @@ impl Stream {
     }
 
     fn synchronise(&self) -> Result<(), RuntimeError> {
+        self.synchronise_in(&self.device.enter()?)
+    }
+
+    /// Waits for all operations, in a context that has been entered.
+    fn synchronise_in(&self, _: &Current) -> Result<(), RuntimeError> {
         let issued = self.issued.load(Ordering::Acquire);
-        let _current = self.device.enter()?;
         // SAFETY: the stream lives as long as `self`.
         unsafe { calls::cuStreamSynchronize(self.raw) }?;
         self.done.fetch_max(issued, Ordering::AcqRel);
@@ -121,17 +125,18 @@ impl CudaQueue {
     /// Calls `issue` for each copy of memory that is borrowed no longer than this call, and waits for all of them.
     fn issue_and_wait<C>(
         &self,
-        copies: impl Iterator<Item = C>,
-        issue: impl Fn(C) -> Result<(), RuntimeError>,
+        mut copies: impl Iterator<Item = C>,
+        issue: impl FnMut(C) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let current = self.0.device.enter()?;
-        let mut issued = Ok(());
-        for copy in copies {
-            issued = issued.and(issue(copy));
-        }
-        drop(current);
+        let issued = copies.try_for_each(issue);
         // Whatever has been issued, nothing may be on its way when the borrow ends.
-        let done = self.0.synchronise();
+        let done = self.0.synchronise_in(&current);
+        if done.as_ref().is_err_and(calls::did_not_wait) {
+            // The GPU may still read or write memory that the caller has back as soon as this
+            // returns, and may free or give to others. There is no other way to keep it from that.
+            std::process::abort();
+        }
         issued.and(done)
     }
 
@@ -280,19 +285,22 @@ impl Queue for CudaQueue {
             .map(|pointer| ptr::from_mut(pointer).cast())
             .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
             .collect();
-        // SAFETY: the function belongs to the current device, takes the descriptor's arrays and then the two numbers, and
-        // the driver copies them before it returns. Dropping the memory waits for the device. That a kernel stays inside
-        // its arrays is the kernel's part, and the emulator's to check; the host's memory is out of its reach.
+        // SAFETY: the function belongs to the current device and to the module of the descriptor,
+        // so it takes the descriptor's arrays and then the two numbers, which the driver copies
+        // before it returns. The arrays are at least as long as the descriptor says, so the kernel
+        // touches nothing else: that is what whoever made the descriptor has promised, see
+        // `Kernel::new`. It matters, because a GPU reaches all memory of the device and pinned
+        // memory of the host. Dropping the memory waits for the device.
         unsafe {
             calls::cuLaunchKernel(
                 function,
                 kernel.blocks(batch.count),
                 1,
                 1,
-                kernel.shape.threads,
+                kernel.shape().threads(),
                 1,
                 1,
-                kernel.shape.shared_bytes,
+                kernel.shape().shared_bytes(),
                 self.0.raw,
                 parameters.as_mut_ptr(),
                 ptr::null_mut(),

@@ -1,6 +1,8 @@
 //! What every device must do. Both test files run all of it.
+#![allow(unsafe_code)]
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Shape};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_kernels::simt::{Quad, Simt};
 use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
 
@@ -61,23 +63,23 @@ pub(crate) const PTX: &str = "
 }
 ";
 
-const PARAMETERS: &[Parameter] =
-    &[Parameter { name: "keys", element_bytes: 2 }, Parameter { name: "output", element_bytes: 4 }];
+pub(crate) static MODULE: Module = Module::new(PTX);
 
-fn kernel(name: &'static str, shared_bytes: u32) -> Kernel {
-    Kernel {
-        name,
-        shape: Shape { threads: LEN, per_block: 1, shared_bytes },
-        parameters: PARAMETERS,
-        emulate: |thread, buffers, batch| {
-            let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };
-            reverse(thread, keys.view(), output.view(), batch);
-        },
-    }
-}
+pub(crate) const PARAMETERS: &[Parameter] =
+    &[Parameter::new("keys", 2, Rows::EachKey, LEN), Parameter::new("output", 4, Rows::EachOperation, LEN)];
 
 /// More shared memory than a block may use without asking.
-static REVERSE: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| kernel("reverse", 64 << 10));
+pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);
+
+pub(crate) static REVERSE: Kernel = {
+    // SAFETY: a block reads a row of `LEN` elements of a key and writes one of its operation, as
+    // can be read above.
+    let kernel = unsafe { Kernel::new(&MODULE, "reverse", SHAPE, PARAMETERS) };
+    kernel.emulated_by(|thread, buffers, batch| {
+        let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };
+        reverse(thread, keys.view(), output.view(), batch);
+    })
+};
 
 type Done = Result<(), RuntimeError>;
 
@@ -96,6 +98,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, 0, 0)?;
     queues_share_memory(device)?;
     queues_follow_one_another(device)?;
+    short_arrays(device)?;
     bad_arguments(device)?;
     out_of_memory(device)?;
     memory_is_given_back(device)
@@ -225,6 +228,33 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
     })
+}
+
+/// A kernel that would touch more than there is is not launched, however many operations there are.
+fn short_arrays<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let launch = |keys, len, batch| {
+        let (keys, output) = (queue.allocate::<u16>(keys)?, queue.allocate::<u32>(len)?);
+        queue.launch(&REVERSE, &[&keys, &output], batch)
+    };
+    let length = |parameter, needed, actual| {
+        Err(RuntimeError::Length { kernel: "reverse", parameter, needed, actual })
+    };
+    assert_eq!(launch(N - 1, N, Batch::each(1)), length("keys", 64, 63));
+    assert_eq!(launch(N, 2 * N - 1, Batch { count: 2, keys: 1 }), length("output", 128, 127));
+    assert_eq!(launch(N, 2 * N, Batch::each(2)), length("keys", 128, 64));
+    assert_eq!(launch(1, 1, Batch::each(1000)), length("keys", 64_000, 1));
+
+    // All bytes of the output, and of two blocks more, have numbers of 32 bits.
+    let most = REVERSE.most_operations();
+    assert_eq!(u64::from(most), (u64::from(u32::MAX) - 4) / (4 * u64::from(LEN)) - 2);
+    assert_eq!(launch(N, N, Batch { count: most, keys: 1 }), length("output", u64::from(most) * 64, 64));
+    for count in [most + 1, u32::MAX] {
+        let too_many = Err(RuntimeError::TooManyOperations { kernel: "reverse", most, count });
+        assert_eq!(launch(N, N, Batch { count, keys: 1 }), too_many);
+        assert_eq!(launch(N, N, Batch::each(count)), too_many);
+    }
+    Ok(())
 }
 
 fn bad_arguments<D: Device>(device: &D) -> Done {

@@ -1,7 +1,8 @@
 /* A driver without a GPU, for tests of the host's part. It is as lazy as a driver may be: a stream's operations happen
  * when somebody waits for them, so whoever looks at memory too early sees that. It stops the program when memory comes
  * back that is not all zeros, and it knows one kernel, `reverse` of common/mod.rs. It leaves out every check that the
- * tests do not need. */
+ * tests do not need. CTRU_FAKE_DRIVER says what it does while a copy is under way: "refuses-contexts" to let anybody enter
+ * one, "refuses-to-wait" to wait for a stream; with any other value it obeys. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -71,6 +72,16 @@ static void finish(stream *s) {
     }
 }
 
+static int is_copying(void) {
+    for (stream *s = streams; s; s = s->next)
+        for (operation *o = s->first; o; o = o->next)
+            if (o->kind == COPY) return 1;
+    return 0;
+}
+
+/* Whether the driver is one that does so, and a copy is under way. */
+static int refuses(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how) && is_copying(); }
+
 static operation *issue(stream *s, int kind) {
     operation *o = calloc(1, sizeof *o);
     o->kind = kind;
@@ -106,7 +117,12 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = TOTAL, 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = attribute == 76 ? 0 : 9, 0; }
 int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Fake"), 0; }
 int cuDevicePrimaryCtxRetain(void **result, int device) { return *result = &context, 0; }
-int cuCtxPushCurrent_v2(void *pushed) { return pushed == &context ? depth++, 0 : INVALID; }
+int cuCtxPushCurrent_v2(void *pushed) {
+    pthread_mutex_lock(&all);
+    if (pushed != &context || refuses("refuses-contexts")) LEAVE(INVALID);
+    depth++;
+    LEAVE(0);
+}
 
 int cuCtxPopCurrent_v2(void **popped) {
     if (depth == 0) return NO_CONTEXT;
@@ -265,6 +281,7 @@ int cuStreamDestroy_v2(stream *s) {
 
 int cuStreamSynchronize(stream *s) {
     ENTER;
+    if (refuses("refuses-to-wait")) LEAVE(NO_CONTEXT);
     finish(s);
     LEAVE(0);
 }

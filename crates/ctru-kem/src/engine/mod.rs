@@ -1,9 +1,10 @@
 //! Batches of operations: the trait that every engine implements, and the CPU engine.
 //!
-//! An engine takes slices and fills slices. Lengths are checked before anything is computed; when a call returns an
-//! error, no output slice has been touched, unless the error says otherwise. What slices are made of beforehand, defaults
-//! and placeholders, is neither secret nor key: only a result that is `Ok` makes it so. Reading refuses the bytes of a
-//! placeholder, and a secret that equals the default is none.
+//! An engine takes slices and fills slices. Lengths are checked before anything is computed; when a
+//! call returns an error, no output slice has been touched, unless the error says otherwise. What
+//! slices are made of beforehand, defaults and placeholders, is neither secret nor key: only a
+//! result that is `Ok` makes it so. Reading refuses the bytes of a placeholder, and a secret that
+//! equals the default is none.
 //!
 //! Results do not depend on the engine: the same seeds and keys give the same bytes everywhere.
 
@@ -106,7 +107,7 @@ pub enum EngineError {
         error: RuntimeError,
         /// Operations that were done before, in order: their outputs are written. All others are untouched, but for those
         /// in whose middle the device failed: in [`memory`](Engine::memory) of the engine it may have written parts of ciphertexts,
-        /// and private keys are placeholders then.
+        /// and keys are placeholders then.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.

@@ -1,8 +1,8 @@
 //! Vectors of 16-bit integers: the one trait under the CPU's transforms and inversion, and its implementations, one
 //! file each. Every operation is constant time and wraps.
 //!
-//! The module is private, because [`BACKEND`](Lanes::BACKEND) tells unsafe code which instructions the CPU has. No other
-//! crate may say so:
+//! The module is private, because [`BACKEND`](Lanes::BACKEND) tells unsafe code which instructions
+//! the CPU has. No other crate may say so:
 //!
 //! ```compile_fail,E0603
 //! use ctru_math::lanes::Lanes;

@@ -2,7 +2,7 @@
 
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::chain::LENGTH;
-use ctru_gpu_kernels::lab::table::{COPY, Chain, ChainVisitor, THREADS, with_threads};
+use ctru_gpu_kernels::lab::table::{COPY, Chain, ChainVisitor, THREADS};
 use ctru_gpu_kernels::simt::{Quad, Word};
 use ctru_gpu_runtime::{Queue, RuntimeError};
 use ctru_math::reduce::Reducer;
@@ -82,10 +82,10 @@ impl Laboratory<'_> {
         let products = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
         let memory = [factors.memory(), &elements, &products];
         let time = |threads| {
-            let kernel = with_threads(&chain.kernel, threads);
-            let statistics = timing::on_device(&self.queue, || self.launch(&kernel, &memory, ELEMENTS / 4))?;
-            Ok((threads, statistics))
+            let kernel = chain.with_threads(threads)?;
+            let launch = || self.launch(&kernel, &memory, ELEMENTS / 4);
+            Some(timing::on_device(&self.queue, launch).map(|statistics| (threads, statistics)))
         };
-        thread_counts().map(time).collect()
+        thread_counts().filter_map(time).collect()
     }
 }

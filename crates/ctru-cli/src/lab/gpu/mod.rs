@@ -6,7 +6,7 @@ mod rings;
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::lab::table::{THREADS_RANGE, visit_chains, visit_cyclics};
-use ctru_gpu_kernels::lab::{FactorWord, PTX};
+use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Device, Queue, RuntimeError};
@@ -23,7 +23,7 @@ fn failed(error: RuntimeError) -> Error {
 
 pub(super) fn measure(options: &Options, bench: Bench, report: Report<'_>) -> Result<(), Error> {
     let open = || -> Result<(CudaQueue, String), RuntimeError> {
-        let device = CudaDevice::open(options.gpu, PTX)?;
+        let device = CudaDevice::open(options.gpu, &MODULE)?;
         Ok((device.queue()?, device.info()?.name))
     };
     let (queue, device) = open().map_err(failed)?;

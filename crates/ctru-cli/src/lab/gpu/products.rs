@@ -2,8 +2,8 @@
 
 use ctru_gpu_kernels::kernel::Kernel;
 use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::cyclic::single::Layer;
-use ctru_gpu_kernels::lab::table::{Cyclic, CyclicVisitor, SINGLES, THREADS, with_threads};
+use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
+use ctru_gpu_kernels::lab::table::{Cyclic, CyclicVisitor, SINGLES, THREADS};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_runtime::cuda::CudaMemory;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
@@ -46,11 +46,17 @@ impl Laboratory<'_> {
         let n = 1usize << cyclic.log_len;
         let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(&mut forward, &mut inverse)?;
+        // As many as the kernels of single layers may read, whatever the length.
+        let table = |factors: &[M::Factor]| {
+            let mut table = factors.to_vec();
+            table.resize(FACTORS as usize, M::Factor::default());
+            table
+        };
         let allocate = || -> Result<Arrays, RuntimeError> {
             let most = BATCHES.into_iter().max().unwrap_or(1);
             Ok(Arrays {
-                forward: Factors::new::<M>(&self.queue, transform.forward_factors())?,
-                inverse: Factors::new::<M>(&self.queue, transform.inverse_factors())?,
+                forward: Factors::new::<M>(&self.queue, &table(transform.forward_factors()))?,
+                inverse: Factors::new::<M>(&self.queue, &table(transform.inverse_factors()))?,
                 operands: timing::random(&self.queue, 2 * most * n, |bits| bits as u32 % M::MODULUS)?,
                 transforms: self.queue.allocate(2 * most * n)?,
                 products: self.queue.allocate(most * n)?,
@@ -67,7 +73,7 @@ impl Laboratory<'_> {
             ..Measurement::default()
         };
         for threads in thread_counts() {
-            let kernels = Kernels::new(cyclic, threads);
+            let Some(kernels) = Kernels::new(cyclic, threads) else { continue };
             if kernels.fit(n) && !self.has_room(&kernels.steps(&arrays, n)).map_err(failed)? {
                 continue;
             }
@@ -164,7 +170,6 @@ struct Step<'a> {
 struct Kernels {
     columns: Option<[Kernel; 2]>,
     rows: Kernel,
-    log_len: u32,
 }
 
 /// Coefficients that a thread holds.
@@ -172,16 +177,14 @@ const IN_COLUMNS: usize = 16;
 const IN_ROWS: usize = 8;
 
 impl Kernels {
-    fn new(cyclic: &Cyclic, threads: u32) -> Self {
-        let columns = cyclic.columns.as_ref().map(|pair| [0, 1].map(|i| with_threads(&pair[i], threads)));
-        Self { columns, rows: with_threads(&cyclic.rows, threads), log_len: cyclic.log_len }
+    /// Nothing if there are no such blocks.
+    fn new(cyclic: &Cyclic, threads: u32) -> Option<Self> {
+        cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows })
     }
 
-    /// Whether products with so many coefficients in all fill whole blocks, and blocks whole rows.
+    /// Whether products with so many coefficients in all fill whole blocks.
     fn fit(&self, words: usize) -> bool {
-        let threads = self.rows.shape.threads as usize;
-        let rows_fit = self.columns.is_some() || threads << 3 >= 1 << self.log_len;
-        rows_fit && (words / IN_COLUMNS).is_multiple_of(threads)
+        (words / IN_COLUMNS).is_multiple_of(self.rows.shape().threads() as usize)
     }
 
     fn steps<'a>(&'a self, arrays: &'a Arrays, words: usize) -> Vec<Step<'a>> {

@@ -17,7 +17,7 @@ impl Laboratory<'_> {
     /// Measures the KEM's products, one key for each.
     pub(super) fn rings(&mut self) -> Result<(), Error> {
         for ring in RINGS {
-            let (len, threads) = (ring.n, ring.kernel.shape.threads as usize);
+            let (len, threads) = (ring.n, ring.kernel.shape().threads() as usize);
             let measure = || -> Result<Statistics, RuntimeError> {
                 let row = len.next_multiple_of(8);
                 let large = timing::random(&self.queue, RING_BATCH * row, |bits| bits as u16 % 4591)?;

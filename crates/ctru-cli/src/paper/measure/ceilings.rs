@@ -89,7 +89,7 @@ fn fastest<R: Ring>(
 ) -> Result<(), Error> {
     let measure = |kernels: &&Kernels| {
         let kernel = kernels.of::<R>();
-        let done = f64::from(count) * cost::of::<R>(kernel.name).map_or(0.0, amount);
+        let done = f64::from(count) * cost::of::<R>(kernel.name()).map_or(0.0, amount);
         Ok((kernels::time(queue, kernel, count)?, done))
     };
     let measured: Result<Vec<_>, RuntimeError> = candidates.iter().map(measure).collect();

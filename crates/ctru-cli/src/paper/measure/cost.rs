@@ -98,13 +98,13 @@ pub(crate) fn observed<R: Ring>(observation: &Observation, count: usize) -> Work
 /// Bytes of device memory that a launch reads and writes, each element of its rows once.
 pub(crate) fn memory_bytes<P: ParameterSet>(launch: &Launch) -> usize {
     let bytes = |parameter: &Parameter| {
-        let rows = match parameter.name {
+        let rows = match parameter.name() {
             "master" | "first" => 1,
             "h" | "ids" | "z" | "f" => launch.batch.keys as usize,
             "parents" => launch.batch.count.div_ceil(2) as usize,
             _ => launch.batch.count as usize,
         };
-        rows * row_bytes::<P>(launch.kernel, parameter.name).unwrap_or_default()
+        rows * row_bytes::<P>(launch.kernel, parameter.name()).unwrap_or_default()
     };
     launch.parameters.iter().map(bytes).sum()
 }
@@ -145,13 +145,13 @@ mod tests {
     fn every_kernel_is_known() {
         for kernels in table::ALL {
             let [of_653, of_761, of_1277] = kernels.each();
-            for work in [of::<R653>(of_653.name), of::<R761>(of_761.name), of::<R1277>(of_1277.name)] {
-                assert!(work.is_some(), "{}", of_761.name);
+            for work in [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())] {
+                assert!(work.is_some(), "{}", of_761.name());
             }
-            for parameter in of_761.parameters {
-                let bytes = row_bytes::<Set>(of_761.name, parameter.name);
-                let is_whole = |bytes: usize| bytes.is_multiple_of(parameter.element_bytes as usize);
-                assert!(bytes.is_some_and(is_whole), "{}: {}", of_761.name, parameter.name);
+            for parameter in of_761.parameters() {
+                let bytes = row_bytes::<Set>(of_761.name(), parameter.name());
+                let is_whole = |bytes: usize| bytes.is_multiple_of(parameter.element_bytes() as usize);
+                assert!(bytes.is_some_and(is_whole), "{}: {}", of_761.name(), parameter.name());
             }
         }
         assert_eq!(of::<R653>("select_761"), None);

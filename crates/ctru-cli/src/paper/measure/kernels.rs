@@ -140,11 +140,11 @@ pub(super) fn resources<R: Ring>(session: &mut Session<'_>, device: &CudaDevice)
         let resources = device.resources(kernel)?;
         session.say(Line::Resources(Resources {
             set: R::N.to_string(),
-            kernel: kernel.name.trim_end_matches(&format!("_{}", R::N)).to_owned(),
+            kernel: kernel.name().trim_end_matches(&format!("_{}", R::N)).to_owned(),
             registers: resources.registers,
             local_bytes: resources.local_bytes,
             shared_bytes: resources.shared_bytes,
-            threads: kernel.shape.threads,
+            threads: kernel.shape().threads(),
             blocks: resources.blocks,
         }))?;
     }
@@ -162,9 +162,9 @@ impl Arrays {
         rows: u32,
     ) -> Result<Self, RuntimeError> {
         let mut arrays = HashMap::new();
-        for parameter in kernels.into_iter().flat_map(|kernel| kernel.parameters) {
-            if let Entry::Vacant(place) = arrays.entry(content(parameter.name)) {
-                place.insert(Array::new(queue, parameter.element_bytes, rows)?);
+        for parameter in kernels.into_iter().flat_map(|kernel| kernel.parameters()) {
+            if let Entry::Vacant(place) = arrays.entry(content(parameter.name())) {
+                place.insert(Array::new(queue, parameter.element_bytes(), rows)?);
             }
         }
         Ok(Self(arrays))
@@ -172,7 +172,7 @@ impl Arrays {
 
     /// Launches one of the kernels.
     fn launch(&self, queue: &CudaQueue, kernel: &Kernel, batch: Batch) -> Result<(), RuntimeError> {
-        let memory = kernel.parameters.iter().filter_map(|parameter| self.0.get(content(parameter.name)));
+        let memory = kernel.parameters().iter().filter_map(|parameter| self.0.get(content(parameter.name())));
         let memory: Vec<&CudaMemory> = memory.map(Array::memory).collect();
         queue.launch(kernel, &memory, batch)
     }

@@ -187,8 +187,8 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         {
             let mut log = self.log.lock();
             log.started.get_or_insert_with(Instant::now);
-            let Kernel { name, parameters, .. } = *kernel;
-            log.observation.launches.push(Launch { kernel: name, parameters, batch });
+            let (kernel, parameters) = (kernel.name(), kernel.parameters());
+            log.observation.launches.push(Launch { kernel, parameters, batch });
         }
         self.queue.launch(kernel, memory, batch)
     }

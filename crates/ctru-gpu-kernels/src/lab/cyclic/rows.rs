@@ -16,12 +16,19 @@ const HELD: u32 = 8;
 /// Layers that it does on them.
 const FUSED: u32 = 3;
 
-/// As many rows as the threads hold, of both operands, and after every 8 numbers one left out, so that threads whose numbers
-/// are a power of two apart meet different banks.
+/// As many rows as `threads` threads hold, one at least, of both operands, and after every 8
+/// numbers one left out, so that threads whose numbers are a power of two apart meet different
+/// banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");
+    let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
     Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
+}
+
+/// Threads that share a row of `2^r` numbers; a block has whole rows.
+pub(crate) const fn threads_of_row(r: u32) -> u32 {
+    (1 << r) / HELD
 }
 
 /// The other `R` layers of both operands, the products, and the first `R` inverse layers.
@@ -89,7 +96,7 @@ where
 {
     const PLAN: Plan = Plan::new::<M, P>(C + R);
     /// Threads that share a row.
-    const THREADS: u32 = (1 << R) / HELD;
+    const THREADS: u32 = threads_of_row(R);
 
     /// Number of this thread's row among all rows of all polynomials.
     #[inline(always)]

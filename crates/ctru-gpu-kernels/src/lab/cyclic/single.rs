@@ -10,6 +10,10 @@ use super::layers::factor;
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
+/// Factors of a table for either direction: those of the longest polynomials. Shorter ones take the
+/// first of them.
+pub const FACTORS: u32 = 1 << 17;
+
 /// One butterfly a thread, or one product of values.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
@@ -37,9 +41,16 @@ impl Layer {
         [self.log_half, self.log_len, u32::from(self.is_outermost)]
     }
 
+    /// The layer that the array says, or another one if there is no such layer in a polynomial of
+    /// at most [`FACTORS`] coefficients, or if its blocks are longer than all polynomials of the
+    /// batch together: no layer leads outside an array.
     #[inline(always)]
-    fn load<S: Simt>(s: S, layer: S::Global<u32>) -> Self {
-        Self { log_half: s.load(layer, 0), log_len: s.load(layer, 1), is_outermost: s.load(layer, 2) != 0 }
+    fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
+        // The threads of all blocks; those of a block are a power of two.
+        let threads = (batch.count + s.threads() - 1) & s.threads().wrapping_neg();
+        let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
+        let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());
+        Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
     }
 
     /// The first number of this thread's butterfly, and that number's position in its block and its block's number in its
@@ -60,11 +71,11 @@ pub fn forward<S: Simt, M: Reducer>(
     factors: S::Global<FactorWord<M>>,
     layer: S::Global<u32>,
     polynomials: S::Global<u32>,
-    _: Batch,
+    batch: Batch,
 ) where
     FactorWord<M>: Word,
 {
-    let layer = Layer::load(s, layer);
+    let layer = Layer::load(s, layer, batch);
     let (low, _, block) = layer.place(s);
     let z = factor::<S, M>(s, factors, block);
     let load = |index| {
@@ -84,11 +95,11 @@ pub fn inverse<S: Simt, M: Reducer>(
     factors: S::Global<FactorWord<M>>,
     layer: S::Global<u32>,
     polynomials: S::Global<u32>,
-    _: Batch,
+    batch: Batch,
 ) where
     FactorWord<M>: Word,
 {
-    let layer = Layer::load(s, layer);
+    let layer = Layer::load(s, layer, batch);
     let (low, position, _) = layer.place(s);
     let high = low + (1 << layer.log_half);
     let load = |index| M::Residue::from_word(s.load(polynomials, index));

@@ -4,7 +4,9 @@ use core::marker::PhantomData;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+use ctru_math::Ring;
 
 use super::options::Products;
 use crate::params::ParameterSet;
@@ -120,6 +122,11 @@ impl Footprint {
     }
 }
 
+/// Operations of a chunk at the most: as many as every kernel takes in a launch.
+pub(super) fn most_operations<R: Ring>() -> usize {
+    table::ALL.iter().map(|kernels| kernels.of::<R>().most_operations()).min().unwrap_or(0) as usize
+}
+
 /// Roots of a chunk's product tree, about: so many inversions go on side by side.
 const ROOTS: usize = 16;
 
@@ -167,5 +174,21 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             shared_secrets: queue.pinned(chunk * seed)?,
         };
         Ok(Self { queue, side, pinned, arrays, products, parameter_set: PhantomData })
+    }
+
+    /// Does `work`. If it fails, waits for what has been issued until then, on both queues: whoever
+    /// takes the slot next finds nothing under way in its memory.
+    pub(super) fn settled<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
+        let result = work(self);
+        if result.is_err() {
+            // Their own errors come from the same failure, or from what the batch had not waited
+            // for yet: it has failed.
+            let _ = self.queue.synchronise();
+            let _ = self.side.synchronise();
+        }
+        result
     }
 }

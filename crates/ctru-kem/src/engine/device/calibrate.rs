@@ -5,9 +5,9 @@ use std::format;
 use std::string::String;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use std::vec;
+use std::vec::Vec;
 
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::{Device, RuntimeError};
 
 use super::slots::lock;
 use super::{DeviceEngine, DeviceOptions};
@@ -31,7 +31,8 @@ impl DeviceOptions {
     /// a process, the result is kept for each parameter set, devices and number of operations.
     ///
     /// # Errors
-    /// [`EngineError`] if no choice fits into `self.memory_limit` or a device fails.
+    /// [`EngineError`] if no choice fits into `self.memory_limit`, the host has no room for so many
+    /// operations, or a device fails.
     pub fn calibrated<P: ParameterSet, D: Device>(
         self,
         devices: &[D],
@@ -58,15 +59,26 @@ impl DeviceOptions {
     }
 }
 
+/// So many copies of an element, if the host has room for them.
+fn copies<T: Clone>(element: T, count: usize) -> Result<Vec<T>, EngineError> {
+    let requested = count.saturating_mul(size_of::<T>());
+    let mut copies = Vec::new();
+    copies
+        .try_reserve_exact(count)
+        .map_err(|_| EngineError::device(RuntimeError::OutOfHostMemory { requested }))?;
+    copies.resize(count, element);
+    Ok(copies)
+}
+
 /// The time of all three operations together.
 fn time<P: ParameterSet, D: Device>(
     engine: &DeviceEngine<P, D>,
     operations: usize,
 ) -> Result<Duration, EngineError> {
-    let mut public = engine.memory(vec![EncapsulationKey::<P>::placeholder(); operations])?;
-    let mut private = engine.memory(vec![DecapsulationKey::<P>::placeholder(); operations])?;
-    let mut ciphertexts = engine.memory(vec![Ciphertext::<P>::default(); operations])?;
-    let mut secrets = vec![SharedSecret::default(); operations];
+    let mut public = engine.memory(copies(EncapsulationKey::<P>::placeholder(), operations)?)?;
+    let mut private = engine.memory(copies(DecapsulationKey::<P>::placeholder(), operations)?)?;
+    let mut ciphertexts = engine.memory(copies(Ciphertext::<P>::default(), operations)?)?;
+    let mut secrets = copies(SharedSecret::default(), operations)?;
     let mut least = Duration::MAX;
     for _ in 0..REPETITIONS {
         let start = Instant::now();

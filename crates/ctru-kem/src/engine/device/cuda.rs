@@ -39,5 +39,5 @@ pub type CudaEngine<P> = DeviceEngine<P, CudaDevice>;
 /// # Errors
 /// [`EngineError::Device`] if there is no driver or no such GPU, or if the driver does not know the version of PTX.
 pub fn open(index: u32) -> Result<CudaDevice, EngineError> {
-    CudaDevice::open(index, ptx::TEXT).map_err(EngineError::device)
+    CudaDevice::open(index, &ptx::MODULE).map_err(EngineError::device)
 }

@@ -1,6 +1,7 @@
 //! The keys of a batch, and keys that stay on a device.
 
 use core::fmt;
+use core::marker::PhantomData;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, RuntimeError};
@@ -11,19 +12,86 @@ use super::schedule::{Chunk, Plan};
 use crate::engine::{EngineError, Keys, check_length};
 use crate::params::ParameterSet;
 
-/// Keys on a device, in the chunks in which batches travel.
-pub struct Loaded<A> {
+/// Keys of `P` on a device, in the chunks in which batches travel.
+pub struct Loaded<P, A> {
     chunks: Vec<A>,
     keys: usize,
     chunk: usize,
+    parameter_set: PhantomData<P>,
 }
 
-/// Encapsulation keys on the device `D`.
-pub type LoadedPublic<D> = Loaded<PublicArrays<<D as Device>::Queue>>;
-/// Decapsulation keys on the device `D`; wiped when dropped.
-pub type LoadedPrivate<D> = Loaded<PrivateArrays<<D as Device>::Queue>>;
+/// Encapsulation keys of the parameter set `P` on the device `D`.
+///
+/// An engine takes keys of its own parameter set and encoding:
+///
+/// ```
+/// # use ctru_gpu_runtime::Device;
+/// # use ctru_kem::engine::{DeviceEngine, Engine, EngineError, Keys, Seeds};
+/// # use ctru_kem::{Ciphertext, CtruPrime1277, EncapsulationKey, SharedSecret};
+/// # fn example<D: Device>(
+/// #     one: DeviceEngine<CtruPrime1277, D>,
+/// #     another: DeviceEngine<CtruPrime1277, D>,
+/// #     key: EncapsulationKey<CtruPrime1277>,
+/// # ) -> Result<(), EngineError> {
+/// let loaded = one.load_encapsulation_keys(&[key])?;
+/// let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+/// let (keys, seeds) = (Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]));
+/// another.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
+/// # }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use ctru_gpu_runtime::Device;
+/// # use ctru_kem::engine::{DeviceEngine, Engine, EngineError, Keys, Seeds};
+/// # use ctru_kem::{Ciphertext, CtruPrime653, CtruPrime1277, EncapsulationKey, SharedSecret};
+/// # fn example<D: Device>(
+/// #     one: DeviceEngine<CtruPrime653, D>,
+/// #     another: DeviceEngine<CtruPrime1277, D>,
+/// #     key: EncapsulationKey<CtruPrime653>,
+/// # ) -> Result<(), EngineError> {
+/// let loaded = one.load_encapsulation_keys(&[key])?;
+/// let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+/// let (keys, seeds) = (Keys::Loaded(&loaded), Seeds::Each(&[[1; 32]]));
+/// another.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
+/// # }
+/// ```
+pub type LoadedPublic<P, D> = Loaded<P, PublicArrays<<D as Device>::Queue>>;
+/// Decapsulation keys of the parameter set `P` on the device `D`; wiped when dropped.
+///
+/// An engine takes keys of its own parameter set and encoding:
+///
+/// ```
+/// # use ctru_gpu_runtime::Device;
+/// # use ctru_kem::engine::{DeviceEngine, Engine, EngineError, Keys};
+/// # use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, Packed13, SharedSecret};
+/// # fn example<D: Device>(
+/// #     one: DeviceEngine<CtruPrime761<Packed13>, D>,
+/// #     another: DeviceEngine<CtruPrime761<Packed13>, D>,
+/// #     key: DecapsulationKey<CtruPrime761<Packed13>>,
+/// # ) -> Result<(), EngineError> {
+/// let loaded = one.load_decapsulation_keys(&[key])?;
+/// let (ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+/// another.decapsulate(Keys::Loaded(&loaded), &ciphertexts, &mut secrets)
+/// # }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use ctru_gpu_runtime::Device;
+/// # use ctru_kem::engine::{DeviceEngine, Engine, EngineError, Keys};
+/// # use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, MixedRadix, Packed13, SharedSecret};
+/// # fn example<D: Device>(
+/// #     one: DeviceEngine<CtruPrime761<MixedRadix>, D>,
+/// #     another: DeviceEngine<CtruPrime761<Packed13>, D>,
+/// #     key: DecapsulationKey<CtruPrime761<MixedRadix>>,
+/// # ) -> Result<(), EngineError> {
+/// let loaded = one.load_decapsulation_keys(&[key])?;
+/// let (ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+/// another.decapsulate(Keys::Loaded(&loaded), &ciphertexts, &mut secrets)
+/// # }
+/// ```
+pub type LoadedPrivate<P, D> = Loaded<P, PrivateArrays<<D as Device>::Queue>>;
 
-impl<A> fmt::Debug for Loaded<A> {
+impl<P, A> fmt::Debug for Loaded<P, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Loaded({} keys)", self.keys)
     }
@@ -35,15 +103,18 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         &self,
         keys: &[K],
         load: impl Fn(&mut Slot<P, D::Queue>, &[K]) -> Result<A, RuntimeError>,
-    ) -> Result<Loaded<A>, EngineError> {
+    ) -> Result<Loaded<P, A>, EngineError> {
         let devices = self.devices.len();
         let chunk = self.plan(keys.len(), true).chunk;
-        let load = |(number, keys): (usize, &[K])| load(&mut self.slots[number % devices].take(), keys);
+        let load = |(number, keys): (usize, &[K])| {
+            self.slots[number % devices].take().settled(|slot| load(slot, keys))
+        };
         let chunks: Result<Vec<A>, RuntimeError> = match keys {
             [_] => (0..devices).map(|device| load((device, keys))).collect(),
             _ => keys.chunks(chunk).enumerate().map(load).collect(),
         };
-        Ok(Loaded { chunks: chunks.map_err(EngineError::device)?, keys: keys.len(), chunk })
+        let chunks = chunks.map_err(EngineError::device)?;
+        Ok(Loaded { chunks, keys: keys.len(), chunk, parameter_set: PhantomData })
     }
 }
 
@@ -55,15 +126,15 @@ pub(super) enum ChunkKeys<'a, K, A> {
 }
 
 /// The keys of a batch.
-pub(super) enum BatchKeys<'a, K, A> {
+pub(super) enum BatchKeys<'a, P, K, A> {
     One(&'a K),
     Each(&'a [K]),
-    Loaded(&'a Loaded<A>),
+    Loaded(&'a Loaded<P, A>),
 }
 
-impl<'a, K, A> BatchKeys<'a, K, A> {
+impl<'a, P: ParameterSet, K, A> BatchKeys<'a, P, K, A> {
     /// Checks that there is a key for each operation if there is not one for all.
-    pub(super) fn new(keys: Keys<'a, K, Loaded<A>>, count: usize) -> Result<Self, EngineError> {
+    pub(super) fn new(keys: Keys<'a, K, Loaded<P, A>>, count: usize) -> Result<Self, EngineError> {
         match keys {
             Keys::One(key) => Ok(Self::One(key)),
             Keys::Each(keys) => check_length("keys", count, keys.len()).map(|()| Self::Each(keys)),
@@ -77,7 +148,7 @@ impl<'a, K, A> BatchKeys<'a, K, A> {
     }
 
     /// The plan of the batch on `engine`, which is that by which the keys were loaded, if they were loaded in chunks.
-    pub(super) fn plan<P: ParameterSet, D: Device>(
+    pub(super) fn plan<D: Device>(
         &self,
         engine: &DeviceEngine<P, D>,
         count: usize,

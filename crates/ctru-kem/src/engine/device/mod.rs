@@ -28,7 +28,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{ParameterSet, SEED_BYTES};
-use arrays::{Footprint, Slot};
+use arrays::{Footprint, Slot, most_operations};
 use keys::BatchKeys;
 use slots::Slots;
 
@@ -65,31 +65,33 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
 
     /// An engine on several devices, with the options for each of them, and all its memory allocated.
     ///
-    /// The chunk is made smaller than `options.chunk` where the limit of memory asks for it.
+    /// The chunk is made smaller than `options.chunk` where the limit of memory asks for it, or
+    /// what kernels can number.
     ///
     /// # Errors
     /// [`EngineError::Options`] if a number is 0, there are no devices, or not even chunks of one operation keep the limit;
     /// [`EngineError::Device`] if a device has less memory; [`EngineError::Threads`] if the system gives no threads.
     pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
         let DeviceOptions { chunk, slots, memory_limit, products } = options;
-        let fitting = memory_limit / slots.max(1) / Footprint::of::<P>().device_bytes;
-        let chunk = chunk.min(fitting);
+        let each = Footprint::of::<P>().device_bytes;
+        let fitting = memory_limit / slots.max(1) / each;
+        let chunk = chunk.min(fitting).min(most_operations::<P::Ring>());
         if chunk == 0 || slots == 0 || devices.is_empty() {
-            return Err(EngineError::Options {
-                needed: Footprint::of::<P>().device_bytes * slots,
-                limit: memory_limit,
-            });
+            return Err(EngineError::Options { needed: each.saturating_mul(slots), limit: memory_limit });
         }
-        let threads = ThreadPoolBuilder::new()
-            .num_threads(devices.len() * slots)
-            .thread_name(|i| format!("ctru-slot-{i}"))
-            .build()
-            .map_err(|error| EngineError::Threads(error.to_string()))?;
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let slot = |_| Slot::new([device.queue()?, device.queue()?], chunk, products);
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
-        let slots = devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+        let slots: Vec<Slots<_>> =
+            devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+        // After the slots: that many threads are started only where there is memory for what they
+        // do.
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(slots.iter().map(Slots::len).sum())
+            .thread_name(|i| format!("ctru-slot-{i}"))
+            .build()
+            .map_err(|error| EngineError::Threads(error.to_string()))?;
         let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
         Ok(Self { devices, chunk, slots, threads, batches, cancellations })
     }
@@ -137,8 +139,8 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
 }
 
 impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
-    type EncapsulationKeys = LoadedPublic<D>;
-    type DecapsulationKeys = LoadedPrivate<D>;
+    type EncapsulationKeys = LoadedPublic<P, D>;
+    type DecapsulationKeys = LoadedPrivate<P, D>;
 
     type Memory<T: Send + Sync> = PinnedVec<T, D::Registration>;
 

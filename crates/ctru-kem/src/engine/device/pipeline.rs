@@ -75,19 +75,15 @@ fn send<Q: Queue, const N: usize>(queue: &Q, sendings: [Sending<'_, Q>; N]) -> R
     if straight.is_empty() { Ok(()) } else { queue.upload_from(&straight) }
 }
 
-/// Receives bytes from the device, and waits for them: where they shall lie if that is pinned, else through `staged`.
-fn receive<Q: Queue>(
+/// Receives bytes from the device in `staged`, and waits for them.
+fn receive_staged<'a, Q: Queue>(
     queue: &Q,
     from: &Array<u8, Q>,
-    staged: &mut Q::Pinned<u8>,
-    bytes: &mut [u8],
-) -> Result<(), RuntimeError> {
-    if queue.is_registered(bytes) {
-        return queue.download_to(&mut [(from, bytes)]);
-    }
-    queue.download(from, 0..bytes.len(), staged, 0)?;
-    bytes.copy_from_slice(&staged.read()?[..bytes.len()]);
-    Ok(())
+    staged: &'a mut Q::Pinned<u8>,
+    len: usize,
+) -> Result<&'a [u8], RuntimeError> {
+    queue.download(from, 0..len, staged, 0)?;
+    Ok(&staged.read()?[..len])
 }
 
 fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
@@ -178,7 +174,13 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         multiplier.encrypt(&Launches { queue, arrays, batch }, public, &arrays.ciphertexts)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
-        receive(queue, &arrays.ciphertexts, &mut pinned.ciphertexts, rows::bytes_mut(ciphertexts))?;
+        // Either waits for the secrets, too. So these are there when ciphertexts are written.
+        let (from, to) = (&arrays.ciphertexts, rows::bytes_mut(ciphertexts));
+        if queue.is_registered(to) {
+            queue.download_to(&mut [(from, to)])?;
+        } else {
+            to.copy_from_slice(receive_staged(queue, from, &mut pinned.ciphertexts, to.len())?);
+        }
         read_secrets(pinned, secrets)
     }
 
@@ -326,21 +328,29 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
     public_keys: &mut [EncapsulationKey<P>],
     private_keys: &mut [DecapsulationKey<P>],
 ) -> Result<(), RuntimeError> {
-    let straight =
-        queue.is_registered(rows::bytes(public_keys)) && queue.is_registered(rows::bytes(private_keys));
-    let sent = if straight { SENT_OF_EIGHT * public_keys.len() / 8 } else { 0 };
+    let straight = queue.is_registered(rows::bytes(private_keys));
+    let both = straight && queue.is_registered(rows::bytes(public_keys));
+    let sent = if both { SENT_OF_EIGHT * public_keys.len() / 8 } else { 0 };
     let (sent, copied) = public_keys.split_at_mut(sent);
     // There are no ciphertexts now.
     const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
     let Arrays { keys, ciphertexts: encoded, products: h, .. } = arrays;
-    rows::overwrite(private_keys, |private| {
-        if sent.is_empty() {
-            return receive(queue, keys, &mut pinned.keys, private);
-        }
+    if !sent.is_empty() {
         let encode = P::Encoding::KERNELS.encode.of::<P::Ring>();
         queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
-        rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)]))
-    })?;
+    }
+    if straight {
+        rows::overwrite(private_keys, |private| {
+            rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)]))
+        })?;
+    } else {
+        let len = rows::bytes(private_keys).len();
+        let staged = receive_staged(queue, keys, &mut pinned.keys, len)?;
+        rows::overwrite(private_keys, |private| {
+            private.copy_from_slice(staged);
+            Ok::<_, RuntimeError>(())
+        })?;
+    }
     copy_public_keys(&private_keys[sent.len()..], copied);
     Ok(())
 }

@@ -77,7 +77,7 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
             while goes_on() {
                 let next = lock(&queues[device]).pop_front();
                 let Some((chunk, part)) = next else { break };
-                let result = work(&mut self.slots[device].take(), &chunk, part);
+                let result = self.slots[device].take().settled(|slot| work(slot, &chunk, part));
                 let mut progress = lock(&progress);
                 match result {
                     Ok(()) => progress.done.push(chunk.operations),

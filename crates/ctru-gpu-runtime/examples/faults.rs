@@ -1,0 +1,108 @@
+//! Kernels with faults on purpose, to see that a checker of GPU programs finds them.
+//!
+//! `compute-sanitizer --tool memcheck faults out-of-bounds` and `compute-sanitizer --tool racecheck
+//! faults race` must report an error; `faults none` runs the same kernels without their faults and must
+//! pass both.
+//! No other program has these kernels.
+#![allow(unsafe_code)]
+
+use std::process::ExitCode;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_gpu_kernels::ptx::Module;
+use ctru_gpu_runtime::cuda::CudaDevice;
+use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+
+/// Threads of a block, and elements of the array.
+const THREADS: u32 = 64;
+
+/// `shift` sets element `i + array[0]` from thread `i`. `exchange` lets threads of two warps exchange words
+/// of shared memory, with a barrier between unless `array[0]` is 1.
+const PTX: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 smem[];
+
+.visible .entry shift(.param .u64 p_array, .param .u32 p_count, .param .u32 p_keys)
+{
+    .reg .u32 %i, %by;
+    .reg .u64 %array, %address;
+    ld.param.u64 %array, [p_array];
+    cvta.to.global.u64 %array, %array;
+    ld.global.u32 %by, [%array];
+    bar.sync 0;
+    mov.u32 %i, %tid.x;
+    add.u32 %i, %i, %by;
+    mad.wide.u32 %address, %i, 4, %array;
+    st.global.u32 [%address], %i;
+    ret;
+}
+
+.visible .entry exchange(.param .u64 p_array, .param .u32 p_count, .param .u32 p_keys)
+{
+    .reg .pred %races;
+    .reg .u32 %i, %mode, %base, %address, %value;
+    .reg .u64 %array, %own;
+    ld.param.u64 %array, [p_array];
+    cvta.to.global.u64 %array, %array;
+    ld.global.u32 %mode, [%array];
+    setp.eq.u32 %races, %mode, 1;
+    bar.sync 0;
+    mov.u32 %i, %tid.x;
+    mov.u32 %base, smem;
+    mad.lo.u32 %address, %i, 4, %base;
+    st.shared.u32 [%address], %i;
+    @%races bra read;
+    bar.sync 0;
+read:
+    sub.u32 %address, 63, %i;
+    mad.lo.u32 %address, %address, 4, %base;
+    ld.shared.u32 %value, [%address];
+    mad.wide.u32 %own, %i, 4, %array;
+    st.global.u32 [%own], %value;
+    ret;
+}
+";
+
+static MODULE: Module = Module::new(PTX);
+const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, THREADS)];
+const SHAPE: Shape = Shape::new(THREADS, 1, 4 * THREADS);
+
+// SAFETY: holds for an array that begins with 0. Else it does not, which is what this program is for.
+static SHIFT: Kernel = unsafe { Kernel::new(&MODULE, "shift", SHAPE, ARRAY) };
+// SAFETY: each thread writes its own element. The race is for words of shared memory, of which every
+// value is one.
+static EXCHANGE: Kernel = unsafe { Kernel::new(&MODULE, "exchange", SHAPE, ARRAY) };
+
+/// Runs a kernel on an array that begins with `first`.
+fn run(kernel: &Kernel, first: u32) -> Result<(), RuntimeError> {
+    let queue = CudaDevice::open(0, &MODULE)?.queue()?;
+    let elements = THREADS as usize;
+    let mut content = queue.pinned::<u32>(elements)?;
+    content.write()?[0] = first;
+    let array = queue.allocate::<u32>(elements)?;
+    queue.upload(&content, 0..elements, &array, 0)?;
+    queue.launch(kernel, &[&array], Batch::each(1))?;
+    queue.synchronise()
+}
+
+fn main() -> ExitCode {
+    let fault = std::env::args().nth(1).unwrap_or_default();
+    let done = match &*fault {
+        "none" => run(&SHIFT, 0).and_then(|()| run(&EXCHANGE, 0)),
+        "out-of-bounds" => run(&SHIFT, 1),
+        "race" => run(&EXCHANGE, 1),
+        _ => {
+            eprintln!("usage: faults none|out-of-bounds|race");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

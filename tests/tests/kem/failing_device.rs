@@ -1,0 +1,153 @@
+//! A device of which one launch fails, and which knows what its queues have been given since
+//! somebody waited for them.
+
+use core::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
+use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload};
+
+type Memory<T> = Buffer<T, EmulatedMemory>;
+
+/// What the failed launch reports.
+pub(crate) fn failure() -> RuntimeError {
+    RuntimeError::Compilation { code: 218, name: "on purpose".to_owned(), log: String::new() }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FailingDevice {
+    device: EmulatedDevice,
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Launches before the one that fails.
+    left: AtomicUsize,
+    /// Whether each queue has been given something since somebody waited for it.
+    under_way: Mutex<Vec<Arc<AtomicBool>>>,
+}
+
+impl FailingDevice {
+    pub(crate) fn new() -> Self {
+        let state = State { left: AtomicUsize::new(usize::MAX), under_way: Mutex::default() };
+        Self { device: EmulatedDevice::new(), state: Arc::new(state) }
+    }
+
+    /// Lets one launch fail, after so many others.
+    pub(crate) fn fail_after(&self, launches: usize) {
+        self.state.left.store(launches, Ordering::Relaxed);
+    }
+
+    /// Queues that may have something to do.
+    pub(crate) fn busy_queues(&self) -> usize {
+        let under_way = self.state.under_way.lock().unwrap();
+        under_way.iter().filter(|queue| queue.load(Ordering::Relaxed)).count()
+    }
+}
+
+impl Device for FailingDevice {
+    type Queue = FailingQueue;
+    type Registration = <EmulatedDevice as Device>::Registration;
+
+    fn queue(&self) -> Result<FailingQueue, RuntimeError> {
+        let under_way = Arc::new(AtomicBool::new(false));
+        self.state.under_way.lock().unwrap().push(Arc::clone(&under_way));
+        Ok(FailingQueue { queue: self.device.queue()?, state: Arc::clone(&self.state), under_way })
+    }
+
+    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, Self::Registration>, RuntimeError> {
+        self.device.register(content)
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
+        self.device.memory_info()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct FailingQueue {
+    queue: EmulatedQueue,
+    state: Arc<State>,
+    under_way: Arc<AtomicBool>,
+}
+
+impl FailingQueue {
+    fn given<T>(&self, result: T) -> T {
+        self.under_way.store(true, Ordering::Relaxed);
+        result
+    }
+
+    fn waited_for<T>(&self, result: T) -> T {
+        self.under_way.store(false, Ordering::Relaxed);
+        result
+    }
+}
+
+type Done = Result<(), RuntimeError>;
+
+impl Queue for FailingQueue {
+    type Memory = EmulatedMemory;
+    type Pinned<T: Plain> = EmulatedPinned<T>;
+
+    fn allocate<T: Plain>(&self, len: usize) -> Result<Memory<T>, RuntimeError> {
+        self.queue.allocate(len)
+    }
+
+    fn pinned<T: Plain>(&self, len: usize) -> Result<EmulatedPinned<T>, RuntimeError> {
+        self.queue.pinned(len)
+    }
+
+    fn upload<T: Plain>(
+        &self,
+        from: &EmulatedPinned<T>,
+        range: Range<usize>,
+        to: &Memory<T>,
+        start: usize,
+    ) -> Done {
+        self.given(self.queue.upload(from, range, to, start))
+    }
+
+    fn download<T: Plain>(
+        &self,
+        from: &Memory<T>,
+        range: Range<usize>,
+        to: &mut EmulatedPinned<T>,
+        start: usize,
+    ) -> Done {
+        self.given(self.queue.download(from, range, to, start))
+    }
+
+    fn is_registered(&self, memory: &[u8]) -> bool {
+        self.queue.is_registered(memory)
+    }
+
+    fn upload_from(&self, copies: &[Upload<'_, EmulatedMemory>]) -> Done {
+        self.waited_for(self.queue.upload_from(copies))
+    }
+
+    fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Done {
+        self.waited_for(self.queue.download_to(copies))
+    }
+
+    fn wipe(&self, memory: &EmulatedMemory) -> Done {
+        self.given(self.queue.wipe(memory))
+    }
+
+    fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Done {
+        match self.state.left.fetch_sub(1, Ordering::Relaxed) {
+            0 => Err(failure()),
+            _ => self.given(self.queue.launch(kernel, memory, batch)),
+        }
+    }
+
+    fn follow(&self, other: &Self) -> Done {
+        self.given(self.queue.follow(&other.queue))
+    }
+
+    fn synchronise(&self) -> Done {
+        self.waited_for(self.queue.synchronise())
+    }
+}

@@ -1,0 +1,203 @@
+//! Every kernel stays inside the lengths that its descriptor declares, whatever its arrays hold.
+//!
+//! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
+//! at the first access outside of an array.
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Rows};
+use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
+use ctru_gpu_kernels::table;
+
+/// What an array holds, if nobody has taken care of it.
+#[derive(Copy, Clone, Debug)]
+enum Content {
+    Zeros,
+    Ones,
+    Random,
+    /// Random elements of 0 and 1, for arithmetic that asserts that numbers are in range.
+    Small,
+}
+
+use Content::{Ones, Random, Small, Zeros};
+
+impl Content {
+    fn bytes(self, element_bytes: usize, len: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        match self {
+            Zeros => vec![0; len],
+            Ones => vec![0xff; len],
+            Random => (0..len).map(|_| random()).collect(),
+            Small => (0..len).map(|i| random() & u8::from(i.is_multiple_of(element_bytes))).collect(),
+        }
+    }
+}
+
+/// Runs a kernel on arrays of exactly the declared lengths.
+fn run(kernel: &Kernel, batch: Batch, content: Content) {
+    let arrays: Vec<Buffer> = kernel
+        .parameters()
+        .iter()
+        .map(|parameter| {
+            let (element_bytes, elements) = (parameter.element_bytes(), kernel.elements(parameter, batch));
+            let len = elements as usize * element_bytes as usize;
+            Buffer::from_bytes(element_bytes, content.bytes(element_bytes as usize, len))
+        })
+        .collect();
+    let result = Emulator::new().launch(kernel, &arrays.iter().collect::<Vec<_>>(), batch);
+    assert_eq!(result, Ok(()), "{batch:?}, {content:?}");
+}
+
+/// The kernels whose arithmetic asserts, in tests, that numbers are in range.
+const ASSERTING: &[&str] = &["decode_message", "expand", "invert"];
+
+/// Batches of one and of three operations and such that end around the end of a block, with one key
+/// and with a key each. Every content has its turn.
+fn run_all_batches(kernel: &Kernel) {
+    let per_block = kernel.shape().per_block();
+    let mut counts = vec![1, 3, per_block - 1, per_block, per_block + 1];
+    counts.sort_unstable();
+    counts.dedup();
+    let counts = counts.into_iter().filter(|&count| count > 0);
+    let has_keys = kernel.parameters().iter().any(|parameter| {
+        // More rows with a key each than with one: a row for each key.
+        let rows = |keys| kernel.elements(parameter, Batch { count: 3, keys });
+        rows(3) != rows(1)
+    });
+    let batches = counts.flat_map(|count| {
+        let each = Batch::each(count);
+        let one = (has_keys && count != 1).then_some(Batch { count, keys: 1 });
+        [Some(each), one].into_iter().flatten()
+    });
+    let asserts = ASSERTING.iter().any(|name| kernel.name().starts_with(name));
+    let contents = if asserts { [Small; 3] } else { [Ones, Random, Zeros] };
+    for (batch, content) in batches.zip(contents.into_iter().cycle()) {
+        run(kernel, batch, content);
+    }
+}
+
+fn check_ring(ring: usize) {
+    for kernels in table::ALL {
+        run_all_batches(kernels.each()[ring]);
+    }
+}
+
+#[test]
+fn kernels_653() {
+    check_ring(0);
+}
+
+#[test]
+fn kernels_761() {
+    check_ring(1);
+}
+
+#[test]
+fn kernels_1277() {
+    check_ring(2);
+}
+
+/// Kernels whose loads come from arrays have nothing to load but what belongs to the batch: the
+/// arrays of the KEM's kernels hold rows, and no array is longer than that, but for whole words of
+/// ciphertexts.
+#[test]
+fn lengths_are_rows() {
+    let batch = Batch { count: 5, keys: 1 };
+    for kernel in table::ALL.iter().flat_map(|kernels| kernels.each()) {
+        for parameter in kernel.parameters() {
+            let elements = |count| kernel.elements(parameter, Batch { count, ..batch });
+            // Half a row, a row or nothing more for each operation, and less than a word.
+            let (few, many) = (elements(5), elements(1005));
+            assert!((many - few).is_multiple_of(500) || parameter.element_bytes() == 1, "{}", kernel.name());
+            assert!(many - few <= 1000 * 2752 / u64::from(parameter.element_bytes()), "{}", kernel.name());
+        }
+        assert!(kernel.most_operations() > 1 << 20, "{}", kernel.name());
+    }
+}
+
+/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are
+/// in range, so they are 0; what leads to addresses has a test of its own.
+#[test]
+fn laboratory() {
+    for kernel in all() {
+        let per_block = kernel.shape().per_block();
+        // Products of values take whole blocks, else others write what they read.
+        let count = if kernel.name().starts_with("values") { 2 * per_block } else { per_block + 1 };
+        run(kernel, Batch::each(count), Zeros);
+    }
+}
+
+/// In blocks of other numbers of threads, the fewest and the most, where there are such.
+#[test]
+fn laboratory_in_other_blocks() {
+    let (least, most) = THREADS_RANGE;
+    for threads in [least, most] {
+        run(&CHAINS[0].with_threads(threads).unwrap(), Batch::each(threads + 1), Zeros);
+        for cyclic in CYCLICS.iter().filter(|cyclic| cyclic.modulus == 7_340_033 && cyclic.method == "shoup")
+        {
+            let Some((columns, rows)) = cyclic.with_threads(threads) else {
+                assert!(cyclic.columns.is_none() && threads == least, "{}", cyclic.rows.name());
+                continue;
+            };
+            for kernel in columns.iter().flatten().chain([&rows]) {
+                run(kernel, Batch::each(threads + 1), Zeros);
+            }
+        }
+    }
+    for threads in [0, 1, least / 2, least + 1, 2 * most] {
+        assert!(CHAINS[0].with_threads(threads).is_none() && CYCLICS[0].with_threads(threads).is_none());
+    }
+}
+
+/// What the array says of the layer leads nowhere else, whatever it says.
+#[test]
+fn layers_that_are_none() {
+    for kernel in SINGLES.iter().take(1).flat_map(|single| [&single.forward, &single.inverse]) {
+        for [log_half, log_len] in
+            [[0, 0], [0, 17], [16, 17], [17, 17], [5, 3], [31, 32], [32, 33], [u32::MAX, 0], [7, u32::MAX]]
+        {
+            for count in [1, 300] {
+                let batch = Batch::each(count);
+                let len = |i: usize| kernel.elements(&kernel.parameters()[i], batch) as usize;
+                let factors = Buffer::from_bytes(8, vec![0; 8 * len(0)]);
+                let layer = Buffer::new(&[log_half, log_len, 1]);
+                let polynomials = Buffer::new(&vec![1u32; len(2)]);
+                let result = Emulator::new().launch(kernel, &[&factors, &layer, &polynomials], batch);
+                assert_eq!(result, Ok(()), "{log_half} {log_len} {count}");
+            }
+        }
+    }
+}
+
+/// Rows that are counted in different ways.
+#[test]
+fn rows() {
+    use ctru_gpu_kernels::kernel::{Parameter, Shape};
+
+    const KERNEL: Kernel = Kernel::emulated("rows", Shape::new(64, 8, 0), PARAMETERS, |_, _, _| ());
+    const PARAMETERS: &[Parameter] = &[
+        Parameter::new("one", 1, Rows::One, 7),
+        Parameter::new("each_key", 2, Rows::EachKey, 7),
+        Parameter::new("each_operation", 4, Rows::EachOperation, 7),
+        Parameter::new("each_pair", 8, Rows::EachPair, 7),
+        Parameter::new("in_whole_blocks", 16, Rows::InWholeBlocks(3), 7),
+        Parameter::new("in_words", 1, Rows::EachOperation, 7).in_multiples_of(4),
+    ];
+    let lengths = |count, keys| -> Vec<u64> {
+        PARAMETERS.iter().map(|parameter| KERNEL.elements(parameter, Batch { count, keys })).collect()
+    };
+    assert_eq!(lengths(1, 1), [7, 7, 7, 7, 21, 8]);
+    assert_eq!(lengths(9, 1), [7, 7, 63, 35, 42, 64]);
+    assert_eq!(lengths(9, 9), [7, 63, 63, 35, 42, 64]);
+    // Numbers of 32 bits are enough for the bytes of every array and of two blocks more, and not
+    // for one operation more.
+    let most = u64::from(KERNEL.most_operations());
+    let bytes = |operations: u64| 16 * 7 * operations.div_ceil(3);
+    let longest = |operations: u64| bytes(operations + 16).max(4 * 7 * (operations + 16)) + 16;
+    assert!(longest(most) <= 1 << 32 && longest(most + 3) > 1 << 32, "{most}");
+    // Even where there are far too many.
+    assert_eq!(lengths(u32::MAX, u32::MAX)[2], 7 * u64::from(u32::MAX));
+}
