@@ -81,7 +81,8 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
             (&mut next, entries.last_mut(), line.strip_prefix(".param ."))
         {
             let kind = parameter.split([' ', '\t']).next().unwrap_or_default();
-            let size = match kind.get(1..) {
+            let is_known = !parameter.contains('[') && *number < Objects::MOST_ARRAYS;
+            let size = match kind.get(1..).filter(|_| is_known) {
                 Some("8") => 1,
                 Some("16") => 2,
                 Some("32") => 4,

@@ -530,6 +530,11 @@ fn reads_entry_points() {
 )
 {
 }
+.visible .entry d_653(
+\t.param .b8 d_653_param_0[16]
+)
+{
+}
 ";
     let arrays = vec![(0, Objects::array(0)), (16, Objects::array(2))];
     let first = Entry { name: "a_653".into(), bytes: 25, arrays };
