@@ -106,6 +106,11 @@ fn chosen(operands: &[Operand<'_>]) -> Result<Vec<Name>, String> {
     (0..7).filter(|bit| mask >> bit & 1 == 1).map(|bit| Name::new(File::Predicate, bit)).collect()
 }
 
+/// Returns whether an operand is a value, not a place.
+const fn is_value(operand: &Operand<'_>) -> bool {
+    !matches!(operand, Operand::Memory(_) | Operand::Label(_) | Operand::Barrier(_) | Operand::Special(_))
+}
+
 impl<'a> Decoder<'a> {
     pub(super) fn new(function: &'a Function<'a>, constants: Constants<'a>) -> Self {
         let program = Program::new(function.name);
@@ -160,11 +165,13 @@ impl<'a> Decoder<'a> {
         // The operands that must be public with the guard.
         let with_guard = |registers: &[Register]| [&guards()[..], registers].concat();
         match (kind, &text.operands[..]) {
-            (Kind::Compute(_), _) => {
+            (Kind::Compute(_), operands) if operands.iter().all(is_value) => {
                 instruction.spread = self.spread(&text, &named);
                 instruction.implies = self.implications(&text);
             }
-            (Kind::Collective(_), _) => instruction.is_collective = true,
+            (Kind::Collective(_), operands) if operands.iter().all(is_value) => {
+                instruction.is_collective = true;
+            }
             (Kind::Matrix, [_, _, _, _]) => {
                 instruction.is_collective = true;
                 demand(Class::MatrixGuard, guards());

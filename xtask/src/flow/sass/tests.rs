@@ -457,6 +457,8 @@ fn refuses_what_it_does_not_understand() {
         ("CALL.REL.NOINC `($elsewhere)", "not in this kernel"),
         ("CALL.ABS.NOINC R6", "modifier ABS"),
         ("R2P PR, R6, 0xff", "no mask"),
+        ("MOV R6, SR_CLOCKLO", "another kind"),
+        ("IADD3 R6, R7, [R8], RZ", "another kind"),
         ("MUFU.SIN R6, R0", "modifier SIN"),
         ("LDS.SOMETHING R6, [R0]", "modifier SOMETHING"),
         ("LDG.E R6, P0, desc[UR4][R2.64]", "another kind"),
