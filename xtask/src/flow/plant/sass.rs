@@ -373,6 +373,12 @@ impl<'a> Kernel<'a> {
         by_lines
     }
 
+    /// Returns whether a line other than the one at `site` has this register.
+    fn is_read(&self, register: &str, site: usize) -> bool {
+        let others = self.lines.iter().enumerate().filter(|(at, _)| *at != site);
+        others.flat_map(|(_, line)| registers(line)).any(|other| other == register)
+    }
+
     fn names_array(&self, operand: &str) -> bool {
         self.arrays.iter().any(|array| operand.trim_matches(['[', ']']) == *array)
     }
@@ -533,6 +539,8 @@ impl<'a> Kernel<'a> {
             Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
                 let mut operands = statement.operands.clone();
                 let lane = operands.get(2)?.to_owned();
+                // The assembler drops a shuffle whose result nothing reads.
+                self.is_read(operands[0], site).then_some(())?;
                 *operands.get_mut(2)? = "%m3";
                 let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
                 vec![format!("xor.b32 %m3, {lane}, %m1;"), shuffle]

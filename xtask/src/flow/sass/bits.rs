@@ -56,7 +56,7 @@ pub(super) fn spread(
             let sources = [source(a)?, source(b)?, source(c)?];
             logic(*table as u8, sources)
         }
-        ("PRMT", [a, Operand::Integer(selector), b]) if text.modifiers.is_empty() => {
+        ("PRMT" | "UPRMT", [a, Operand::Integer(selector), b]) if text.modifiers.is_empty() => {
             permute(source(a)?, *selector as u32, source(b)?)
         }
         ("MOV" | "UMOV", [a]) if text.modifiers.is_empty() => copy(source(a)?),

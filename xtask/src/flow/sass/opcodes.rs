@@ -82,7 +82,7 @@ const ROWS: &[Row] = &[
     (&["VIMNMX", "IMNMX", "UVIMNMX"], &["U32", "S32", "U16x2", "S16x2"], COMPUTE_SUM),
     (&["VIADDMNMX"], &["U32", "S32"], COMPUTE),
     (&["MOV", "UMOV", "SEL", "USEL"], &["64"], COMPUTE),
-    (&["PRMT", "IABS", "POPC", "UPOPC", "BREV"], &[], COMPUTE),
+    (&["PRMT", "UPRMT", "IABS", "POPC", "UPOPC", "BREV"], &[], COMPUTE),
     (&["SGXT", "USGXT", "BMSK", "FLO"], &["U32", "W", "SH"], COMPUTE),
     (&["SHF", "USHF"], &["L", "R", "W", "HI", "U32", "S32", "U64", "S64"], COMPUTE),
     (&["FADD", "FMUL", "FFMA"], &["FTZ", "RN", "RZ", "RM", "RP", "SAT"], COMPUTE),
