@@ -314,9 +314,8 @@ impl<P: ParameterSet> Default for Ciphertext<P> {
 }
 
 impl Default for SharedSecret {
-    /// All bytes zero, for output slices before an engine fills them: *no secret*. It is what a
-    /// slice still holds after a batch that failed. No operation gives it, so a comparison with it
-    /// tells.
+    /// Returns the placeholder that output slices hold before an engine fills them: *no secret*. A slice
+    /// still holds it after a batch that failed; see [`is_placeholder`](Self::is_placeholder).
     fn default() -> Self {
         Self { bytes: [0; SHARED_SECRET_BYTES] }
     }
@@ -329,6 +328,13 @@ impl SharedSecret {
         for (bytes, word) in self.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();
         }
+    }
+
+    /// Returns whether this is no secret but the placeholder of 32 zero bytes, which no operation gives:
+    /// an error was ignored, or nothing has been computed yet.
+    #[must_use]
+    pub fn is_placeholder(&self) -> bool {
+        *self == Self::default()
     }
 
     /// The secret's bytes.

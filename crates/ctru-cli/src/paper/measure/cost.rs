@@ -1,7 +1,5 @@
 //! What kernels cost in the units of the ceilings.
 
-use ctru_gpu_kernels::kernel::Parameter;
-use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_kem::ParameterSet;
 use ctru_math::Ring;
 
@@ -95,41 +93,6 @@ pub(crate) fn observed<R: Ring>(observation: &Observation, count: usize) -> Work
     })
 }
 
-/// Bytes of device memory that a launch reads and writes, each element of its rows once.
-pub(crate) fn memory_bytes<P: ParameterSet>(launch: &Launch) -> usize {
-    let bytes = |parameter: &Parameter| {
-        let rows = match parameter.name() {
-            "master" | "first" => 1,
-            "h" | "ids" | "z" | "f" => launch.batch.keys as usize,
-            "parents" => launch.batch.count.div_ceil(2) as usize,
-            _ => launch.batch.count as usize,
-        };
-        rows * row_bytes::<P>(launch.kernel, parameter.name()).unwrap_or_default()
-    };
-    launch.parameters.iter().map(bytes).sum()
-}
-
-/// Bytes of a row of an array; nothing if no kernel has such a one.
-fn row_bytes<P: ParameterSet>(kernel: &str, parameter: &str) -> Option<usize> {
-    let is_of = |part: &str| kernel.contains(part);
-    let row = row::<P::Ring>() as usize;
-    Some(match parameter {
-        "large" | "h" | "product" | "sigma" | "encoded" | "coefficients" | "decrypted" | "elements"
-        | "inverses" | "nodes" | "parents" => 2 * row,
-        "small" | "f" | "secret" | "leaves" => row,
-        "coins" | "f_coins" | "g_coins" => 8 * coin_words::<P::Ring>() as usize,
-        "messages" => 8 * message_words::<P::Ring>() as usize,
-        "seeds" if is_of("key_pair") => 2 * SEED_BYTES,
-        "first" => 8,
-        "master" | "seeds" | "z" | "shared_secrets" | "rejection_secrets" => SEED_BYTES,
-        "ids" => ID_BYTES,
-        "ciphertexts" | "received" | "expected" => P::CIPHERTEXT_BYTES,
-        "keys" if is_of("secret_key") => P::DECAPSULATION_KEY_BYTES,
-        "keys" => P::ENCAPSULATION_KEY_BYTES,
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,11 +110,6 @@ mod tests {
             let [of_653, of_761, of_1277] = kernels.each();
             for work in [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())] {
                 assert!(work.is_some(), "{}", of_761.name());
-            }
-            for parameter in of_761.parameters() {
-                let bytes = row_bytes::<Set>(of_761.name(), parameter.name());
-                let is_whole = |bytes: usize| bytes.is_multiple_of(parameter.element_bytes() as usize);
-                assert!(bytes.is_some_and(is_whole), "{}: {}", of_761.name(), parameter.name());
             }
         }
         assert_eq!(of::<R653>("select_761"), None);
@@ -184,7 +142,7 @@ mod tests {
         assert_eq!(observed::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
         // Key, h, ID: decoded, and two of them read; the seed, the message, the coins: written and read; secret, ciphertext.
         let expected_bytes = 1158 + 2 * (1536 + 33) + 2 * (32 + 48 + 384) + 32 + 952;
-        let bytes: usize = seen.launches.iter().map(memory_bytes::<Set>).sum();
+        let bytes: usize = seen.launches.iter().map(|launch| launch.bytes).sum::<u64>() as usize;
         assert_eq!(bytes, COUNT * expected_bytes + 40);
 
         engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();

@@ -135,7 +135,7 @@ pub(super) fn on_device<P: ParameterSet>(session: &mut Session<'_>, device: Cuda
             downloaded: per_operation(seen.downloaded),
             permutations,
             byte_products,
-            memory_bytes: per_operation(seen.launches.iter().map(cost::memory_bytes::<P>).sum()),
+            memory_bytes: per_operation(seen.launches.iter().map(|launch| launch.bytes as usize).sum()),
         }))?;
         let record = Record {
             transfers: "none".to_owned(),

@@ -40,8 +40,9 @@ pub(crate) struct Observation {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: &'static str,
-    pub(crate) parameters: &'static [Parameter],
     pub(crate) batch: Batch,
+    /// Bytes of the arrays that it touches.
+    pub(crate) bytes: u64,
 }
 
 #[derive(Clone, Default)]
@@ -187,8 +188,12 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         {
             let mut log = self.log.lock();
             log.started.get_or_insert_with(Instant::now);
-            let (kernel, parameters) = (kernel.name(), kernel.parameters());
-            log.observation.launches.push(Launch { kernel, parameters, batch });
+            let bytes = |array: &Parameter| {
+                kernel.elements(array, batch) * u64::from(array.element_bytes())
+            };
+            let bytes = kernel.parameters().iter().map(bytes).sum();
+            let kernel = kernel.name();
+            log.observation.launches.push(Launch { kernel, batch, bytes });
         }
         self.queue.launch(kernel, memory, batch)
     }
