@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::build_ptx::{LABORATORY, RECIPE};
 use crate::flow::declared;
 use crate::sass::{Resources, instructions, resources};
-use crate::tools::Tool;
+use crate::tools::{MachineCode, Tool, machine_code};
 use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
 
 /// The architectures that are looked at: A100, GeForce 30, GeForce 40, H100.
@@ -98,8 +98,8 @@ pub fn run(options: &Options) -> Result<()> {
 
     let mut lines = Vec::new();
     for arch in &options.arch {
-        let (resources, sass) = compile(&ptxas, &nvdisasm, &path, arch)?;
-        let mut instructions = instructions(&sass);
+        let MachineCode { said, listing } = machine_code(&ptxas, &nvdisasm, &path, arch)?;
+        let (resources, mut instructions) = (resources(&said), instructions(&listing));
         for kernel in ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel)) {
             let missing = |program| Error::Unreadable { program, what: kernel.into() };
             lines.push(Line {
@@ -123,30 +123,9 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Assembles `ptx` for `arch`; fails if the assembler does.
 pub fn assemble(ptxas: &Path, ptx: &Path, arch: &str) -> Result<()> {
-    let folder = temporary_folder()?;
+    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
     let cubin = folder.path().join("kernels.cubin");
     process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin)).map(drop)
-}
-
-/// What the assembler says, by kernel, and the text of the program that it makes.
-fn compile(
-    ptxas: &Path,
-    nvdisasm: &Path,
-    ptx: &Path,
-    arch: &str,
-) -> Result<(BTreeMap<String, Resources>, String)> {
-    let folder = temporary_folder()?;
-    let cubin = folder.path().join("kernels.cubin");
-    let said = process::output(
-        Command::new(ptxas).args(["-v", &format!("-arch={arch}")]).arg(ptx).arg("-o").arg(&cubin),
-    )?;
-    let said = [said.stdout, said.stderr].concat();
-    let sass = process::text(Command::new(nvdisasm).arg("-c").arg(&cubin))?;
-    Ok((resources(&String::from_utf8_lossy(&said)), sass))
-}
-
-fn temporary_folder() -> Result<tempfile::TempDir> {
-    tempfile::tempdir().at("create a folder in", &std::env::temp_dir())
 }
 
 /// Shapes of all blocks. They come from a program of their own, so that this one can be built when the kernels cannot.

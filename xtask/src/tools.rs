@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, Result, process};
+use crate::{Error, IoContext, Result, process};
 
 /// A program of the CUDA toolkit.
 #[derive(Copy, Clone, Debug)]
@@ -42,6 +42,30 @@ impl Tool {
             .find(|program| is_program(program))
             .ok_or(Error::NoTool { program: self.name, variable: self.variable })
     }
+}
+
+/// What the assembler and the disassembler write about kernels.
+#[derive(Clone, Debug)]
+pub struct MachineCode {
+    /// What the assembler says of them, with `-v`.
+    pub said: String,
+    /// Their instructions, with live ranges.
+    pub listing: String,
+}
+
+/// Assembles the PTX in a file for an architecture and disassembles the machine code.
+///
+/// # Errors
+/// If one of the tools fails.
+pub fn machine_code(ptxas: &Path, nvdisasm: &Path, ptx: &Path, arch: &str) -> Result<MachineCode> {
+    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
+    let cubin = folder.path().join("kernels.cubin");
+    let mut assemble = Command::new(ptxas);
+    assemble.args(["-v", &format!("-arch={arch}")]).arg(ptx).arg("-o").arg(&cubin);
+    let said = process::output(&mut assemble)?;
+    let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let listing = process::text(Command::new(nvdisasm).args(["-c", "-plr", "-lrm", "narrow"]).arg(&cubin))?;
+    Ok(MachineCode { said, listing })
 }
 
 fn is_program(path: &Path) -> bool {

@@ -180,6 +180,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns what an instruction makes, in the executions in which `condition` holds.
     fn evaluate(&self, instruction: &Instruction, state: &State, condition: Option<Literal>) -> Outcome {
+        let condition = condition.filter(|_| !instruction.is_collective);
         let value = |register: Register| state.value(register, condition);
         let mut cause = None;
         let mut secret = 0;

@@ -243,6 +243,9 @@ pub struct Instruction {
     pub names: Objects,
     /// Whether its result is the same whatever the operands are, as that of `xor r, a, a` is.
     pub is_constant: bool,
+    /// Whether its results are made of the operands of all threads of the warp, about which the
+    /// predicates of one thread tell nothing.
+    pub is_collective: bool,
     /// What must be public.
     pub demands: Vec<Demand>,
     /// Which bits of its only result depend on which bits of its operands; all on all if there is none.

@@ -1,0 +1,707 @@
+//! Leaks for the analysis of machine code: planted in PTX, found in what the assembler makes of it.
+//!
+//! Every leak is in a copy of a kernel of its own. A secret comes from a register that the kernel
+//! has loaded from one of its arrays in the same block, or is loaded from such an array right
+//! there. It is scrambled, so that the assembler knows nothing of it, and put where it must not be.
+//! This knows how kernels look as text and nothing of the analysis.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+use crate::flow::analysis::analyse;
+use crate::flow::program::{Class, Objects};
+use crate::flow::sass;
+
+/// A way to show a secret.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// It is part of the address of a load from global memory.
+    GlobalLoad,
+    /// It is part of the address of a store to global memory.
+    GlobalStore,
+    /// It is part of the address of a load from shared memory.
+    SharedLoad,
+    /// It is part of the address of a store to shared memory.
+    SharedStore,
+    /// It chooses one of two addresses to load from.
+    Choice,
+    /// It is the index into a table.
+    TableIndex,
+    /// It is the index of a kernel's parameter.
+    ParameterIndex,
+    /// It is part of the condition of a branch.
+    Branch,
+    /// A store is skipped by a branch.
+    Skip,
+    /// A loop runs once or twice.
+    Loop,
+    /// The thread ends early.
+    Exit,
+    /// A load is guarded by it.
+    GuardedLoad,
+    /// A store is guarded by it.
+    GuardedStore,
+    /// A barrier is guarded by it.
+    GuardedBarrier,
+    /// It is part of the lane of a shuffle.
+    ShuffleLane,
+    /// Something is divided by it.
+    Division,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::GlobalLoad,
+        Self::GlobalStore,
+        Self::SharedLoad,
+        Self::SharedStore,
+        Self::Choice,
+        Self::TableIndex,
+        Self::ParameterIndex,
+        Self::Branch,
+        Self::Skip,
+        Self::Loop,
+        Self::Exit,
+        Self::GuardedLoad,
+        Self::GuardedStore,
+        Self::GuardedBarrier,
+        Self::ShuffleLane,
+        Self::Division,
+    ];
+
+    /// Returns whether a finding of this class tells of the leak. The assembler makes guards or
+    /// choices of short branches, branches of guards, and an exit of what skips the last store.
+    #[must_use]
+    pub fn fits(self, class: Class) -> bool {
+        let conditional = [Class::Branch, Class::AccessGuard, Class::ExitGuard, Class::Barrier];
+        match self {
+            Self::GlobalLoad | Self::TableIndex => class == Class::LoadAddress,
+            Self::GlobalStore => class == Class::StoreAddress,
+            Self::SharedLoad => class == Class::SharedLoadAddress,
+            Self::SharedStore => class == Class::SharedStoreAddress,
+            Self::Choice => [Class::LoadAddress, Class::AccessGuard, Class::Branch].contains(&class),
+            Self::ParameterIndex => class == Class::ConstantAddress,
+            Self::Branch => {
+                let addresses = [Class::LoadAddress, Class::StoreAddress, Class::SharedStoreAddress];
+                conditional.contains(&class) || addresses.contains(&class)
+            }
+            Self::Skip | Self::Loop | Self::Exit | Self::GuardedLoad | Self::GuardedStore => {
+                conditional.contains(&class)
+            }
+            Self::GuardedBarrier => [Class::Barrier, Class::Branch].contains(&class),
+            Self::ShuffleLane => class == Class::ShuffleLane,
+            Self::Division => class == Class::Division,
+        }
+    }
+}
+
+/// A leak that was planted.
+#[derive(Clone, Debug)]
+pub struct Leak {
+    /// How it shows the secret.
+    pub kind: Kind,
+    /// The name of the copy of the kernel.
+    pub kernel: String,
+    /// The text of the copy.
+    pub text: String,
+    /// What was put there instead of which line.
+    pub change: String,
+}
+
+/// How many leaks.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Planted.
+    pub planted: usize,
+    /// Of them found.
+    pub found: usize,
+    /// Of them in a kernel that was refused.
+    pub refused: usize,
+}
+
+/// Leaks planted and found, by their kinds.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// How many of each kind.
+    pub counts: BTreeMap<Kind, Count>,
+    /// Why kernels were refused.
+    pub refused: Vec<String>,
+    /// Leaks that were neither found nor refused, a paragraph each.
+    pub missed: Vec<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = Count::default();
+        let mut line = |name: &str, Count { planted, found, refused }: Count| {
+            writeln!(f, "{name:<15} {planted:>5} planted {found:>5} found {refused:>5} refused")
+        };
+        for (kind, count) in &self.counts {
+            line(&format!("{kind:?}"), *count)?;
+            all.planted += count.planted;
+            all.found += count.found;
+            all.refused += count.refused;
+        }
+        line("all", all)
+    }
+}
+
+/// Where to plant leaks, and how many.
+#[derive(Copy, Clone, Debug)]
+pub struct Plan<'a> {
+    /// Only in kernels whose names contain this.
+    pub kernel: &'a str,
+    /// What chooses the places.
+    pub seed: u64,
+    /// The most leaks of a kind in a kernel.
+    pub most: usize,
+}
+
+/// Plants leaks into the kernels of `ptx` and looks which of them are found in the machine code for
+/// `arch`.
+///
+/// # Errors
+/// If one of the tools fails.
+pub fn check(ptxas: &Path, nvdisasm: &Path, ptx: &str, arch: &str, plan: Plan<'_>) -> crate::Result<Outcome> {
+    // As many copies at once as the listing stays small with.
+    const COPIES: usize = 100;
+    let (head, leaks) = plant(ptx, plan);
+    let mut outcome = Outcome::default();
+    for leaks in leaks.chunks(COPIES) {
+        let bodies: Vec<&str> = leaks.iter().map(|leak| leak.text.as_str()).collect();
+        let copies = format!("{head}\n{}", bodies.join("\n"));
+        let programs = sass::programs(ptxas, nvdisasm, &copies, arch)?;
+        let mut reports: BTreeMap<String, Result<Vec<Class>, String>> = BTreeMap::new();
+        for program in programs {
+            match program {
+                Ok(program) => {
+                    let findings = analyse(&program, Objects::NONE).findings;
+                    let classes = findings.iter().map(|finding| finding.class).collect();
+                    reports.insert(program.name, Ok(classes));
+                }
+                Err(refused) => {
+                    reports.insert(refused.kernel.clone(), Err(refused.to_string()));
+                }
+            }
+        }
+        for leak in leaks {
+            let count = outcome.counts.entry(leak.kind).or_default();
+            count.planted += 1;
+            match reports.get(&leak.kernel) {
+                Some(Ok(classes)) if classes.iter().any(|&class| leak.kind.fits(class)) => count.found += 1,
+                Some(Err(why)) => {
+                    count.refused += 1;
+                    outcome.refused.push(why.clone());
+                }
+                other => outcome.missed.push(format!(
+                    "{}: {other:?}\n\
+                    {}",
+                    leak.kernel, leak.change
+                )),
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Plants leaks. Returns what stands before the kernels, and the leaks.
+#[must_use]
+pub fn plant(ptx: &str, plan: Plan<'_>) -> (String, Vec<Leak>) {
+    let mut random = fastrand::Rng::with_seed(plan.seed);
+    let lines: Vec<&str> = ptx.lines().collect();
+    let is_entry = |line: &&str| line.starts_with(".visible .entry ");
+    let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
+    let head = lines[..starts.first().copied().unwrap_or(lines.len())].join("\n");
+    let tables: Vec<&str> = lines
+        .iter()
+        .filter(|line| line.starts_with(".global "))
+        .filter_map(|line| line.split_once('[')?.0.rsplit(' ').next())
+        .collect();
+    let mut leaks = Vec::new();
+    for &start in &starts {
+        let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
+        let text = Kernel::read(&lines[start..=end], &tables);
+        if !text.name.contains(plan.kernel) || text.arrays.is_empty() {
+            continue;
+        }
+        for &kind in Kind::ALL {
+            let mut sites: Vec<usize> = (0..text.lines.len())
+                .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
+                .collect();
+            random.shuffle(&mut sites);
+            for &site in sites.iter().take(plan.most) {
+                let Some(change) = text.change(kind, site, &mut random, &tables) else { continue };
+                let name = format!("leak{}_{kind:?}_{}", leaks.len(), text.name);
+                let body = text.with(site, &change).replace(text.name, &name);
+                leaks.push(Leak { kind, kernel: name, text: body, change: change.join("\n") });
+            }
+        }
+    }
+    (head, leaks)
+}
+
+/// A statement on a line of its own.
+#[derive(Clone, Debug)]
+struct Statement<'a> {
+    guard: Option<&'a str>,
+    opcode: &'a str,
+    operands: Vec<&'a str>,
+}
+
+impl<'a> Statement<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let text = line.trim().strip_suffix(';')?;
+        if text.starts_with(['.', '{', '}', '$']) || text.contains(';') {
+            return None;
+        }
+        let (guard, text) = match text.strip_prefix('@') {
+            Some(text) => {
+                let (guard, text) = text.split_once([' ', '\t'])?;
+                (Some(guard), text.trim())
+            }
+            None => (None, text),
+        };
+        let (opcode, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+        let (mut operands, mut depth, mut from) = (Vec::new(), 0, 0);
+        for (at, c) in rest.char_indices() {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth -= 1,
+                ',' if depth == 0 => {
+                    operands.push(rest[from..at].trim());
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        operands.extend(Some(rest[from..].trim()).filter(|last| !last.is_empty()));
+        Some(Self { guard, opcode, operands })
+    }
+
+    fn is(&self, prefix: &str) -> bool {
+        self.opcode.starts_with(prefix)
+    }
+
+    /// Returns whether it writes its first operand.
+    fn writes(&self) -> bool {
+        !["st.", "bra", "ret", "bar", "exit"].iter().any(|prefix| self.is(prefix))
+    }
+}
+
+/// Returns the registers in a text.
+fn registers(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '%' || c == '_' || c == '.';
+    text.split(move |c: char| !is_name(c)).filter(|word| is_register(word))
+}
+
+/// Returns whether a word is a register for data: of 16, 32 or 64 bits.
+fn is_register(word: &str) -> bool {
+    let number = ["%rs", "%rd", "%r"].iter().find_map(|file| word.strip_prefix(file));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+struct Kernel<'a> {
+    name: &'a str,
+    lines: &'a [&'a str],
+    /// The names of the parameters that point to arrays.
+    arrays: Vec<&'a str>,
+    /// By lines, whether it is a statement of its own at which a change can be made.
+    statements: Vec<Option<Statement<'a>>>,
+    /// By lines, registers loaded from arrays before it in the same block.
+    loaded: Vec<Vec<&'a str>>,
+}
+
+impl<'a> Kernel<'a> {
+    fn read(lines: &'a [&'a str], tables: &[&str]) -> Self {
+        let name = lines[0].trim_start_matches(".visible .entry ").trim_end_matches(['(', ')', ' ']);
+        let arrays = lines
+            .iter()
+            .take_while(|line| !line.starts_with('{'))
+            .filter(|line| line.contains(" .ptr"))
+            .filter_map(|line| line.trim_end_matches(',').rsplit([' ', '\t']).next())
+            .collect();
+        let (mut depth, mut is_whole) = (0, true);
+        let mut statements = Vec::new();
+        for line in lines {
+            let code = line.trim();
+            let alone = is_whole && depth == 1 && !code.starts_with('{');
+            statements.push(Statement::parse(line).filter(|_| alone));
+            depth += code.matches('{').count();
+            depth -= code.matches('}').count();
+            is_whole = code.ends_with([';', ':', '{', '}', ')']) || code.starts_with('.');
+        }
+        let mut kernel = Self { name, lines, arrays, statements, loaded: Vec::new() };
+        kernel.loaded = kernel.loads(tables);
+        kernel
+    }
+
+    /// Finds, for every line, registers loaded from arrays before it in the same block.
+    fn loads(&self, tables: &[&str]) -> Vec<Vec<&'a str>> {
+        let pointers = self.derived(&|statement| {
+            statement.is("ld.param") && statement.operands.iter().any(|from| self.names_array(from))
+        });
+        let others = self.derived(&|statement| {
+            statement.operands.iter().any(|operand| tables.iter().any(|table| operand.contains(table)))
+        });
+        let mut loaded: Vec<&str> = Vec::new();
+        let mut by_lines = Vec::new();
+        for (line, statement) in self.lines.iter().zip(&self.statements) {
+            by_lines.push(loaded.clone());
+            let Some(statement) = statement else {
+                // A label, or a statement of several lines, which may write any register in it.
+                let named: Vec<&str> = registers(line).collect();
+                loaded.retain(|register| !named.contains(register) && !line.contains(':'));
+                continue;
+            };
+            if statement.is("bra") || statement.is("ret") {
+                loaded.clear();
+            } else if statement.writes()
+                && let Some(first) = statement.operands.first()
+            {
+                let written: Vec<&str> = registers(first).collect();
+                loaded.retain(|register| !written.contains(register));
+                let from: Vec<&str> = statement.operands[1..].iter().copied().flat_map(registers).collect();
+                let is_array = from.iter().any(|register| pointers.contains(register))
+                    && !from.iter().any(|register| others.contains(register));
+                if statement.is("ld.global") && statement.guard.is_none() && is_array {
+                    loaded.extend(written);
+                }
+            }
+        }
+        by_lines
+    }
+
+    /// Returns whether a line other than the one at `site` has this register.
+    fn is_read(&self, register: &str, site: usize) -> bool {
+        let others = self.lines.iter().enumerate().filter(|(at, _)| *at != site);
+        others.flat_map(|(_, line)| registers(line)).any(|other| other == register)
+    }
+
+    fn names_array(&self, operand: &str) -> bool {
+        self.arrays.iter().any(|array| operand.trim_matches(['[', ']']) == *array)
+    }
+
+    /// Returns the registers that are made of what `begins` holds of, in address arithmetic.
+    fn derived(&self, begins: &dyn Fn(&Statement<'_>) -> bool) -> HashSet<&'a str> {
+        let mut derived = HashSet::new();
+        loop {
+            let before = derived.len();
+            for statement in self.statements.iter().flatten().filter(|statement| statement.writes()) {
+                let Some((to, from)) = statement.operands.split_first() else { continue };
+                let is_load = statement.is("ld.global") || statement.is("ld.shared");
+                let follows =
+                    || from.iter().copied().flat_map(registers).any(|register| derived.contains(register));
+                if !is_load && (begins(statement) || follows()) {
+                    derived.extend(registers(to));
+                }
+            }
+            if derived.len() == before {
+                return derived;
+            }
+        }
+    }
+
+    /// Returns the kernel's text with `change` instead of the line at `site`.
+    fn with(&self, site: usize, change: &[String]) -> String {
+        let mut text = String::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if at == site {
+                text.push_str(&change.join("\n"));
+            } else {
+                text.push_str(line);
+            }
+            text.push('\n');
+            if *line == "{" {
+                text.push_str(
+                    ".reg .b32 %m<9>;\n\
+                    .reg .b64 %md<6>;\n\
+                    .reg .b16 %ms<3>;\n\
+                    .reg .pred %mp<3>;\n",
+                );
+            }
+        }
+        text
+    }
+
+    /// Returns what stands instead of the line at `site` for a leak of this kind; none if it does
+    /// not apply there.
+    fn change(
+        &self,
+        kind: Kind,
+        site: usize,
+        random: &mut fastrand::Rng,
+        tables: &[&str],
+    ) -> Option<Vec<String>> {
+        let statement = self.statements[site].as_ref()?;
+        let line = self.lines[site];
+        let address = || statement.operands.iter().find(|operand| operand.starts_with('[')).copied();
+        let is_store = statement.is("st.global") || statement.is("st.shared");
+        // The statement with 0 or 16 added to its address.
+        let displaced = || -> Option<Vec<String>> {
+            let address = address()?;
+            let base = registers(address).next()?;
+            let (add, new) = if base.starts_with("%rd") {
+                (format!("cvt.u64.u32 %md1, %m2;\nadd.s64 %md2, {base}, %md1;"), "%md2")
+            } else {
+                (format!("add.s32 %m3, {base}, %m2;"), "%m3")
+            };
+            Some(vec![add, line.replacen(address, &renamed(address, base, new), 1)])
+        };
+        // The store with `%m4` mixed into what it stores.
+        let mixed = || -> Option<Vec<String>> {
+            let data = statement.operands.get(1).filter(|data| is_register(data))?;
+            let (mix, new) = if data.starts_with("%rd") {
+                (format!("cvt.u64.u32 %md4, %m4;\nxor.b64 %md5, {data}, %md4;"), "%md5")
+            } else if data.starts_with("%rs") {
+                (format!("cvt.u16.u32 %ms1, %m4;\nxor.b16 %ms2, {data}, %ms1;"), "%ms2")
+            } else {
+                (format!("xor.b32 %m5, {data}, %m4;"), "%m5")
+            };
+            let address = statement.operands[0];
+            Some(vec![mix, format!("{} {address}, {new};", statement.opcode)])
+        };
+        let unguarded = statement.guard.is_none();
+        let leak: Vec<String> = match kind {
+            Kind::GlobalLoad if unguarded && statement.is("ld.global") => displaced()?,
+            Kind::GlobalStore if unguarded && statement.is("st.global") => displaced()?,
+            Kind::SharedLoad if unguarded && statement.is("ld.shared") => displaced()?,
+            Kind::SharedStore if unguarded && statement.is("st.shared") => displaced()?,
+            Kind::Choice if unguarded && statement.is("ld.global") => {
+                let address = address()?;
+                let base = registers(address).next().filter(|base| base.starts_with("%rd"))?;
+                let choose = format!(
+                    "add.s64 %md1, {base}, 16;\n\
+                    selp.b64 %md2, {base}, %md1, %mp0;"
+                );
+                vec![choose, line.replacen(address, &renamed(address, base, "%md2"), 1)]
+            }
+            Kind::TableIndex if unguarded && is_store && !tables.is_empty() => {
+                let table = random.choice(tables)?;
+                let load = format!(
+                    "mov.b64 %md1, {table};\n\
+                        cvt.u64.u32 %md2, %m2;\n\
+                        add.s64 %md1, %md1, %md2;\n\
+                        ld.global.nc.b32 %m4, [%md1];"
+                );
+                [vec![load], mixed()?].concat()
+            }
+            Kind::ParameterIndex if unguarded && is_store => {
+                let array = random.choice(&self.arrays)?;
+                let load = format!(
+                    "mov.b64 %md1, {array};\n\
+                        shl.b32 %m6, %m1, 2;\n\
+                        cvt.u64.u32 %md2, %m6;\n\
+                        add.s64 %md1, %md1, %md2;\n\
+                        ld.param.b32 %m4, [%md1];"
+                );
+                [vec![load], mixed()?].concat()
+            }
+            Kind::Branch if statement.opcode == "bra" => {
+                let guard = statement.guard?;
+                let name = guard.trim_start_matches('!');
+                let new = guard.replace(name, "%mp1");
+                let label = statement.operands.first()?;
+                vec![format!("xor.pred %mp1, {name}, %mp0;"), format!("@{new} bra {label};")]
+            }
+            Kind::Skip if unguarded && is_store => {
+                vec!["@%mp0 bra $MSKIP;".into(), line.to_owned(), "$MSKIP:".into()]
+            }
+            Kind::Loop if unguarded && is_store => {
+                let array = random.choice(&self.arrays)?;
+                vec![
+                    format!(
+                        "mov.u32 %m4, 0;\n\
+                        ld.param.b64 %md1, [{array}];\n\
+                        cvta.to.global.u64 %md1, %md1;"
+                    ),
+                    "$MLOOP:\nst.volatile.global.b8 [%md1], %m4;\nadd.s32 %m4, %m4, 1;".into(),
+                    "setp.le.u32 %mp1, %m4, %m1;\n@%mp1 bra $MLOOP;".into(),
+                    line.to_owned(),
+                ]
+            }
+            Kind::Exit if unguarded && is_store => vec!["@%mp0 ret;".into(), line.to_owned()],
+            // Loads of what never changes may be moved to where they are not guarded.
+            Kind::GuardedLoad if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) => {
+                let to = statement.operands.first().filter(|to| is_register(to))?;
+                let bits = match to.as_bytes() {
+                    [b'%', b'r', b's', ..] => 16,
+                    [b'%', b'r', b'd', ..] => 64,
+                    _ => 32,
+                };
+                vec![format!("mov.b{bits} {to}, 0;"), format!("@%mp0 {}", line.trim())]
+            }
+            Kind::GuardedStore if unguarded && is_store => vec![format!("@%mp0 {}", line.trim())],
+            Kind::GuardedBarrier if unguarded && statement.is("bar.sync") => {
+                vec![format!("@%mp0 {}", line.trim())]
+            }
+            Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
+                let mut operands = statement.operands.clone();
+                let lane = operands.get(2)?.to_owned();
+                // The assembler drops a shuffle whose result nothing reads.
+                self.is_read(operands[0], site).then_some(())?;
+                *operands.get_mut(2)? = "%m3";
+                let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
+                vec![format!("xor.b32 %m3, {lane}, %m1;"), shuffle]
+            }
+            Kind::Division if unguarded && is_store => {
+                let divide = "or.b32 %m6, %m8, 1;\n\
+                    mov.u32 %m7, %tid.x;\n\
+                    add.s32 %m7, %m7, 77777;\n\
+                    div.u32 %m4, %m7, %m6;";
+                [vec![divide.into()], mixed()?].concat()
+            }
+            _ => return None,
+        };
+        Some([self.secret(site, random)?, leak].concat())
+    }
+
+    /// Returns statements that make of a secret: `%m8`, scrambled; `%m1`, one bit; `%m2`, 0 or 16;
+    /// and `%mp0`, a condition.
+    fn secret(&self, site: usize, random: &mut fastrand::Rng) -> Option<Vec<String>> {
+        let near = &self.loaded[site];
+        let secret = match near.len() {
+            count @ 1.. if random.bool() => {
+                let register = near[random.usize(count.saturating_sub(8)..count)];
+                if register.starts_with("%rd") {
+                    format!("mov.b64 {{%m0, %m8}}, {register};\nxor.b32 %m0, %m0, %m8;")
+                } else if register.starts_with("%rs") {
+                    format!("cvt.u32.u16 %m0, {register};")
+                } else {
+                    format!("mov.b32 %m0, {register};")
+                }
+            }
+            _ => {
+                let array = random.choice(&self.arrays)?;
+                let offset = random.u32(0..64);
+                format!(
+                    "ld.param.b64 %md0, [{array}];\n\
+                        cvta.to.global.u64 %md0, %md0;\n\
+                        ld.global.b8 %m0, [%md0+{offset}];"
+                )
+            }
+        };
+        let (factor, shift) = (random.u32(..) | 1 | 1 << 31, random.u32(20..32));
+        let bit = match random.u32(0..5) {
+            0 => format!("shr.u32 %m1, %m8, {shift};\nand.b32 %m1, %m1, 1;"),
+            1 => format!(
+                "setp.gt.u32 %mp2, %m8, {};\n\
+                selp.b32 %m1, 1, 0, %mp2;",
+                random.u32(1 << 30..3 << 30)
+            ),
+            2 => "mov.b32 {%ms1, %ms2}, %m8;\n\
+                xor.b16 %ms1, %ms1, %ms2;\n\
+                and.b16 %ms1, %ms1, 1;\n\
+                cvt.u32.u16 %m1, %ms1;"
+                .into(),
+            3 => "prmt.b32 %m1, %m8, 0, 0x4443;\nbfe.u32 %m1, %m1, 3, 1;".into(),
+            _ => format!(
+                "mul.wide.u32 %md1, %m8, {factor};\n\
+                    shr.u64 %md1, %md1, {};\n\
+                    cvt.u32.u64 %m1, %md1;\n\
+                    and.b32 %m1, %m1, 1;",
+                shift + 20
+            ),
+        };
+        Some(vec![
+            secret,
+            format!("mul.lo.s32 %m8, %m0, {factor};"),
+            bit,
+            "shl.b32 %m2, %m1, 4;\nsetp.ne.u32 %mp0, %m1, 0;".into(),
+        ])
+    }
+}
+
+/// Returns `text` with the register `old` called `new`.
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(old) {
+        let (before, after) = (&rest[..at], &rest[at + old.len()..]);
+        result.push_str(before);
+        let is_longer = after.starts_with(|c: char| c.is_ascii_digit());
+        result.push_str(if is_longer { old } else { new });
+        rest = after;
+    }
+    result + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 7.0
+.extern .shared .align 16 .b8 shared_memory[];
+.global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
+.visible .entry a_653(
+\t.param .u64 .ptr .align 1 a_653_param_0,
+\t.param .u32 a_653_param_1
+)
+{
+\t.reg .b32 \t%r<9>;
+\tld.param.b64 \t%rd1, [a_653_param_0];
+\tcvta.to.global.u64 \t%rd2, %rd1;
+\tmov.b64 \t%rd3, table_0;
+\tld.global.b32 \t%r2, [%rd3+4];
+\tld.global.v2.b32 \t{%r3, %r4}, [%rd2];
+\tld.global.b32 \t%r5, [%rd2+8];
+\tmov.b32 \t%r4, 0;
+\tbar.sync \t0;
+\tshfl.sync.idx.b32 \t%r6, %r5, %r4, 31, -1;
+\t{
+\tst.shared.u32 [%r1], %r6;
+\t}
+\tld.shared.u32 \t%r7, [%r1+4];
+\t@!%p1 bra \t$L_1;
+\tst.shared.u32 \t[%r1], %r7;
+\tst.global.b32 \t[%rd2+12], %r7;
+$L_1:
+\tret;
+}
+";
+
+    fn kernel<R>(look: impl FnOnce(Kernel<'_>) -> R) -> R {
+        let lines: Vec<&str> = PTX.lines().skip(3).collect();
+        look(Kernel::read(&lines, &["table_0"]))
+    }
+
+    #[test]
+    fn finds_registers_loaded_from_arrays() {
+        kernel(|kernel| {
+            assert_eq!(kernel.arrays, ["a_653_param_0"]);
+            let at = |text: &str| kernel.lines.iter().position(|line| line.contains(text)).unwrap();
+            assert_eq!(kernel.loaded[at("%r5, [%rd2+8]")], ["%r3", "%r4"]);
+            assert_eq!(kernel.loaded[at("bar.sync")], ["%r3", "%r5"]);
+            // Behind a label nothing is known.
+            assert!(kernel.loaded[at("\tret")].is_empty());
+        });
+    }
+
+    #[test]
+    fn plants_leaks_of_all_kinds() {
+        let plan = Plan { kernel: "a_653", seed: 1, most: 2 };
+        let (head, leaks) = plant(PTX, plan);
+        assert!(head.contains("table_0") && !head.contains("entry"));
+        for &kind in Kind::ALL {
+            let count = leaks.iter().filter(|leak| leak.kind == kind).count();
+            assert!((1..=2).contains(&count), "{kind:?}: {count}");
+        }
+        for leak in &leaks {
+            assert!(leak.text.contains(&format!(".visible .entry {}(", leak.kernel)));
+            assert!(leak.text.contains(&leak.change) || leak.change.contains("param"), "{}", leak.text);
+            // The block of inline assembly stays as it is.
+            assert!(leak.text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
+        }
+        let again = plant(PTX, plan).1;
+        assert!(leaks.iter().zip(&again).all(|(one, other)| one.text == other.text));
+        let other = plant(PTX, Plan { seed: 2, ..plan }).1;
+        assert!(leaks.iter().zip(&other).any(|(one, other)| one.text != other.text));
+        assert!(plant(PTX, Plan { kernel: "b_653", ..plan }).1.is_empty());
+    }
+
+    #[test]
+    fn renames_whole_registers() {
+        assert_eq!(renamed("[%rd1+%rd10]", "%rd1", "%md2"), "[%md2+%rd10]");
+    }
+}

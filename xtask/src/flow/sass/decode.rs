@@ -1,0 +1,278 @@
+//! One instruction of machine code, as the analysis sees it.
+
+use std::collections::HashMap;
+
+use super::listing::{Function, Line};
+use super::opcodes::{self, Kind, SPECIAL, kind};
+use super::operand::{File, Name, Operand, Sign, Text};
+use super::{Constants, bits, predicates};
+use crate::flow::program::{
+    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
+};
+
+/// Makes the instructions of one kernel.
+pub(super) struct Decoder<'a> {
+    pub(super) function: &'a Function<'a>,
+    pub(super) constants: Constants<'a>,
+    pub(super) program: Program,
+    known: HashMap<Name, Register>,
+}
+
+/// The registers that an instruction's text names.
+pub(super) struct Named {
+    pub(super) results: Vec<Name>,
+    /// For every operand, results included, the registers that it reads.
+    pub(super) sources: Vec<Vec<Name>>,
+    /// Those that the live ranges do not tell: the predicates that `P2R` copies.
+    untold: Vec<Name>,
+}
+
+impl Named {
+    pub(super) fn new(text: &Text<'_>, kind: Kind) -> Result<Self, String> {
+        let count = opcodes::results(kind, &text.operands);
+        if count > text.operands.len() {
+            return Err("too few operands".into());
+        }
+        let mut named = Self { results: Vec::new(), sources: Vec::new(), untold: Vec::new() };
+        for (index, operand) in text.operands.iter().enumerate() {
+            let width = opcodes::width(text, kind, index);
+            let registers: Vec<Name> = match operand {
+                Operand::Register(name, _) => name.iter().flat_map(|name| name.vector(width)).collect(),
+                Operand::Predicate(name, _) => name.iter().copied().collect(),
+                Operand::Constant { index, .. } => index.clone(),
+                Operand::Memory(registers) => registers.clone(),
+                Operand::Predicates => chosen(&text.operands)?,
+                _ => Vec::new(),
+            };
+            if index >= count {
+                if *operand == Operand::Predicates {
+                    named.untold.clone_from(&registers);
+                }
+                named.sources.push(registers);
+            } else if let Operand::Register(_, Sign::Plain)
+            | Operand::Predicate(_, true)
+            | Operand::Predicates = operand
+            {
+                named.results.extend(registers);
+                named.sources.push(Vec::new());
+            } else {
+                return Err("a result that is no register".into());
+            }
+        }
+        Ok(named)
+    }
+
+    /// Checks that the live ranges name the same registers as the text. Returns the registers that
+    /// only they name: before descriptors were printed, those of a global access.
+    fn check(&self, text: &Text<'_>, kind: Kind, line: &Line<'_>) -> Result<Vec<Name>, String> {
+        let sorted = |mut names: Vec<Name>| {
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        if kind == Kind::Call {
+            // The live ranges tell what a called function may write. Nothing is called, see
+            // `Kind::Call`.
+            return Ok(Vec::new());
+        }
+        let compare = |what: &str, text: &[Name], table: &[Name]| {
+            let fault = || format!("{what} {text:?} by the text, {table:?} by the live ranges");
+            if text == table { Ok(()) } else { Err(fault()) }
+        };
+        compare("writes", &sorted(self.results.clone()), &line.written)?;
+        let mut read = self.sources.concat();
+        read.extend(text.guard.0);
+        let is_told = |name: &Name| line.read.contains(name) || !self.untold.contains(name);
+        read.retain(is_told);
+        let read = sorted(read);
+        let is_global = matches!(kind, Kind::LoadGlobal | Kind::StoreGlobal);
+        let hidden: Vec<Name> =
+            line.read.iter().filter(|name| is_global && !read.contains(name)).copied().collect();
+        match hidden[..] {
+            [] => {}
+            [first, second] if first.file == File::Uniform && first.vector(2).eq([first, second]) => {}
+            _ => return Err(format!("reads {hidden:?}, which the text does not name")),
+        }
+        compare("reads", &sorted([&read[..], &hidden].concat()), &line.read)?;
+        Ok(hidden)
+    }
+}
+
+/// Returns the predicates that `P2R` or `R2P` copies: its last operand has a bit for each.
+fn chosen(operands: &[Operand<'_>]) -> Result<Vec<Name>, String> {
+    let Some(Operand::Integer(mask @ 0..=0x7f)) = operands.last() else {
+        return Err("no mask of predicates".into());
+    };
+    (0..7).filter(|bit| mask >> bit & 1 == 1).map(|bit| Name::new(File::Predicate, bit)).collect()
+}
+
+/// Returns whether an operand is a value, not a place.
+const fn is_value(operand: &Operand<'_>) -> bool {
+    !matches!(operand, Operand::Memory(_) | Operand::Label(_) | Operand::Barrier(_) | Operand::Special(_))
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(function: &'a Function<'a>, constants: Constants<'a>) -> Self {
+        let program = Program::new(function.name);
+        Self { function, constants, program, known: HashMap::new() }
+    }
+
+    fn register(&mut self, name: Name) -> Register {
+        let program = &mut self.program;
+        *self.known.entry(name).or_insert_with(|| program.register(&name.to_string()))
+    }
+
+    fn registers<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) -> Vec<Register> {
+        names.into_iter().map(|&name| self.register(name)).collect()
+    }
+
+    fn label(&self, operand: Option<&Operand<'_>>) -> Result<usize, String> {
+        let Some(Operand::Label(label)) = operand else { return Err("no label".into()) };
+        let target = self.function.labels.get(label).copied();
+        target.ok_or_else(|| format!("label {label}, which is not in this kernel"))
+    }
+
+    /// Decodes an instruction. What it is made of follows from its text; the live ranges must
+    /// agree.
+    pub(super) fn decode(&mut self, line: &Line<'_>) -> Result<Instruction, String> {
+        let text = Text::parse(line.text)?;
+        let mut instruction =
+            Instruction { text: line.text.to_owned(), place: line.address, ..Instruction::default() };
+        if text.is_never_executed() {
+            return Ok(instruction);
+        }
+        let kind = kind(&text)?;
+        let named = Named::new(&text, kind)?;
+        let hidden = named.check(&text, kind, line)?;
+        let guard = text.guard.0.map(|name| self.register(name));
+        instruction.guard = guard.map(|predicate| Literal { predicate, holds: text.guard.1 });
+        instruction.results = self.registers(&named.results);
+        let sources: Vec<Vec<Register>> = named.sources.iter().map(|names| self.registers(names)).collect();
+        instruction.operands = sources.concat();
+        let mut demand = |class: Class, registers: Vec<Register>| {
+            if !registers.is_empty() {
+                instruction.demands.push(Demand { class, registers });
+            }
+        };
+        for (index, operand) in text.operands.iter().enumerate() {
+            let Operand::Constant { bank, offset, index: registers, .. } = operand else { continue };
+            let bytes = 4 * usize::from(opcodes::width(&text, kind, index));
+            instruction.names =
+                instruction.names | self.constants.objects(*bank, *offset, bytes, !registers.is_empty())?;
+            demand(Class::ConstantAddress, sources[index].clone());
+        }
+        let guards = || Vec::from_iter(guard);
+        // The operands that must be public with the guard.
+        let with_guard = |registers: &[Register]| [&guards()[..], registers].concat();
+        match (kind, &text.operands[..]) {
+            (Kind::Compute(_), operands) if operands.iter().all(is_value) => {
+                instruction.spread = self.spread(&text, &named);
+                instruction.implies = self.implications(&text);
+            }
+            (Kind::Collective(_), operands) if operands.iter().all(is_value) => {
+                instruction.is_collective = true;
+            }
+            (Kind::Matrix, [_, _, _, _]) => {
+                instruction.is_collective = true;
+                demand(Class::MatrixGuard, guards());
+            }
+            (Kind::Reciprocal, [_, _]) => demand(Class::Division, with_guard(&sources[1])),
+            (Kind::Special, [_, Operand::Special(name)]) => {
+                if !SPECIAL.contains(name) {
+                    return Err(format!("special register {name}"));
+                }
+            }
+            (Kind::LoadConstant, [_, Operand::Constant { .. }]) => demand(Class::AccessGuard, guards()),
+            (Kind::LoadGlobal | Kind::LoadShared, [_, Operand::Memory(_)]) => {
+                let address = [&sources[1][..], &self.registers(&hidden)].concat();
+                let (space, class) = match kind {
+                    Kind::LoadGlobal => (Space::Global, Class::LoadAddress),
+                    _ => (Space::Shared, Class::SharedLoadAddress),
+                };
+                demand(class, address.clone());
+                demand(Class::AccessGuard, guards());
+                instruction.operands = Vec::new();
+                instruction.effect = Effect::Load(Access { space, address, names: Objects::NONE });
+            }
+            (Kind::StoreGlobal | Kind::StoreShared, [Operand::Memory(_), Operand::Register(..)]) => {
+                let address = [&sources[0][..], &self.registers(&hidden)].concat();
+                let (space, class) = match kind {
+                    Kind::StoreGlobal => (Space::Global, Class::StoreAddress),
+                    _ => (Space::Shared, Class::SharedStoreAddress),
+                };
+                demand(class, address.clone());
+                demand(Class::AccessGuard, guards());
+                instruction.operands.clone_from(&sources[1]);
+                instruction.effect = Effect::Store(Access { space, address, names: Objects::NONE });
+            }
+            (Kind::Shuffle, [_, _, _, _, _]) => {
+                instruction.is_collective = true;
+                demand(Class::ShuffleLane, sources[3..].concat());
+                demand(Class::ShuffleGuard, guards());
+            }
+            (Kind::Branch, [conditions @ .., label]) => {
+                demand(Class::Branch, with_guard(&sources.concat()));
+                // It may jump if all threads agree alone, or go on behind itself for a reason that
+                // its guard does not tell.
+                let guard_decides = conditions.is_empty() && text.modifiers.is_empty();
+                instruction.effect = Effect::Jump {
+                    targets: vec![self.label(Some(label))?],
+                    falls_through: guard.is_some() || !guard_decides,
+                    guard_decides,
+                };
+            }
+            (Kind::Call, [label]) => {
+                demand(Class::Branch, guards());
+                instruction.effect = Effect::Jump {
+                    targets: vec![self.label(Some(label))?],
+                    falls_through: guard.is_some(),
+                    guard_decides: true,
+                };
+            }
+            (Kind::Exit, []) => {
+                demand(Class::ExitGuard, guards());
+                instruction.effect = Effect::Exit { guard_decides: true };
+            }
+            (Kind::Barrier | Kind::WarpBarrier, [] | [Operand::Integer(_) | Operand::Register(..)])
+            | (Kind::LeaveConvergence, [Operand::Barrier(_)])
+            | (Kind::Nothing, []) => demand(Class::Barrier, with_guard(&sources.concat())),
+            (Kind::Collect, [Operand::Register(..), label]) => {
+                demand(Class::Barrier, with_guard(&sources.concat()));
+                let target = self.label(Some(label))?;
+                let before = target.checked_sub(1).and_then(|index| self.function.lines.get(index));
+                if before.is_none_or(|line| line.text != "ENDCOLLECTIVE") {
+                    return Err("no ENDCOLLECTIVE before its label".into());
+                }
+                instruction.effect =
+                    Effect::Jump { targets: vec![target], falls_through: true, guard_decides: false };
+            }
+            // Where they go on is for `convergence` to check.
+            (Kind::SetConvergence, [Operand::Barrier(_), Operand::Label(_)])
+            | (Kind::Converge, [Operand::Barrier(_)])
+                if guard.is_none() => {}
+            _ => return Err("operands of another kind".into()),
+        }
+        Ok(instruction)
+    }
+
+    fn spread(&mut self, text: &Text<'_>, named: &Named) -> Option<crate::flow::program::Spread> {
+        let results = opcodes::results(kind(text).ok()?, &text.operands);
+        let [result] = named.results[..] else { return None };
+        if result.is_predicate() {
+            return None;
+        }
+        // The results are one register, and predicates that are always true.
+        bits::spread(text, &text.operands[results..], &mut |operand| match operand {
+            Operand::Register(name, _) | Operand::Predicate(name, _) => name.map(|name| self.register(name)),
+            _ => None,
+        })
+    }
+
+    fn implications(&mut self, text: &Text<'_>) -> Vec<(Literal, Vec<Literal>)> {
+        let mut literal = |(name, holds)| Literal { predicate: self.register(name), holds };
+        predicates::implications(text)
+            .into_iter()
+            .map(|(new, old)| (literal(new), old.into_iter().map(&mut literal).collect()))
+            .collect()
+    }
+}

@@ -1,0 +1,276 @@
+//! The instructions that the decoder understands.
+//!
+//! An opcode or modifier that is not here is refused. What is here as [`Kind::Compute`] takes a
+//! time that does not depend on its operands: these are the pipelines for integers, for
+//! floating-point numbers and for conversions between them, without subnormal numbers in a slow
+//! path. Divisions do not exist as instructions: compilers make them of [`Kind::Reciprocal`].
+
+use super::operand::{File, Operand, Text};
+
+/// What an instruction does.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It computes its results from its operands.
+    Compute(Results),
+    /// The same, from the operands of all threads of the warp.
+    Collective(Results),
+    /// A matrix product, from the operands of all threads of the warp.
+    Matrix,
+    /// A reciprocal, as for a division.
+    Reciprocal,
+    /// It reads a special register.
+    Special,
+    /// It reads a constant.
+    LoadConstant,
+    LoadGlobal,
+    StoreGlobal,
+    LoadShared,
+    StoreShared,
+    /// It reads a register of another thread of the warp.
+    Shuffle,
+    Branch,
+    /// A branch that leaves an address to return to, to which nothing returns: `RET` is refused.
+    Call,
+    Exit,
+    /// Threads of a block wait for each other.
+    Barrier,
+    /// Threads of a warp wait for each other.
+    WarpBarrier,
+    /// Threads of a warp wait for each other to execute what follows up to `ENDCOLLECTIVE`
+    /// together.
+    Collect,
+    /// Sets up a convergence barrier: `BSSY`.
+    SetConvergence,
+    /// Waits at a convergence barrier: `BSYNC`.
+    Converge,
+    /// Leaves a convergence barrier: `BREAK`.
+    LeaveConvergence,
+    /// It does nothing that matters.
+    Nothing,
+}
+
+/// Which operands are results.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Results {
+    /// The first one.
+    First,
+    /// The first one, and predicates right behind it: the carries of a sum.
+    FirstAndPredicates,
+    /// The first two: a condition and its opposite, or a predicate and a register.
+    Two,
+    /// The first one, and the second one if the first one is a predicate.
+    MaybePredicate,
+    /// All but the last one.
+    AllButLast,
+}
+
+/// A row: opcodes, their modifiers, what they do.
+type Row = (&'static [&'static str], &'static [&'static str], Kind);
+
+const COMPARE: &[&str] =
+    &["EQ", "NE", "LT", "LE", "GT", "GE", "NAN", "AND", "OR", "XOR", "EX", "U32", "S64", "U64"];
+const CONVERT: &[&str] = &[
+    "F32", "S32", "U32", "S64", "U64", "U16", "S16", "U8", "S8", "RP", "FTZ", "TRUNC", "FLOOR", "CEIL", "NTZ",
+];
+const LOAD: &[&str] =
+    &["E", "U8", "S8", "U16", "S16", "32", "64", "128", "CONSTANT", "STRONG", "GPU", "SYS", "CTA"];
+
+const ROWS: &[Row] = &[
+    (&["IADD3", "UIADD3", "IADD", "VIADD"], &["X", "64"], COMPUTE_SUM),
+    (&["LEA", "ULEA"], &["HI", "X", "SX32"], COMPUTE_SUM),
+    (&["IMAD", "UIMAD"], &["HI", "WIDE", "X", "U32", "MOV", "IADD", "SHL"], COMPUTE_SUM),
+    (&["VIMNMX", "IMNMX", "UVIMNMX"], &["U32", "S32", "U16x2", "S16x2"], COMPUTE_SUM),
+    (&["VIADDMNMX"], &["U32", "S32"], COMPUTE),
+    (&["MOV", "UMOV", "SEL", "USEL"], &["64"], COMPUTE),
+    (&["PRMT", "UPRMT", "IABS", "POPC", "UPOPC", "BREV"], &[], COMPUTE),
+    (&["SGXT", "USGXT", "BMSK", "FLO"], &["U32", "W", "SH"], COMPUTE),
+    (&["SHF", "USHF"], &["L", "R", "W", "HI", "U32", "S32", "U64", "S64"], COMPUTE),
+    (&["FADD", "FMUL", "FFMA"], &["FTZ", "RN", "RZ", "RM", "RP", "SAT"], COMPUTE),
+    (&["HFMA2"], &["MMA"], COMPUTE),
+    (&["I2F", "I2FP", "UI2F", "UI2FP", "F2I"], CONVERT, COMPUTE),
+    (&["LOP3", "ULOP3"], &["LUT"], Kind::Compute(Results::MaybePredicate)),
+    (&["ISETP", "UISETP"], COMPARE, COMPUTE_CONDITION),
+    (&["FSETP"], COMPARE, COMPUTE_CONDITION),
+    (&["PLOP3", "UPLOP3"], &["LUT"], COMPUTE_CONDITION),
+    (&["P2R", "R2P"], &[], COMPUTE),
+    (&["R2UR"], &[], Kind::Collective(Results::First)),
+    (&["VOTE", "VOTEU"], &["ANY", "ALL", "EQ"], Kind::Collective(Results::AllButLast)),
+    (&["IMMA"], &["16832", "16816", "8816", "S8", "U8"], Kind::Matrix),
+    (&["MUFU"], &["RCP"], Kind::Reciprocal),
+    (&["S2R", "S2UR", "CS2R"], &["32"], Kind::Special),
+    (&["LDC", "ULDC", "LDCU"], &["U8", "S8", "U16", "S16", "32", "64", "128"], Kind::LoadConstant),
+    (&["LDG"], LOAD, Kind::LoadGlobal),
+    (&["STG"], LOAD, Kind::StoreGlobal),
+    (&["LDS"], LOAD, Kind::LoadShared),
+    (&["STS"], LOAD, Kind::StoreShared),
+    (&["SHFL"], &["IDX", "UP", "DOWN", "BFLY"], Kind::Shuffle),
+    (&["BRA"], &["U", "DIV"], Kind::Branch),
+    (&["CALL"], &["REL", "NOINC"], Kind::Call),
+    (&["EXIT"], &[], Kind::Exit),
+    (&["BAR"], &["SYNC", "DEFER_BLOCKING"], Kind::Barrier),
+    (&["WARPSYNC"], &["ALL", "COLLECTIVE"], Kind::WarpBarrier),
+    (&["BSSY"], &["RECONVERGENT", "RELIABLE"], Kind::SetConvergence),
+    (&["BSYNC"], &["RECONVERGENT", "RELIABLE"], Kind::Converge),
+    (&["BREAK"], &["RECONVERGENT", "RELIABLE"], Kind::LeaveConvergence),
+    (&["NOP", "ENDCOLLECTIVE", "YIELD"], &[], Kind::Nothing),
+];
+
+const COMPUTE: Kind = Kind::Compute(Results::First);
+const COMPUTE_SUM: Kind = Kind::Compute(Results::FirstAndPredicates);
+const COMPUTE_CONDITION: Kind = Kind::Compute(Results::Two);
+
+/// Special registers that tell nothing but where a thread stands. Clocks are not among them.
+pub(super) const SPECIAL: &[&str] = &[
+    "SRZ",
+    "SR_TID.X",
+    "SR_TID.Y",
+    "SR_TID.Z",
+    "SR_CTAID.X",
+    "SR_CTAID.Y",
+    "SR_CTAID.Z",
+    "SR_LANEID",
+    "SR_CgaCtaId",
+];
+
+/// Returns what an instruction does.
+pub(super) fn kind(text: &Text<'_>) -> Result<Kind, String> {
+    let (_, modifiers, kind) = ROWS
+        .iter()
+        .find(|(opcodes, ..)| opcodes.contains(&text.opcode))
+        .ok_or_else(|| format!("opcode {}", text.opcode))?;
+    if let Some(unknown) = text.modifiers.iter().find(|modifier| !modifiers.contains(modifier)) {
+        return Err(format!("modifier {unknown}"));
+    }
+    Ok(match kind {
+        // Only the one with a label is followed by instructions that threads execute together.
+        Kind::WarpBarrier if text.is("COLLECTIVE") => Kind::Collect,
+        &kind => kind,
+    })
+}
+
+/// Returns how many operands, from the first one on, are results.
+pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
+    let is_predicate = |operand: &Operand<'_>| matches!(operand, Operand::Predicate(_, true));
+    match kind {
+        Kind::Compute(results) | Kind::Collective(results) => match results {
+            Results::First => 1,
+            Results::Two => 2,
+            Results::AllButLast => operands.len().saturating_sub(1),
+            Results::FirstAndPredicates => {
+                1 + operands.iter().skip(1).take(2).take_while(|one| is_predicate(one)).count()
+            }
+            Results::MaybePredicate => 1 + usize::from(operands.first().is_some_and(is_predicate)),
+        },
+        Kind::Shuffle => 2,
+        Kind::Matrix
+        | Kind::Reciprocal
+        | Kind::Special
+        | Kind::LoadConstant
+        | Kind::LoadGlobal
+        | Kind::LoadShared => 1,
+        _ => 0,
+    }
+}
+
+/// Returns how many registers the operand at `index` stands for, of which the first is named, or
+/// how many constants of 32 bits.
+pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
+    let file = match text.operands.get(index) {
+        Some(Operand::Register(Some(name), _)) => name.file,
+        Some(Operand::Constant { .. }) => File::General,
+        _ => return 1,
+    };
+    // The operands that are no predicates, and which of them this is.
+    let is_register = |operand: &&Operand<'_>| !matches!(operand, Operand::Predicate(..));
+    let position = text.operands[..index].iter().filter(is_register).count();
+    let by_size = if text.is("128") {
+        4
+    } else if text.is("64") {
+        2
+    } else {
+        1
+    };
+    let is_long = text.is("U64") || text.is("S64");
+    match kind {
+        Kind::LoadConstant | Kind::LoadGlobal | Kind::StoreGlobal | Kind::LoadShared | Kind::StoreShared => {
+            by_size
+        }
+        Kind::Special if text.opcode == "CS2R" && !text.is("32") => 2,
+        // Result and third operand, rows, columns.
+        Kind::Matrix => match (text.is("16832"), position) {
+            (true, 0 | 1 | 3) => 4,
+            (true, _) => 2,
+            (false, 0 | 3) if text.is("16816") => 4,
+            (false, 1) if text.is("16816") => 2,
+            (false, 0 | 3) => 2,
+            (false, _) => 1,
+        },
+        Kind::Compute(_) => match text.opcode {
+            "IMAD" | "UIMAD" if text.is("WIDE") && matches!(position, 0 | 3) => 2,
+            "IMAD" | "UIMAD" if text.is("HI") && position == 3 => 2,
+            "ISETP" | "UISETP" if is_long => 2,
+            "I2F" | "UI2F" if is_long && position == 1 => 2,
+            "F2I" if is_long && position == 0 => 2,
+            "SHF" | "USHF" => 1,
+            _ if matches!(file, File::General | File::Uniform) => by_size,
+            _ => 1,
+        },
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widths(text: &str) -> Vec<u8> {
+        let text = Text::parse(text).unwrap();
+        let kind = kind(&text).unwrap();
+        (0..text.operands.len()).map(|index| width(&text, kind, index)).collect()
+    }
+
+    #[test]
+    fn knows_the_widths_of_operands() {
+        assert_eq!(widths("IMAD R1, R2, R3, R4"), [1, 1, 1, 1]);
+        assert_eq!(widths("IMAD.WIDE.U32 R2, P0, R4, 0x5, R6"), [2, 1, 1, 1, 2]);
+        assert_eq!(widths("IMAD.HI.U32 R2, R4, R5, R6"), [1, 1, 1, 2]);
+        assert_eq!(widths("IMMA.16832.S8.S8 R12, R48.ROW, R4.reuse.COL, R16"), [4, 4, 2, 4]);
+        assert_eq!(widths("SEL.64 R4, R6, RZ, P0"), [2, 2, 1, 1]);
+        assert_eq!(widths("SHF.R.S64 R4, R6, 0x3, R7"), [1, 1, 1, 1]);
+        assert_eq!(widths("STG.E.128 desc[UR6][R8.64], R4"), [1, 4]);
+        assert_eq!(widths("CS2R R4, SRZ"), [2, 1]);
+    }
+
+    #[test]
+    fn knows_the_results() {
+        let count = |text: &str| {
+            let text = Text::parse(text).unwrap();
+            results(kind(&text).unwrap(), &text.operands)
+        };
+        assert_eq!(count("IADD3.X R1, P0, PT, R2, R3, RZ, P0, !PT"), 3);
+        assert_eq!(count("IADD3.X R1, R2, R3, RZ, P0, !PT"), 1);
+        assert_eq!(count("SEL R1, R2, R3, P0"), 1);
+        assert_eq!(count("LOP3.LUT P0, RZ, R1, R2, RZ, 0xc0, !PT"), 2);
+        assert_eq!(count("ISETP.NE.AND P0, PT, R1, RZ, PT"), 2);
+        assert_eq!(count("STS [R1], R2"), 0);
+        assert_eq!(count("VOTEU.ANY UP0, P3"), 1);
+        assert_eq!(count("VOTE.ANY R4, PT, P3"), 2);
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        for text in [
+            "LD.E R1, [R2.64]",
+            "LDL R1, [R2]",
+            "RET.REL.NODEC R2",
+            "BRX R2",
+            "I2F.F64 R2, R4",
+            "LDS.U.16 R1, [R2]",
+            "IMAD.SOMETHING R1, R2, R3, R4",
+            "RED.E.ADD desc[UR4][R2.64], R1",
+            "DADD R2, R4, R6",
+        ] {
+            assert!(kind(&Text::parse(text).unwrap()).is_err(), "{text}");
+        }
+    }
+}
