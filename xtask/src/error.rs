@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use crate::tools::{NVDISASM_VERSION, PTXAS_VERSION};
+
 /// Result of a job.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -104,7 +106,7 @@ pub enum Error {
     /// A program of the CUDA toolkit is needed and not there.
     #[error(
         "{program} is not there: set {variable}, put it on the PATH, or get it by\n  \
-         pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm"
+         pip install nvidia-cuda-nvcc=={PTXAS_VERSION} nvidia-cuda-nvdisasm=={NVDISASM_VERSION}"
     )]
     NoTool {
         /// The program.

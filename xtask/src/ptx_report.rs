@@ -8,13 +8,17 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::build_ptx::{LABORATORY, RECIPE};
-use crate::flow::declared;
+use crate::flow::{declared, sass};
+use crate::plant::{self, Plan};
 use crate::sass::{Resources, instructions, resources};
-use crate::tools::{MachineCode, Tool, machine_code};
+use crate::tools::{self, MachineCode, Tool, machine_code};
 use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
 
-/// The architectures that are looked at: A100, GeForce 30, GeForce 40, H100.
-pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90"];
+/// The architectures that are looked at: A100, GeForce 30, GeForce 40, H100, B200, GeForce 50.
+pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+
+/// The architecture for which planted leaks are assembled.
+const PLANTED: &str = "sm_90";
 
 /// Classes of instructions that have a column of their own in the table.
 const COLUMNS: &[&str] = &[
@@ -39,8 +43,8 @@ const COLUMNS: &[&str] = &[
 
 /// Shows what NVIDIA's assembler makes of the kernels: registers, spills, shared memory, instructions
 ///
-/// Fails if a kernel spills registers, uses local memory, calls a function or divides integers. Instructions are counted as
-/// they stand in the program: those in a loop once.
+/// Fails if a kernel spills registers, uses local memory, calls a function or divides integers, and if its machine code would
+/// show a secret (see ptx-flow). Instructions are counted as they stand in the program: those in a loop once.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Architectures
@@ -55,6 +59,12 @@ pub struct Options {
     /// The PTX to look at instead of the committed one
     #[arg(long, value_name = "FILE")]
     ptx: Option<PathBuf>,
+    /// Print no table
+    #[arg(long)]
+    summary: bool,
+    /// Plants leaks of all kinds into the kernels and fails if one of them is not found in the machine code for sm_90
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
+    plant: Option<u64>,
     /// Write everything there is to know to this file, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -96,6 +106,17 @@ pub fn run(options: &Options) -> Result<()> {
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
 
+    for (tool, version) in [(&ptxas, tools::PTXAS_VERSION), (&nvdisasm, tools::NVDISASM_VERSION)] {
+        let said = process::text(Command::new(tool).arg("--version"))?;
+        let is_known = said.contains(&format!("V{version}"));
+        let remark = if is_known { "" } else { ", which is not the version that the checks were made with" };
+        println!(
+            "{}: {}{remark}",
+            tool.display(),
+            said.lines().find(|line| line.contains(", V")).unwrap_or(&said)
+        );
+    }
+    let entries = sass::entries(&text);
     let mut lines = Vec::new();
     for arch in &options.arch {
         let MachineCode { said, listing } = machine_code(&ptxas, &nvdisasm, &path, arch)?;
@@ -110,15 +131,29 @@ pub fn run(options: &Options) -> Result<()> {
                 instructions: instructions.remove(kernel).ok_or_else(|| missing("nvdisasm"))?,
             });
         }
+        let programs = sass::decode(&listing, &entries, arch);
+        match declared::check(programs).verdict() {
+            Ok(verdict) => println!("{arch}: {verdict}"),
+            Err(error) => faults.push(format!("{arch}: {error}")),
+        }
     }
-    print!("{}", table(&lines));
+    if !options.summary {
+        print!("{}", table(&lines));
+    }
     if let Some(path) = &options.json {
         let text = serde_json::to_string_pretty(&lines)
             .map_err(|source| Error::Json { what: path.display().to_string(), source })?;
         fs::write(path, text + "\n").at("write", path)?;
     }
     faults.extend(lines.iter().flat_map(Line::faults));
-    if faults.is_empty() { Ok(()) } else { Err(Error::BadKernels { faults }) }
+    if !faults.is_empty() {
+        return Err(Error::BadKernels { faults });
+    }
+    let Some(seed) = options.plant else { return Ok(()) };
+    // As many copies of kernels at once as the listing stays small with.
+    const COPIES: usize = 100;
+    let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
+    plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?.verdict(seed)
 }
 
 /// Assembles `ptx` for `arch`; fails if the assembler does.

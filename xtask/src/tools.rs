@@ -5,6 +5,11 @@ use std::process::Command;
 
 use crate::{Error, IoContext, Result, process};
 
+/// The version of the assembler that makes the machine code that the checks know.
+pub const PTXAS_VERSION: &str = "13.0.88";
+/// The version of the disassembler whose listings the checks know.
+pub const NVDISASM_VERSION: &str = "13.5.37";
+
 /// A program of the CUDA toolkit.
 #[derive(Copy, Clone, Debug)]
 pub struct Tool {

@@ -20,7 +20,10 @@ fn kernel(body: &str) -> String {
 \t.param .u32 test_653_param_2
 )
 {{
+\t.reg .pred \t%p<9>;
 \t.reg .b32 \t%r<99>;
+\t.reg .b64 \t%rd<9>;
+\t.reg .f32 \t%f<9>;
 \tld.param.b64 \t%rd8, [test_653_param_0];
 \tcvta.to.global.u64 \t%rd1, %rd8;
 \tld.param.b64 \t%rd9, [test_653_param_1];
@@ -79,6 +82,18 @@ fn tables() {
     // What comes from a table is public, so it may be an address.
     passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];\nld.shared.u32 %r4, [%r3];", address("%r1")));
     leaks(Class::TableStore, &format!("{}st.global.b32 [%rd4], %r90;", address("%r1")));
+}
+
+#[test]
+fn indices_of_parameters() {
+    let load = |index| {
+        format!(
+            "mov.b64 %rd3, test_653_param_0;\nmul.wide.u32 %rd4, {index}, 8;
+            add.s64 %rd5, %rd3, %rd4;\nld.param.b32 %r3, [%rd5];"
+        )
+    };
+    passes(&load("%r1"));
+    leaks(Class::ConstantAddress, &load("%r90"));
 }
 
 #[test]
@@ -234,7 +249,8 @@ fn what_is_not_understood_is_refused() {
         "brx.idx %r1, $L_1;",
         "ld.local.b32 %r3, [%rd1];",
         "ld.b32 %r3, [%rd1];",
-        "ld.volatile.global.b32 %r3, [%rd1];",
+        "ld.relaxed.gpu.global.b32 %r3, [%rd1];",
+        "add.s32 %x1, %r1, 1;",
         "ld.const.b32 %r3, [table_0];",
         "st.local.b32 [%rd1], %r1;",
         "atom.global.add.u32 %r3, [%rd1], 1;",

@@ -12,11 +12,9 @@
 //! - [`declared`]: what is declared of kernels, and the comparison with it.
 //! - [`ptx`]: the decoder of PTX.
 //! - [`sass`]: the decoder of machine code.
-//! - [`plant`]: leaks that are planted, to see that they are found.
 
 pub mod analysis;
 pub mod declared;
-pub mod plant;
 pub mod program;
 pub mod ptx;
 pub mod sass;

@@ -1,6 +1,6 @@
 //! The decoder of PTX: kernels as LLVM writes them, normalised or not.
 //!
-//! What an instruction does is stated once, in [`Decoder::instruction`]; whatever is not there is
+//! What an instruction does is stated once, in `Decoder::instruction`; whatever is not there is
 //! refused. These are taken to need the same time for all operands: moves, conversions, integer and
 //! floating-point sums and products, comparisons, selections, logic, shifts, and permutations of
 //! bytes. Integer and floating-point divisions are not.
@@ -31,8 +31,6 @@ const COMPUTE: &[&str] = &[
 ];
 /// Opcodes whose time depends on their operands.
 const DIVIDE: &[&str] = &["div", "rem"];
-/// What stands between `%` and the number of a register.
-const REGISTER_CLASSES: &[&str] = &["p", "rs", "r", "rd", "f", "fd"];
 /// Numbers of threads and blocks.
 const PUBLIC_REGISTERS: &[&str] = &["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
 /// The name of the block's shared memory in `kernels-rs`.
@@ -145,6 +143,8 @@ struct Decoder {
     /// The arrays, by the names of the parameters, in their order.
     parameters: HashMap<String, Objects>,
     labels: HashMap<String, usize>,
+    /// Registers, or families of registers that differ in a number at the end.
+    declared: HashSet<String>,
     /// Jumps, whose labels may still come: indices of instructions, and their labels.
     jumps: Vec<(usize, String)>,
     /// What has been read of a statement, and the line where it begins.
@@ -160,6 +160,7 @@ impl Decoder {
             program: Program::new(name),
             parameters: HashMap::new(),
             labels: HashMap::new(),
+            declared: HashSet::new(),
             jumps: Vec::new(),
             statement: String::new(),
             begins: 0,
@@ -218,7 +219,9 @@ impl Decoder {
                 self.scopes -= 1;
                 rest
             } else if let Some((statement, rest)) = text.split_once(';') {
-                if !statement.starts_with(".reg") && !statement.starts_with(".pragma") {
+                if let Some(names) = statement.strip_prefix(".reg") {
+                    self.declare(names).ok_or_else(|| self.refuse(self.begins, statement))?;
+                } else {
                     let decoded = self.instruction(statement, tables);
                     let mut instruction = decoded.ok_or_else(|| self.refuse(self.begins, statement))?;
                     instruction.text = statement.replace('\t', " ");
@@ -260,7 +263,8 @@ impl Decoder {
         let (opcode, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let operands = split(rest);
         let (base, modifiers) = opcode.split_once('.').unwrap_or((opcode, ""));
-        let modifiers: Vec<&str> = modifiers.split('.').collect();
+        // A volatile access is one like others to the analysis.
+        let modifiers: Vec<&str> = modifiers.split('.').filter(|name| *name != "volatile").collect();
         let guards: Vec<Register> = guard.iter().map(|guard| guard.predicate).collect();
         let demand = |class, registers: &[Register]| Demand { class, registers: registers.to_vec() };
         let mut made = Instruction { guard, ..Instruction::default() };
@@ -274,7 +278,18 @@ impl Decoder {
         match (base, modifiers[0], operands.as_slice()) {
             ("ld", "param", [to, from]) => {
                 made.results = self.results(to)?;
-                made.names = *self.parameters.get(inside(from)?)?;
+                let mut index = Vec::new();
+                made.names = match self.parameters.get(inside(from)?) {
+                    Some(&object) => object,
+                    None => {
+                        self.source(inside(from)?, tables, &mut index)?;
+                        // Any parameter, as far as is known here.
+                        self.program.arrays
+                    }
+                };
+                made.demands.push(demand(Class::ConstantAddress, &index));
+                made.demands.push(demand(Class::AccessGuard, &guards));
+                made.operands = index;
             }
             ("ld", "global" | "shared", [to, from]) => {
                 let (access, demands) = self.access(modifiers[0], "ld", from, &guards, tables)?;
@@ -304,11 +319,13 @@ impl Decoder {
                 made.demands.push(demand(Class::ShuffleGuard, &guards));
                 made.results = self.results(to)?;
                 made.operands = [sources(self, &[value])?.0, lane].concat();
+                made.is_collective = true;
             }
             ("mma", "sync", [to, from @ ..]) if from.len() == 3 => {
                 made.demands.push(demand(Class::MatrixGuard, &guards));
                 made.results = self.results(to)?;
                 made.operands = sources(self, from)?.0;
+                made.is_collective = true;
             }
             (_, _, [to, from @ ..]) if COMPUTE.contains(&base) || DIVIDE.contains(&base) => {
                 made.results = self.results(to)?;
@@ -326,10 +343,10 @@ impl Decoder {
         Some(made)
     }
 
-    /// Reads `%p1` or `!%p1`.
+    /// Reads a predicate or its opposite, `!%p1`.
     fn literal(&mut self, text: &str) -> Option<Literal> {
         let (holds, name) = text.strip_prefix('!').map_or((true, text), |name| (false, name));
-        name.starts_with("%p").then(|| Literal { predicate: self.program.register(name), holds })
+        Some(Literal { predicate: self.named(name)?, holds })
     }
 
     /// Reads an address and what must be public of it.
@@ -384,21 +401,30 @@ impl Decoder {
         if name == SHARED_MEMORY {
             return Some(Objects::SHARED);
         }
-        if PUBLIC_REGISTERS.contains(&name.split('.').next()?) || is_number(name) {
+        let is_public = PUBLIC_REGISTERS.contains(&name.split('.').next()?);
+        // The address of a parameter is one of the launch, not of an array.
+        if is_public || is_number(name) || self.parameters.contains_key(name) {
             return Some(Objects::NONE);
         }
         registers.push(self.named(name)?);
         Some(Objects::NONE)
     }
 
-    /// Returns the register of a name that LLVM or the inline assembly of `kernels-rs` gives.
+    /// Reads what stands behind `.reg`: a type, and names, or a name and how many there are of it.
+    fn declare(&mut self, text: &str) -> Option<()> {
+        let (_, names) = text.trim().split_once(char::is_whitespace)?;
+        for name in names.split(',').map(str::trim) {
+            let name = name.split_once('<').map_or(name, |(name, _)| name);
+            self.declared.insert(name.to_owned());
+        }
+        Some(())
+    }
+
+    /// Returns the register of a name that has been declared.
     fn named(&mut self, name: &str) -> Option<Register> {
-        let numbered = |class: &str| {
-            let number = name.strip_prefix('%').and_then(|name| name.strip_prefix(class));
-            number.is_some_and(|number| number.parse::<u32>().is_ok())
-        };
-        let is_register = REGISTER_CLASSES.iter().any(|class| numbered(class)) || name == "tmp";
-        is_register.then(|| self.program.register(name))
+        let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_declared = self.declared.contains(name) || family != name && self.declared.contains(family);
+        is_declared.then(|| self.program.register(name))
     }
 }
 

@@ -1,246 +1,14 @@
-//! Leaks for the analysis of machine code: planted in PTX, found in what the assembler makes of it.
+//! A kernel as text, and leaks in it.
 //!
 //! Every leak is in a copy of a kernel of its own. A secret comes from a register that the kernel
 //! has loaded from one of its arrays in the same block, or is loaded from such an array right
-//! there. It is scrambled, so that the assembler knows nothing of it, and put where it must not be.
-//! This knows how kernels look as text and nothing of the analysis.
+//! there. It is scrambled, so that the assembler knows nothing of it, carried on through memory, another
+//! thread or a matrix product, and put where it must not be. This knows how kernels look as text and
+//! nothing of the analysis.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fmt;
-use std::path::Path;
+use std::collections::HashSet;
 
-use crate::flow::analysis::analyse;
-use crate::flow::program::{Class, Objects};
-use crate::flow::sass;
-
-/// A way to show a secret.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// It is part of the address of a load from global memory.
-    GlobalLoad,
-    /// It is part of the address of a store to global memory.
-    GlobalStore,
-    /// It is part of the address of a load from shared memory.
-    SharedLoad,
-    /// It is part of the address of a store to shared memory.
-    SharedStore,
-    /// It chooses one of two addresses to load from.
-    Choice,
-    /// It is the index into a table.
-    TableIndex,
-    /// It is the index of a kernel's parameter.
-    ParameterIndex,
-    /// It is part of the condition of a branch.
-    Branch,
-    /// A store is skipped by a branch.
-    Skip,
-    /// A loop runs once or twice.
-    Loop,
-    /// The thread ends early.
-    Exit,
-    /// A load is guarded by it.
-    GuardedLoad,
-    /// A store is guarded by it.
-    GuardedStore,
-    /// A barrier is guarded by it.
-    GuardedBarrier,
-    /// It is part of the lane of a shuffle.
-    ShuffleLane,
-    /// Something is divided by it.
-    Division,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: &[Self] = &[
-        Self::GlobalLoad,
-        Self::GlobalStore,
-        Self::SharedLoad,
-        Self::SharedStore,
-        Self::Choice,
-        Self::TableIndex,
-        Self::ParameterIndex,
-        Self::Branch,
-        Self::Skip,
-        Self::Loop,
-        Self::Exit,
-        Self::GuardedLoad,
-        Self::GuardedStore,
-        Self::GuardedBarrier,
-        Self::ShuffleLane,
-        Self::Division,
-    ];
-
-    /// Returns whether a finding of this class tells of the leak. The assembler makes guards or
-    /// choices of short branches, branches of guards, and an exit of what skips the last store.
-    #[must_use]
-    pub fn fits(self, class: Class) -> bool {
-        let conditional = [Class::Branch, Class::AccessGuard, Class::ExitGuard, Class::Barrier];
-        match self {
-            Self::GlobalLoad | Self::TableIndex => class == Class::LoadAddress,
-            Self::GlobalStore => class == Class::StoreAddress,
-            Self::SharedLoad => class == Class::SharedLoadAddress,
-            Self::SharedStore => class == Class::SharedStoreAddress,
-            Self::Choice => [Class::LoadAddress, Class::AccessGuard, Class::Branch].contains(&class),
-            Self::ParameterIndex => class == Class::ConstantAddress,
-            Self::Branch => {
-                let addresses = [Class::LoadAddress, Class::StoreAddress, Class::SharedStoreAddress];
-                conditional.contains(&class) || addresses.contains(&class)
-            }
-            Self::Skip | Self::Loop | Self::Exit | Self::GuardedLoad | Self::GuardedStore => {
-                conditional.contains(&class)
-            }
-            Self::GuardedBarrier => [Class::Barrier, Class::Branch].contains(&class),
-            Self::ShuffleLane => class == Class::ShuffleLane,
-            Self::Division => class == Class::Division,
-        }
-    }
-}
-
-/// A leak that was planted.
-#[derive(Clone, Debug)]
-pub struct Leak {
-    /// How it shows the secret.
-    pub kind: Kind,
-    /// The name of the copy of the kernel.
-    pub kernel: String,
-    /// The text of the copy.
-    pub text: String,
-    /// What was put there instead of which line.
-    pub change: String,
-}
-
-/// How many leaks.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Planted.
-    pub planted: usize,
-    /// Of them found.
-    pub found: usize,
-    /// Of them in a kernel that was refused.
-    pub refused: usize,
-}
-
-/// Leaks planted and found, by their kinds.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// How many of each kind.
-    pub counts: BTreeMap<Kind, Count>,
-    /// Why kernels were refused.
-    pub refused: Vec<String>,
-    /// Leaks that were neither found nor refused, a paragraph each.
-    pub missed: Vec<String>,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = Count::default();
-        let mut line = |name: &str, Count { planted, found, refused }: Count| {
-            writeln!(f, "{name:<15} {planted:>5} planted {found:>5} found {refused:>5} refused")
-        };
-        for (kind, count) in &self.counts {
-            line(&format!("{kind:?}"), *count)?;
-            all.planted += count.planted;
-            all.found += count.found;
-            all.refused += count.refused;
-        }
-        line("all", all)
-    }
-}
-
-/// Where to plant leaks, and how many.
-#[derive(Copy, Clone, Debug)]
-pub struct Plan<'a> {
-    /// Only in kernels whose names contain this.
-    pub kernel: &'a str,
-    /// What chooses the places.
-    pub seed: u64,
-    /// The most leaks of a kind in a kernel.
-    pub most: usize,
-}
-
-/// Plants leaks into the kernels of `ptx` and looks which of them are found in the machine code for
-/// `arch`.
-///
-/// # Errors
-/// If one of the tools fails.
-pub fn check(ptxas: &Path, nvdisasm: &Path, ptx: &str, arch: &str, plan: Plan<'_>) -> crate::Result<Outcome> {
-    // As many copies at once as the listing stays small with.
-    const COPIES: usize = 100;
-    let (head, leaks) = plant(ptx, plan);
-    let mut outcome = Outcome::default();
-    for leaks in leaks.chunks(COPIES) {
-        let bodies: Vec<&str> = leaks.iter().map(|leak| leak.text.as_str()).collect();
-        let copies = format!("{head}\n{}", bodies.join("\n"));
-        let programs = sass::programs(ptxas, nvdisasm, &copies, arch)?;
-        let mut reports: BTreeMap<String, Result<Vec<Class>, String>> = BTreeMap::new();
-        for program in programs {
-            match program {
-                Ok(program) => {
-                    let findings = analyse(&program, Objects::NONE).findings;
-                    let classes = findings.iter().map(|finding| finding.class).collect();
-                    reports.insert(program.name, Ok(classes));
-                }
-                Err(refused) => {
-                    reports.insert(refused.kernel.clone(), Err(refused.to_string()));
-                }
-            }
-        }
-        for leak in leaks {
-            let count = outcome.counts.entry(leak.kind).or_default();
-            count.planted += 1;
-            match reports.get(&leak.kernel) {
-                Some(Ok(classes)) if classes.iter().any(|&class| leak.kind.fits(class)) => count.found += 1,
-                Some(Err(why)) => {
-                    count.refused += 1;
-                    outcome.refused.push(why.clone());
-                }
-                other => outcome.missed.push(format!(
-                    "{}: {other:?}\n\
-                    {}",
-                    leak.kernel, leak.change
-                )),
-            }
-        }
-    }
-    Ok(outcome)
-}
-
-/// Plants leaks. Returns what stands before the kernels, and the leaks.
-#[must_use]
-pub fn plant(ptx: &str, plan: Plan<'_>) -> (String, Vec<Leak>) {
-    let mut random = fastrand::Rng::with_seed(plan.seed);
-    let lines: Vec<&str> = ptx.lines().collect();
-    let is_entry = |line: &&str| line.starts_with(".visible .entry ");
-    let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
-    let head = lines[..starts.first().copied().unwrap_or(lines.len())].join("\n");
-    let tables: Vec<&str> = lines
-        .iter()
-        .filter(|line| line.starts_with(".global "))
-        .filter_map(|line| line.split_once('[')?.0.rsplit(' ').next())
-        .collect();
-    let mut leaks = Vec::new();
-    for &start in &starts {
-        let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
-        let text = Kernel::read(&lines[start..=end], &tables);
-        if !text.name.contains(plan.kernel) || text.arrays.is_empty() {
-            continue;
-        }
-        for &kind in Kind::ALL {
-            let mut sites: Vec<usize> = (0..text.lines.len())
-                .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
-                .collect();
-            random.shuffle(&mut sites);
-            for &site in sites.iter().take(plan.most) {
-                let Some(change) = text.change(kind, site, &mut random, &tables) else { continue };
-                let name = format!("leak{}_{kind:?}_{}", leaks.len(), text.name);
-                let body = text.with(site, &change).replace(text.name, &name);
-                leaks.push(Leak { kind, kernel: name, text: body, change: change.join("\n") });
-            }
-        }
-    }
-    (head, leaks)
-}
+use super::Kind;
 
 /// A statement on a line of its own.
 #[derive(Clone, Debug)]
@@ -251,8 +19,10 @@ struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
+    /// Reads a statement; of a matrix product, which takes several lines, the first one.
     fn parse(line: &'a str) -> Option<Self> {
-        let text = line.trim().strip_suffix(';')?;
+        let text = line.trim();
+        let text = if text.starts_with("mma.") { text } else { text.strip_suffix(';')? };
         if text.starts_with(['.', '{', '}', '$']) || text.contains(';') {
             return None;
         }
@@ -302,11 +72,23 @@ fn is_register(word: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-struct Kernel<'a> {
-    name: &'a str,
-    lines: &'a [&'a str],
+/// Ways of the scrambled secret in `%m8` to `%m8` again.
+const CARRIERS: &[&str] = &[
+    "mov.b32 %m8, %m8;",
+    "mov.u32 %m7, shared_memory;\nst.shared.u32 [%m7], %m8;\nld.shared.u32 %m8, [%m7];",
+    "shfl.sync.idx.b32 %m8, %m8, 0, 31, -1;",
+    "shr.u32 %m7, %m8, 1;\nmin.u32 %m8, %m8, %m7;\nshl.b32 %m8, %m8, 2;",
+    "mov.b32 %m7, 0;\nmov.b32 %m6, 1;\n\
+        mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%m8, %m5, %m4, %m3}, \
+        {%m8, %m8, %m8, %m8}, {%m6, %m6}, {%m7, %m7, %m7, %m7};\nshl.b32 %m8, %m8, 25;",
+];
+
+/// A kernel as text.
+pub(super) struct Kernel<'a> {
+    pub(super) name: &'a str,
+    pub(super) lines: &'a [&'a str],
     /// The names of the parameters that point to arrays.
-    arrays: Vec<&'a str>,
+    pub(super) arrays: Vec<&'a str>,
     /// By lines, whether it is a statement of its own at which a change can be made.
     statements: Vec<Option<Statement<'a>>>,
     /// By lines, registers loaded from arrays before it in the same block.
@@ -314,7 +96,7 @@ struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    fn read(lines: &'a [&'a str], tables: &[&str]) -> Self {
+    pub(super) fn read(lines: &'a [&'a str], tables: &[&str]) -> Self {
         let name = lines[0].trim_start_matches(".visible .entry ").trim_end_matches(['(', ')', ' ']);
         let arrays = lines
             .iter()
@@ -404,7 +186,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Returns the kernel's text with `change` instead of the line at `site`.
-    fn with(&self, site: usize, change: &[String]) -> String {
+    pub(super) fn with(&self, site: usize, change: &[String]) -> String {
         let mut text = String::new();
         for (at, line) in self.lines.iter().enumerate() {
             if at == site {
@@ -427,7 +209,7 @@ impl<'a> Kernel<'a> {
 
     /// Returns what stands instead of the line at `site` for a leak of this kind; none if it does
     /// not apply there.
-    fn change(
+    pub(super) fn change(
         &self,
         kind: Kind,
         site: usize,
@@ -536,6 +318,15 @@ impl<'a> Kernel<'a> {
             Kind::GuardedBarrier if unguarded && statement.is("bar.sync") => {
                 vec![format!("@%mp0 {}", line.trim())]
             }
+            Kind::GuardedProduct if line.trim().starts_with("mma.") => {
+                vec![format!("@%mp0 {}", line.trim())]
+            }
+            Kind::ShuffleWidth if unguarded && statement.is("shfl.sync.idx") => {
+                let mut operands = statement.operands.clone();
+                *operands.get_mut(3)? = "%m3";
+                let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
+                vec!["sub.s32 %m3, 31, %m1;".into(), shuffle]
+            }
             Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
                 let mut operands = statement.operands.clone();
                 let lane = operands.get(2)?.to_owned();
@@ -582,6 +373,7 @@ impl<'a> Kernel<'a> {
                 )
             }
         };
+        let carrier = random.choice(CARRIERS)?;
         let (factor, shift) = (random.u32(..) | 1 | 1 << 31, random.u32(20..32));
         let bit = match random.u32(0..5) {
             0 => format!("shr.u32 %m1, %m8, {shift};\nand.b32 %m1, %m1, 1;"),
@@ -607,6 +399,7 @@ impl<'a> Kernel<'a> {
         Some(vec![
             secret,
             format!("mul.lo.s32 %m8, %m0, {factor};"),
+            (*carrier).into(),
             bit,
             "shl.b32 %m2, %m1, 4;\nsetp.ne.u32 %mp0, %m1, 0;".into(),
         ])
@@ -676,28 +469,6 @@ $L_1:
             // Behind a label nothing is known.
             assert!(kernel.loaded[at("\tret")].is_empty());
         });
-    }
-
-    #[test]
-    fn plants_leaks_of_all_kinds() {
-        let plan = Plan { kernel: "a_653", seed: 1, most: 2 };
-        let (head, leaks) = plant(PTX, plan);
-        assert!(head.contains("table_0") && !head.contains("entry"));
-        for &kind in Kind::ALL {
-            let count = leaks.iter().filter(|leak| leak.kind == kind).count();
-            assert!((1..=2).contains(&count), "{kind:?}: {count}");
-        }
-        for leak in &leaks {
-            assert!(leak.text.contains(&format!(".visible .entry {}(", leak.kernel)));
-            assert!(leak.text.contains(&leak.change) || leak.change.contains("param"), "{}", leak.text);
-            // The block of inline assembly stays as it is.
-            assert!(leak.text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
-        }
-        let again = plant(PTX, plan).1;
-        assert!(leaks.iter().zip(&again).all(|(one, other)| one.text == other.text));
-        let other = plant(PTX, Plan { seed: 2, ..plan }).1;
-        assert!(leaks.iter().zip(&other).any(|(one, other)| one.text != other.text));
-        assert!(plant(PTX, Plan { kernel: "b_653", ..plan }).1.is_empty());
     }
 
     #[test]
