@@ -415,6 +415,25 @@ fn kat_check_finds_every_corruption() {
     assert!(!report.contains("bad.jsonl:13:") && !report.contains("bad.jsonl:14:"), "{report}");
 }
 
+/// Other programs write bytes with the prefix `0x`.
+#[test]
+fn kat_check_takes_prefixes() {
+    let place = Place::new();
+    let vectors = fs::read_to_string(&vectors()[0]).unwrap();
+    let line = vectors.lines().next().unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+    for (name, value) in record.as_object_mut().unwrap() {
+        if let serde_json::Value::String(text) = value
+            && name != "pk_encoding"
+        {
+            text.insert_str(0, "0x");
+        }
+    }
+    place.write("prefixed.jsonl", record.to_string());
+    let report = place.succeed("kat check prefixed.jsonl");
+    assert_eq!(report.lines().last(), Some("1 passed, 0 failed"), "{report}");
+}
+
 #[test]
 fn kat_check_of_files_without_records() {
     let place = Place::new();
