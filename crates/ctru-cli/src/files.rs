@@ -4,7 +4,8 @@
 //! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until
 //! that moment. Outputs that belong together are all written or none is: each file that is replaced
 //! before the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its
-//! name back if one fails.
+//! name back if one fails. If the new names may not survive a power cut, it keeps the second name,
+//! and the error says which that is.
 //!
 //! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
 //! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
