@@ -60,7 +60,7 @@ pub enum Error {
     AfterWriting {
         /// What failed.
         error: Box<Self>,
-        /// Which files are written.
+        /// Which files are written, and where the old ones are that had to stay.
         files: String,
     },
     /// A file of several could not be written, and another that had been could not be taken back.

@@ -4,7 +4,8 @@
 //! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until
 //! that moment. Outputs that belong together are all written or none is: each file that is replaced
 //! before the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its
-//! name back if one fails.
+//! name back if one fails. If the new names may not survive a power cut, it keeps the second name,
+//! and the error says which that is.
 //!
 //! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
 //! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
@@ -80,7 +81,8 @@ pub(crate) fn read<T>(
     parsed.map_err(|problem| Error::Contents { file: place.to_string(), problem })
 }
 
-/// Up to one byte more than the longest file, in a vector that never moves: moving would leave secrets behind.
+/// Up to one byte more than the longest file, in a vector that never moves: moving would leave
+/// secrets behind.
 fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     let limit = LONGEST_FILE + 1;
     let mut contents = Zeroizing::new(vec![0; limit]);
@@ -119,8 +121,7 @@ pub(crate) fn warn_of_readers(place: &Place) {
         crate::tell(
             "warning",
             &format_args!(
-                "{place}: its mode {mode:04o} opens this private key to others; \
-                 `chmod 600 {place}` closes it"
+                "{place}: its mode {mode:04o} opens this private key to others; mode 0600 closes it"
             ),
         );
     }
@@ -155,17 +156,21 @@ pub(crate) fn write(inputs: &[&Place], outputs: &[Output<'_>], force: bool) -> R
     })?;
     for output in outputs {
         if *output.place == Place::Standard {
-            unbuffered(io::stdout())
-                .and_then(|mut stdout| stdout.write_all(&output.contents))
-                .map_err(|source| after_writing(outputs.iter().map(|output| output.place), source.into()))?;
+            let stdout = unbuffered(io::stdout());
+            stdout.and_then(|mut stdout| stdout.write_all(&output.contents)).map_err(|source| {
+                let files = outputs.iter().filter_map(|output| match output.place {
+                    Place::Standard => None,
+                    Place::File(path) => Some(display(path)),
+                });
+                after_writing(files.collect(), source.into())
+            })?;
         }
     }
     Ok(())
 }
 
-/// The error of what failed after files had been written.
-fn after_writing<'a>(written: impl Iterator<Item = &'a Place>, error: Error) -> Error {
-    let files: Vec<_> = written.filter(|&place| *place != Place::Standard).map(Place::to_string).collect();
+/// The error of what failed after these files had been written.
+fn after_writing(files: Vec<String>, error: Error) -> Error {
     if files.is_empty() {
         error
     } else {
@@ -237,9 +242,14 @@ type FileId = (u64, u64);
 #[cfg(not(unix))]
 type FileId = PathBuf;
 
+#[cfg(unix)]
+fn identity(there: &fs::Metadata) -> FileId {
+    (there.dev(), there.ino())
+}
+
 fn file_id(path: &Path) -> Option<FileId> {
     #[cfg(unix)]
-    return fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
+    return fs::metadata(path).ok().as_ref().map(identity);
     #[cfg(not(unix))]
     return fs::canonicalize(path).ok();
 }
@@ -247,7 +257,7 @@ fn file_id(path: &Path) -> Option<FileId> {
 /// The file that a standard stream is redirected to.
 fn stream_id(stream: impl AsStream) -> Option<FileId> {
     #[cfg(unix)]
-    return unbuffered(stream).and_then(|file| file.metadata()).ok().map(|there| (there.dev(), there.ino()));
+    return unbuffered(stream).and_then(|file| file.metadata()).ok().as_ref().map(identity);
     #[cfg(not(unix))]
     {
         let _ = stream;
@@ -262,9 +272,11 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Writes a temporary file beside `path`, which has its mode from the beginning. It is deleted when dropped.
+/// Writes a temporary file beside `path`, which has its mode from the beginning. It is deleted when
+/// dropped.
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
-    // To fail here saves the work; that nothing is overwritten is made sure of when the file takes its name.
+    // To fail here saves the work; that nothing is overwritten is made sure of when the file takes
+    // its name.
     match fs::symlink_metadata(path) {
         Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
         Ok(there) if !there.is_file() && !there.is_symlink() => {
@@ -290,6 +302,8 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
 /// A file that has its name.
 struct Published<'a> {
     path: &'a Path,
+    /// While it is open, no other file gets its number.
+    file: File,
     /// What had the name before, under a second name. It is deleted when dropped.
     previous: Option<TempPath>,
 }
@@ -307,11 +321,16 @@ fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), E
             }
         }
     }
-    // Before the old files go, the new ones must be sure to have their names after a power cut.
+    settle(published)
+}
+
+/// Makes the names last, and lets the old files go. If the names may not last, the old files stay:
+/// after a power cut, one of them may be all that there is.
+fn settle(published: Vec<Published<'_>>) -> Result<(), Error> {
     let synchronised = published.iter().try_for_each(|done| sync_folder(directory(done.path)));
     synchronised.map_err(|error| {
-        let places: Vec<_> = published.iter().map(|done| Place::File(done.path.to_owned())).collect();
-        after_writing(places.iter(), error)
+        let files = published.into_iter().map(Published::with_previous);
+        after_writing(files.collect(), error)
     })
 }
 
@@ -327,8 +346,8 @@ fn publish<'a>(
         _ => Error::Write { file: display(path), source },
     };
     if !force {
-        file.persist_noclobber(path).map_err(|error| failed(error.error))?;
-        return Ok(Published { path, previous: None });
+        let file = file.persist_noclobber(path).map_err(|error| failed(error.error))?;
+        return Ok(Published { path, file, previous: None });
     }
     // Two names that differ may be one for the file system, which may ignore case. It shows now.
     let there = file_id(path);
@@ -337,28 +356,58 @@ fn publish<'a>(
     }
     // After the last nothing can fail that would bring the old file back.
     let previous = if is_last { None } else { keep(path).map_err(failed)? };
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(Published { path, previous })
+    let file = file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(Published { path, file, previous })
 }
 
 impl Published<'_> {
     /// Puts back what was there, because of `error`. Comes back with what is to be reported.
     fn undo(self, error: Error) -> Error {
-        let undone = match self.previous {
-            Some(previous) => previous.persist(self.path).map_err(|failed| {
-                let mut previous = failed.path;
-                previous.disable_cleanup(true);
-                (failed.error, Some(display(&previous)))
-            }),
-            None => fs::remove_file(self.path).map_err(|source| (source, None)),
+        let Self { path, file, previous } = self;
+        let undone = match previous {
+            Some(previous) => {
+                // Not every system replaces a file that is open.
+                drop(file);
+                previous.persist(path).map_err(|failed| (failed.error, Some(retain(failed.path))))
+            }
+            None => remove(path, &file).map_err(|source| (source, None)),
         };
         match undone {
             Ok(()) => error,
             Err((source, previous)) => {
-                Error::NotUndone { error: error.into(), file: display(self.path), source, previous }
+                Error::NotUndone { error: error.into(), file: display(path), source, previous }
             }
         }
     }
+
+    /// Leaves the old file where it is. Comes back with the names of both.
+    fn with_previous(self) -> String {
+        let name = display(self.path);
+        match self.previous {
+            Some(previous) => format!("{name} (the old one is {})", retain(previous)),
+            None => name,
+        }
+    }
+}
+
+/// Removes a file, unless its name is gone or another file's by now.
+fn remove(path: &Path, file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    match fs::symlink_metadata(path) {
+        Ok(there) if identity(&there) == identity(&file.metadata()?) => {}
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    fs::remove_file(path)
+}
+
+/// Keeps a file that would be deleted. Comes back with its name.
+fn retain(mut kept: TempPath) -> String {
+    kept.disable_cleanup(true);
+    display(&kept)
 }
 
 /// Gives a file that is about to be replaced a second name, under which it is deleted when dropped.
@@ -373,22 +422,31 @@ fn keep(path: &Path) -> io::Result<Option<TempPath>> {
     }
 }
 
-/// Makes a copy with the same permissions.
+/// Makes a copy with the same permissions, which survives a power cut.
 fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath> {
-    let copy = builder.tempfile_in(directory(path))?.into_temp_path();
-    fs::copy(path, &copy)?;
-    Ok(copy)
+    let mut old = File::open(path)?;
+    let mut copy = builder.tempfile_in(directory(path))?;
+    io::copy(&mut old, copy.as_file_mut())?;
+    copy.as_file().set_permissions(old.metadata()?.permissions())?;
+    copy.as_file().sync_all()?;
+    Ok(copy.into_temp_path())
 }
 
 /// Makes the names in a folder last, where the system can.
 fn sync_folder(folder: &Path) -> Result<(), Error> {
-    // Other systems do not open folders, and a folder that may not be read cannot be opened.
-    let Some(opened) = cfg!(unix).then(|| File::open(folder)).and_then(Result::ok) else { return Ok(()) };
-    match opened.sync_all() {
+    // Other systems do not open folders.
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let opened = match File::open(folder) {
+        // Who may write into a folder need not be one who may read it.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        opened => opened,
+    };
+    match opened.and_then(|folder| folder.sync_all()) {
         // The file system does not do it for folders.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        Err(source) => Err(Error::Write { file: display(folder), source }),
-        Ok(()) => Ok(()),
+        done => done.map_err(|source| Error::Write { file: display(folder), source }),
     }
 }
 
@@ -405,7 +463,8 @@ mod tests {
     use super::*;
 
     fn outputs<'a>(first: &'a Place, second: &'a Place) -> [Output<'a>; 2] {
-        [first, second].map(|place| Output { place, contents: Zeroizing::new(b"new".to_vec()), secret: true })
+        let contents = || Zeroizing::new(b"new".to_vec());
+        [first, second].map(|place| Output { place, contents: contents(), secret: true })
     }
 
     fn names(directory: &Path) -> Vec<OsString> {
@@ -415,7 +474,8 @@ mod tests {
         names
     }
 
-    /// A file that appears between staging and publishing is not overwritten, and its companion disappears again.
+    /// A file that appears between staging and publishing is not overwritten, and its companion
+    /// disappears again.
     #[test]
     fn race_lost() {
         let directory = tempfile::tempdir().unwrap();
@@ -483,11 +543,80 @@ mod tests {
         let second = previous.to_path_buf();
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        let error = Published { path: &path, previous: Some(previous) }.undo(Error::SameInput);
+        let file = tempfile::tempfile().unwrap();
+        let published = Published { path: &path, file, previous: Some(previous) };
+        let error = published.undo(Error::SameInput);
         assert!(matches!(error, Error::NotUndone { .. }));
         let (message, second_name) = (error.to_string(), display(&second));
         assert!(message.contains(&second_name) && second_name.ends_with(".old"), "{message}");
         assert_eq!(fs::read(&second).unwrap(), b"old");
+    }
+
+    /// Where names may not last, what was replaced stays, and the error says where.
+    #[cfg(unix)]
+    #[test]
+    fn old_files_stay_if_the_folder_cannot_be_synchronised() {
+        let directory = tempfile::tempdir().unwrap();
+        let old = directory.path().join("a");
+        fs::write(&old, "old").unwrap();
+        let previous = keep(&old).unwrap().unwrap();
+        let second = previous.to_path_buf();
+        // A folder that is gone cannot be opened, so it cannot be synchronised.
+        let gone = directory.path().join("gone");
+        let (first, last) = (gone.join("a"), gone.join("b"));
+        let published = [(&first, Some(previous)), (&last, None)].map(|(path, previous)| Published {
+            path,
+            file: tempfile::tempfile().unwrap(),
+            previous,
+        });
+        let error = settle(published.into()).unwrap_err();
+        assert!(matches!(error, Error::AfterWriting { .. }));
+        let message = error.to_string();
+        let [first, second_name, last] = [&first, &second, &last].map(|path| display(path));
+        let files = format!("all the same: {first} (the old one is {second_name}), {last}");
+        assert!(message.ends_with(&files), "{message}");
+        assert_eq!(fs::read(&second).unwrap(), b"old");
+    }
+
+    /// Only a folder that is there and may not be read goes without.
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_synchronised() {
+        let directory = tempfile::tempdir().unwrap();
+        sync_folder(directory.path()).unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o300)).unwrap();
+        sync_folder(directory.path()).unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let gone = directory.path().join("gone");
+        let error = sync_folder(&gone).unwrap_err().to_string();
+        assert!(error.starts_with(&display(&gone)), "{error}");
+    }
+
+    /// What another program has put under the name of a new file by then is not removed with it.
+    #[cfg(unix)]
+    #[test]
+    fn what_others_publish_is_not_undone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let place = Place::File(path.clone());
+        let [output, _] = outputs(&place, &place);
+        let publish = || {
+            let staged = stage(&path, &output, false).unwrap();
+            publish(&path, staged, false, false, &[]).unwrap()
+        };
+        assert!(matches!(publish().undo(Error::SameInput), Error::SameInput));
+        assert!(names(directory.path()).is_empty());
+
+        let published = publish();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert!(matches!(published.undo(Error::SameInput), Error::SameInput));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+
+        fs::remove_file(&path).unwrap();
+        let published = publish();
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(published.undo(Error::SameInput), Error::SameInput));
     }
 
     /// A file system without hard links has copies instead.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
@@ -27,7 +28,13 @@ pub struct GpuArgs {
     #[arg(long, default_value_t = DeviceOptions::default().slots, value_name = "N")]
     slots: usize,
     /// MiB of GPU memory that they may take
-    #[arg(long, default_value_t = DeviceOptions::default().memory_limit >> 20, value_name = "MIB")]
+    #[arg(
+        long,
+        default_value_t = DeviceOptions::default().memory_limit >> 20,
+        value_name = "MIB",
+        // The number of bytes has to fit into a `usize`.
+        value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
+    )]
     memory: usize,
     /// Choose chunk and slots by measuring some first, for a few seconds
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
@@ -72,7 +79,8 @@ const CALIBRATION: usize = 1 << 18;
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output does not take the list.
+/// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output does not
+/// take the list.
 pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let devices = cuda::devices().map_err(no_device)?;
     let mut table = new_table(["gpu", "name", "compute capability", "multiprocessors", "memory MiB"], 2..5);
@@ -149,5 +157,32 @@ impl AnySetEngine for Gpu {
     }
     fn threads(&self) -> usize {
         self.infos.len() * self.options.slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::GpuArgs;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        gpu: GpuArgs,
+    }
+
+    /// More memory than a `usize` counts in bytes is refused; it would become little.
+    #[test]
+    fn memory_has_a_limit() {
+        let memory = |mib: usize| {
+            let line = Line::try_parse_from(["ctru", "--memory", &mib.to_string()]);
+            line.map(|line| line.gpu.memory)
+        };
+        let most = usize::MAX >> 20;
+        assert_eq!(memory(most).unwrap(), most);
+        for mib in [most + 1, usize::MAX] {
+            assert_eq!(memory(mib).unwrap_err().kind(), clap::error::ErrorKind::ValueValidation);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! `ctru kat check`: known-answer vectors.
 //!
-//! A file holds one JSON object a line, with the fields that `ctru kat check --help` lists. Each record is checked in three ways: by the
-//! methods of the key types, and by an engine with and without resident keys.
+//! A file holds one JSON object a line, with the fields that `ctru kat check --help` lists. Each
+//! record is checked in three ways: by the methods of the key types, and by an engine with and
+//! without resident keys.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -28,9 +29,10 @@ pub struct Args {
 enum Action {
     /// Check files of known-answer records
     ///
-    /// A file holds one JSON object a line with the fields n, pk_encoding, keygen_seed, z, pk, sk, encaps_seed, ct, ss,
-    /// bad_ct and bad_ss; bytes are hexadecimal. Each record is checked by the methods of the key types and by the
-    /// engine. The last line is "N passed, M failed"; a file without records or that cannot be read counts as failed.
+    /// A file holds one JSON object a line with the fields n, pk_encoding, keygen_seed, z, pk, sk,
+    /// encaps_seed, ct, ss, bad_ct and bad_ss; bytes are hexadecimal. Each record is checked by the
+    /// methods of the key types and by the engine. The last line is "N passed, M failed"; a file
+    /// without records or that cannot be read counts as failed.
     Check {
         #[command(flatten)]
         engine: EngineArgs,
@@ -102,7 +104,8 @@ fn check_files<E: AnySetEngine>(files: &[PathBuf], engine: &E, out: &mut dyn Wri
 /// Checks a file.
 ///
 /// # Errors
-/// [`Error::Read`] if it cannot be read, [`Error::NoRecords`] if there is nothing in it, [`Error::Engine`].
+/// [`Error::Read`] if it cannot be read, [`Error::NoRecords`] if there is nothing in it,
+/// [`Error::Engine`].
 pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Error> {
     let unreadable = |source| Error::Read { file: path.display().to_string(), source };
     let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
@@ -181,7 +184,8 @@ struct Line<'a> {
     bad_ss: &'a str,
 }
 
-/// A key pair, an encapsulation, its decapsulation, and that of the ciphertext with one bit changed.
+/// A key pair, an encapsulation, its decapsulation, and that of the ciphertext with one bit
+/// changed.
 struct Record {
     suite: Suite,
     keygen_seed: [u8; SEED_BYTES],
@@ -267,6 +271,7 @@ fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
 }
 
 fn bytes(field: &'static str, hex: &str) -> Result<Zeroizing<Vec<u8>>, Wrong> {
+    let hex = hex.strip_prefix("0x").unwrap_or(hex);
     // `decode` would leave the first bytes of a damaged key in memory.
     let mut bytes = Zeroizing::new(vec![0; hex.len() / 2]);
     const_hex::decode_to_slice(hex, &mut bytes).map_err(|error| invalid(field, error))?;

@@ -239,7 +239,7 @@ fn readers_of_a_private_key_are_warned_of() {
         assert!(output.status.success());
         let warning = stderr(&output);
         assert_eq!(warning.lines().count(), 1, "{warning}");
-        assert_contains(&warning, &["warning: k: ", shown, "chmod 600 k"]);
+        assert_contains(&warning, &["warning: k: ", shown, "mode 0600 closes it"]);
     }
     // What comes through standard input has no mode of its own.
     let mut piped = place.command("decaps --key - --ciphertext c --secret -");
