@@ -12,13 +12,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// The module of this PTX.
+    /// Makes a module of this PTX.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self { text }
     }
 
-    /// The PTX.
+    /// Returns the PTX.
     #[must_use]
     pub const fn text(&self) -> &'static str {
         self.text
