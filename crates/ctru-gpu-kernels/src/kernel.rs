@@ -30,8 +30,8 @@ impl Batch {
     }
 }
 
-/// The shape of a kernel's blocks. Block `b` works on the operations `b * per_block..(b + 1) * per_block`, as far as they
-/// exist.
+/// The shape of a kernel's blocks. Block `b` works on the operations
+/// `b * per_block..(b + 1) * per_block`, as far as they exist.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub(crate) threads: u32,
@@ -40,25 +40,26 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Blocks of `threads` threads for `per_block` operations, with so many bytes of shared memory.
+    /// Returns blocks of `threads` threads for `per_block` operations, with this much shared
+    /// memory in bytes.
     #[must_use]
     pub const fn new(threads: u32, per_block: u32, shared_bytes: u32) -> Self {
         Self { threads, per_block, shared_bytes }
     }
 
-    /// Threads of a block.
+    /// Returns the threads of a block.
     #[must_use]
     pub const fn threads(self) -> u32 {
         self.threads
     }
 
-    /// Operations of a block.
+    /// Returns the operations of a block.
     #[must_use]
     pub const fn per_block(self) -> u32 {
         self.per_block
     }
 
-    /// Bytes of shared memory of a block.
+    /// Returns the bytes of shared memory of a block.
     #[must_use]
     pub const fn shared_bytes(self) -> u32 {
         self.shared_bytes
@@ -76,8 +77,8 @@ pub enum Rows {
     EachOperation,
     /// One for two neighbouring operations, and one for the last if it has no neighbour.
     EachPair,
-    /// One for so many neighbouring operations of whole blocks: those that the last block has room
-    /// for count, too. Not 0.
+    /// One for each group of this many neighbouring operations, not 0. The last block counts as
+    /// full, even if the batch ends within it.
     InWholeBlocks(u32),
 }
 
@@ -93,31 +94,32 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// An array with rows of `row` elements of `element_bytes` bytes each.
+    /// Returns an array with rows of `row` elements of `element_bytes` bytes each.
     #[must_use]
     pub const fn new(name: &'static str, element_bytes: u32, rows: Rows, row: u32) -> Self {
         Self { name, element_bytes, rows, row, multiple: 1 }
     }
 
-    /// The same array, of which the kernel touches whole groups of so many elements, a power of two.
+    /// Returns the same array, of which the kernel touches whole groups of `multiple` elements, a
+    /// power of two.
     #[must_use]
     pub const fn in_multiples_of(self, multiple: u32) -> Self {
         Self { multiple, ..self }
     }
 
-    /// Name in the kernel.
+    /// Returns the name in the kernel.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     #[must_use]
     pub const fn element_bytes(&self) -> u32 {
         self.element_bytes
     }
 
-    /// Operations that share a row, or nothing if all do.
+    /// Returns how many operations share a row, or nothing if all do.
     const fn sharing(&self) -> Option<u32> {
         match self.rows {
             Rows::One => None,
@@ -127,8 +129,8 @@ impl Parameter {
         }
     }
 
-    /// The most operations of a batch for which all that a kernel in blocks of `per_block`
-    /// operations computes to find an element fits in 32 bits: see [`Kernel::most_operations`].
+    /// Returns the most operations of a batch that this array allows a kernel in blocks of
+    /// `per_block` operations: see [`Kernel::most_operations`].
     const fn most_operations(&self, per_block: u32) -> u32 {
         let element = self.element_bytes as u64;
         let row = self.row as u64 * element;
@@ -170,8 +172,8 @@ pub type Emulate = for<'a> fn(crate::emulator::Thread<'a>, &[&'a crate::emulator
 static NO_MODULE: Module = Module::new("");
 
 impl Kernel {
-    /// The kernel whose entry point in `module` is `name`. It takes a pointer for each of the
-    /// parameters, and then, as numbers of 32 bits, the fields of a [`Batch`].
+    /// Describes the kernel whose entry point in `module` is `name`. It takes a pointer for each of
+    /// the parameters, and then, as numbers of 32 bits, the fields of a [`Batch`].
     ///
     /// # Safety
     /// If `module` has an entry point of this name, it takes these parameters. Launched in
@@ -197,7 +199,7 @@ impl Kernel {
         Self::describe(module, name, shape, parameters)
     }
 
-    /// A kernel that only the emulator runs.
+    /// Describes a kernel that only the emulator runs.
     ///
     /// # Panics
     /// As [`new`](Self::new).
@@ -244,14 +246,14 @@ impl Kernel {
         }
     }
 
-    /// The same kernel, which the emulator runs by this function.
+    /// Returns the same kernel, which the emulator runs by this function.
     #[cfg(feature = "emulator")]
     #[must_use]
     pub const fn emulated_by(self, emulate: Emulate) -> Self {
         Self { emulate: Some(emulate), ..self }
     }
 
-    /// The same kernel in blocks of another shape.
+    /// Returns the same kernel in blocks of another shape.
     ///
     /// # Safety
     /// As for [`new`](Self::new).
@@ -265,31 +267,31 @@ impl Kernel {
         }
     }
 
-    /// Whether this is a kernel of `module`, the very one and not one of the same text.
+    /// Returns whether this is a kernel of `module`, the very one and not one of the same text.
     #[must_use]
     pub fn is_of(&self, module: &'static Module) -> bool {
         ptr::eq(self.module, module)
     }
 
-    /// Name of the entry point.
+    /// Returns the name of the entry point.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Shape of its blocks.
+    /// Returns the shape of its blocks.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The arrays, in order; the two numbers of a [`Batch`] follow them.
+    /// Returns the arrays, in order; the two numbers of a [`Batch`] follow them.
     #[must_use]
     pub const fn parameters(&self) -> &'static [Parameter] {
         self.parameters
     }
 
-    /// What runs one thread on the emulator.
+    /// Returns what runs one thread on the emulator.
     #[cfg(feature = "emulator")]
     pub(crate) const fn emulate(&self) -> Option<Emulate> {
         self.emulate
@@ -301,16 +303,18 @@ impl Kernel {
         count.div_ceil(self.shape.per_block)
     }
 
-    /// The most operations of a batch. Kernels compute in 32 bits where in an array an element
-    /// lies, in elements, in words or in bytes, and do so for operations behind the batch's end as
-    /// well; with so many, each array has less than 2^32 bytes and room for two more blocks.
+    /// Returns the most operations of a batch.
+    ///
+    /// Kernels compute the place of an element in 32 bits, counted in elements, in words or in
+    /// bytes. The last block does so for operations behind the batch's end as well. With this many
+    /// operations and two blocks more, the bytes of each array still have numbers of 32 bits.
     #[must_use]
     pub const fn most_operations(&self) -> u32 {
         self.most_operations
     }
 
-    /// The first elements of an array that the kernel may touch on a batch of at most
-    /// [`most_operations`](Self::most_operations).
+    /// Returns how many elements of an array, from the first on, the kernel may touch on a batch of
+    /// at most [`most_operations`](Self::most_operations).
     #[must_use]
     pub const fn elements(&self, parameter: &Parameter, batch: Batch) -> u64 {
         let rows = match parameter.rows {
@@ -322,8 +326,7 @@ impl Kernel {
                 self.blocks(batch.count).saturating_mul(self.shape.per_block).div_ceil(operations)
             }
         };
-        // A product of two numbers of 32 bits leaves room for another one of them. Every launch comes
-        // here, so there is no division.
+        // (2^32 - 1)^2 + 2^32 fits in 64 bits. Every launch comes here, so there is no division.
         let last = parameter.multiple as u64 - 1;
         (rows as u64 * parameter.row as u64 + last) & !last
     }

@@ -12,13 +12,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// The module of this PTX.
+    /// Makes a module of this PTX.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self { text }
     }
 
-    /// The PTX.
+    /// Returns the PTX.
     #[must_use]
     pub const fn text(&self) -> &'static str {
         self.text
@@ -32,10 +32,7 @@ impl fmt::Debug for Module {
 }
 
 /// The kernels of [`table`](crate::table), by their names.
-pub static MODULE: Module = Module::new(TEXT);
-
-/// The PTX of [`MODULE`].
-pub const TEXT: &str = include_str!("../ptx/ctru.ptx");
+pub static MODULE: Module = Module::new(include_str!("../ptx/ctru.ptx"));
 
 /// What it was made of, as JSON: [`MANIFEST`] and the hashes by which `cargo xtask build-ptx --check` finds that the sources
 /// have changed.
@@ -52,11 +49,11 @@ pub struct Manifest {
     pub arch: &'static str,
     /// The version of the PTX language, which the driver has to know.
     pub ptx_isa: &'static str,
-    /// SHA-256 of [`TEXT`].
+    /// SHA-256 of the module's text.
     pub ptx_sha256: &'static str,
 }
 
-/// The manifest of [`TEXT`].
+/// The manifest of [`MODULE`].
 pub const MANIFEST: Manifest = Manifest {
     rustc: string("rustc"),
     llvm: string("llvm"),

@@ -1,8 +1,8 @@
 //! Kernels with faults on purpose, to see that a checker of GPU programs finds them.
 //!
 //! `compute-sanitizer --tool memcheck faults out-of-bounds` and `compute-sanitizer --tool racecheck
-//! faults race` must report an error; `faults none` runs the same kernels without their faults and must
-//! pass both.
+//! faults race` must report an error; `faults none` runs the same kernels without their faults and
+//! must pass both.
 //! No other program has these kernels.
 #![allow(unsafe_code)]
 
@@ -16,8 +16,8 @@ use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 /// Threads of a block, and elements of the array.
 const THREADS: u32 = 64;
 
-/// `shift` sets element `i + array[0]` from thread `i`. `exchange` lets threads of two warps exchange words
-/// of shared memory, with a barrier between unless `array[0]` is 1.
+/// `shift` sets element `i + array[0]` from thread `i`. `exchange` lets threads of two warps
+/// exchange words of shared memory, with a barrier between unless `array[0]` is 1.
 const PTX: &str = "
 .version 7.0
 .target sm_80
@@ -69,14 +69,19 @@ static MODULE: Module = Module::new(PTX);
 const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, THREADS)];
 const SHAPE: Shape = Shape::new(THREADS, 1, 4 * THREADS);
 
-// SAFETY: holds for an array that begins with 0. Else it does not, which is what this program is for.
+// SAFETY: this breaks the contract of `Kernel::new` on purpose: unless the array begins with 0, the
+// kernel writes behind it. Only `run` launches it, which is unsafe and passes that on.
 static SHIFT: Kernel = unsafe { Kernel::new(&MODULE, "shift", SHAPE, ARRAY) };
-// SAFETY: each thread writes its own element. The race is for words of shared memory, of which every
-// value is one.
+// SAFETY: each thread writes its own element. The race is for words of shared memory, of which
+// every value is one.
 static EXCHANGE: Kernel = unsafe { Kernel::new(&MODULE, "exchange", SHAPE, ARRAY) };
 
 /// Runs a kernel on an array that begins with `first`.
-fn run(kernel: &Kernel, first: u32) -> Result<(), RuntimeError> {
+///
+/// # Safety
+/// If `kernel` is [`SHIFT`], `first` is 0, or nothing of value lies in the memory that the GPU
+/// reaches behind the array.
+unsafe fn run(kernel: &Kernel, first: u32) -> Result<(), RuntimeError> {
     let queue = CudaDevice::open(0, &MODULE)?.queue()?;
     let elements = THREADS as usize;
     let mut content = queue.pinned::<u32>(elements)?;
@@ -90,9 +95,13 @@ fn run(kernel: &Kernel, first: u32) -> Result<(), RuntimeError> {
 fn main() -> ExitCode {
     let fault = std::env::args().nth(1).unwrap_or_default();
     let done = match &*fault {
-        "none" => run(&SHIFT, 0).and_then(|()| run(&EXCHANGE, 0)),
-        "out-of-bounds" => run(&SHIFT, 1),
-        "race" => run(&EXCHANGE, 1),
+        // SAFETY: the array of `shift` begins with 0.
+        "none" => unsafe { run(&SHIFT, 0).and_then(|()| run(&EXCHANGE, 0)) },
+        // SAFETY: the one element behind the array is nobody's: this process allocates nothing else
+        // on the GPU, and ends here. The sanitizer is there to find the access.
+        "out-of-bounds" => unsafe { run(&SHIFT, 1) },
+        // SAFETY: this is not `shift`.
+        "race" => unsafe { run(&EXCHANGE, 1) },
         _ => {
             eprintln!("usage: faults none|out-of-bounds|race");
             return ExitCode::from(2);

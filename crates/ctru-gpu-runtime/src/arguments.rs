@@ -8,7 +8,8 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use crate::error::RuntimeError;
 use crate::memory::DeviceMemory;
 
-/// Whether `kernel` takes this memory and this batch: after that it touches nothing but the memory.
+/// Checks that `kernel` takes this memory and this batch, so that a launch touches nothing but the
+/// memory. A batch without operations touches nothing, so only the number of arrays counts.
 pub(crate) fn check<M: DeviceMemory>(
     kernel: &Kernel,
     memory: &[&M],
@@ -18,6 +19,9 @@ pub(crate) fn check<M: DeviceMemory>(
     if parameters.len() != memory.len() {
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
+    }
+    if count == 0 {
+        return Ok(());
     }
     if keys != 1 && keys != count {
         return Err(RuntimeError::Batch { kernel: name, count, keys });
@@ -43,7 +47,7 @@ pub(crate) fn check<M: DeviceMemory>(
     Ok(())
 }
 
-/// Elements of an array, whose size is a power of two.
+/// Returns the elements of an array, whose size is a power of two.
 fn elements<M: DeviceMemory>(memory: &M) -> u64 {
     memory.bytes() as u64 >> memory.element_bytes().trailing_zeros()
 }

@@ -117,8 +117,9 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. A batch without operations is no error. Some of the arrays may be
-    /// the same memory; what a kernel reads where it also writes is undefined.
+    /// Runs `kernel` on a batch. A batch without operations is no error, whatever its keys and the
+    /// arrays are, as long as there are as many arrays as the kernel takes. Some of the arrays may
+    /// be the same memory; what a kernel reads where it also writes is undefined.
     ///
     /// # Errors
     /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`], [`RuntimeError::Batch`],

@@ -279,9 +279,18 @@ fn copies_are_waited_for_in_the_context_that_issued_them() {
 fn the_process_ends_where_copies_cannot_be_waited_for() {
     use std::os::unix::process::ExitStatusExt;
 
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "refuses-to-wait") else {
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "captures") else {
         return;
     };
     const ABORTED: i32 = 6;
     assert_eq!(run.status.signal(), Some(ABORTED), "{}", String::from_utf8_lossy(&run.stdout));
+}
+
+/// An operation that went wrong is an error like others: it is over, so the call can return.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn calls_return_where_operations_went_wrong() {
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "fails") else { return };
+    let output = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.code().is_some() && output.contains("code: 700"), "{output}");
 }

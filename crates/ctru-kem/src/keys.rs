@@ -314,8 +314,8 @@ impl<P: ParameterSet> Default for Ciphertext<P> {
 }
 
 impl Default for SharedSecret {
-    /// Returns the placeholder that output slices hold before an engine fills them: *no secret*. A slice
-    /// still holds it after a batch that failed; see [`is_placeholder`](Self::is_placeholder).
+    /// Returns the placeholder that output slices hold before an engine fills them: *no secret*. A
+    /// slice still holds it after a batch that failed; see [`is_placeholder`](Self::is_placeholder).
     fn default() -> Self {
         Self { bytes: [0; SHARED_SECRET_BYTES] }
     }
@@ -330,8 +330,8 @@ impl SharedSecret {
         }
     }
 
-    /// Returns whether this is no secret but the placeholder of 32 zero bytes, which no operation gives:
-    /// an error was ignored, or nothing has been computed yet.
+    /// Returns whether this is no secret but the placeholder of 32 zero bytes, which no operation
+    /// gives: an error was ignored, or nothing has been computed yet.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         *self == Self::default()

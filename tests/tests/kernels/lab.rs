@@ -9,7 +9,7 @@ use ctru_gpu_kernels::lab::table::{
     CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single, THREADS_RANGE, all,
     visit_chains, visit_cyclics,
 };
-use ctru_gpu_kernels::lab::{FactorWord, PTX};
+use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{Quad, Word};
 use ctru_math::ntt::cyclic::Transform;
 use ctru_math::product::residue;
@@ -273,5 +273,8 @@ fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
     let names =
         |names: &mut dyn Iterator<Item = &'static str>| names.collect::<std::collections::BTreeSet<_>>();
-    assert_eq!(names(&mut PTX.lines().filter_map(entry)), names(&mut all().map(|kernel| kernel.name())));
+    assert_eq!(
+        names(&mut MODULE.text().lines().filter_map(entry)),
+        names(&mut all().map(|kernel| kernel.name()))
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, TEXT};
+use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, MODULE};
 use ctru_gpu_kernels::table;
 
 fn table_names() -> BTreeSet<&'static str> {
@@ -16,7 +16,7 @@ fn manifest() -> serde_json::Value {
 #[test]
 fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
-    assert_eq!(TEXT.lines().filter_map(entry).collect::<BTreeSet<_>>(), table_names());
+    assert_eq!(MODULE.text().lines().filter_map(entry).collect::<BTreeSet<_>>(), table_names());
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_typed_manifest_is_the_manifest() {
 
 #[test]
 fn the_ptx_is_for_what_the_manifest_says() {
-    let statement = |name: &str| TEXT.lines().find_map(|line| line.strip_prefix(name));
+    let statement = |name: &str| MODULE.text().lines().find_map(|line| line.strip_prefix(name));
     assert_eq!(statement(".version "), Some(MANIFEST.ptx_isa));
     assert_eq!(statement(".target "), Some(MANIFEST.arch));
 }

@@ -49,8 +49,8 @@ pub fn encrypt<S: Simt, R: Ring>(
 /// Encrypts as [`encrypt`] and compares, all bytes and all their bits: replaces the shared secret of every operation by its
 /// rejection secret unless the ciphertext that was `received` is the one that comes out (paper, Algorithm 6).
 ///
-/// `received` has rows of [`Ring::CIPHERTEXT_BYTES`] and whole words in all, `rejection_secrets` and `shared_secrets` rows of 4
-/// words, the others as for [`encrypt`].
+/// `received` has rows of [`Ring::CIPHERTEXT_BYTES`], `rejection_secrets` and `shared_secrets` rows
+/// of 4 words, the others as for [`encrypt`].
 #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]
 pub fn verify<S: Simt, R: Ring>(

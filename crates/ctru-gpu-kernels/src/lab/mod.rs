@@ -11,10 +11,7 @@ use crate::ptx::Module;
 
 /// The laboratory's kernels, a module of its own: a program that does not measure does not compile
 /// it.
-pub static MODULE: Module = Module::new(PTX);
-
-/// The PTX of [`MODULE`].
-pub const PTX: &str = include_str!("../../ptx/lab.ptx");
+pub static MODULE: Module = Module::new(include_str!("../../ptx/lab.ptx"));
 
 /// A factor of the method `M`, as arrays hold it.
 pub type FactorWord<M> = <<M as Reducer>::Factor as Packed>::Word;

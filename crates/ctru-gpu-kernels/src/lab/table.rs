@@ -360,8 +360,9 @@ macro_rules! tables {
         let parameters = const { &[$(
             Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
         ),*] };
-        // SAFETY: as for the kernels of the KEM. Those that read from an array which layer they do,
-        // and so where, take what they read once, and no number leads outside: `Layer::load`.
+        // SAFETY: as for the kernels of the KEM. Kernels for single layers read the layer's numbers
+        // from an array, each number once, and compute addresses of them; `Layer::load` clamps
+        // them so that no address is outside of the arrays.
         let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
         #[cfg(feature = "emulator")]
         let kernel = kernel.emulated_by(|thread, buffers, batch| {

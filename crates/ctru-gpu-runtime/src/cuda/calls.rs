@@ -17,12 +17,17 @@ use cust::sys::{
 use crate::error::RuntimeError;
 
 const OUT_OF_MEMORY: c_int = 2;
-const NOT_INITIALISED: c_int = 3;
 const DEINITIALISED: c_int = 4;
 const STUB_LIBRARY: c_int = 34;
 const NO_DEVICE: c_int = 100;
-const INVALID_CONTEXT: c_int = 201;
-const INVALID_HANDLE: c_int = 400;
+const ECC_UNCORRECTABLE: c_int = 214;
+const NVLINK_UNCORRECTABLE: c_int = 220;
+const CONTAINED: c_int = 226;
+const ILLEGAL_ADDRESS: c_int = 700;
+const LAUNCH_TIMEOUT: c_int = 702;
+const ASSERT: c_int = 710;
+const HARDWARE_STACK_ERROR: c_int = 714;
+const LAUNCH_FAILED: c_int = 719;
 
 /// The driver's name for a code.
 pub(super) fn name(code: c_int) -> String {
@@ -59,17 +64,33 @@ pub(super) fn is_out_of_memory(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: OUT_OF_MEMORY, .. })
 }
 
-/// Whether a call failed because the process ends and the driver is gone.
+/// Returns whether a call failed because the process ends and the driver is gone.
 pub(super) fn is_gone(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
 }
 
-/// Whether a function that waits for operations has returned without waiting, so that they may
-/// still be under way. With these codes the driver refuses the call. With one more,
-/// `CUDA_ERROR_DEINITIALIZED`, it is gone, and all operations with it. Any other code is that of an
-/// operation that failed, and with it those behind it are over, too.
+/// Returns whether a function that waits for operations has returned without waiting, so that they
+/// may still be under way.
+///
+/// So it is with every error but those after which no operation of the context can be under way.
+/// These are the errors that an operation leaves to the whole context, which does nothing any more;
+/// and if the driver is gone, all operations are. With any other code the driver has refused the
+/// call: the context is not only ours, and another library may capture a graph in it, for example.
 pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
-    matches!(error, RuntimeError::Driver { code: NOT_INITIALISED | INVALID_CONTEXT | INVALID_HANDLE, .. })
+    !matches!(
+        error,
+        RuntimeError::Driver {
+            code: DEINITIALISED
+                | ECC_UNCORRECTABLE
+                | NVLINK_UNCORRECTABLE
+                | CONTAINED
+                | ILLEGAL_ADDRESS
+                | LAUNCH_TIMEOUT
+                | ASSERT
+                | HARDWARE_STACK_ERROR..=LAUNCH_FAILED,
+            ..
+        }
+    )
 }
 
 macro_rules! calls {

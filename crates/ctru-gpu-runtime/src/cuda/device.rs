@@ -140,10 +140,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl CudaDevice {
     /// Opens a GPU with the kernels of `module`, whose PTX is in the layout that compilers give it:
-    /// each begins with a line `.visible .entry name(` and ends with a line `}`. The driver compiles
-    /// a kernel, with all that stands outside of kernels, when it is first wanted; once in a process,
-    /// however often the GPU is opened with the same module. So each kernel has variables of the
-    /// device to itself.
+    /// each begins with a line `.visible .entry name(` and ends with a line `}`.
+    ///
+    /// The driver compiles a kernel, with all that stands outside of kernels, when it is first
+    /// wanted; once in a process, however often the GPU is opened with the same module. So each
+    /// kernel has variables of the device to itself.
     ///
     /// # Errors
     /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if there is no such

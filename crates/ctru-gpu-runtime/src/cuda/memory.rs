@@ -71,11 +71,10 @@ impl Drop for CudaMemory {
         }
         let Ok(_current) = self.device.enter() else { return };
         // Any queue of the device may be working on it: all are waited for. If they cannot be, the
-        // memory stays, so that nobody gets what they still write to. Another error means that the
-        // device does not work for this process any more, and then the driver gives its memory
-        // back, or that some operation failed, which its queue reports.
-        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after the
-        // first call.
+        // memory stays, so that nobody gets what they still write to. After another error the
+        // context does nothing any more, and the queue whose operation failed reports it.
+        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after
+        // the first call.
         unsafe {
             if calls::cuCtxSynchronize().is_err_and(|error| calls::did_not_wait(&error)) {
                 return;
@@ -218,8 +217,8 @@ impl<T: Plain> Drop for CudaPinned<T> {
         }
         // If the context cannot be entered or the queue cannot be waited for, the GPU may still
         // work on the memory, which then stays as it is. A driver that is gone, at the end of the
-        // process, has taken the memory with it. Other errors are those of operations, which are
-        // over.
+        // process, has taken the memory with it. After other errors the context does nothing any
+        // more.
         let Ok(_current) = self.stream.device.enter() else { return };
         if self.wait().is_err_and(|error| calls::did_not_wait(&error) || calls::is_gone(&error)) {
             return;

@@ -96,6 +96,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, 1, 1)?;
     launches(device, 300, 300)?;
     launches(device, 0, 0)?;
+    launches_of_nothing(device)?;
     queues_share_memory(device)?;
     queues_follow_one_another(device)?;
     short_arrays(device)?;
@@ -254,6 +255,19 @@ fn short_arrays<D: Device>(device: &D) -> Done {
         assert_eq!(launch(N, N, Batch { count, keys: 1 }), too_many);
         assert_eq!(launch(N, N, Batch::each(count)), too_many);
     }
+    Ok(())
+}
+
+/// A batch without operations touches nothing, so that every memory is enough for it.
+fn launches_of_nothing<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let (none, one) = (queue.allocate::<u16>(0)?, queue.allocate::<u32>(1)?);
+    for keys in [0, 1, 7] {
+        queue.launch(&REVERSE, &[&none, &one], Batch { count: 0, keys })?;
+        queue.launch(&REVERSE, &[&one, &none], Batch { count: 0, keys })?;
+    }
+    let too_few = RuntimeError::ArgumentCount { kernel: "reverse", expected: 2, actual: 1 };
+    assert_eq!(queue.launch(&REVERSE, &[&none], Batch::each(0)), Err(too_few));
     Ok(())
 }
 

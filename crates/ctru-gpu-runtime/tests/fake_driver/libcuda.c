@@ -1,8 +1,11 @@
 /* A driver without a GPU, for tests of the host's part. It is as lazy as a driver may be: a stream's operations happen
  * when somebody waits for them, so whoever looks at memory too early sees that. It stops the program when memory comes
  * back that is not all zeros, and it knows one kernel, `reverse` of common/mod.rs. It leaves out every check that the
- * tests do not need. CTRU_FAKE_DRIVER says what it does while a copy is under way: "refuses-contexts" to let anybody enter
- * one, "refuses-to-wait" to wait for a stream; with any other value it obeys. */
+ * tests do not need. CTRU_FAKE_DRIVER says what it does while a copy is under way:
+ * - "refuses-contexts": lets nobody enter a context;
+ * - "captures": refuses to wait for a stream, because another library captures a graph;
+ * - "fails": waits for a stream, and says that one of its operations went wrong.
+ * With any other value it obeys. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +35,8 @@ struct stream {
     stream *next;
 };
 
-enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500, NOT_READY = 600 };
+enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500, NOT_READY = 600,
+       ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)1 << 30)
 #define HEAD 64 /* Bytes before each piece of memory, for its size. */
 
@@ -80,7 +84,9 @@ static int is_copying(void) {
 }
 
 /* Whether the driver is one that does so, and a copy is under way. */
-static int refuses(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how) && is_copying(); }
+static int is_one_that(const char *how) {
+    return !strcmp(getenv("CTRU_FAKE_DRIVER"), how) && is_copying();
+}
 
 static operation *issue(stream *s, int kind) {
     operation *o = calloc(1, sizeof *o);
@@ -119,7 +125,7 @@ int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, b
 int cuDevicePrimaryCtxRetain(void **result, int device) { return *result = &context, 0; }
 int cuCtxPushCurrent_v2(void *pushed) {
     pthread_mutex_lock(&all);
-    if (pushed != &context || refuses("refuses-contexts")) LEAVE(INVALID);
+    if (pushed != &context || is_one_that("refuses-contexts")) LEAVE(INVALID);
     depth++;
     LEAVE(0);
 }
@@ -281,9 +287,10 @@ int cuStreamDestroy_v2(stream *s) {
 
 int cuStreamSynchronize(stream *s) {
     ENTER;
-    if (refuses("refuses-to-wait")) LEAVE(NO_CONTEXT);
+    if (is_one_that("captures")) LEAVE(CAPTURING);
+    int result = is_one_that("fails") ? ILLEGAL_ADDRESS : 0;
     finish(s);
-    LEAVE(0);
+    LEAVE(result);
 }
 
 int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {

@@ -78,7 +78,8 @@ pub type LoadedPublic<P, D> = Loaded<P, PublicArrays<<D as Device>::Queue>>;
 /// ```compile_fail,E0308
 /// # use ctru_gpu_runtime::Device;
 /// # use ctru_kem::engine::{DeviceEngine, Engine, EngineError, Keys};
-/// # use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, MixedRadix, Packed13, SharedSecret};
+/// # use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, SharedSecret};
+/// # use ctru_kem::{MixedRadix, Packed13};
 /// # fn example<D: Device>(
 /// #     one: DeviceEngine<CtruPrime761<MixedRadix>, D>,
 /// #     another: DeviceEngine<CtruPrime761<Packed13>, D>,

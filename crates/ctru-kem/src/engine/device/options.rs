@@ -3,9 +3,9 @@
 /// How much of a device an engine takes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// Operations of a chunk at the most. Kernels compute in 32 bits where in an array an
-    /// operation's row is, so an engine takes no more than 3 million for n = 653, 2.6 million for n
-    /// = 761 and 1.5 million for n = 1277, however large this is.
+    /// Operations of a chunk at the most. Kernels compute the place of an operation's row in 32
+    /// bits, so an engine takes no more than 3 million for n = 653, 2.6 million for n = 761 and 1.5
+    /// million for n = 1277, however large this is.
     pub chunk: usize,
     /// Chunks in flight on each device, each with memory of its own and a thread of the host.
     pub slots: usize,

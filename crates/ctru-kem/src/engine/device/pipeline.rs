@@ -174,7 +174,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         multiplier.encrypt(&Launches { queue, arrays, batch }, public, &arrays.ciphertexts)?;
 
         queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
-        // Either waits for the secrets, too. So these are there when ciphertexts are written.
+        // Both ways of fetching the ciphertexts wait for all operations before, so the secrets have
+        // arrived when the caller's ciphertexts are written.
         let (from, to) = (&arrays.ciphertexts, rows::bytes_mut(ciphertexts));
         if queue.is_registered(to) {
             queue.download_to(&mut [(from, to)])?;
