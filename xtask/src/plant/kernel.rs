@@ -80,7 +80,7 @@ const CARRIERS: &[&str] = &[
     "shr.u32 %m7, %m8, 1;\nmin.u32 %m8, %m8, %m7;\nshl.b32 %m8, %m8, 2;",
     "mov.b32 %m7, 0;\nmov.b32 %m6, 1;\n\
         mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%m8, %m5, %m4, %m3}, \
-        {%m8, %m8, %m8, %m8}, {%m6, %m6}, {%m7, %m7, %m7, %m7};\nshl.b32 %m8, %m8, 25;",
+        {%m8, %m8, %m8, %m8}, {%m6, %m6}, {%m7, %m7, %m7, %m7};\nmul.lo.s32 %m8, %m8, -1640531527;",
 ];
 
 /// A kernel as text.

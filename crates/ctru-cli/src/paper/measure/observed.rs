@@ -188,9 +188,7 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         {
             let mut log = self.log.lock();
             log.started.get_or_insert_with(Instant::now);
-            let bytes = |array: &Parameter| {
-                kernel.elements(array, batch) * u64::from(array.element_bytes())
-            };
+            let bytes = |array: &Parameter| kernel.elements(array, batch) * u64::from(array.element_bytes());
             let bytes = kernel.parameters().iter().map(bytes).sum();
             let kernel = kernel.name();
             log.observation.launches.push(Launch { kernel, batch, bytes });
