@@ -1,9 +1,8 @@
 //! What kernels cost in the units of the ceilings.
 
-use ctru_kem::ParameterSet;
 use ctru_math::Ring;
 
-use super::observed::{Launch, Observation};
+use super::observed::Observation;
 
 /// Work of an operation, besides what every kernel does with its arrays.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
@@ -96,11 +95,13 @@ pub(crate) fn observed<R: Ring>(observation: &Observation, count: usize) -> Work
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::measure::observed::Observed;
+    use crate::paper::measure::observed::{Launch, Observed};
     use ctru_gpu_kernels::table;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
     use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
-    use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, SharedSecret};
+    use ctru_kem::{
+        Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet, SharedSecret,
+    };
     use ctru_math::{R653, R761, R1277};
 
     /// A kernel that is new or has another name must be told here.
