@@ -423,36 +423,7 @@ fn renamed(text: &str, old: &str, new: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PTX: &str = ".version 7.0
-.extern .shared .align 16 .b8 shared_memory[];
-.global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
-.visible .entry a_653(
-\t.param .u64 .ptr .align 1 a_653_param_0,
-\t.param .u32 a_653_param_1
-)
-{
-\t.reg .b32 \t%r<9>;
-\tld.param.b64 \t%rd1, [a_653_param_0];
-\tcvta.to.global.u64 \t%rd2, %rd1;
-\tmov.b64 \t%rd3, table_0;
-\tld.global.b32 \t%r2, [%rd3+4];
-\tld.global.v2.b32 \t{%r3, %r4}, [%rd2];
-\tld.global.b32 \t%r5, [%rd2+8];
-\tmov.b32 \t%r4, 0;
-\tbar.sync \t0;
-\tshfl.sync.idx.b32 \t%r6, %r5, %r4, 31, -1;
-\t{
-\tst.shared.u32 [%r1], %r6;
-\t}
-\tld.shared.u32 \t%r7, [%r1+4];
-\t@!%p1 bra \t$L_1;
-\tst.shared.u32 \t[%r1], %r7;
-\tst.global.b32 \t[%rd2+12], %r7;
-$L_1:
-\tret;
-}
-";
+    use crate::plant::tests::PTX;
 
     fn kernel<R>(look: impl FnOnce(Kernel<'_>) -> R) -> R {
         let lines: Vec<&str> = PTX.lines().skip(3).collect();

@@ -281,7 +281,8 @@ fn tells(class: Class, kind: Kind) -> bool {
 mod tests {
     use super::*;
 
-    const PTX: &str = ".version 7.0
+    /// A kernel with a place for every kind of leak.
+    pub(super) const PTX: &str = ".version 7.0
 .extern .shared .align 16 .b8 shared_memory[];
 .global .align 4 .b8 table_0[4] = {1, 0, 0, 0};
 .visible .entry a_653(
