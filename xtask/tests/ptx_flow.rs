@@ -267,6 +267,13 @@ fn what_is_not_understood_is_refused() {
     ] {
         refused(statement);
     }
+    let hides = decode(&kernel("{ .reg .b32 %r; }")).expect_err("a register that hides others");
+    assert_eq!(hides.text, ".reg .b32 %r");
+    let twice = decode(&kernel("$L_1:\n$L_1:")).expect_err("a label of two places");
+    assert_eq!(twice.text, "$L_1");
+    let pragma = ".pragma \"nounroll\"; @%p1 bra $L_1;\n$L_1:";
+    leaks(Class::Branch, pragma);
+    leaks(Class::Branch, "sub.ftz.f32 %f2, %r90, %r90;\nsetp.nan.f32 %p3, %f2, %f2;\n@%p3 bra $L_1;\n$L_1:");
     let no_label = decode(&kernel("bra $L_9;")).expect_err("no such label");
     assert_eq!(no_label.text, "$L_9");
     assert!(decode(&kernel("").replace("\n}\n", "\n")).is_err(), "a kernel without end");

@@ -44,7 +44,10 @@ impl Outcome {
     /// # Errors
     /// [`Error::Leaks`] with all faults.
     pub fn verdict(self) -> crate::Result<String> {
-        let Self { kernels, dividing, instructions, secret_stores, faults } = self;
+        let Self { kernels, dividing, instructions, secret_stores, mut faults } = self;
+        if kernels == 0 {
+            faults.push("there is no kernel to look at".to_owned());
+        }
         if !faults.is_empty() {
             return Err(Error::Leaks { faults });
         }

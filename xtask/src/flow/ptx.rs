@@ -46,8 +46,8 @@ pub fn decode(text: &str) -> Result<Vec<Program>, NotUnderstood> {
     for (number, line) in text.lines().enumerate() {
         let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
         reader.places.read(code);
-        let is_debug = [".loc", ".file", ".pragma"].iter().any(|name| code.starts_with(name));
-        if code.is_empty() || is_debug {
+        let first = code.split_whitespace().next().unwrap_or_default();
+        if code.is_empty() || matches!(first, ".loc" | ".file") {
             continue;
         }
         programs.extend(reader.line(number + 1, code)?);
@@ -150,8 +150,8 @@ struct Decoder {
     /// What has been read of a statement, and the line where it begins.
     statement: String,
     begins: usize,
-    /// Braces that are open around statements.
-    scopes: usize,
+    /// The registers that each of the open scopes has declared.
+    scopes: Vec<Vec<String>>,
 }
 
 impl Decoder {
@@ -164,7 +164,7 @@ impl Decoder {
             jumps: Vec::new(),
             statement: String::new(),
             begins: 0,
-            scopes: 0,
+            scopes: Vec::new(),
         }
     }
 
@@ -201,7 +201,7 @@ impl Decoder {
     ) -> Result<bool, NotUnderstood> {
         if self.statement.is_empty() {
             self.begins = number;
-            if code == "}" && self.scopes == 0 {
+            if code == "}" && self.scopes.is_empty() {
                 return Ok(true);
             }
         }
@@ -210,16 +210,22 @@ impl Decoder {
         while !self.statement.trim().is_empty() {
             let text = self.statement.trim().to_owned();
             let rest = if let Some((label, rest)) = label(&text) {
-                self.labels.insert(label.to_owned(), self.program.code.len());
+                if self.labels.insert(label.to_owned(), self.program.code.len()).is_some() {
+                    return Err(self.refuse(number, label));
+                }
                 rest
             } else if let Some(rest) = text.strip_prefix('{') {
-                self.scopes += 1;
+                self.scopes.push(Vec::new());
                 rest
-            } else if let Some(rest) = text.strip_prefix('}').filter(|_| self.scopes > 0) {
-                self.scopes -= 1;
+            } else if let Some(rest) = text.strip_prefix('}').filter(|_| !self.scopes.is_empty()) {
+                for name in self.scopes.pop().into_iter().flatten() {
+                    self.declared.remove(&name);
+                }
                 rest
             } else if let Some((statement, rest)) = text.split_once(';') {
-                if let Some(names) = statement.strip_prefix(".reg") {
+                if statement.starts_with(".pragma ") {
+                    // For the assembler, which may not change what a kernel does by it.
+                } else if let Some(names) = statement.strip_prefix(".reg") {
                     self.declare(names).ok_or_else(|| self.refuse(self.begins, statement))?;
                 } else {
                     let decoded = self.instruction(statement, tables);
@@ -279,7 +285,8 @@ impl Decoder {
             ("ld", "param", [to, from]) => {
                 made.results = self.results(to)?;
                 let mut index = Vec::new();
-                made.names = match self.parameters.get(inside(from)?) {
+                let whole = from.strip_prefix('[')?.strip_suffix(']')?;
+                made.names = match self.parameters.get(whole.trim()) {
                     Some(&object) => object,
                     None => {
                         self.source(inside(from)?, tables, &mut index)?;
@@ -333,10 +340,10 @@ impl Decoder {
                 if DIVIDE.contains(&base) {
                     made.demands.push(demand(Class::Division, &made.operands));
                 }
-                made.is_constant = matches!(base, "xor" | "sub")
-                    && modifiers[0] != "rn"
-                    && from.len() == 2
-                    && from[0] == from[1];
+                // Of numbers with a point, infinity less itself is none.
+                let is_integer = modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
+                made.is_constant =
+                    matches!(base, "xor" | "sub") && is_integer && from.len() == 2 && from[0] == from[1];
             }
             _ => return None,
         }
@@ -415,7 +422,11 @@ impl Decoder {
         let (_, names) = text.trim().split_once(char::is_whitespace)?;
         for name in names.split(',').map(str::trim) {
             let name = name.split_once('<').map_or(name, |(name, _)| name);
-            self.declared.insert(name.to_owned());
+            // A register that hides another one would be taken for it.
+            self.declared.insert(name.to_owned()).then_some(())?;
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.push(name.to_owned());
+            }
         }
         Some(())
     }

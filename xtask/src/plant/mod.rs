@@ -146,8 +146,6 @@ pub struct Count {
     pub planted: usize,
     /// Of them found.
     pub found: usize,
-    /// Of them in a kernel that was refused, because an instruction is not understood.
-    pub refused: usize,
 }
 
 /// Leaks planted and found, by their kinds.
@@ -155,21 +153,20 @@ pub struct Count {
 pub struct Outcome {
     /// How many of each kind.
     pub counts: BTreeMap<Kind, Count>,
-    /// Leaks that were neither found nor refused, a paragraph each.
+    /// Leaks that were not found, or whose kernel was refused, a paragraph each.
     pub missed: Vec<String>,
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = Count::default();
-        let mut line = |name: &str, Count { planted, found, refused }: Count| {
-            writeln!(f, "{name:<15} {planted:>5} planted {found:>5} found {refused:>5} refused")
+        let mut line = |name: &str, Count { planted, found }: Count| {
+            writeln!(f, "{name:<15} {planted:>5} planted {found:>5} found")
         };
         for (kind, count) in &self.counts {
             line(&format!("{kind:?}"), *count)?;
             all.planted += count.planted;
             all.found += count.found;
-            all.refused += count.refused;
         }
         line("all", all)
     }
@@ -215,7 +212,6 @@ pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> 
             let sum = all.counts.entry(kind).or_default();
             sum.planted += count.planted;
             sum.found += count.found;
-            sum.refused += count.refused;
         }
         all.missed.extend(missed);
     }
@@ -244,7 +240,6 @@ fn search_some(head: &str, leaks: &[Leak], copies: usize, decode: &impl Decode) 
             count.planted += 1;
             match reports.get(&leak.kernel) {
                 Some(Ok(classes)) if classes.iter().any(|&class| tells(class, leak.kind)) => count.found += 1,
-                Some(Err(_)) => count.refused += 1,
                 other => outcome.missed.push(format!("{}: {other:?}\n{}", leak.kernel, leak.change)),
             }
         }
