@@ -97,6 +97,8 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     fn new(program: &'a Program, public: Objects) -> Self {
         let (mut memory, mut sources) = ([0; 64], Objects::NONE);
+        // Shared memory holds what another block has left there until it is written.
+        memory[Objects::SHARED.bit()] = ALL_BITS;
         for array in program.arrays.each().filter(|array| !array.meets(public)) {
             memory[array.bit()] = ALL_BITS;
             sources = sources | array;
@@ -116,7 +118,10 @@ impl<'a> Analysis<'a> {
     fn solve(&mut self) -> BTreeMap<usize, State> {
         loop {
             let before = self.memory;
-            let mut states = BTreeMap::from([(0, State::start(self.program.registers.len()))]);
+            let secret = if self.program.leftovers_are_secret { ALL_BITS } else { 0 };
+            let first = Value { secret, objects: Objects::NONE };
+            let first = State::start(self.program.registers.len(), first);
+            let mut states = BTreeMap::from([(0, first)]);
             let mut work = BTreeSet::from([0]);
             while let Some(start) = work.pop_first() {
                 let Some(&end) = self.blocks.get(&start) else { continue };

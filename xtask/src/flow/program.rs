@@ -269,6 +269,10 @@ pub struct Program {
     pub code: Vec<Instruction>,
     /// The arrays whose addresses it takes.
     pub arrays: Objects,
+    /// Whether registers hold what another kernel has left there until they are written: a secret.
+    /// Machine code reads such registers where predicates keep the result from mattering, which the
+    /// analysis does not follow in all cases, so there the assembler is trusted.
+    pub leftovers_are_secret: bool,
     /// The names of its registers, by their numbers.
     pub registers: Vec<String>,
     numbers: HashMap<String, Register>,

@@ -156,8 +156,10 @@ struct Decoder {
 
 impl Decoder {
     fn new(name: &str) -> Self {
+        let mut program = Program::new(name);
+        program.leftovers_are_secret = true;
         Self {
-            program: Program::new(name),
+            program,
             parameters: HashMap::new(),
             labels: HashMap::new(),
             declared: HashSet::new(),

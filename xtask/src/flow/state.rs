@@ -39,10 +39,10 @@ pub struct State {
 }
 
 impl State {
-    /// Returns the state at the start of a kernel: nothing is secret.
+    /// Returns the state at the start of a kernel, in which all registers have one value.
     #[must_use]
-    pub fn start(registers: usize) -> Self {
-        Self { values: vec![Value::default(); registers], ..Self::default() }
+    pub fn start(registers: usize, value: Value) -> Self {
+        Self { values: vec![value; registers], ..Self::default() }
     }
 
     /// Returns a register's value in the executions in which `condition` holds.

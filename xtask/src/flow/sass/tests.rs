@@ -368,7 +368,9 @@ fn predicates_keep_secrets_in_registers() {
 
 #[test]
 fn shared_memory_keeps_secrets() {
-    is_clean("STS [R0], R0\nLDS R6, [R0]\nLDS R7, [R6]");
+    is_clean("STS [R0], R1\nLDS R6, [R0]\nSTS [R0], R6");
+    // Also what other blocks have left there.
+    leaks(Class::SharedLoadAddress, "STS [R0], R0\nLDS R6, [R0]\nLDS R7, [R6]");
     leaks(Class::SharedLoadAddress, "STS [R0], R1\nLDS R6, [R0]\nLDS R7, [R6]");
     // The store comes later in the text, and first in time.
     leaks(
