@@ -26,7 +26,18 @@ struct Part(i32, i32, i32, i32);
 
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.mma.m16n8k32.row.col.s8"]
-    fn mma(a0: u32, a1: u32, a2: u32, a3: u32, b0: u32, b1: u32, c0: i32, c1: i32, c2: i32, c3: i32) -> Part;
+    fn mma(
+        a0: u32,
+        a1: u32,
+        a2: u32,
+        a3: u32,
+        b0: u32,
+        b1: u32,
+        c0: i32,
+        c1: i32,
+        c2: i32,
+        c3: i32,
+    ) -> Part;
 }
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.prmt"]
@@ -112,7 +123,8 @@ impl Simt for Gpu {
     #[inline(always)]
     fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         // SAFETY: every thread of the warp reaches the same product.
-        let Part(c0, c1, c2, c3) = unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+        let Part(c0, c1, c2, c3) =
+            unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
@@ -164,7 +176,9 @@ impl Simt for Gpu {
                         out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
                         options(pure, readonly, nostack, preserves_flags));
                 }
-                T::from_bits(u128::from(a) | u128::from(b) << 32 | u128::from(c) << 64 | u128::from(d) << 96)
+                T::from_bits(
+                    u128::from(a) | u128::from(b) << 32 | u128::from(c) << 64 | u128::from(d) << 96,
+                )
             }
         }
     }

@@ -44,7 +44,11 @@ mod gpu {
         }
     }
 
-    pub(super) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
+    pub(super) fn launch(
+        kernel: &Kernel,
+        buffers: &[&Buffer],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
         let module = if kernel.is_of(&lab::MODULE) { &lab::MODULE } else { &ptx::MODULE };
         let queue = CudaDevice::open(0, module)?.queue()?;
         let arrays: Vec<OnDevice> = buffers
@@ -71,7 +75,10 @@ mod gpu {
         Ok(())
     }
 
-    fn upload<T: Plain>(queue: &CudaQueue, buffer: &Buffer) -> Result<Array<T, CudaMemory>, RuntimeError> {
+    fn upload<T: Plain>(
+        queue: &CudaQueue,
+        buffer: &Buffer,
+    ) -> Result<Array<T, CudaMemory>, RuntimeError> {
         let content = buffer.content::<T>();
         let mut pinned = queue.pinned(content.len())?;
         pinned.write()?.copy_from_slice(&content);
@@ -89,8 +96,9 @@ mod gpu {
         let mut pinned = queue.pinned(array.len())?;
         queue.download(array, 0..array.len(), &mut pinned, 0)?;
         let content: &[T] = pinned.read()?;
-        let bytes =
-            content.iter().flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
+        let bytes = content
+            .iter()
+            .flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
         buffer.set_bytes(&bytes.collect::<Vec<u8>>());
         Ok(())
     }

@@ -13,5 +13,9 @@ pub fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batc
         let buffers: Vec<&Buffer> = buffers.iter().collect();
         Emulator::new().trace(kernel, &buffers, batch).unwrap()
     });
-    assert!(!first.is_empty() && first == second, "{}: the trace depends on the secret", kernel.name());
+    assert!(
+        !first.is_empty() && first == second,
+        "{}: the trace depends on the secret",
+        kernel.name()
+    );
 }

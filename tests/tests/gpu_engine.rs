@@ -11,7 +11,9 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
-use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret};
+use ctru_kem::{
+    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret,
+};
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 
@@ -112,7 +114,11 @@ fn check_sizes<P: ParameterSet>() {
     for count in [1, 2, 31, 33, 95, 96, 97, 289] {
         let expected = hash::<P, _>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned] {
-            assert_eq!(hash::<P, _>(&engine, count, place), expected, "{count} operations, {place:?}");
+            assert_eq!(
+                hash::<P, _>(&engine, count, place),
+                expected,
+                "{count} operations, {place:?}"
+            );
         }
     }
 }
@@ -128,7 +134,11 @@ fn check_callers<P: ParameterSet>() {
             let (count, expected) = expected[caller % 2];
             scope.spawn(move || {
                 for place in [Place::Host, Place::Pinned, Place::Loaded] {
-                    assert_eq!(hash::<P, _>(engine, count, place), expected, "{count} operations, {place:?}");
+                    assert_eq!(
+                        hash::<P, _>(engine, count, place),
+                        expected,
+                        "{count} operations, {place:?}"
+                    );
                 }
             });
         }

@@ -119,7 +119,8 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
     if rebuilt != committed {
         let saved = save(recipe.ptx, &rebuilt)?;
         let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
-        let difference = format!("the same compiler makes other PTX, from line {line}: {}", saved.display());
+        let difference =
+            format!("the same compiler makes other PTX, from line {line}: {}", saved.display());
         return Err(Error::OutOfDate { differences: vec![difference] });
     }
     println!("{} makes the same PTX again", compiler.version);
@@ -140,13 +141,21 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
                 ptx_report::ARCHITECTURES.join(", ")
             );
         }
-        Err(error) => println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version),
+        Err(error) => {
+            println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version)
+        }
     }
     Ok(())
 }
 
 /// Returns the normalised PTX of the device crate, checked for what no kernel may contain.
-fn build(root: &Path, recipe: &Recipe, compiler: &Compiler, arch: &str, locked: bool) -> Result<String> {
+fn build(
+    root: &Path,
+    recipe: &Recipe,
+    compiler: &Compiler,
+    arch: &str,
+    locked: bool,
+) -> Result<String> {
     let text = ptx::normalise(&compile(root, recipe, compiler, arch, locked, &[])?);
     let Err(error) = inspect(&text) else { return Ok(text) };
     // Once more, with the numbers of the source lines.

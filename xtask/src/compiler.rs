@@ -70,7 +70,11 @@ fn choose(
         }
     }
     let best = usable.iter().position(|compiler| Some(&compiler.version) == preferred).unwrap_or(0);
-    if best < usable.len() { Ok(usable.swap_remove(best)) } else { Err(Error::NoCompiler { refused }) }
+    if best < usable.len() {
+        Ok(usable.swap_remove(best))
+    } else {
+        Err(Error::NoCompiler { refused })
+    }
 }
 
 /// What the compiler at `rustc` is, if it can be used.
@@ -81,8 +85,10 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
             .map_err(|error| unusable(error.to_string()))
     };
     let version = run(&["-vV"])?;
-    let version = Version::parse(&version).ok_or_else(|| unusable("it does not tell its commit".into()))?;
-    let library = Path::new(run(&["--print", "sysroot"])?.trim()).join("lib/rustlib/src/rust/library");
+    let version =
+        Version::parse(&version).ok_or_else(|| unusable("it does not tell its commit".into()))?;
+    let library =
+        Path::new(run(&["--print", "sysroot"])?.trim()).join("lib/rustlib/src/rust/library");
     if !library.join("core/src/lib.rs").is_file() {
         return Err(unusable(format!("no library source in {}", library.display())));
     }
@@ -92,7 +98,8 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
 /// The compilers of rustup's nightly toolchains; none where there is no rustup.
 fn rustup_nightlies() -> Vec<PathBuf> {
     let rustup = |arguments: &[&str]| {
-        process::text(process::outside_cargo(Command::new("rustup")).args(arguments)).unwrap_or_default()
+        process::text(process::outside_cargo(Command::new("rustup")).args(arguments))
+            .unwrap_or_default()
     };
     let list = rustup(&["toolchain", "list"]);
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
@@ -111,7 +118,8 @@ impl Compiler {
         let own = self.rustc.with_file_name("cargo");
         let is_own = process::text(Command::new(&own).arg("-V"))
             .is_ok_and(|version| version.split(' ').nth(1) == Some(release));
-        let mut cargo = process::outside_cargo(if is_own { Command::new(own) } else { process::cargo() });
+        let mut cargo =
+            process::outside_cargo(if is_own { Command::new(own) } else { process::cargo() });
         cargo.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         cargo
     }
@@ -136,13 +144,15 @@ LLVM version: 22.1.8
 
     fn candidates(versions: &[&str]) -> Vec<Result<Compiler>> {
         let compiler = |v: &&str| Ok(Compiler { rustc: v.into(), version: version(v) });
-        let unusable = Error::UnusableCompiler { rustc: "/broken/rustc".into(), reason: "no source".into() };
+        let unusable =
+            Error::UnusableCompiler { rustc: "/broken/rustc".into(), reason: "no source".into() };
         std::iter::once(Err(unusable)).chain(versions.iter().map(compiler)).collect()
     }
 
     #[test]
     fn reads_versions() {
-        let expected = Version { rustc: "1.96.0 (ac68faa20 2026-05-25)".into(), llvm: "22.1.8".into() };
+        let expected =
+            Version { rustc: "1.96.0 (ac68faa20 2026-05-25)".into(), llvm: "22.1.8".into() };
         assert_eq!(Version::parse(DEBIAN), Some(expected));
         assert_eq!(Version::parse("rustc 1.63.0\nrelease: 1.63.0\n"), None);
     }
@@ -151,7 +161,10 @@ LLVM version: 22.1.8
     fn prefers_the_version_of_the_manifest() {
         let chosen = |preferred: Option<&str>| {
             let preferred = preferred.map(version);
-            choose(candidates(&["1.97", "1.96"]).into_iter(), preferred.as_ref()).unwrap().version.rustc
+            choose(candidates(&["1.97", "1.96"]).into_iter(), preferred.as_ref())
+                .unwrap()
+                .version
+                .rustc
         };
         assert_eq!(chosen(Some("1.96")), "1.96");
         assert_eq!(chosen(Some("1.95")), "1.97");

@@ -61,6 +61,9 @@ mod tests {
     fn makes_an_archive_where_cust_looks_for_it() {
         let folder = tempfile::tempdir().unwrap();
         make(folder.path()).unwrap();
-        assert_eq!(fs::read_to_string(folder.path().join("lib64/libcuda.a")).unwrap(), EMPTY_ARCHIVE);
+        assert_eq!(
+            fs::read_to_string(folder.path().join("lib64/libcuda.a")).unwrap(),
+            EMPTY_ARCHIVE
+        );
     }
 }

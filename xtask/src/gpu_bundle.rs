@@ -35,7 +35,8 @@ pub fn run(options: &Options) -> Result<()> {
     cuda_stub::make(&stub)?;
 
     let program = ["build", "--release", "-p", "ctru-cli", "--features", "cuda"];
-    let runtime = ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
+    let runtime =
+        ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
     let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
     for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
@@ -81,7 +82,10 @@ struct Target {
 /// Builds programs without symbols, so that a bundle is small.
 fn build(arguments: &[&str], stub: &Path) -> Result<Vec<Executable>> {
     let mut command = process::cargo();
-    command.current_dir(workspace::root()).args(arguments).arg("--message-format=json-render-diagnostics");
+    command
+        .current_dir(workspace::root())
+        .args(arguments)
+        .arg("--message-format=json-render-diagnostics");
     command.env("CUDA_LIBRARY_PATH", stub);
     for profile in ["RELEASE", "TEST", "DEV"] {
         command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "symbols");

@@ -67,7 +67,8 @@ impl Manifest {
     pub fn read(root: &Path, recipe: &Recipe) -> Result<Self> {
         let path = path(root, recipe);
         let text = fs::read_to_string(&path).at("read", &path)?;
-        serde_json::from_str(&text).map_err(|source| Error::Json { what: path.display().to_string(), source })
+        serde_json::from_str(&text)
+            .map_err(|source| Error::Json { what: path.display().to_string(), source })
     }
 
     /// Writes it to its place.
@@ -96,8 +97,9 @@ impl Manifest {
         if self.ptx_sha256 != expected.ptx_sha256 {
             differences.push("the PTX is not the one that was built".into());
         }
-        let flags =
-            |manifest: &Self| (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone());
+        let flags = |manifest: &Self| {
+            (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone())
+        };
         if flags(self) != flags(&expected) {
             differences.push("it was built for another target or with other flags".into());
         }

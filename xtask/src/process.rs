@@ -6,9 +6,10 @@ use crate::{Error, Result};
 
 /// Runs `command` to its end and returns what it wrote; an exit status other than 0 is an error.
 pub(crate) fn output(command: &mut Command) -> Result<Output> {
-    let output = command
-        .output()
-        .map_err(|source| Error::Start { program: command.get_program().to_string_lossy().into(), source })?;
+    let output = command.output().map_err(|source| Error::Start {
+        program: command.get_program().to_string_lossy().into(),
+        source,
+    })?;
     if output.status.success() {
         return Ok(output);
     }
@@ -32,8 +33,13 @@ pub(crate) fn outside_cargo(mut command: Command) -> Command {
         let name = name.to_string_lossy();
         let of_package = name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_BUILD_");
         let of_profile = name.starts_with("CARGO_PROFILE_") || name.starts_with("CARGO_TARGET_");
-        let others =
-            ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
+        let others = [
+            "CARGO",
+            "CARGO_MANIFEST_DIR",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "RUSTUP_TOOLCHAIN",
+            "RUSTFLAGS",
+        ];
         if of_package || of_profile || name.starts_with("RUSTC") || others.contains(&&*name) {
             command.env_remove(&*name);
         }

@@ -38,7 +38,10 @@ impl<'a> Tables<'a> {
                 let next = self.numbers.len();
                 let number = *self.numbers.entry(name).or_insert(next);
                 // A mangled name ends with the length of the plain one and the plain one.
-                let plain = name.rsplit(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty());
+                let plain = name
+                    .rsplit(|c: char| c.is_ascii_digit())
+                    .next()
+                    .filter(|name| !name.is_empty());
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{}_{number}", plain.unwrap_or("table"));
             } else {
@@ -116,7 +119,8 @@ fn forbidden(statement: &str) -> Option<&'static str> {
     let instruction = if guard.starts_with('@') { rest.trim_start() } else { statement };
     let mut parts = instruction.split(['.', ' ', '\t', ';']).filter(|part| !part.is_empty());
     let (opcode, modifiers) = (parts.next()?, parts.clone().take(3).collect::<Vec<_>>());
-    let is_integer = modifiers.iter().any(|m| m.starts_with(['s', 'u']) && m[1..].parse::<u32>().is_ok());
+    let is_integer =
+        modifiers.iter().any(|m| m.starts_with(['s', 'u']) && m[1..].parse::<u32>().is_ok());
     match opcode {
         "trap" => Some("panic"),
         "call" => Some("call"),
@@ -157,7 +161,8 @@ impl<'a> Places<'a> {
                 self.source = Some(format!("{file}:{line}"));
             }
         }
-        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name)) {
+        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name))
+        {
             self.function = name;
             self.source = None;
         }
@@ -226,8 +231,9 @@ mod tests {
 }
 ";
         assert_eq!(normalise(ASSEMBLY), expected);
-        let elsewhere =
-            ASSEMBLY.replace("84e8d07010437369c56c7cd5cfb7069a", "0123").replace("CslKQ9YjQ88iO_", "Cs0_");
+        let elsewhere = ASSEMBLY
+            .replace("84e8d07010437369c56c7cd5cfb7069a", "0123")
+            .replace("CslKQ9YjQ88iO_", "Cs0_");
         assert_eq!(normalise(&elsewhere), expected);
     }
 

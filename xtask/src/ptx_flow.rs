@@ -34,7 +34,8 @@ pub struct Options {
 /// [`Error::Leaks`] with all that was found, or why a text could not be read.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
-    let committed = || [&RECIPE, &LABORATORY].map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
+    let committed =
+        || [&RECIPE, &LABORATORY].map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
     let files = if options.files.is_empty() { committed() } else { options.files.clone() };
     files.iter().try_for_each(|path| {
         let text = fs::read_to_string(path).at("read", path)?;

@@ -101,7 +101,8 @@ pub struct Block {
 pub fn run(options: &Options) -> Result<()> {
     let (ptxas, nvdisasm) = (Tool::PTXAS.find()?, Tool::NVDISASM.find()?);
     let recipe = if options.lab { &LABORATORY } else { &RECIPE };
-    let path = options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
+    let path =
+        options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
     let blocks = blocks()?;
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
@@ -109,7 +110,8 @@ pub fn run(options: &Options) -> Result<()> {
     for (tool, version) in [(&ptxas, tools::PTXAS_VERSION), (&nvdisasm, tools::NVDISASM_VERSION)] {
         let said = process::text(Command::new(tool).arg("--version"))?;
         let is_known = said.contains(&format!("V{version}"));
-        let remark = if is_known { "" } else { ", which is not the version that the checks were made with" };
+        let remark =
+            if is_known { "" } else { ", which is not the version that the checks were made with" };
         println!(
             "{}: {}{remark}",
             tool.display(),
@@ -121,7 +123,9 @@ pub fn run(options: &Options) -> Result<()> {
     for arch in &options.arch {
         let MachineCode { said, listing } = machine_code(&ptxas, &nvdisasm, &path, arch)?;
         let (resources, mut instructions) = (resources(&said), instructions(&listing));
-        for kernel in ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel)) {
+        for kernel in
+            ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel))
+        {
             let missing = |program| Error::Unreadable { program, what: kernel.into() };
             lines.push(Line {
                 arch: arch.clone(),
@@ -153,14 +157,16 @@ pub fn run(options: &Options) -> Result<()> {
     // As many copies of kernels at once as the listing stays small with.
     const COPIES: usize = 100;
     let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
-    plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?.verdict(seed)
+    plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?
+        .verdict(seed)
 }
 
 /// Assembles `ptx` for `arch`; fails if the assembler does.
 pub fn assemble(ptxas: &Path, ptx: &Path, arch: &str) -> Result<()> {
     let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
     let cubin = folder.path().join("kernels.cubin");
-    process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin)).map(drop)
+    process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin))
+        .map(drop)
 }
 
 /// Shapes of all blocks. They come from a program of their own, so that this one can be built when the kernels cannot.
@@ -184,7 +190,9 @@ fn blocks() -> Result<BTreeMap<String, Block>> {
 impl Line {
     /// What no kernel may use and this one does.
     fn faults(&self) -> Vec<String> {
-        let count = |classes: &[&str]| classes.iter().filter_map(|&class| self.instructions.get(class)).sum();
+        let count = |classes: &[&str]| {
+            classes.iter().filter_map(|&class| self.instructions.get(class)).sum()
+        };
         let r = &self.resources;
         let used = [
             ("bytes of registers spilled", r.spill_store_bytes + r.spill_load_bytes),
@@ -207,15 +215,22 @@ impl Line {
 /// The table for people.
 fn table(lines: &[Line]) -> String {
     let headings = ["kernel", "arch", "threads", "shared", "registers", "stack", "spills", "all"];
-    let headings =
-        headings.iter().chain(COLUMNS).chain(&["other"]).map(|&heading| heading.to_owned()).collect();
+    let headings = headings
+        .iter()
+        .chain(COLUMNS)
+        .chain(&["other"])
+        .map(|&heading| heading.to_owned())
+        .collect();
     let mut rows: Vec<Vec<String>> = vec![headings];
     for line in lines {
-        let of_block =
-            |field: fn(Block) -> u32| line.block.map_or("?".into(), |block| field(block).to_string());
+        let of_block = |field: fn(Block) -> u32| {
+            line.block.map_or("?".into(), |block| field(block).to_string())
+        };
         let count = |class: &str| line.instructions.get(class).copied().unwrap_or_default();
-        let (all, shown) =
-            (line.instructions.values().sum::<u32>(), COLUMNS.iter().map(|class| count(class)).sum::<u32>());
+        let (all, shown) = (
+            line.instructions.values().sum::<u32>(),
+            COLUMNS.iter().map(|class| count(class)).sum::<u32>(),
+        );
         let r = line.resources;
         let mut row = vec![
             line.kernel.clone(),
@@ -234,10 +249,11 @@ fn table(lines: &[Line]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
     let format = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-            0 | 1 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        });
+        let cells =
+            row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
+                0 | 1 => format!("{cell:width$}"),
+                _ => format!("{cell:>width$}"),
+            });
         cells.collect::<Vec<_>>().join(" ") + "\n"
     };
     rows.iter().map(format).collect()
@@ -248,14 +264,20 @@ mod tests {
     use super::*;
 
     fn line(resources: Resources, classes: &[(&str, u32)]) -> Line {
-        let instructions = classes.iter().map(|&(class, count)| (class.to_owned(), count)).collect();
+        let instructions =
+            classes.iter().map(|&(class, count)| (class.to_owned(), count)).collect();
         Line { arch: "sm_90".into(), kernel: "a_653".into(), block: None, resources, instructions }
     }
 
     #[test]
     fn finds_bad_kernels() {
-        assert!(line(Resources { registers: 255, ..Default::default() }, &[("IMAD", 9)]).faults().is_empty());
-        let spilling = Resources { spill_store_bytes: 16, spill_load_bytes: 20, ..Default::default() };
+        assert!(
+            line(Resources { registers: 255, ..Default::default() }, &[("IMAD", 9)])
+                .faults()
+                .is_empty()
+        );
+        let spilling =
+            Resources { spill_store_bytes: 16, spill_load_bytes: 20, ..Default::default() };
         assert_eq!(line(spilling, &[]).faults(), ["a_653 on sm_90: 36 bytes of registers spilled"]);
         let local = Resources { stack_bytes: 224, ..Default::default() };
         assert_eq!(line(local, &[("LDL", 2), ("STL", 1)]).faults().len(), 2);
@@ -264,8 +286,10 @@ mod tests {
 
     #[test]
     fn prints_a_row_a_kernel() {
-        let text =
-            table(&[line(Resources { registers: 40, ..Default::default() }, &[("IMAD", 9), ("S2R", 2)])]);
+        let text = table(&[line(
+            Resources { registers: 40, ..Default::default() },
+            &[("IMAD", 9), ("S2R", 2)],
+        )]);
         let cells = |row: usize| {
             text.lines().nth(row).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };

@@ -28,7 +28,9 @@ pub fn resources(text: &str) -> BTreeMap<String, Resources> {
             let (_, rest) = line.split_once(before)?;
             rest.split_once(after)?.0.trim().rsplit(' ').next()?.parse::<u32>().ok()
         };
-        if let Some(name) = line.split('\'').nth(1).filter(|_| line.contains("Compiling entry function")) {
+        if let Some(name) =
+            line.split('\'').nth(1).filter(|_| line.contains("Compiling entry function"))
+        {
             name.clone_into(&mut current);
         }
         let kernel = kernels.entry(current.clone()).or_default();
@@ -67,8 +69,9 @@ pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
 fn class(line: &str) -> Option<&str> {
     let (address, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     u32::from_str_radix(address, 16).ok()?;
-    let mut words =
-        instruction.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with('{'));
+    let mut words = instruction
+        .split_whitespace()
+        .filter(|word| !word.starts_with('@') && !word.starts_with('{'));
     let name = words.next()?.trim_end_matches(';');
     let mut dots = name.match_indices('.').map(|(position, _)| position);
     let first = dots.next().unwrap_or(name.len());
@@ -131,16 +134,27 @@ a_653:
         assert_eq!(resources.len(), 2);
         let clean = Resources { registers: 40, ..Default::default() };
         assert_eq!(resources["multiply_sampled_761"], clean);
-        let other =
-            Resources { registers: 48, stack_bytes: 224, spill_store_bytes: 16, spill_load_bytes: 20 };
+        let other = Resources {
+            registers: 48,
+            stack_bytes: 224,
+            spill_store_bytes: 16,
+            spill_load_bytes: 20,
+        };
         assert_eq!(resources["multiply_sampled_653"], other);
     }
 
     #[test]
     fn counts_instructions() {
         let instructions = instructions(SASS);
-        let expected =
-            [("BRA", 1), ("EXIT", 1), ("IMAD", 2), ("IMAD.MOV", 1), ("IMAD.WIDE", 1), ("LDC", 1), ("LDG", 1)];
+        let expected = [
+            ("BRA", 1),
+            ("EXIT", 1),
+            ("IMAD", 2),
+            ("IMAD.MOV", 1),
+            ("IMAD.WIDE", 1),
+            ("LDC", 1),
+            ("LDG", 1),
+        ];
         let of_a: Vec<_> =
             instructions["a_653"].iter().map(|(class, &count)| (class.as_str(), count)).collect();
         assert_eq!(of_a, expected);

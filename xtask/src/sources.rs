@@ -63,7 +63,8 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         files.push(path.to_owned());
         return Ok(());
     }
-    let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).at("read", path)?;
+    let entries =
+        fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).at("read", path)?;
     let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
     paths.sort_unstable();
     paths.iter().try_for_each(|path| collect(path, files))

@@ -21,8 +21,11 @@ pub struct Tool {
 
 impl Tool {
     /// The assembler.
-    pub const PTXAS: Self =
-        Self { name: "ptxas", variable: "PTXAS", folders: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"] };
+    pub const PTXAS: Self = Self {
+        name: "ptxas",
+        variable: "PTXAS",
+        folders: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"],
+    };
     /// The disassembler.
     pub const NVDISASM: Self = Self {
         name: "nvdisasm",
@@ -36,12 +39,16 @@ impl Tool {
             return Ok(path.into());
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let toolkits = ["CUDA_PATH", "CUDA_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from);
-        let toolkits = toolkits.chain(["/usr/local/cuda".into()]).map(|toolkit| toolkit.join("bin"));
+        let toolkits =
+            ["CUDA_PATH", "CUDA_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from);
+        let toolkits =
+            toolkits.chain(["/usr/local/cuda".into()]).map(|toolkit| toolkit.join("bin"));
         std::env::split_paths(&path)
             .chain(toolkits)
             .chain(
-                site_packages().iter().flat_map(|site| self.folders.iter().map(|folder| site.join(folder))),
+                site_packages()
+                    .iter()
+                    .flat_map(|site| self.folders.iter().map(|folder| site.join(folder))),
             )
             .map(|folder| folder.join(self.name))
             .find(|program| is_program(program))
@@ -69,7 +76,8 @@ pub fn machine_code(ptxas: &Path, nvdisasm: &Path, ptx: &Path, arch: &str) -> Re
     assemble.args(["-v", &format!("-arch={arch}")]).arg(ptx).arg("-o").arg(&cubin);
     let said = process::output(&mut assemble)?;
     let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
-    let listing = process::text(Command::new(nvdisasm).args(["-c", "-plr", "-lrm", "narrow"]).arg(&cubin))?;
+    let listing =
+        process::text(Command::new(nvdisasm).args(["-c", "-plr", "-lrm", "narrow"]).arg(&cubin))?;
     Ok(MachineCode { said, listing })
 }
 

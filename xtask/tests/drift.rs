@@ -77,7 +77,10 @@ fn finds_changed_sources() {
 
 #[test]
 fn the_emulator_does_not_go_in() {
-    assert_eq!(differences_after("crates/ctru-gpu-kernels/src/emulator/mod.rs", "// Changed.\n"), [""; 0]);
+    assert_eq!(
+        differences_after("crates/ctru-gpu-kernels/src/emulator/mod.rs", "// Changed.\n"),
+        [""; 0]
+    );
 }
 
 #[test]

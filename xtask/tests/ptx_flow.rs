@@ -60,7 +60,11 @@ fn passes(body: &str) {
 #[track_caller]
 fn refused(statement: &str) {
     let error = decode(&kernel(statement)).expect_err(statement);
-    assert_eq!((&*error.kernel, &*error.text), ("test_653", statement.trim_end_matches(';')), "{error}");
+    assert_eq!(
+        (&*error.kernel, &*error.text),
+        ("test_653", statement.trim_end_matches(';')),
+        "{error}"
+    );
 }
 
 #[test]
@@ -68,14 +72,19 @@ fn addresses_of_global_memory() {
     passes("mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.b32 %r3, [%rd4+4];");
     let address = "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd1, %rd3;\n";
     leaks(Class::LoadAddress, &format!("{address}ld.global.b32 %r3, [%rd4];"));
-    leaks(Class::LoadAddress, &format!("{address}ld.global.v4.b32 {{%r3, %r4, %r5, %r6}}, [%rd4+16];"));
+    leaks(
+        Class::LoadAddress,
+        &format!("{address}ld.global.v4.b32 {{%r3, %r4, %r5, %r6}}, [%rd4+16];"),
+    );
     leaks(Class::StoreAddress, &format!("{address}st.global.b32 [%rd4], %r90;"));
 }
 
 #[test]
 fn tables() {
     let address = |index| {
-        format!("mul.wide.u32 %rd3, {index}, 4;\nmov.b64 %rd5, table_0;\nadd.s64 %rd4, %rd5, %rd3;\n")
+        format!(
+            "mul.wide.u32 %rd3, {index}, 4;\nmov.b64 %rd5, table_0;\nadd.s64 %rd4, %rd5, %rd3;\n"
+        )
     };
     passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r1")));
     leaks(Class::LoadAddress, &format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r90")));
@@ -110,12 +119,15 @@ fn what_arrays_hold_is_no_address() {
 
 #[test]
 fn shared_memory() {
-    passes("st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\nst.global.b32 [%rd2], %r3;");
+    passes(
+        "st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\nst.global.b32 [%rd2], %r3;",
+    );
     leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r1;");
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r90];");
     // Shared memory is one object, in which other blocks have left secrets.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];");
-    let through = "st.shared.u32 [%r1], %r90;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];";
+    let through =
+        "st.shared.u32 [%r1], %r90;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];";
     leaks(Class::SharedLoadAddress, through);
     leaks(
         Class::SharedLoadAddress,
@@ -145,7 +157,10 @@ fn branches_guards_and_exits() {
     leaks(Class::ExitGuard, "@%p1 ret;");
     // Arithmetic under a secret guard takes its time in any case; its result tells the guard.
     passes("@%p1 add.s32 %r3, %r1, 1;\nst.global.b32 [%rd2], %r3;");
-    leaks(Class::SharedLoadAddress, "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];");
+    leaks(
+        Class::SharedLoadAddress,
+        "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];",
+    );
     // Conditions of conditions.
     leaks(Class::Branch, "and.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n@%p4 bra $L_1;\n$L_1:");
     leaks(Class::Branch, "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p3 bra $L_1;\n$L_1:");
@@ -180,7 +195,10 @@ fn what_threads_do_together() {
     leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, 31, %r90;");
     leaks(Class::ShuffleGuard, "@%p1 shfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;");
     // What comes from another thread is as secret as it was there.
-    leaks(Class::SharedLoadAddress, "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];");
+    leaks(
+        Class::SharedLoadAddress,
+        "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];",
+    );
     let product = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r10, %r11, %r12, %r13}, {%r1, %r1, %r1, %r1}, {%r90, %r1}, {%r2, %r2, %r2, %r2};";
     passes(product);
     leaks(Class::SharedLoadAddress, &format!("{product}\nld.shared.u32 %r4, [%r13];"));
@@ -199,7 +217,9 @@ fn divisions() {
 fn registers_that_are_used_again() {
     // What another kernel has left in a register is secret.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r4, [%r50];");
-    passes("mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\nld.shared.u32 %r4, [%r3];");
+    passes(
+        "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\nld.shared.u32 %r4, [%r3];",
+    );
     // A copy at the end of a loop reaches its start.
     leaks(
         Class::SharedLoadAddress,
@@ -236,8 +256,9 @@ fn public_arrays() {
     );
     let program = &decode(&text).unwrap()[0];
     let count = |public| {
-        let of_addresses =
-            |report: Report| report.findings.iter().filter(|f| f.class == Class::LoadAddress).count();
+        let of_addresses = |report: Report| {
+            report.findings.iter().filter(|f| f.class == Class::LoadAddress).count()
+        };
         of_addresses(analyse(program, public))
     };
     assert_eq!((count(Objects::NONE), count(Objects::array(0))), (1, 0));
@@ -275,7 +296,10 @@ fn what_is_not_understood_is_refused() {
     assert_eq!(twice.text, "$L_1");
     let pragma = ".pragma \"nounroll\"; @%p1 bra $L_1;\n$L_1:";
     leaks(Class::Branch, pragma);
-    leaks(Class::Branch, "sub.ftz.f32 %f2, %r90, %r90;\nsetp.nan.f32 %p3, %f2, %f2;\n@%p3 bra $L_1;\n$L_1:");
+    leaks(
+        Class::Branch,
+        "sub.ftz.f32 %f2, %r90, %r90;\nsetp.nan.f32 %p3, %f2, %f2;\n@%p3 bra $L_1;\n$L_1:",
+    );
     let no_label = decode(&kernel("bra $L_9;")).expect_err("no such label");
     assert_eq!(no_label.text, "$L_9");
     assert!(decode(&kernel("").replace("\n}\n", "\n")).is_err(), "a kernel without end");

@@ -24,7 +24,8 @@ const INPUTS: usize = 256;
 
 fn choose_backend() {
     if let Ok(name) = env::var("CTRU_BACKEND") {
-        backend::select(name.parse().expect("a name of a backend")).expect("a backend that this CPU has");
+        backend::select(name.parse().expect("a name of a backend"))
+            .expect("a backend that this CPU has");
     }
 }
 
@@ -49,7 +50,8 @@ fn compare<T: Clone, U>(
     choose_backend();
     for _ in 0..SAMPLES {
         let choice = rng.next_u32() as usize;
-        let (class, inputs) = if choice & 1 == 0 { (Class::Left, &left) } else { (Class::Right, &right) };
+        let (class, inputs) =
+            if choice & 1 == 0 { (Class::Left, &left) } else { (Class::Right, &right) };
         let input = inputs[(choice >> 1) % inputs.len()].clone();
         runner.run_one(class, || operation(&input));
     }

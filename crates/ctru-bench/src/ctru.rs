@@ -5,8 +5,8 @@ use std::hint::black_box;
 use ctru_cli::record::Operation;
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, Packed13,
-    ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
 use ctru_math::Ring;
 
@@ -19,10 +19,15 @@ const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 /// Single operations and batches: of the set of sntrup761's size in both public-key encodings, of the others in one.
 pub(crate) fn subjects() -> Vec<Subject> {
-    [of::<CtruPrime761>(), of::<CtruPrime761<Packed13>>(), of::<CtruPrime653>(), of::<CtruPrime1277>()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        of::<CtruPrime761>(),
+        of::<CtruPrime761<Packed13>>(),
+        of::<CtruPrime653>(),
+        of::<CtruPrime1277>(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of<P: ParameterSet>() -> Vec<Subject> {
@@ -52,7 +57,10 @@ fn single<P: ParameterSet>() -> Vec<Subject> {
             Operation::Keygen,
             1,
             Box::new(|| {
-                black_box(DecapsulationKey::<P>::generate_deterministic(black_box(SEED), black_box(SEED)));
+                black_box(DecapsulationKey::<P>::generate_deterministic(
+                    black_box(SEED),
+                    black_box(SEED),
+                ));
             }),
         ),
         subject::<P>(
@@ -78,20 +86,32 @@ fn batch<P: ParameterSet>() -> Vec<Subject> {
     let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
     let mut ciphertexts = vec![Ciphertext::default(); BATCH];
     let mut secrets = vec![SharedSecret::default(); BATCH];
-    engine().generate(Seeds::Expand(SEED), &mut public, &mut private).expect("slices of one length");
+    engine()
+        .generate(Seeds::Expand(SEED), &mut public, &mut private)
+        .expect("slices of one length");
     engine()
         .encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)
         .expect("slices of one length");
 
     let keygen = {
         let (engine, mut public, mut private) = (engine(), public.clone(), private.clone());
-        move || engine.generate(Seeds::Expand(SEED), &mut public, &mut private).expect("slices of one length")
-    };
-    let encaps = {
-        let (engine, mut ciphertexts, mut secrets) = (engine(), ciphertexts.clone(), secrets.clone());
         move || {
             engine
-                .encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)
+                .generate(Seeds::Expand(SEED), &mut public, &mut private)
+                .expect("slices of one length")
+        }
+    };
+    let encaps = {
+        let (engine, mut ciphertexts, mut secrets) =
+            (engine(), ciphertexts.clone(), secrets.clone());
+        move || {
+            engine
+                .encapsulate(
+                    Keys::Each(&public),
+                    Seeds::Expand(SEED),
+                    &mut ciphertexts,
+                    &mut secrets,
+                )
                 .expect("slices of one length");
         }
     };

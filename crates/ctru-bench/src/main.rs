@@ -76,12 +76,16 @@ fn run(args: &Args) -> Result<(), Error> {
             times.push(time(calls, &mut subject.run) / (calls * subject.batch) as f64);
         }
     }
-    let results: Vec<(Subject, Statistics)> =
-        subjects.into_iter().zip(times).map(|(subject, times)| (subject, Statistics::of(times))).collect();
+    let results: Vec<(Subject, Statistics)> = subjects
+        .into_iter()
+        .zip(times)
+        .map(|(subject, times)| (subject, Statistics::of(times)))
+        .collect();
     if let Some(path) = &args.json {
         let mut file = File::create(path)?;
         for (subject, statistics) in &results {
-            serde_json::to_writer(&mut file, &to_record(subject, *statistics)).map_err(io::Error::from)?;
+            serde_json::to_writer(&mut file, &to_record(subject, *statistics))
+                .map_err(io::Error::from)?;
             writeln!(file)?;
         }
     }

@@ -13,7 +13,11 @@ pub(crate) fn subjects() -> Vec<Subject> {
     libcrux.into_iter().chain(aws_lc).chain(rust_crypto).collect()
 }
 
-fn of(engine: &'static str, backend: &'static str, operations: [Box<dyn FnMut()>; 3]) -> Vec<Subject> {
+fn of(
+    engine: &'static str,
+    backend: &'static str,
+    operations: [Box<dyn FnMut()>; 3],
+) -> Vec<Subject> {
     let subject = |(operation, run)| Subject {
         operation,
         engine,
@@ -92,7 +96,9 @@ fn rust_crypto() -> Vec<Subject> {
                 black_box(key());
             }),
             Box::new(move || {
-                black_box(black_box(&public).encapsulate_deterministic(black_box(&B32::from([2; 32]))));
+                black_box(
+                    black_box(&public).encapsulate_deterministic(black_box(&B32::from([2; 32]))),
+                );
             }),
             Box::new(move || {
                 black_box(black_box(&private).decapsulate(black_box(&ciphertext)));

@@ -82,7 +82,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
 
 fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Result<(), Error> {
     let all_sets = if args.sets.is_empty() { &Set::ALL[..] } else { &args.sets };
-    let operations = if args.operations.is_empty() { Operation::value_variants() } else { &args.operations };
+    let operations =
+        if args.operations.is_empty() { Operation::value_variants() } else { &args.operations };
     let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
     let suites: Vec<Suite> = all_sets
         .iter()
@@ -103,7 +104,16 @@ fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Res
         let budget = Duration::from_secs_f64(args.seconds);
         let (batch, callers, progress, report) =
             (args.batch as usize, args.callers.into(), &progress, &mut report);
-        suite.run(Measure { suite, engine, cases: &cases, batch, callers, budget, progress, report })?;
+        suite.run(Measure {
+            suite,
+            engine,
+            cases: &cases,
+            batch,
+            callers,
+            budget,
+            progress,
+            report,
+        })?;
     }
     progress.finish_and_clear();
     if !args.json {
@@ -115,7 +125,8 @@ fn measure<E: AnySetEngine>(args: &Args, engine: &E, out: &mut dyn Write) -> Res
 fn progress_bar(steps: usize, hidden: bool) -> ProgressBar {
     // Standard error hides the bar by itself where it is no terminal.
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").expect("a valid template");
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").expect("a valid template");
     ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style)
 }
 
@@ -152,7 +163,10 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
         ]);
     }
     if let Some(Record { engine, device, backend, commit, date, .. }) = records.last() {
-        writeln!(out, "{engine} engine on {device} ({backend}), commit {commit}, {date}\n\n{table}")?;
+        writeln!(
+            out,
+            "{engine} engine on {device} ({backend}), commit {commit}, {date}\n\n{table}"
+        )?;
     }
     Ok(())
 }
@@ -192,8 +206,16 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
     type Output = Result<(), Error>;
 
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { suite: Suite { set, encoding }, engine, cases, batch, callers, budget, progress, report } =
-            self;
+        let Self {
+            suite: Suite { set, encoding },
+            engine,
+            cases,
+            batch,
+            callers,
+            budget,
+            progress,
+            report,
+        } = self;
         progress.set_message(format!("{set} {encoding}: keys"));
         let fixture = Fixture::<P, _>::new(engine.engine::<P>()?, batch)?;
         for &Case { operation, batch: keys } in cases {
@@ -204,13 +226,18 @@ impl<E: AnySetEngine> Task for Measure<'_, E> {
             };
             let callers = if on_engine { callers } else { 1 };
             let median = statistics.median / if on_engine { batch as f64 } else { 1.0 };
-            let single_keys = if operation == Operation::Keygen { KeyUse::Each } else { KeyUse::One };
+            let single_keys =
+                if operation == Operation::Keygen { KeyUse::Each } else { KeyUse::One };
             report(Record {
                 bench: if on_engine { "batch" } else { "single" }.to_owned(),
                 engine: if on_engine { engine.name() } else { "cpu" }.to_owned(),
                 device: if on_engine { engine.device() } else { cpu_name() },
-                backend: if on_engine { engine.backend() } else { ctru_math::backend::in_use().name() }
-                    .to_owned(),
+                backend: if on_engine {
+                    engine.backend()
+                } else {
+                    ctru_math::backend::in_use().name()
+                }
+                .to_owned(),
                 set: set.degree().to_owned(),
                 pk_encoding: encoding.name().to_owned(),
                 op: operation.name().to_owned(),

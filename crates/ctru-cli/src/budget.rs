@@ -7,14 +7,21 @@ use crate::record::Statistics;
 /// Reads a time.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    if seconds > 0.0 && seconds <= 3600.0 { Ok(seconds) } else { Err("not between 0 and 3600".to_owned()) }
+    if seconds > 0.0 && seconds <= 3600.0 {
+        Ok(seconds)
+    } else {
+        Err("not between 0 and 3600".to_owned())
+    }
 }
 
 /// Fewer repetitions than this have no percentiles to speak of.
 const LEAST_SAMPLES: usize = 5;
 
 /// Repeats `operation` for the time of `budget`, after a tenth of that to warm up.
-pub(crate) fn sample<E>(budget: Duration, operation: impl FnMut() -> Result<(), E>) -> Result<Statistics, E> {
+pub(crate) fn sample<E>(
+    budget: Duration,
+    operation: impl FnMut() -> Result<(), E>,
+) -> Result<Statistics, E> {
     times(budget, operation).map(Statistics::of)
 }
 

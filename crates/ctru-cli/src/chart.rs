@@ -24,13 +24,16 @@ impl Chart {
         if lines.is_empty() {
             return Ok(());
         }
-        self.try_draw(lines, path)
-            .map_err(|error| Error::Drawing { file: path.display().to_string(), reason: error.to_string() })
+        self.try_draw(lines, path).map_err(|error| Error::Drawing {
+            file: path.display().to_string(),
+            reason: error.to_string(),
+        })
     }
 
     fn try_draw(&self, lines: &Lines, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let points = || lines.values().flatten();
-        let (left, right) = points().fold((f64::MAX, f64::MIN), |(a, b), &(x, _)| (a.min(x), b.max(x)));
+        let (left, right) =
+            points().fold((f64::MAX, f64::MIN), |(a, b), &(x, _)| (a.min(x), b.max(x)));
         let top = points().fold(0.0, |top: f64, &(_, y)| top.max(y));
         let area = SVGBackend::new(path, (900, 560)).into_drawing_area();
         area.fill(&WHITE)?;
@@ -45,7 +48,10 @@ impl Chart {
             let colour = Palette99::pick(number).stroke_width(2);
             chart.draw_series(LineSeries::new(line.iter().copied(), colour))?.label(name).legend(
                 move |(x, y)| {
-                    PathElement::new(vec![(x, y), (x + 18, y)], Palette99::pick(number).stroke_width(2))
+                    PathElement::new(
+                        vec![(x, y), (x + 18, y)],
+                        Palette99::pick(number).stroke_width(2),
+                    )
                 },
             );
         }

@@ -42,7 +42,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
 /// Checks one file. Comes back with what it is.
 fn check(place: &Place) -> Result<String, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
-    let (kind, suite, key) = files::read(place, WANTED, |contents| format::parse_key(WANTED, contents))?;
+    let (kind, suite, key) =
+        files::read(place, WANTED, |contents| format::parse_key(WANTED, contents))?;
     if kind == Kind::PrivateKey {
         files::warn_of_readers(place);
     }

@@ -41,7 +41,8 @@ pub fn run(args: &Args) -> Result<(), Error> {
         return Err(Error::SameInput);
     }
     const WANTED: &[Kind] = &[Kind::PrivateKey];
-    let (_, suite, key) = files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
+    let (_, suite, key) =
+        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
     files::warn_of_readers(&args.key);
     let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
         format::parse_ciphertext(suite, contents)
@@ -64,10 +65,14 @@ impl Task for Decapsulate<'_> {
 
     fn run<P: ParameterSet>(self) -> Self::Output {
         let Self { args, key, ciphertext } = self;
-        let key = DecapsulationKey::<P>::from_bytes(key)
-            .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
-        let ciphertext = Ciphertext::from_bytes(ciphertext)
-            .map_err(|error| Error::Contents { file: args.ciphertext.to_string(), problem: error.into() })?;
+        let key = DecapsulationKey::<P>::from_bytes(key).map_err(|error| Error::Contents {
+            file: args.key.to_string(),
+            problem: error.into(),
+        })?;
+        let ciphertext = Ciphertext::from_bytes(ciphertext).map_err(|error| Error::Contents {
+            file: args.ciphertext.to_string(),
+            problem: error.into(),
+        })?;
         Ok(Zeroizing::new(key.decapsulate(&ciphertext).as_bytes().to_vec()))
     }
 }

@@ -37,12 +37,21 @@ pub struct Args {
 /// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
 pub fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
-    let (_, suite, key) = files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
+    let (_, suite, key) =
+        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
     let (ciphertext, secret) = suite.run(Encapsulate { args, key: &key })?;
     let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
     let outputs = [
-        Output { place: &args.ciphertext, contents: contents(Kind::Ciphertext, ciphertext), secret: false },
-        Output { place: &args.secret, contents: contents(Kind::SharedSecret, secret), secret: true },
+        Output {
+            place: &args.ciphertext,
+            contents: contents(Kind::Ciphertext, ciphertext),
+            secret: false,
+        },
+        Output {
+            place: &args.secret,
+            contents: contents(Kind::SharedSecret, secret),
+            secret: true,
+        },
     ];
     files::write(&[&args.key], &outputs, args.force)
 }
@@ -57,9 +66,14 @@ impl Task for Encapsulate<'_> {
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
     fn run<P: ParameterSet>(self) -> Self::Output {
-        let key = EncapsulationKey::<P>::from_bytes(self.key)
-            .map_err(|error| Error::Contents { file: self.args.key.to_string(), problem: error.into() })?;
+        let key = EncapsulationKey::<P>::from_bytes(self.key).map_err(|error| Error::Contents {
+            file: self.args.key.to_string(),
+            problem: error.into(),
+        })?;
         let (ciphertext, secret) = key.try_encapsulate()?;
-        Ok((Zeroizing::new(ciphertext.as_bytes().to_vec()), Zeroizing::new(secret.as_bytes().to_vec())))
+        Ok((
+            Zeroizing::new(ciphertext.as_bytes().to_vec()),
+            Zeroizing::new(secret.as_bytes().to_vec()),
+        ))
     }
 }

@@ -105,7 +105,9 @@ pub enum Error {
     #[error(transparent)]
     Backend(#[from] Unavailable),
     /// The paper's tables are made of measurements on a GPU.
-    #[error("the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}")]
+    #[error(
+        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}"
+    )]
     NeedsGpu(#[source] Box<Self>),
     /// A line of a file of measurements is none.
     #[error("{file}:{line}: no measurement: {reason}")]

@@ -317,7 +317,10 @@ fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), E
         match publish(path, file, force, is_last, &published) {
             Ok(done) => published.push(done),
             Err(error) => {
-                return Err(published.into_iter().rev().fold(error, |error, done| done.undo(error)));
+                return Err(published
+                    .into_iter()
+                    .rev()
+                    .fold(error, |error, done| done.undo(error)));
             }
         }
     }
@@ -526,7 +529,8 @@ mod tests {
                 fs::write(&first, old).unwrap();
             }
             let staged = [&first, &second].into_iter().zip(&outputs);
-            let staged = staged.map(|(path, output)| (path.as_path(), stage(path, output, true).unwrap()));
+            let staged =
+                staged.map(|(path, output)| (path.as_path(), stage(path, output, true).unwrap()));
             assert!(matches!(publish_all(staged.collect(), true), Err(Error::SameOutput { .. })));
             assert_eq!(fs::read(&first).ok().as_deref(), old.map(|old| &old[..]));
             assert_eq!(names(directory.path()).len(), usize::from(old.is_some()));
@@ -564,10 +568,8 @@ mod tests {
         // A folder that is gone cannot be opened, so it cannot be synchronised.
         let gone = directory.path().join("gone");
         let (first, last) = (gone.join("a"), gone.join("b"));
-        let published = [(&first, Some(previous)), (&last, None)].map(|(path, previous)| Published {
-            path,
-            file: tempfile::tempfile().unwrap(),
-            previous,
+        let published = [(&first, Some(previous)), (&last, None)].map(|(path, previous)| {
+            Published { path, file: tempfile::tempfile().unwrap(), previous }
         });
         let error = settle(published.into()).unwrap_err();
         assert!(matches!(error, Error::AfterWriting { .. }));

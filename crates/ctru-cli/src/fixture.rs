@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+};
 
 use crate::budget::{sample, times};
 use crate::record::{KeyUse, Operation, Statistics};
@@ -33,7 +35,11 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     }
 
     /// Measures a method of a key type.
-    pub(crate) fn single(&self, operation: Operation, budget: Duration) -> Result<Statistics, EngineError> {
+    pub(crate) fn single(
+        &self,
+        operation: Operation,
+        budget: Duration,
+    ) -> Result<Statistics, EngineError> {
         let (public, private) = (&self.public[0], &self.private[0]);
         let (ciphertext, _) = public.encapsulate_deterministic(SEED);
         sample(budget, || {
@@ -91,9 +97,12 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
                 });
             }
             let mut public = engine.memory(apart(public.iter().cloned()))?;
-            return measure(&mut || engine.generate(Seeds::Expand(SEED), &mut public, &mut private));
+            return measure(&mut || {
+                engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
+            });
         }
-        let mut ciphertexts = engine.memory(apart(repeat_n(Ciphertext::default(), public.len())))?;
+        let mut ciphertexts =
+            engine.memory(apart(repeat_n(Ciphertext::default(), public.len())))?;
         let mut secrets = engine.memory(apart(repeat_n(SharedSecret::default(), public.len())))?;
         let resident = keys == KeyUse::Resident;
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;

@@ -27,7 +27,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::PublicKey, Self::PrivateKey, Self::Ciphertext, Self::SharedSecret];
+    const ALL: [Self; 4] =
+        [Self::PublicKey, Self::PrivateKey, Self::Ciphertext, Self::SharedSecret];
 
     /// Bytes of this kind, where they tell it from other kinds.
     fn length(self, suite: Suite) -> Option<usize> {
@@ -185,7 +186,12 @@ fn armour(kind: Kind, suite: Suite, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
 }
 
 /// The contents of an object's file: its PEM form or its bare bytes.
-pub(crate) fn contents(kind: Kind, suite: Suite, bytes: Zeroizing<Vec<u8>>, raw: bool) -> Zeroizing<Vec<u8>> {
+pub(crate) fn contents(
+    kind: Kind,
+    suite: Suite,
+    bytes: Zeroizing<Vec<u8>>,
+    raw: bool,
+) -> Zeroizing<Vec<u8>> {
     if raw { bytes } else { armour(kind, suite, &bytes) }
 }
 
@@ -205,7 +211,8 @@ pub(crate) fn parse_ciphertext(
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
     let (object, bytes) = parse(&[Kind::Ciphertext], Some(suite), contents)?;
-    if object.set == suite.set && object.encoding.is_none_or(|encoding| encoding == suite.encoding) {
+    if object.set == suite.set && object.encoding.is_none_or(|encoding| encoding == suite.encoding)
+    {
         Ok(bytes)
     } else {
         Err(Problem::Suite { key: suite, found: object })
@@ -250,10 +257,13 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
     let (kind, suite) = Kind::ALL
         .into_iter()
         .flat_map(|kind| Suite::all().map(move |suite| (kind, suite)))
-        .find(|&(kind, suite)| from_label.starts_with(format!("{}-----", label(kind, suite)).as_bytes()))
+        .find(|&(kind, suite)| {
+            from_label.starts_with(format!("{}-----", label(kind, suite)).as_bytes())
+        })
         .ok_or(Problem::Label)?;
     let length = kind.length(suite);
-    let expected = || armour(kind, suite, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
+    let expected =
+        || armour(kind, suite, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
     let last_line = format!("-----END {}-----", label(kind, suite));
     // The decoder would call it an error of the first line.
     if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
@@ -280,7 +290,8 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
 
 /// What raw bytes of this length are.
 fn identify(length: usize) -> Option<Object> {
-    let mut objects = Kind::ALL.into_iter().flat_map(|kind| Suite::all().map(move |suite| (kind, suite)));
+    let mut objects =
+        Kind::ALL.into_iter().flat_map(|kind| Suite::all().map(move |suite| (kind, suite)));
     let (kind, Suite { set, encoding }) =
         objects.find(|&(kind, suite)| kind.length(suite) == Some(length))?;
     Some(Object { kind, set, encoding: (kind != Kind::Ciphertext).then_some(encoding) })
@@ -302,7 +313,8 @@ mod tests {
 
     fn objects() -> impl Iterator<Item = (Kind, Suite, usize)> {
         Kind::ALL.into_iter().filter(|&kind| kind != Kind::SharedSecret).flat_map(|kind| {
-            Suite::all().map(move |suite| (kind, suite, kind.length(suite).expect("not a shared secret")))
+            Suite::all()
+                .map(move |suite| (kind, suite, kind.length(suite).expect("not a shared secret")))
         })
     }
 
@@ -327,7 +339,8 @@ mod tests {
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
-                let (object, read) = parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
+                let (object, read) =
+                    parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
                 assert_eq!((object.kind, object.set), (kind, suite.set));
                 assert_eq!(object.encoding, Some(suite.encoding));
                 assert_eq!(*read, bytes);

@@ -83,7 +83,8 @@ const CALIBRATION: usize = 1 << 18;
 /// take the list.
 pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let devices = cuda::devices().map_err(no_device)?;
-    let mut table = new_table(["gpu", "name", "compute capability", "multiprocessors", "memory MiB"], 2..5);
+    let mut table =
+        new_table(["gpu", "name", "compute capability", "multiprocessors", "memory MiB"], 2..5);
     for device in devices {
         table.add_row([
             device.index.to_string(),
@@ -119,7 +120,9 @@ impl GpuArgs {
         let devices = cuda::devices().map_err(no_device)?;
         let find = |&index: &u32| {
             let found = devices.iter().find(|device| device.index == index).cloned();
-            found.ok_or_else(|| no_device(RuntimeError::UnknownDevice { index, count: devices.len() as u32 }))
+            found.ok_or_else(|| {
+                no_device(RuntimeError::UnknownDevice { index, count: devices.len() as u32 })
+            })
         };
         Ok(Gpu {
             infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?,
@@ -133,7 +136,8 @@ impl AnySetEngine for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
-        let devices = self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<Vec<_>, _>>()?;
+        let devices =
+            self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<Vec<_>, _>>()?;
         let options = match self.calibrate {
             true => self.options.calibrated::<P, _>(&devices, CALIBRATION)?,
             false => self.options,

@@ -62,15 +62,22 @@ decapsulates.
 /// # Errors
 /// [`Error::Report`].
 pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    let mut sizes =
-        new_table(["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"], 2..8);
+    let mut sizes = new_table(
+        ["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"],
+        2..8,
+    );
     for suite in Suite::all() {
         sizes.add_row(suite.run(Row(suite)));
     }
     let mut rates = new_table(["set", "claimed", "bound", "estimate"], 1..4);
     for set in Set::ALL {
         let FailureRate { claimed, bound, estimate } = failure_rate(set);
-        rates.add_row([set.to_string(), claimed.to_string(), bound.to_string(), estimate.to_string()]);
+        rates.add_row([
+            set.to_string(),
+            claimed.to_string(),
+            bound.to_string(),
+            estimate.to_string(),
+        ]);
     }
     let available: Vec<&str> = backend::available().map(Backend::name).collect();
     let (in_use, available) = (backend::in_use(), available.join(", "));
@@ -99,7 +106,10 @@ impl Task for Row {
 }
 
 /// A table that can be pasted into Markdown, with the columns of numbers to the right.
-pub(crate) fn new_table(header: impl Into<comfy_table::Row>, numbers: std::ops::Range<usize>) -> Table {
+pub(crate) fn new_table(
+    header: impl Into<comfy_table::Row>,
+    numbers: std::ops::Range<usize>,
+) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(header);
     for column in numbers {

@@ -73,7 +73,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     with_engine!(engine, |engine| check_files(files, engine, out))
 }
 
-fn check_files<E: AnySetEngine>(files: &[PathBuf], engine: &E, out: &mut dyn Write) -> Result<bool, Error> {
+fn check_files<E: AnySetEngine>(
+    files: &[PathBuf],
+    engine: &E,
+    out: &mut dyn Write,
+) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
     for path in files {
         let file = path.display();
@@ -126,7 +130,8 @@ pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Er
             break;
         }
         for suite in Suite::all() {
-            let batch: Vec<_> = records.iter().filter(|(_, record)| record.suite == suite).collect();
+            let batch: Vec<_> =
+                records.iter().filter(|(_, record)| record.suite == suite).collect();
             if !batch.is_empty() {
                 suite.run(Check { records: &batch, engine, report: &mut report })?;
             }
@@ -216,7 +221,9 @@ impl Record {
         let encoding = Encoding::ALL
             .into_iter()
             .find(|encoding| encoding.name() == line.pk_encoding)
-            .ok_or_else(|| (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding)))?;
+            .ok_or_else(|| {
+                (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding))
+            })?;
         Ok(Self {
             suite: Suite { set, encoding },
             keygen_seed: seed("keygen_seed", line.keygen_seed)?,
@@ -232,8 +239,9 @@ impl Record {
     }
 
     fn inputs<P: ParameterSet>(&self) -> Result<Inputs<P>, Wrong> {
-        let ciphertext =
-            |field, bytes: &[u8]| Ciphertext::from_bytes(bytes).map_err(|error| invalid(field, error));
+        let ciphertext = |field, bytes: &[u8]| {
+            Ciphertext::from_bytes(bytes).map_err(|error| invalid(field, error))
+        };
         Ok(Inputs {
             keygen_seed: self.keygen_seed,
             z: self.z,
@@ -322,10 +330,13 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
             }
         }
         // The same difference in several ways is told once, with all of them.
-        let mut differences: Vec<Vec<(&'static str, String, Vec<Way>)>> = vec![Vec::new(); sound.len()];
+        let mut differences: Vec<Vec<(&'static str, String, Vec<Way>)>> =
+            vec![Vec::new(); sound.len()];
         for way in Way::ALL {
             let transcripts = transcripts(way, &engine, &inputs)?;
-            for ((transcript, (_, record)), told) in transcripts.iter().zip(&sound).zip(&mut differences) {
+            for ((transcript, (_, record)), told) in
+                transcripts.iter().zip(&sound).zip(&mut differences)
+            {
                 for (field, problem) in record.compare(transcript) {
                     match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
                         Some((_, _, ways)) => ways.push(way),
@@ -342,7 +353,11 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
             }
             report.failures.extend(told.into_iter().map(|(field, problem, ways)| {
                 let ways: Vec<_> = ways.iter().map(Way::to_string).collect();
-                Failure { line, field: Some(field), problem: format!("{problem} ({})", ways.join(", ")) }
+                Failure {
+                    line,
+                    field: Some(field),
+                    problem: format!("{problem} ({})", ways.join(", ")),
+                }
             }));
         }
         Ok(())

@@ -43,7 +43,8 @@ const ROW_BYTES: usize = 2752;
 /// [`Error::Engine`] if there is no GPU or it fails, [`Error::Report`] if standard output does not take the report.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let device = cuda::open(args.gpu)?;
-    let measured = measure(args, device).map_err(|error| EngineError::Device { error, done: Vec::new() })?;
+    let measured =
+        measure(args, device).map_err(|error| EngineError::Device { error, done: Vec::new() })?;
     if args.json {
         for record in &measured {
             serde_json::to_writer(&mut *out, record).map_err(std::io::Error::from)?;
@@ -110,7 +111,11 @@ pub(crate) enum Array {
 }
 
 impl Array {
-    pub(crate) fn new(queue: &CudaQueue, element_bytes: u32, rows: u32) -> Result<Self, RuntimeError> {
+    pub(crate) fn new(
+        queue: &CudaQueue,
+        element_bytes: u32,
+        rows: u32,
+    ) -> Result<Self, RuntimeError> {
         match element_bytes {
             1 => random(queue, rows, |bits| bits as u8).map(Self::Bytes),
             2 => random(queue, rows, |bits| bits as u16).map(Self::Halves),
@@ -136,7 +141,11 @@ fn random<T: Plain>(
 }
 
 /// Times of one launch.
-pub(crate) fn time(queue: &CudaQueue, kernel: &Kernel, batch: u32) -> Result<Statistics, RuntimeError> {
+pub(crate) fn time(
+    queue: &CudaQueue,
+    kernel: &Kernel,
+    batch: u32,
+) -> Result<Statistics, RuntimeError> {
     let arrays: Vec<Array> = kernel
         .parameters()
         .iter()

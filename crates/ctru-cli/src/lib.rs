@@ -89,7 +89,8 @@ pub fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             // Who closed the pipe does not want to read on.
-            if !matches!(&error, Error::Report(source) if source.kind() == io::ErrorKind::BrokenPipe) {
+            if !matches!(&error, Error::Report(source) if source.kind() == io::ErrorKind::BrokenPipe)
+            {
                 tell("error", &error);
             }
             ExitCode::FAILURE

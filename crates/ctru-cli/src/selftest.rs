@@ -35,11 +35,15 @@ fn known_answer(suite: Suite) -> &'static str {
         (Set::N653, Encoding::MixedRadix) => {
             "61f585c3e7899373f11f47a8f39ad27d1f65f18c60d859a1b72ba367fe0c1f8e"
         }
-        (Set::N653, Encoding::Packed13) => "3034c1d1cbd1d56e10ecd3b5ebb27d8f6f99f1d35f622394e078624cf46388d2",
+        (Set::N653, Encoding::Packed13) => {
+            "3034c1d1cbd1d56e10ecd3b5ebb27d8f6f99f1d35f622394e078624cf46388d2"
+        }
         (Set::N761, Encoding::MixedRadix) => {
             "e2f1f641230bdf80567bee2f6c9aee74855e7f55cde8e2510e7e90b746b91e55"
         }
-        (Set::N761, Encoding::Packed13) => "ccf29fd556430e90dbddcdbad5df9487dbec3ef0f5903e3c2ebf667af998eacf",
+        (Set::N761, Encoding::Packed13) => {
+            "ccf29fd556430e90dbddcdbad5df9487dbec3ef0f5903e3c2ebf667af998eacf"
+        }
         (Set::N1277, Encoding::MixedRadix) => {
             "ac4f067c238df9b48b569459337755d1dadd09a198123828641468ab9dbbdff6"
         }
@@ -105,9 +109,16 @@ fn chain<P: ParameterSet, E: Engine<P>>(way: Way, engine: &E) -> Result<String, 
     let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
     let mut hash = Sha3_256::new();
     for transcript in transcripts(way, engine, &inputs)? {
-        let Transcript { encapsulation_key, decapsulation_key, ciphertext, shared_secret, decapsulated } =
-            transcript;
-        for bytes in [encapsulation_key.as_bytes(), decapsulation_key.as_bytes(), ciphertext.as_bytes()] {
+        let Transcript {
+            encapsulation_key,
+            decapsulation_key,
+            ciphertext,
+            shared_secret,
+            decapsulated,
+        } = transcript;
+        for bytes in
+            [encapsulation_key.as_bytes(), decapsulation_key.as_bytes(), ciphertext.as_bytes()]
+        {
             Digest::update(&mut hash, bytes);
         }
         let [accepted, rejected] = decapsulated;

@@ -7,7 +7,8 @@ use std::fmt;
 
 use clap::ValueEnum;
 use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13, ParameterSet, PublicKeyEncoding,
+    CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13, ParameterSet,
+    PublicKeyEncoding,
 };
 
 /// A parameter set.

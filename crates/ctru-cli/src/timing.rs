@@ -56,7 +56,8 @@ pub(crate) fn random<T: Plain>(
     let mut piece = queue.pinned(len.min(1 << 22))?;
     let mut state = 1u64;
     for number in piece.write()? {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *number = element(state >> 11);
     }
     for start in (0..len).step_by(piece.len()) {

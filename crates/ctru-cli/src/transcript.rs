@@ -4,7 +4,9 @@
 use std::fmt;
 
 use ctru_kem::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+};
 
 /// A way to compute.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,8 +66,10 @@ pub(crate) fn transcripts<P: ParameterSet, E: Engine<P>>(
 }
 
 fn by_key_types<P: ParameterSet>(inputs: &Inputs<P>) -> Transcript<P> {
-    let decapsulation_key = DecapsulationKey::generate_deterministic(&inputs.keygen_seed, &inputs.z);
-    let (ciphertext, shared_secret) = inputs.encapsulation_key.encapsulate_deterministic(&inputs.encaps_seed);
+    let decapsulation_key =
+        DecapsulationKey::generate_deterministic(&inputs.keygen_seed, &inputs.z);
+    let (ciphertext, shared_secret) =
+        inputs.encapsulation_key.encapsulate_deterministic(&inputs.encaps_seed);
     Transcript {
         encapsulation_key: decapsulation_key.encapsulation_key(),
         decapsulation_key,
@@ -103,9 +107,11 @@ fn by_engine<P: ParameterSet, E: Engine<P>>(
     let keys: Vec<_> = inputs.iter().map(|inputs| inputs.decapsulation_key.clone()).collect();
     let loaded = if resident { Some(engine.load_decapsulation_keys(&keys)?) } else { None };
     let keys = loaded.as_ref().map_or(Keys::Each(&keys), Keys::Loaded);
-    let mut decapsulated = [vec![SharedSecret::default(); count], vec![SharedSecret::default(); count]];
+    let mut decapsulated =
+        [vec![SharedSecret::default(); count], vec![SharedSecret::default(); count]];
     for (which, secrets) in decapsulated.iter_mut().enumerate() {
-        let ciphertexts: Vec<_> = inputs.iter().map(|inputs| inputs.ciphertexts[which].clone()).collect();
+        let ciphertexts: Vec<_> =
+            inputs.iter().map(|inputs| inputs.ciphertexts[which].clone()).collect();
         engine.decapsulate(keys, &ciphertexts, secrets)?;
     }
 
@@ -114,7 +120,10 @@ fn by_engine<P: ParameterSet, E: Engine<P>>(
     let encapsulated = ciphertexts.into_iter().zip(shared_secrets);
     let decapsulated = first.into_iter().zip(second);
     let transcripts = generated.zip(encapsulated).zip(decapsulated).map(
-        |(((encapsulation_key, decapsulation_key), (ciphertext, shared_secret)), (first, second))| {
+        |(
+            ((encapsulation_key, decapsulation_key), (ciphertext, shared_secret)),
+            (first, second),
+        )| {
             Transcript {
                 encapsulation_key,
                 decapsulation_key,

@@ -15,7 +15,15 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The time of `batch` operations.
-fn time(bench: &str, set: &str, op: &str, keys: &str, batch: u64, threads: u64, ns_per_op: f64) -> Value {
+fn time(
+    bench: &str,
+    set: &str,
+    op: &str,
+    keys: &str,
+    batch: u64,
+    threads: u64,
+    ns_per_op: f64,
+) -> Value {
     json!({
         "bench": bench, "engine": "gpu", "device": "no GPU at all", "backend": "cuda", "set": set,
         "pk_encoding": "mixed-radix", "op": op, "keys": keys, "batch": batch, "transfers": "none", "threads": threads,
@@ -69,9 +77,11 @@ fn measurements() -> Vec<Value> {
 
 /// The cells of the row of the table under `title` that begins with `first`.
 fn row(report: &str, title: &str, first: &[&str]) -> Vec<String> {
-    let table = &report[report.find(title).unwrap_or_else(|| panic!("{title} is not in {report}"))..];
+    let table =
+        &report[report.find(title).unwrap_or_else(|| panic!("{title} is not in {report}"))..];
     let table = table.lines().skip(2).take_while(|line| !line.is_empty());
-    let cells = table.map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let cells =
+        table.map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
     let found = cells.into_iter().find(|cells| cells.starts_with(first));
     found
         .unwrap_or_else(|| panic!("{first:?} is not in {title}: {report}"))
@@ -98,11 +108,20 @@ fn tables_and_drawings_of_a_file() {
 
     assert_eq!(row(&report, "Table 5", &["761", "apart"])[2..], ["81.9", ""]);
     assert_eq!(row(&report, "Table 5", &["761", "together"])[2..], ["20.5", "75"]);
-    assert_eq!(row(&report, "Table 5", &["", "authors, H200: fused against unfused"]).last().unwrap(), "65");
+    assert_eq!(
+        row(&report, "Table 5", &["", "authors, H200: fused against unfused"]).last().unwrap(),
+        "65"
+    );
 
     // 16,384 operations each: 6.6 ms after one another, 1.6 ms side by side.
-    assert_eq!(row(&report, "Figure 7", &["encaps", "8"])[2..], ["16384", "6554", "1638", "75", "33"]);
-    assert_eq!(row(&report, "Figure 7", &["encaps", "2"])[2..], ["16384", "3277", "2458", "25", ""]);
+    assert_eq!(
+        row(&report, "Figure 7", &["encaps", "8"])[2..],
+        ["16384", "6554", "1638", "75", "33"]
+    );
+    assert_eq!(
+        row(&report, "Figure 7", &["encaps", "2"])[2..],
+        ["16384", "3277", "2458", "25", ""]
+    );
 
     let resources = row(&report, "Table 6: resources", &["polyphase_small"]);
     assert_eq!(resources[1..], ["761", "32", "160", "0", "9.7", "12"]);
@@ -120,7 +139,9 @@ fn tables_and_drawings_of_a_file() {
     let roofline = row(&report, "Roofline", &["761", "encaps", "each"]);
     assert_eq!(roofline[8..], ["23.2", "2.10", "5.00", "2.00", "12.5", "25.0", "40.0", "93"]);
 
-    for name in ["paper-figure-6-throughput.svg", "paper-figure-6-latency.svg", "paper-figure-7.svg"] {
+    for name in
+        ["paper-figure-6-throughput.svg", "paper-figure-6-latency.svg", "paper-figure-7.svg"]
+    {
         let drawing = fs::read_to_string(place.path().join("drawings/here").join(name)).unwrap();
         assert!(drawing.contains("<svg") && drawing.contains("polyline"), "{name}: {drawing}");
     }
@@ -139,7 +160,9 @@ fn what_is_no_measurement_is_an_error() {
     let place = tempfile::tempdir().unwrap();
     let good = each("products", "NTT", 1, 1, 1.0);
     fs::write(place.path().join("bad"), format!("{good}\n{{\"bench\":\"products\"}}\n")).unwrap();
-    for (file, message) in [("bad", "bad:2: no measurement: "), ("absent", "absent: cannot be read: ")] {
+    for (file, message) in
+        [("bad", "bad:2: no measurement: "), ("absent", "absent: cannot be read: ")]
+    {
         let output = run(place.path(), &["--from", file]);
         assert_eq!(output.status.code(), Some(1));
         let errors = String::from_utf8(output.stderr).unwrap();

@@ -27,7 +27,11 @@ pub(crate) fn check<M: DeviceMemory>(
         return Err(RuntimeError::Batch { kernel: name, count, keys });
     }
     if count > kernel.most_operations() {
-        return Err(RuntimeError::TooManyOperations { kernel: name, most: kernel.most_operations(), count });
+        return Err(RuntimeError::TooManyOperations {
+            kernel: name,
+            most: kernel.most_operations(),
+            count,
+        });
     }
     for (parameter, memory) in parameters.iter().zip(memory) {
         let (expected, actual) = (parameter.element_bytes(), memory.element_bytes());
@@ -41,7 +45,12 @@ pub(crate) fn check<M: DeviceMemory>(
         }
         let (needed, actual) = (kernel.elements(parameter, batch), elements(*memory));
         if needed > actual {
-            return Err(RuntimeError::Length { kernel: name, parameter: parameter.name(), needed, actual });
+            return Err(RuntimeError::Length {
+                kernel: name,
+                parameter: parameter.name(),
+                needed,
+                actual,
+            });
         }
     }
     Ok(())
@@ -59,10 +68,11 @@ pub(crate) fn check_copy(
     start: usize,
     to: usize,
 ) -> Result<(), RuntimeError> {
-    let inside = |range: &Range<usize>, len: usize| match range.start <= range.end && range.end <= len {
-        true => Ok(()),
-        false => Err(RuntimeError::Range { start: range.start, end: range.end, len }),
-    };
+    let inside =
+        |range: &Range<usize>, len: usize| match range.start <= range.end && range.end <= len {
+            true => Ok(()),
+            false => Err(RuntimeError::Range { start: range.start, end: range.end, len }),
+        };
     inside(range, from)?;
     inside(&(start..start.saturating_add(range.len())), to)
 }

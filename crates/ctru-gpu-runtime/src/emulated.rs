@@ -40,7 +40,9 @@ struct State {
 impl State {
     /// Counts a copy or a launch.
     fn work(&self) -> Result<(), RuntimeError> {
-        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        let left = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         // What the driver says of a GPU that works no more.
         let lost = |_| RuntimeError::Driver {
             call: "EmulatedDevice::lost_after",
@@ -109,7 +111,10 @@ impl Device for EmulatedDevice {
         Ok(EmulatedQueue { device: self.clone() })
     }
 
-    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, EmulatedRegistration>, RuntimeError> {
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, EmulatedRegistration>, RuntimeError> {
         let range = registered::addresses(&content);
         self.0.registered.insert(range.clone());
         Ok(PinnedVec::new(EmulatedRegistration { device: self.clone(), range }, content))
@@ -233,8 +238,9 @@ impl Queue for EmulatedQueue {
         let requested = len.saturating_mul(size_of::<T>());
         let reserve = |used: usize| used.checked_add(requested).filter(|used| used <= total);
         let mut content = Vec::new();
-        used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve)
-            .map_err(|used| RuntimeError::OutOfMemory { requested, free: total.saturating_sub(used) })?;
+        used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).map_err(|used| {
+            RuntimeError::OutOfMemory { requested, free: total.saturating_sub(used) }
+        })?;
         if content.try_reserve_exact(requested).is_err() {
             used.fetch_sub(requested, Ordering::Relaxed);
             return Err(RuntimeError::OutOfMemory { requested, free: 0 });
@@ -287,7 +293,9 @@ impl Queue for EmulatedQueue {
         let content = lock(&from.content);
         let words = content.chunks_exact(size_of::<T>()).skip(range.start).take(range.len());
         for (word, bytes) in to.0[start..].iter_mut().zip(words) {
-            *word = T::from_bits(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)));
+            *word = T::from_bits(
+                bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
+            );
         }
         Ok(())
     }
@@ -327,7 +335,12 @@ impl Queue for EmulatedQueue {
         Ok(())
     }
 
-    fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Result<(), RuntimeError> {
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&EmulatedMemory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_owner(memory))?;
         arguments::check(kernel, memory, batch)?;
         self.device.0.work()?;
@@ -343,7 +356,8 @@ impl Queue for EmulatedQueue {
                 Some(array) => array.emulated.clone(),
                 None => {
                     let before = Zeroizing::new(lock(&memory.content).clone());
-                    let emulated = emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
+                    let emulated =
+                        emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
                     arrays.push(Array { memory, before, emulated: emulated.clone() });
                     emulated
                 }

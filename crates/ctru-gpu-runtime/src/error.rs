@@ -97,7 +97,9 @@ pub enum RuntimeError {
         keys: u32,
     },
     /// A launch has more operations than the kernel can number.
-    #[error("{kernel} takes at most {most} operations, the launch has {count}: launch them in parts")]
+    #[error(
+        "{kernel} takes at most {most} operations, the launch has {count}: launch them in parts"
+    )]
     TooManyOperations {
         /// The kernel.
         kernel: &'static str,
@@ -107,7 +109,9 @@ pub enum RuntimeError {
         count: u32,
     },
     /// An array of a launch is shorter than what the kernel touches on such a batch.
-    #[error("{kernel}: the array {parameter} must have {needed} elements, the launch has one with {actual}")]
+    #[error(
+        "{kernel}: the array {parameter} must have {needed} elements, the launch has one with {actual}"
+    )]
     Length {
         /// The kernel.
         kernel: &'static str,
@@ -165,12 +169,16 @@ fn advice(code: i32) -> &'static str {
         200 | 218 => ": the kernels are damaged, or made for another kind of GPU",
         209 => ": the kernels are made for a newer GPU than this one",
         222 => ": the driver is older than the kernels; update it",
-        221 | 223 => ": the driver's compiler is missing or switched off (see CUDA_DISABLE_PTX_JIT)",
+        221 | 223 => {
+            ": the driver's compiler is missing or switched off (see CUDA_DISABLE_PTX_JIT)"
+        }
         214 | 220 | 226 | 700 | 702 | 710 | 713..=719 => {
             ": this process cannot use the GPU any more; end it, and report the failure"
         }
         802 => ": the system is still starting, or its fabric manager is not running",
-        803 => ": the driver in the kernel and its libraries have different versions; restart the machine",
+        803 => {
+            ": the driver in the kernel and its libraries have different versions; restart the machine"
+        }
         _ => "",
     }
 }

@@ -40,7 +40,10 @@ pub trait Device: Clone + Debug + Send + Sync {
     ///
     /// # Errors
     /// [`RuntimeError`] if the memory cannot be pinned. The vector is lost.
-    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
 
     /// How much memory there is.
     ///
@@ -127,7 +130,12 @@ pub trait Queue: Debug + Send + Sync {
     /// something else, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
     /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. Nothing has been issued
     /// then.
-    fn launch(&self, kernel: &Kernel, memory: &[&Self::Memory], batch: Batch) -> Result<(), RuntimeError>;
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&Self::Memory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError>;
 
     /// Lets the operations that follow on this queue begin only after those that `other`, a queue of the same device, has been
     /// given so far. The host does not wait.

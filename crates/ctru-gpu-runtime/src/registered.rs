@@ -50,9 +50,13 @@ mod tests {
         let registered = Registered::new();
         registered.insert(100..200);
         registered.insert(200..300);
-        for (range, expected) in
-            [(100..200, true), (150..160, true), (150..250, false), (99..100, false), (120..120, false)]
-        {
+        for (range, expected) in [
+            (100..200, true),
+            (150..160, true),
+            (150..250, false),
+            (99..100, false),
+            (120..120, false),
+        ] {
             assert_eq!(registered.contains(&range), expected, "{range:?}");
         }
         registered.remove(&(100..200));

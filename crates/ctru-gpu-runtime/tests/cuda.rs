@@ -20,7 +20,10 @@ use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
     match CudaDevice::open(0, module) {
         Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
-            assert!(std::env::var_os("CTRU_REQUIRE_GPU").is_none(), "CTRU_REQUIRE_GPU is set, but: {error}");
+            assert!(
+                std::env::var_os("CTRU_REQUIRE_GPU").is_none(),
+                "CTRU_REQUIRE_GPU is set, but: {error}"
+            );
             println!("skipped: {error}");
             None
         }
@@ -31,8 +34,9 @@ fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
 /// That this runs at all shows that the program does not depend on the driver's library.
 #[test]
 fn starts_without_driver() {
-    let absent =
-        |error: &RuntimeError| matches!(error, RuntimeError::NoDriver { .. } | RuntimeError::NoDevice);
+    let absent = |error: &RuntimeError| {
+        matches!(error, RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)
+    };
     match devices() {
         Ok(devices) => {
             println!("{devices:#?}, CUDA {:?}", cuda_version());
@@ -72,7 +76,11 @@ fn does_what_every_device_does() {
 }
 
 /// Launches a kernel of this name, which does not compile, on arrays.
-fn launch(device: CudaDevice, module: &'static Module, name: &'static str) -> Result<(), RuntimeError> {
+fn launch(
+    device: CudaDevice,
+    module: &'static Module,
+    name: &'static str,
+) -> Result<(), RuntimeError> {
     // SAFETY: there is no such entry point in the driver.
     let kernel = unsafe { Kernel::new(module, name, common::SHAPE, common::PARAMETERS) };
     let queue = device.queue()?;
@@ -249,7 +257,10 @@ fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     assert!(compile.status().unwrap().success());
 
     let mut run = Command::new(std::env::current_exe().unwrap());
-    run.args(tests).env("LD_LIBRARY_PATH", folder).env("CTRU_FAKE_DRIVER", how).env("CTRU_REQUIRE_GPU", "1");
+    run.args(tests)
+        .env("LD_LIBRARY_PATH", folder)
+        .env("CTRU_FAKE_DRIVER", how)
+        .env("CTRU_REQUIRE_GPU", "1");
     Some(run.output().unwrap())
 }
 
@@ -257,7 +268,8 @@ fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn all_of_it_on_a_fake_driver() {
     let Some(run) = on_a_fake_driver(&[], "obeys") else { return };
-    let (output, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{output}{errors}");
 }
 
@@ -266,10 +278,13 @@ fn all_of_it_on_a_fake_driver() {
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn copies_are_waited_for_in_the_context_that_issued_them() {
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "refuses-contexts") else {
+    let Some(run) =
+        on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "refuses-contexts")
+    else {
         return;
     };
-    let (output, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{output}{errors}");
 }
 
@@ -279,7 +294,8 @@ fn copies_are_waited_for_in_the_context_that_issued_them() {
 fn the_process_ends_where_copies_cannot_be_waited_for() {
     use std::os::unix::process::ExitStatusExt;
 
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "captures") else {
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "captures")
+    else {
         return;
     };
     const ABORTED: i32 = 6;
@@ -290,7 +306,9 @@ fn the_process_ends_where_copies_cannot_be_waited_for() {
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn calls_return_where_operations_went_wrong() {
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "fails") else { return };
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "fails") else {
+        return;
+    };
     let output = String::from_utf8_lossy(&run.stdout);
     assert!(run.status.code().is_some() && output.contains("code: 700"), "{output}");
 }

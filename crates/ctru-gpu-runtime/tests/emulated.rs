@@ -26,7 +26,9 @@ static PICK: Kernel = Kernel::emulated(
         Parameter::new("to", 1, Rows::EachOperation, 1),
     ],
     |s, buffers, _| {
-        let &[from, index, to] = buffers else { unreachable!("the launch has checked the arguments") };
+        let &[from, index, to] = buffers else {
+            unreachable!("the launch has checked the arguments")
+        };
         s.store(to.view::<u8>(), 0, s.load(from.view::<u8>(), s.load(index.view::<u32>(), 0)));
     },
 );
@@ -41,7 +43,10 @@ fn faults_are_errors_and_change_nothing() {
     );
     // The index is what memory holds at first, far outside.
     let fault = queue.launch(&PICK, &[&from, &index, &to], Batch::each(1));
-    assert!(matches!(fault, Err(RuntimeError::Emulator(Fault::Bounds { kernel: "pick", .. }))), "{fault:?}");
+    assert!(
+        matches!(fault, Err(RuntimeError::Emulator(Fault::Bounds { kernel: "pick", .. }))),
+        "{fault:?}"
+    );
     assert!(fault.unwrap_err().to_string().contains("emulated.rs"), "names the source line");
     let mut back = queue.pinned::<u8>(1).unwrap();
     queue.download(&to, 0..1, &mut back, 0).unwrap();
@@ -85,7 +90,8 @@ fn traces() {
 
 #[test]
 fn memory_of_another_device_is_refused() {
-    let (here, there) = (EmulatedDevice::new().queue().unwrap(), EmulatedDevice::new().queue().unwrap());
+    let (here, there) =
+        (EmulatedDevice::new().queue().unwrap(), EmulatedDevice::new().queue().unwrap());
     let foreign = there.allocate::<u8>(4).unwrap();
     assert!(matches!(here.wipe(&foreign), Err(RuntimeError::Foreign { .. })));
     let pinned = here.pinned::<u8>(4).unwrap();

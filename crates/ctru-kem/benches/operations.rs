@@ -4,8 +4,8 @@
 
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, Packed13,
-    ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    Packed13, ParameterSet, SEED_BYTES, SharedSecret,
 };
 use ctru_math::backend::{self, Backend};
 use divan::counter::ItemsCount;
@@ -30,7 +30,8 @@ mod single {
     #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
     fn keygen<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
         select(backend);
-        bencher.bench_local(|| DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED));
+        bencher
+            .bench_local(|| DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED));
     }
 
     #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
@@ -90,7 +91,9 @@ mod batch {
 
         fn decapsulate(&mut self) {
             let Self { engine, private, ciphertexts, secrets, .. } = self;
-            engine.decapsulate(Keys::Each(private), ciphertexts, secrets).expect("slices of one length");
+            engine
+                .decapsulate(Keys::Each(private), ciphertexts, secrets)
+                .expect("slices of one length");
         }
     }
 

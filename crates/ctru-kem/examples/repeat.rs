@@ -9,8 +9,8 @@ use std::hint::black_box;
 
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, ParameterSet,
-    SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    ParameterSet, SEED_BYTES, SharedSecret,
 };
 use ctru_math::backend::{self, Backend};
 
@@ -45,7 +45,10 @@ fn single<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn 
     let (ciphertext, _) = public.encapsulate_deterministic(SEED);
     for _ in 0..count {
         match operation {
-            "keygen" => drop(black_box(DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED))),
+            "keygen" => drop(black_box(DecapsulationKey::<P>::generate_deterministic(
+                black_box(SEED),
+                SEED,
+            ))),
             "encaps" => drop(black_box(public.encapsulate_deterministic(black_box(SEED)))),
             "decaps" => drop(black_box(private.decapsulate(black_box(&ciphertext)))),
             _ => return Err("the operations are keygen, encaps and decaps".into()),

@@ -64,6 +64,8 @@ pub enum InvalidDecapsulationKey {
     #[error("the public key does not belong to the secret polynomial")]
     Inconsistent,
     /// Decapsulation of what was encapsulated to the key's own public part gave another secret.
-    #[error("the pairwise test failed: decapsulation does not give the secret that was encapsulated")]
+    #[error(
+        "the pairwise test failed: decapsulation does not give the secret that was encapsulated"
+    )]
     PairwiseTest,
 }

@@ -15,7 +15,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
 use crate::params::{
-    CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES,
+    CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+    SHARED_SECRET_BYTES,
 };
 use crate::wipe::{Secret, wipe};
 
@@ -60,7 +61,9 @@ fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
     array
 }
 
-fn random_seed<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Zeroizing<[u8; SEED_BYTES]>, G::Error> {
+fn random_seed<G: TryCryptoRng + ?Sized>(
+    rng: &mut G,
+) -> Result<Zeroizing<[u8; SEED_BYTES]>, G::Error> {
     let mut seed = Zeroizing::new([0; SEED_BYTES]);
     rng.try_fill_bytes(&mut *seed)?;
     Ok(seed)
@@ -87,7 +90,11 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 
     fn validate(&self) -> Result<(), InvalidEncapsulationKey> {
         let h = P::Encoding::decode::<P::Ring>(&self.bytes)?;
-        if h.coefficients().iter().all(|&c| c == 0) { Err(InvalidEncapsulationKey::Zero) } else { Ok(()) }
+        if h.coefficients().iter().all(|&c| c == 0) {
+            Err(InvalidEncapsulationKey::Zero)
+        } else {
+            Ok(())
+        }
     }
 
     /// The encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] long.
@@ -106,7 +113,10 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 
     /// Encapsulates a fresh shared secret.
     #[must_use]
-    pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(&self, rng: &mut G) -> (Ciphertext<P>, SharedSecret) {
+    pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut G,
+    ) -> (Ciphertext<P>, SharedSecret) {
         infallible(self.try_encapsulate_with_rng(rng))
     }
 
@@ -132,7 +142,10 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 
     /// Encapsulates with the randomness of `seed`, which must be uniform, secret and used once.
     #[must_use]
-    pub fn encapsulate_deterministic(&self, seed: &[u8; SEED_BYTES]) -> (Ciphertext<P>, SharedSecret) {
+    pub fn encapsulate_deterministic(
+        &self,
+        seed: &[u8; SEED_BYTES],
+    ) -> (Ciphertext<P>, SharedSecret) {
         ExpandedEncapsulationKey::new(self).encapsulate(seed)
     }
 }
@@ -149,7 +162,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
         let Parts { f, public, .. } = key.parts();
-        secret_poly::unpack::<P::Ring>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        secret_poly::unpack::<P::Ring>(&f)
+            .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
         public.validate().map_err(InvalidDecapsulationKey::PublicPart)?;
         Ok(key)
     }
@@ -187,7 +201,11 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         let key = ExpandedDecapsulationKey::new(self);
         key.check()?;
         let (ciphertext, sent) = key.public.encapsulate(seed);
-        if key.decapsulate(&ciphertext) == sent { Ok(()) } else { Err(InvalidDecapsulationKey::PairwiseTest) }
+        if key.decapsulate(&ciphertext) == sent {
+            Ok(())
+        } else {
+            Err(InvalidDecapsulationKey::PairwiseTest)
+        }
     }
 
     /// The key's bytes, [`ParameterSet::DECAPSULATION_KEY_BYTES`] long: a secret.
@@ -443,15 +461,21 @@ macro_rules! bytes_type {
 
         #[cfg(feature = "serde")]
         impl<P: ParameterSet> serdect::serde::Serialize for $name<P> {
-            fn serialize<S: serdect::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S: serdect::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
                 serdect::slice::serialize_hex_lower_or_bin(&self.bytes, serializer)
             }
         }
 
         #[cfg(feature = "serde")]
         impl<'de, P: ParameterSet> serdect::serde::Deserialize<'de> for $name<P> {
-            fn deserialize<D: serdect::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let bytes = Zeroizing::new(serdect::slice::deserialize_hex_or_bin_vec(deserializer)?);
+            fn deserialize<D: serdect::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                let bytes =
+                    Zeroizing::new(serdect::slice::deserialize_hex_or_bin_vec(deserializer)?);
                 Self::from_bytes(&bytes).map_err(serdect::serde::de::Error::custom)
             }
         }

@@ -1,6 +1,9 @@
 // The examples of the README take default features.
 #![cfg_attr(all(feature = "std", feature = "getrandom"), doc = include_str!("../README.md"))]
-#![cfg_attr(not(all(feature = "std", feature = "getrandom")), doc = "The post-quantum KEM CTRU-Prime.")]
+#![cfg_attr(
+    not(all(feature = "std", feature = "getrandom")),
+    doc = "The post-quantum KEM CTRU-Prime."
+)]
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -21,6 +24,7 @@ mod wipe;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use params::{
-    CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, EncapsulationKeyBytes, KEY_ID_BYTES, Marker,
-    MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES,
+    CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, EncapsulationKeyBytes,
+    KEY_ID_BYTES, Marker, MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+    SHARED_SECRET_BYTES,
 };

@@ -14,7 +14,9 @@ pub(crate) struct KeyPolynomials<R: Ring> {
 }
 
 /// The polynomials of key pairs' seeds.
-pub(crate) fn sample_keys<R: Ring, const N: usize>(seeds: [&[u8; SEED_BYTES]; N]) -> [KeyPolynomials<R>; N] {
+pub(crate) fn sample_keys<R: Ring, const N: usize>(
+    seeds: [&[u8; SEED_BYTES]; N],
+) -> [KeyPolynomials<R>; N] {
     let coins = hash::key_coins::<R, N>(seeds);
     coins.each_ref().map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(f), g: sample::<R>(g) })
 }

@@ -118,22 +118,24 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
 }
 
 /// Whether all CPUs of the target have NEON, and the order of bytes that the backend is written for.
-const NEON: bool = cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
+const NEON: bool =
+    cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
 
 /// The only backend of this build: the one that `--cfg ctru_backend` names, or the one that there is for the target.
-const FIXED: Option<Backend> = if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
-    Some(Backend::Portable)
-} else if cfg!(ctru_backend = "neon") {
-    Some(Backend::Neon)
-} else if cfg!(ctru_backend = "sse2") {
-    Some(Backend::Sse2)
-} else if cfg!(ctru_backend = "avx2") {
-    Some(Backend::Avx2)
-} else if cfg!(ctru_backend = "avx512") {
-    Some(Backend::Avx512)
-} else {
-    None
-};
+const FIXED: Option<Backend> =
+    if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
+        Some(Backend::Portable)
+    } else if cfg!(ctru_backend = "neon") {
+        Some(Backend::Neon)
+    } else if cfg!(ctru_backend = "sse2") {
+        Some(Backend::Sse2)
+    } else if cfg!(ctru_backend = "avx2") {
+        Some(Backend::Avx2)
+    } else if cfg!(ctru_backend = "avx512") {
+        Some(Backend::Avx512)
+    } else {
+        None
+    };
 
 #[cfg(all(
     ctru_backend = "neon",
@@ -198,13 +200,19 @@ mod cpu {
     #[inline]
     pub(super) fn in_use() -> Backend {
         // One variable that stands for itself needs no order.
-        Backend::ALL.get(usize::from(IN_USE.load(Ordering::Relaxed))).copied().unwrap_or_else(widest)
+        Backend::ALL
+            .get(usize::from(IN_USE.load(Ordering::Relaxed)))
+            .copied()
+            .unwrap_or_else(widest)
     }
 
     #[cold]
     fn widest() -> Backend {
-        let widest =
-            Backend::ALL.into_iter().rev().find(|&backend| has(backend)).unwrap_or(Backend::Portable);
+        let widest = Backend::ALL
+            .into_iter()
+            .rev()
+            .find(|&backend| has(backend))
+            .unwrap_or(Backend::Portable);
         select(widest);
         widest
     }

@@ -22,7 +22,8 @@ pub fn compress<R: Ring>(sigma: u16) -> u16 {
     let low = (scaled + (1 << (fraction_bits - 1))) >> fraction_bits;
 
     let q = R::Q as u16;
-    let remainder = (sigma << R::Q2_BITS).wrapping_add((q - 1) / 2).wrapping_sub(low.wrapping_mul(q));
+    let remainder =
+        (sigma << R::Q2_BITS).wrapping_add((q - 1) / 2).wrapping_sub(low.wrapping_mul(q));
     low + ((q - 1).wrapping_sub(remainder) >> 15)
 }
 
@@ -58,7 +59,10 @@ fn compress_onto<R: Ring>(sigma: u16, added: u16) -> u16 {
 /// The ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`, where `e` are the bits of the
 /// [`e8`] codewords of the message, least significant first, and 0 from [`Ring::CODED_COEFFS`] on.
 #[must_use]
-pub fn compress_with_message<R: Ring>(sigma: &Poly<R>, message: &R::MessageBytes) -> RoundedPoly<R> {
+pub fn compress_with_message<R: Ring>(
+    sigma: &Poly<R>,
+    message: &R::MessageBytes,
+) -> RoundedPoly<R> {
     dispatch(Compress { sigma, message })
 }
 
@@ -80,7 +84,9 @@ impl<R: Ring> Vectorised for Compress<'_, R> {
             for (codeword, byte) in codewords.as_mut().iter_mut().zip(self.message.as_ref()) {
                 *codeword = e8::encode_nibble(byte >> shift & 15);
             }
-            for (pair, &codeword) in coefficients.as_chunks_mut::<16>().0.iter_mut().zip(codewords.as_ref()) {
+            for (pair, &codeword) in
+                coefficients.as_chunks_mut::<16>().0.iter_mut().zip(codewords.as_ref())
+            {
                 for j in 0..8 {
                     pair[offset + j] = codeword_bit::<R>(codeword, j);
                 }

@@ -152,7 +152,8 @@ fn decode_group(
     }
     for (lane, nibble) in nibbles.iter_mut().enumerate() {
         *nibble = nearest([
-            u[0][lane], u[1][lane], u[2][lane], u[3][lane], u[4][lane], u[5][lane], u[6][lane], u[7][lane],
+            u[0][lane], u[1][lane], u[2][lane], u[3][lane], u[4][lane], u[5][lane], u[6][lane],
+            u[7][lane],
         ]);
     }
     for (byte, [low, high]) in bytes.iter_mut().zip(nibbles.as_chunks::<2>().0) {

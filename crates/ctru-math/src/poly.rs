@@ -33,7 +33,9 @@ pub enum CoefficientError {
 impl fmt::Display for CoefficientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length { expected, actual } => write!(f, "expected {expected} coefficients, got {actual}"),
+            Self::Length { expected, actual } => {
+                write!(f, "expected {expected} coefficients, got {actual}")
+            }
             Self::Range { index } => write!(f, "the coefficient of x^{index} is out of range"),
         }
     }

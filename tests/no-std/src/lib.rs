@@ -11,8 +11,8 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
-    Packed13, ParameterSet,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    MixedRadix, Packed13, ParameterSet,
 };
 use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
@@ -53,7 +53,9 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
         return 5;
     }
     let public = key.encapsulation_key();
-    let Ok(public) = EncapsulationKey::<P>::from_bytes(black_box(public.as_bytes())) else { return 2 };
+    let Ok(public) = EncapsulationKey::<P>::from_bytes(black_box(public.as_bytes())) else {
+        return 2;
+    };
     let (sent, secret) = public.encapsulate_deterministic(&seeds[2]);
     mark(reveal, sent.as_bytes());
     let Ok(received) = Ciphertext::<P>::from_bytes(black_box(sent.as_bytes())) else { return 3 };
@@ -72,7 +74,8 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     let Some(inverse) = Option::<Poly<R>>::from(invert::invert(&Poly::from(&f))) else { return 1 };
     let mut inverses = [Poly::zero(), Poly::zero()];
     let mut nodes = [invert::BatchNode::new(), invert::BatchNode::new()];
-    if invert::invert_batch(&[&f, &g], &mut inverses, &mut nodes).is_err() || inverses[0] != inverse {
+    if invert::invert_batch(&[&f, &g], &mut inverses, &mut nodes).is_err() || inverses[0] != inverse
+    {
         return 2;
     }
     let h = black_box(residue::mul_small(&inverse, &g));
@@ -81,7 +84,8 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     }
     if secret_poly::unpack::<R>(&black_box(secret_poly::pack(&f))).as_ref() != Ok(&f)
         || bits::unpack13::<R>(&black_box(bits::pack13(&h))).as_ref() != Ok(&h)
-        || mixed_radix::decode_canonical::<R>(&black_box(mixed_radix::encode(&h))).as_ref() != Ok(&h)
+        || mixed_radix::decode_canonical::<R>(&black_box(mixed_radix::encode(&h))).as_ref()
+            != Ok(&h)
     {
         return 4;
     }
@@ -115,7 +119,8 @@ kem_entry_points! {
 
 /// Bytes that look random enough for coins.
 fn spread(start: u8, index: usize) -> u8 {
-    ((index as u32 ^ u32::from(start) << 16).wrapping_mul(0x9e37_79b1).wrapping_mul(0x85eb_ca77) >> 24) as u8
+    ((index as u32 ^ u32::from(start) << 16).wrapping_mul(0x9e37_79b1).wrapping_mul(0x85eb_ca77)
+        >> 24) as u8
 }
 
 macro_rules! math_entry_points {

@@ -13,8 +13,8 @@
 
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
-    Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
 use ctru_tests::vectors::array;
 use sha3::{Digest, Sha3_256};
@@ -51,14 +51,17 @@ fn accumulated<P: ParameterSet>() -> String {
     let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
     let mut secret = vec![DecapsulationKey::placeholder(); count];
     let mut sent = vec![Ciphertext::default(); count];
-    let [mut secrets, mut answers, mut rejections] = [(); 3].map(|()| vec![SharedSecret::default(); count]);
+    let [mut secrets, mut answers, mut rejections] =
+        [(); 3].map(|()| vec![SharedSecret::default(); count]);
     let mut hash = Sha3_256::new();
     for first in (0..SEEDS).step_by(count) {
         let inputs: Vec<_> = (first..first + BATCH).map(input::<P>).collect();
         let seeds: Vec<_> = inputs.iter().map(|input| input.key_pair).collect();
         engine.generate(Seeds::Each(&seeds), &mut public, &mut secret).unwrap();
         let seeds: Vec<_> = inputs.iter().map(|input| input.encapsulation).collect();
-        engine.encapsulate(Keys::Each(&public), Seeds::Each(&seeds), &mut sent, &mut secrets).unwrap();
+        engine
+            .encapsulate(Keys::Each(&public), Seeds::Each(&seeds), &mut sent, &mut secrets)
+            .unwrap();
         engine.decapsulate(Keys::Each(&secret), &sent, &mut answers).unwrap();
         assert_eq!(answers, secrets, "a decapsulation failed among {first} to {}", first + BATCH);
         let tampered: Vec<_> = sent

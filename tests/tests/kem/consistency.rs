@@ -1,7 +1,8 @@
 //! Whether the two parts of a decapsulation key belong together.
 
 use ctru_kem::{
-    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, PublicKeyEncoding,
+    SEED_BYTES,
 };
 use ctru_math::codec::secret_poly;
 use ctru_math::product::residue::mul_small;
@@ -23,7 +24,8 @@ every_set!(
     placeholders_are_refused,
 );
 
-const INCONSISTENT: Result<(), InvalidDecapsulationKey> = Err(InvalidDecapsulationKey::Inconsistent);
+const INCONSISTENT: Result<(), InvalidDecapsulationKey> =
+    Err(InvalidDecapsulationKey::Inconsistent);
 
 /// Runs `test` on some values of the strategy.
 fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {

@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES,
+    SharedSecret,
 };
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_set;
@@ -52,7 +53,9 @@ fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
 
 /// Other seeds, one for each operation.
 fn seeds<const N: usize>(count: usize) -> Vec<[u8; N]> {
-    (0..count).map(|index| std::array::from_fn(|byte| (7 * index + 31 * byte + (index >> 5)) as u8)).collect()
+    (0..count)
+        .map(|index| std::array::from_fn(|byte| (7 * index + 31 * byte + (index >> 5)) as u8))
+        .collect()
 }
 
 fn generate_one<P: ParameterSet>(seed: &[u8; KEY_PAIR_SEED_BYTES]) -> DecapsulationKey<P> {
@@ -61,7 +64,9 @@ fn generate_one<P: ParameterSet>(seed: &[u8; KEY_PAIR_SEED_BYTES]) -> Decapsulat
 }
 
 /// `count` key pairs.
-fn key_pairs<P: ParameterSet>(count: usize) -> (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>) {
+fn key_pairs<P: ParameterSet>(
+    count: usize,
+) -> (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>) {
     let mut public = vec![EncapsulationKey::placeholder(); count];
     let mut secret = vec![DecapsulationKey::placeholder(); count];
     CpuEngine::new().unwrap().generate(Seeds::Expand(&MASTER), &mut public, &mut secret).unwrap();
@@ -70,8 +75,8 @@ fn key_pairs<P: ParameterSet>(count: usize) -> (Vec<EncapsulationKey<P>>, Vec<De
 
 fn generates_what_the_single_operation_generates<P: ParameterSet>() {
     let (each, from_master) = (seeds(LARGEST), expanded(LARGEST));
-    let expected =
-        [&each, &from_master].map(|seeds: &Vec<_>| seeds.iter().map(generate_one::<P>).collect::<Vec<_>>());
+    let expected = [&each, &from_master]
+        .map(|seeds: &Vec<_>| seeds.iter().map(generate_one::<P>).collect::<Vec<_>>());
     for engine in engines() {
         for count in BATCHES {
             let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
@@ -97,7 +102,8 @@ fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
         let operations = seeds.iter().enumerate();
         operations.map(|(i, seed)| keys[key(i)].encapsulate_deterministic(seed)).unzip()
     };
-    let expected = [&each, &from_master].map(|seeds: &Vec<_>| [run(seeds, &|_| 0), run(seeds, &|i| i)]);
+    let expected =
+        [&each, &from_master].map(|seeds: &Vec<_>| [run(seeds, &|_| 0), run(seeds, &|i| i)]);
     for engine in engines() {
         let one = engine.load_encapsulation_keys(&keys[..1]).unwrap();
         for count in BATCHES {
@@ -114,7 +120,11 @@ fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
                     let mut sent = vec![Ciphertext::default(); count];
                     let mut secrets = vec![SharedSecret::default(); count];
                     engine.encapsulate(kind, seeds, &mut sent, &mut secrets).unwrap();
-                    assert_eq!(sent, expected_sent[..count], "{count}, {engine:?}, {seeds:?}, {kind:?}");
+                    assert_eq!(
+                        sent,
+                        expected_sent[..count],
+                        "{count}, {engine:?}, {seeds:?}, {kind:?}"
+                    );
                     assert_eq!(
                         secrets,
                         expected_secrets[..count],
@@ -166,7 +176,8 @@ fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
 }
 
 /// Lengths of batch and slice that differ.
-const MISMATCHES: [(usize, usize); 7] = [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
+const MISMATCHES: [(usize, usize); 7] =
+    [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
 
 /// The call says which slice has the wrong length, and the outputs hold what they held before.
 /// Single operations and batches: keys, ciphertexts, and the secrets of accepted and rejected ones.
@@ -179,7 +190,9 @@ fn every_backend_gives_the_same<P: ParameterSet>() {
         let single = generate_one::<P>(&[7; KEY_PAIR_SEED_BYTES]);
         let (mut sent, mut secrets) =
             (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
-        engine.encapsulate(Keys::Each(&public), Seeds::Expand(&MASTER), &mut sent, &mut secrets).unwrap();
+        engine
+            .encapsulate(Keys::Each(&public), Seeds::Expand(&MASTER), &mut sent, &mut secrets)
+            .unwrap();
         let (one_sent, one_secret) = public[0].encapsulate_deterministic(&MASTER);
         let mut answers = vec![SharedSecret::default(); COUNT];
         engine.decapsulate(Keys::Each(&private), &sent, &mut answers).unwrap();
@@ -220,7 +233,8 @@ struct Sentinels<P: ParameterSet> {
 
 impl<P: ParameterSet> Sentinels<P> {
     fn new() -> Self {
-        let secret_key = DecapsulationKey::generate_deterministic(&[0xee; SEED_BYTES], &[0xef; SEED_BYTES]);
+        let secret_key =
+            DecapsulationKey::generate_deterministic(&[0xee; SEED_BYTES], &[0xef; SEED_BYTES]);
         let public_key = secret_key.encapsulation_key();
         let (ciphertext, secret) = public_key.encapsulate_deterministic(&[0xed; SEED_BYTES]);
         Self { secret_key, public_key, ciphertext, secret }
@@ -255,12 +269,14 @@ fn wrong_lengths_leave_encapsulations_alone<P: ParameterSet>() {
     let engine = CpuEngine::with_threads(2).unwrap();
     let (keys, _) = key_pairs::<P>(129);
     let loaded = |count: usize| engine.load_encapsulation_keys(&keys[..count]).unwrap();
-    let outputs =
-        |sent, secrets| (vec![sentinels.ciphertext.clone(); sent], vec![sentinels.secret.clone(); secrets]);
+    let outputs = |sent, secrets| {
+        (vec![sentinels.ciphertext.clone(); sent], vec![sentinels.secret.clone(); secrets])
+    };
     for (count, other) in MISMATCHES {
         let seeds = seeds(count.max(other));
         let (right, wrong) = (Seeds::Each(&seeds[..count]), Seeds::Each(&seeds[..other]));
-        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))] {
+        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))]
+        {
             refused(("ciphertexts", count, other), outputs(other, count), |sent, secrets| {
                 engine.encapsulate(kind, right, sent, secrets)
             });
@@ -290,7 +306,8 @@ fn wrong_lengths_leave_decapsulations_alone<P: ParameterSet>() {
     let received = vec![Ciphertext::<P>::default(); 129];
     let outputs = |secrets| (vec![sentinels.secret.clone(); secrets], Vec::<()>::new());
     for (count, other) in MISMATCHES {
-        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))] {
+        for kind in [Keys::One(&keys[0]), Keys::Each(&keys[..count]), Keys::Loaded(&loaded(count))]
+        {
             refused(("ciphertexts", count, other), outputs(count), |secrets, _| {
                 engine.decapsulate(kind, &received[..other], secrets)
             });
@@ -335,7 +352,12 @@ fn several_threads_share_one_engine() {
                 let mut sent = vec![Ciphertext::default(); 10];
                 let mut secrets = vec![SharedSecret::default(); 10];
                 engine
-                    .encapsulate(Keys::Each(public), Seeds::Expand(&MASTER), &mut sent, &mut secrets)
+                    .encapsulate(
+                        Keys::Each(public),
+                        Seeds::Expand(&MASTER),
+                        &mut sent,
+                        &mut secrets,
+                    )
                     .unwrap();
                 let mut answers = vec![SharedSecret::default(); 10];
                 engine.decapsulate(Keys::Each(secret), &sent, &mut answers).unwrap();

@@ -5,10 +5,12 @@ use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Products, Seeds};
+use ctru_kem::engine::{
+    CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Products, Seeds,
+};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, MixedRadix,
-    Packed13, ParameterSet, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    MixedRadix, Packed13, ParameterSet, SharedSecret,
 };
 
 const MASTER: [u8; 32] = *b"a master seed for the device's t";
@@ -110,9 +112,12 @@ fn several_devices_and_pinned_memory() {
 
     let loaded = engine.load_decapsulation_keys(&private).unwrap();
     let loaded_one = engine.load_decapsulation_keys(&private[..1]).unwrap();
-    let (public, private) =
-        (Engine::<P>::memory(&engine, public).unwrap(), Engine::<P>::memory(&engine, private).unwrap());
-    let mut ciphertexts = Engine::<P>::memory(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
+    let (public, private) = (
+        Engine::<P>::memory(&engine, public).unwrap(),
+        Engine::<P>::memory(&engine, private).unwrap(),
+    );
+    let mut ciphertexts =
+        Engine::<P>::memory(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
     let mut secrets = vec![SharedSecret::default(); count];
     let mut again = secrets.clone();
     for (public, private) in [
@@ -125,7 +130,8 @@ fn several_devices_and_pinned_memory() {
             Keys::Each(keys) => Keys::Each(keys),
             Keys::Loaded(_) => unreachable!("not in the list"),
         };
-        cpu.encapsulate(cpu_keys, Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+        cpu.encapsulate(cpu_keys, Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1)
+            .unwrap();
         engine.encapsulate(public, Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets).unwrap();
         assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
         for private in private {
@@ -148,7 +154,10 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 8, slots: 1, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let blank = || {
-        (vec![EncapsulationKey::<P>::placeholder(); count], vec![DecapsulationKey::<P>::placeholder(); count])
+        (
+            vec![EncapsulationKey::<P>::placeholder(); count],
+            vec![DecapsulationKey::<P>::placeholder(); count],
+        )
     };
     let (mut expected, pinned) = (blank(), blank());
     let cpu = CpuEngine::with_threads(1).unwrap();
@@ -175,7 +184,11 @@ fn generation_to_pinned_memory() {
 fn large_arrays_are_fetched() {
     type P = CtruPrime653;
     const COUNT: usize = 96;
-    const { assert!(COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10) };
+    const {
+        assert!(
+            COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10
+        )
+    };
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
@@ -218,9 +231,12 @@ fn several_callers() {
                 let mut again = secret.clone();
                 for _ in 0..2 {
                     let seeds = Seeds::Each(&[seed]);
-                    engine.encapsulate(Keys::One(&public), seeds, &mut ciphertext, &mut secret).unwrap();
+                    engine
+                        .encapsulate(Keys::One(&public), seeds, &mut ciphertext, &mut secret)
+                        .unwrap();
                     assert!(
-                        (ciphertext[0].clone(), secret[0].clone()) == public.encapsulate_deterministic(&seed)
+                        (ciphertext[0].clone(), secret[0].clone())
+                            == public.encapsulate_deterministic(&seed)
                     );
                     engine.decapsulate(Keys::One(private), &ciphertext, &mut again).unwrap();
                     assert!(again == secret);
@@ -244,7 +260,12 @@ fn a_cancelled_batch_says_what_is_done() {
     let mut secrets = vec![SharedSecret::default(); count];
     let result = std::thread::scope(|scope| {
         let batch = scope.spawn(|| {
-            engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets)
+            engine.encapsulate(
+                Keys::One(&key),
+                Seeds::Expand(&MASTER),
+                &mut ciphertexts,
+                &mut secrets,
+            )
         });
         // The batch may not have begun yet, and then it does not know of a cancellation.
         while !batch.is_finished() {
@@ -297,8 +318,9 @@ fn a_lost_device_says_what_is_done() {
     type P = CtruPrime653;
     const COUNT: usize = 3;
     let cpu = CpuEngine::with_threads(1).unwrap();
-    let private: Vec<_> =
-        (0..COUNT as u8).map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32])).collect();
+    let private: Vec<_> = (0..COUNT as u8)
+        .map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32]))
+        .collect();
     let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
     let blank = || (vec![Ciphertext::<P>::default(); COUNT], vec![SharedSecret::default(); COUNT]);
     let mut expected = blank();
@@ -314,7 +336,8 @@ fn a_lost_device_says_what_is_done() {
         (COUNT, 1),
         |engine| {
             let (mut ciphertexts, mut secrets) = blank();
-            let result = engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
+            let result =
+                engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
             (result, (ciphertexts, secrets))
         },
         |done, (ciphertexts, secrets)| {
@@ -335,7 +358,8 @@ fn a_lost_device_says_what_is_done() {
         },
         |done, secrets| {
             for (i, secret) in secrets.iter().enumerate() {
-                let expected = if done.contains(&i) { &expected.1[i] } else { &SharedSecret::default() };
+                let expected =
+                    if done.contains(&i) { &expected.1[i] } else { &SharedSecret::default() };
                 assert!(secret == expected, "{done:?}, {i}");
             }
         },
@@ -348,7 +372,10 @@ fn a_lost_device_leaves_keys_well_formed() {
     type P = CtruPrime653;
     const COUNT: usize = 2;
     let blank = || {
-        (vec![EncapsulationKey::<P>::placeholder(); COUNT], vec![DecapsulationKey::<P>::placeholder(); COUNT])
+        (
+            vec![EncapsulationKey::<P>::placeholder(); COUNT],
+            vec![DecapsulationKey::<P>::placeholder(); COUNT],
+        )
     };
     let (mut expected, placeholders) = (blank(), blank());
     let seeds = Seeds::Expand(&MASTER);
@@ -439,18 +466,25 @@ fn a_failed_launch_leaves_nothing_under_way() {
             let mut secrets = [SharedSecret::default()];
             let ciphertexts = [ciphertext.clone()];
             let result = engine.decapsulate(Keys::One(&private), &ciphertexts, &mut secrets);
-            assert!(secrets[0] == if result.is_ok() { secret.clone() } else { SharedSecret::default() });
+            assert!(
+                secrets[0] == if result.is_ok() { secret.clone() } else { SharedSecret::default() }
+            );
             result
         });
         fail_each_launch::<P>(products, |engine| {
-            let (mut ciphertexts, mut secrets) = ([Ciphertext::default()], [SharedSecret::default()]);
+            let (mut ciphertexts, mut secrets) =
+                ([Ciphertext::default()], [SharedSecret::default()]);
             let seeds = Seeds::Each(&[[3; 32]]);
             engine.encapsulate(Keys::One(&public), seeds, &mut ciphertexts, &mut secrets)
         });
     }
     let products = Products::Polyphase;
-    fail_each_launch::<P>(products, |engine| engine.load_decapsulation_keys(from_ref(&private)).map(drop));
-    fail_each_launch::<P>(products, |engine| engine.load_encapsulation_keys(from_ref(&public)).map(drop));
+    fail_each_launch::<P>(products, |engine| {
+        engine.load_decapsulation_keys(from_ref(&private)).map(drop)
+    });
+    fail_each_launch::<P>(products, |engine| {
+        engine.load_encapsulation_keys(from_ref(&public)).map(drop)
+    });
     fail_each_launch::<P>(products, |engine| {
         engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [private.clone()])
     });
@@ -495,7 +529,10 @@ fn immense_options() {
         for memory_limit in [1 << 30, usize::MAX] {
             let error = new(DeviceOptions { slots, memory_limit, ..usual });
             let refused = matches!(error, EngineError::Options { .. })
-                || matches!(error, EngineError::Device { error: RuntimeError::OutOfMemory { .. }, .. });
+                || matches!(
+                    error,
+                    EngineError::Device { error: RuntimeError::OutOfMemory { .. }, .. }
+                );
             assert!(refused, "{slots}, {memory_limit}: {error:?}");
         }
     }
@@ -525,7 +562,9 @@ fn calibration_keeps_to_the_limit() {
     let devices = [EmulatedDevice::new()];
     let options = DeviceOptions { memory_limit: 1 << 20, ..DeviceOptions::default() };
     let chosen = options.calibrated::<P, _>(&devices, 1).unwrap();
-    assert!(DeviceEngine::<P, _>::over(devices.to_vec(), chosen).unwrap().device_bytes() <= 1 << 20);
+    assert!(
+        DeviceEngine::<P, _>::over(devices.to_vec(), chosen).unwrap().device_bytes() <= 1 << 20
+    );
     assert_eq!(options.calibrated::<P, _>(&devices, 1), Ok(chosen));
     let none = DeviceOptions { memory_limit: 1, ..options };
     assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
@@ -562,23 +601,38 @@ fn wrong_lengths_touch_nothing() {
     let keys = [EncapsulationKey::placeholder(), EncapsulationKey::placeholder()];
     let mut ciphertexts = vec![Ciphertext::default(); 3];
     let mut secrets = vec![SharedSecret::default(); 3];
-    let result =
-        engine.encapsulate(Keys::Each(&keys), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    let result = engine.encapsulate(
+        Keys::Each(&keys),
+        Seeds::Expand(&MASTER),
+        &mut ciphertexts,
+        &mut secrets,
+    );
     assert_eq!(result, Err(EngineError::Length { slice: "keys", expected: 3, actual: 2 }));
-    let result =
-        engine.encapsulate(Keys::One(&keys[0]), Seeds::Each(&[[0; 32]]), &mut ciphertexts, &mut secrets);
+    let result = engine.encapsulate(
+        Keys::One(&keys[0]),
+        Seeds::Each(&[[0; 32]]),
+        &mut ciphertexts,
+        &mut secrets,
+    );
     assert_eq!(result, Err(EngineError::Length { slice: "seeds", expected: 3, actual: 1 }));
     let loaded = engine.load_encapsulation_keys(&keys).unwrap();
-    let result =
-        engine.encapsulate(Keys::Loaded(&loaded), Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets);
+    let result = engine.encapsulate(
+        Keys::Loaded(&loaded),
+        Seeds::Expand(&MASTER),
+        &mut ciphertexts,
+        &mut secrets,
+    );
     assert_eq!(result, Err(EngineError::Length { slice: "loaded keys", expected: 3, actual: 2 }));
-    assert!(ciphertexts.iter().all(|ciphertext| ciphertext.as_bytes().iter().all(|&byte| byte == 0)));
+    assert!(
+        ciphertexts.iter().all(|ciphertext| ciphertext.as_bytes().iter().all(|&byte| byte == 0))
+    );
 }
 
 #[test]
 fn memory_is_bounded() {
     let new = |memory_limit| {
-        let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..DeviceOptions::default() };
+        let options =
+            DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..DeviceOptions::default() };
         DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
     };
     let engine = new(10 << 20).unwrap();

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
-use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload};
+use ctru_gpu_runtime::{
+    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
+};
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
 
@@ -58,7 +60,10 @@ impl Device for FailingDevice {
         Ok(FailingQueue { queue: self.device.queue()?, state: Arc::clone(&self.state), under_way })
     }
 
-    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, Self::Registration>, RuntimeError> {
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError> {
         self.device.register(content)
     }
 

@@ -10,7 +10,10 @@ use ctru_tests::vectors::{Encapsulation, Intermediate, array};
 fn check<P: ParameterSet>(choose: impl Fn(&Intermediate) -> &Encapsulation) {
     let vector = Intermediate::load(P::Ring::N);
     let expected = choose(&vector);
-    let key = DecapsulationKey::<P>::generate_deterministic(&array(&vector.keygen_seed), &array(&vector.z));
+    let key = DecapsulationKey::<P>::generate_deterministic(
+        &array(&vector.keygen_seed),
+        &array(&vector.z),
+    );
     let public = key.encapsulation_key();
     assert_eq!(public.as_bytes(), expected.pk);
     assert_eq!(key.as_bytes(), [&vector.f_packed[..], &expected.pk, &vector.z].concat());

@@ -16,7 +16,9 @@ use ctru_tests::backends::on_every_backend;
 fn files(directory: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let is_kat = |path: &PathBuf| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("ctru-prime-"))
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with("ctru-prime-"))
     };
     let mut files: Vec<_> = paths.filter(is_kat).collect();
     files.sort();

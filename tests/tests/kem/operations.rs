@@ -6,8 +6,8 @@ use std::fmt;
 
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix, Packed13,
-    ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix,
+    Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{Poly, Ring};
@@ -50,7 +50,11 @@ fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
 }
 
 /// The first half of `SHA3-512(ID(pk) || middle || end)`.
-fn hash<P: ParameterSet>(key: &DecapsulationKey<P>, middle: &[u8], end: &[u8]) -> [u8; SHARED_SECRET_BYTES] {
+fn hash<P: ParameterSet>(
+    key: &DecapsulationKey<P>,
+    middle: &[u8],
+    end: &[u8],
+) -> [u8; SHARED_SECRET_BYTES] {
     let public = key.encapsulation_key();
     let input = [&public.as_bytes()[..KEY_ID_BYTES], middle, end].concat();
     array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
@@ -61,7 +65,11 @@ fn ciphertext<P: ParameterSet>(bytes: &[u8]) -> Ciphertext<P> {
 }
 
 /// Runs `test` on `cases` values of the strategy.
-fn proptest<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+fn proptest<S: Strategy>(
+    cases: u32,
+    strategy: S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
@@ -102,13 +110,18 @@ fn every_tampered_byte_is_rejected<P: ParameterSet>() {
     let padding = 8 * P::CIPHERTEXT_BYTES - P::Ring::Q2_BITS as usize * P::Ring::N;
     assert!(padding > 0 && sent.as_bytes()[last] >> (8 - padding) == 0);
 
-    let flips = (0..=last).map(|byte| (byte, 1 << (byte % 8))).chain((0..8).map(|bit| (last, 1 << bit)));
+    let flips =
+        (0..=last).map(|byte| (byte, 1 << (byte % 8))).chain((0..8).map(|bit| (last, 1 << bit)));
     for (byte, flip) in flips {
         let mut bytes = sent.as_bytes().to_vec();
         bytes[byte] ^= flip;
         let answer = secret_key.decapsulate(&ciphertext(&bytes));
         assert_ne!(answer, secret, "byte {byte} ^ {flip}");
-        assert_eq!(*answer.as_bytes(), hash(&secret_key, z(&secret_key), &bytes), "byte {byte} ^ {flip}");
+        assert_eq!(
+            *answer.as_bytes(),
+            hash(&secret_key, z(&secret_key), &bytes),
+            "byte {byte} ^ {flip}"
+        );
         assert_eq!(answer, secret_key.decapsulate(&ciphertext(&bytes)), "byte {byte} ^ {flip}");
     }
     // The untampered one is not answered by the rejection secret.
@@ -211,10 +224,17 @@ fn with_public_part<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &
 }
 
 /// `public` is refused with `error`, alone and inside a decapsulation key.
-fn refused<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8], error: InvalidEncapsulationKey) {
+fn refused<P: ParameterSet>(
+    secret_key: &DecapsulationKey<P>,
+    public: &[u8],
+    error: InvalidEncapsulationKey,
+) {
     assert_eq!(EncapsulationKey::<P>::from_bytes(public), Err(error));
     let bytes = with_public_part(secret_key, public);
-    assert_eq!(DecapsulationKey::<P>::from_bytes(&bytes), Err(InvalidDecapsulationKey::PublicPart(error)));
+    assert_eq!(
+        DecapsulationKey::<P>::from_bytes(&bytes),
+        Err(InvalidDecapsulationKey::PublicPart(error))
+    );
 }
 
 /// Overwrites the 13 bits of a coefficient.
@@ -230,7 +250,8 @@ fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
     let secret_key = key::<P>(8);
     let public_key = secret_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q);
-    for index in [0, 1, 2, 3, 4, 5, 6, 7, 8, n / 2, n - 9, n - 6, n - 5, n - 4, n - 3, n - 2, n - 1] {
+    for index in [0, 1, 2, 3, 4, 5, 6, 7, 8, n / 2, n - 9, n - 6, n - 5, n - 4, n - 3, n - 2, n - 1]
+    {
         let error = InvalidEncapsulationKey::Coefficient { index };
         assert_eq!(error.to_string(), format!("the coefficient of x^{index} is not below q"));
         let mut bytes = public_key.as_bytes().to_vec();
@@ -348,7 +369,10 @@ fn secret_nibbles<P: ParameterSet>() {
                 Err(error) => {
                     assert!(!valid, "nibble {nibble} of coefficient {index} is refused");
                     assert_eq!(error, InvalidDecapsulationKey::SecretPolynomial);
-                    assert!(!error.to_string().chars().any(char::is_numeric), "{error} tells where");
+                    assert!(
+                        !error.to_string().chars().any(char::is_numeric),
+                        "{error} tells where"
+                    );
                 }
             }
         }
@@ -379,7 +403,9 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
         if let Ok(key) = accepted {
             prop_assert_eq!(key.as_bytes(), bytes);
             let public_key = key.encapsulation_key();
-            prop_assert!(EncapsulationKey::from_bytes(public_key.as_bytes()) == Ok(public_key.clone()));
+            prop_assert!(
+                EncapsulationKey::from_bytes(public_key.as_bytes()) == Ok(public_key.clone())
+            );
             let _ = key.decapsulate(&sent);
             let (again, _) = public_key.encapsulate_deterministic(&[15; SEED_BYTES]);
             let _ = key.decapsulate(&again);
@@ -452,7 +478,8 @@ fn placeholders<P: ParameterSet>() {
 /// What is left of a key can be used like any key, and nothing of it is secret.
 fn zeroizing_leaves_a_key<P: ParameterSet>() {
     let mut secret_key = key::<P>(28);
-    let (sent, mut secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[29; SEED_BYTES]);
+    let (sent, mut secret) =
+        secret_key.encapsulation_key().encapsulate_deterministic(&[29; SEED_BYTES]);
     secret_key.zeroize();
     assert_ne!(secret_key.decapsulate(&sent), secret);
     assert_eq!(secret_key, DecapsulationKey::placeholder());
@@ -581,8 +608,14 @@ fn generators<P: ParameterSet>() {
     let bytes: Vec<u8> = (100..164).collect();
     let (seed, z) = bytes.split_at(SEED_BYTES);
     let secret_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));
-    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(&mut Bytes(bytes.clone())).unwrap(), secret_key);
-    assert_eq!(DecapsulationKey::<P>::generate_from_rng(&mut Infinite(Bytes(bytes.clone()))), secret_key);
+    assert_eq!(
+        DecapsulationKey::<P>::try_generate_from_rng(&mut Bytes(bytes.clone())).unwrap(),
+        secret_key
+    );
+    assert_eq!(
+        DecapsulationKey::<P>::generate_from_rng(&mut Infinite(Bytes(bytes.clone()))),
+        secret_key
+    );
 
     let public_key = secret_key.encapsulation_key();
     let expected = public_key.encapsulate_deterministic(&array(seed));
@@ -595,7 +628,11 @@ fn generators<P: ParameterSet>() {
     let error = Exhausted { asked: SEED_BYTES };
     for given in [0, SEED_BYTES - 1, SEED_BYTES, 2 * SEED_BYTES - 1] {
         let failing = &mut Bytes(bytes[..given].to_vec());
-        assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(failing).as_ref(), Err(&error), "{given}");
+        assert_eq!(
+            DecapsulationKey::<P>::try_generate_from_rng(failing).as_ref(),
+            Err(&error),
+            "{given}"
+        );
     }
     for given in [0, SEED_BYTES - 1] {
         let failing = &mut Bytes(bytes[..given].to_vec());

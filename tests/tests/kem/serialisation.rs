@@ -1,6 +1,8 @@
 //! `Serialize` and `Deserialize`: hexadecimal in JSON, bytes in postcard.
 
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+};
 use ctru_math::Ring;
 use ctru_tests::every_set;
 use serde::Serialize;
@@ -46,7 +48,8 @@ fn round_trips<P: ParameterSet>() {
 
 /// Both formats refuse the bytes, with a message that contains `reason`.
 fn refused<T: DeserializeOwned + Debug>(bytes: &[u8], reason: &str) {
-    let error = serde_json::from_str::<T>(&format!("\"{}\"", const_hex::encode(bytes))).unwrap_err();
+    let error =
+        serde_json::from_str::<T>(&format!("\"{}\"", const_hex::encode(bytes))).unwrap_err();
     assert!(error.to_string().contains(reason), "{error} does not say {reason}");
     let binary = postcard::to_stdvec(&Bytes(bytes)).unwrap();
     assert!(postcard::from_bytes::<T>(&binary).is_err(), "postcard accepts a value: {reason}");
@@ -64,9 +67,18 @@ fn refused_values_are_errors<P: ParameterSet>() {
     let Values { public, secret, ciphertext } = Values::<P>::new();
     for wrong in [0, 1, 31, 3000] {
         let bytes = vec![0; wrong];
-        refused::<EncapsulationKey<P>>(&bytes, &format!("expected {} bytes", P::ENCAPSULATION_KEY_BYTES));
-        refused::<DecapsulationKey<P>>(&bytes, &format!("expected {} bytes", P::DECAPSULATION_KEY_BYTES));
-        refused::<Ciphertext<P>>(&bytes, &format!("expected {} bytes, got {wrong}", P::CIPHERTEXT_BYTES));
+        refused::<EncapsulationKey<P>>(
+            &bytes,
+            &format!("expected {} bytes", P::ENCAPSULATION_KEY_BYTES),
+        );
+        refused::<DecapsulationKey<P>>(
+            &bytes,
+            &format!("expected {} bytes", P::DECAPSULATION_KEY_BYTES),
+        );
+        refused::<Ciphertext<P>>(
+            &bytes,
+            &format!("expected {} bytes, got {wrong}", P::CIPHERTEXT_BYTES),
+        );
     }
     for (bytes, change) in [(public.as_bytes(), -1), (public.as_bytes(), 1)] {
         let mut other = bytes.to_vec();

@@ -3,8 +3,12 @@
 
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Products, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret};
+use ctru_kem::engine::{
+    DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Products, Seeds,
+};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+};
 use ctru_tests::every_set;
 
 every_set!(key_generation, encapsulation, decapsulation);
@@ -17,7 +21,11 @@ const SECRETS: [u8; 2] = [1, 0xd6];
 type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
 
 /// The accesses of all launches of a batch of at most `count` operations.
-fn trace<P: ParameterSet>(products: Products, count: usize, batch: impl FnOnce(&Emulated<P>)) -> Vec<Event> {
+fn trace<P: ParameterSet>(
+    products: Products,
+    count: usize,
+    batch: impl FnOnce(&Emulated<P>),
+) -> Vec<Event> {
     let device = EmulatedDevice::traced();
     let options = DeviceOptions { chunk: count, slots: 1, products, ..DeviceOptions::default() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
@@ -52,7 +60,10 @@ fn key_generation<P: ParameterSet>() {
             engine.generate(Seeds::Each(&each), &mut public, &mut private).unwrap();
             private[0].check().unwrap();
             engine
-                .generate_decapsulation_keys(Seeds::Expand(&[secret; SEED_BYTES]), &mut private[..1])
+                .generate_decapsulation_keys(
+                    Seeds::Expand(&[secret; SEED_BYTES]),
+                    &mut private[..1],
+                )
                 .unwrap();
             private[0].check().unwrap();
         })
@@ -93,7 +104,8 @@ fn decapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;
     for products in PRODUCTS {
         let mut traces = Vec::new();
-        for (key_secret, message_secret, rejected) in [(1, 2, 0..0), (0xd6, 5, 1..2), (1, 2, 0..2)] {
+        for (key_secret, message_secret, rejected) in [(1, 2, 0..0), (0xd6, 5, 1..2), (1, 2, 0..2)]
+        {
             let private: Vec<DecapsulationKey<P>> = seeds(key_secret, COUNT)
                 .iter()
                 .map(|seed| DecapsulationKey::generate_deterministic(seed, seed))

@@ -99,8 +99,12 @@ fn encapsulation_wipes_seeds_message_and_coins<P: ParameterSet>() {
     let public = key.encapsulation_key();
     on_every_backend(|| {
         let left = left_by(|| drop(public.encapsulate_deterministic(&SEED)));
-        let secrets: [(&str, &[u8]); 4] =
-            [("seed", &SEED), ("message", &message), ("seed of the coins", &coin_seed), ("coins", &coins)];
+        let secrets: [(&str, &[u8]); 4] = [
+            ("seed", &SEED),
+            ("message", &message),
+            ("seed of the coins", &coin_seed),
+            ("coins", &coins),
+        ];
         assert_absent(&left, &secrets);
     });
 }

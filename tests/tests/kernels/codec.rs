@@ -20,12 +20,20 @@ use proptest::prelude::*;
 
 /// Rows of `width` elements that begin with `contents`, with nonsense behind.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
-    contents.iter().flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense))).collect()
+    contents
+        .iter()
+        .flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense)))
+        .collect()
 }
 
 /// Rows of bytes as little-endian words, `fill` behind each row.
 fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Vec<u64> {
-    padded(contents, 8 * width, fill).as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
+    padded(contents, 8 * width, fill)
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&word| u64::from_le_bytes(word))
+        .collect()
 }
 
 /// The first `bytes` bytes of the row, and the others.
@@ -100,8 +108,10 @@ fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {
     let ciphertexts = Buffer::new(&inputs.concat());
     let coefficients = blank::<u16>(inputs.len() * row::<R>() as usize);
     launch(UNPACK_CIPHERTEXT.of::<R>(), &[&ciphertexts, &coefficients], inputs.len());
-    let expected: Vec<_> =
-        inputs.iter().map(|bytes| bits::unpack_rounded::<R>(&array(bytes)).coefficients().to_vec()).collect();
+    let expected: Vec<_> = inputs
+        .iter()
+        .map(|bytes| bits::unpack_rounded::<R>(&array(bytes)).coefficients().to_vec())
+        .collect();
     assert_rows(&coefficients, row::<R>(), &expected);
 }
 
@@ -213,18 +223,20 @@ fn check_vectors<R: Ring>() {
 
 fn check_traces<R: Ring>() {
     let width = row::<R>() as usize;
-    let coins = [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
+    let coins =
+        [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
     for kernel in [&SAMPLE, &SAMPLE_SECRET] {
-        let buffers = coins
-            .clone()
-            .map(|coins| vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]);
+        let buffers = coins.clone().map(|coins| {
+            vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]
+        });
         assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
     }
     for (modulus, kernel) in [(R::Q2, &DECODE_MESSAGE), (R::Q, &ENCRYPT)] {
         let buffers = [0, 1].map(|secret| {
             let coefficients: Vec<u16> =
                 (0..width).map(|i| (secret * (7 * i + 3) % modulus as usize) as u16).collect();
-            let messages = vec![secret as u64 * 0x0123_4567_89ab_cdef; message_words::<R>() as usize];
+            let messages =
+                vec![secret as u64 * 0x0123_4567_89ab_cdef; message_words::<R>() as usize];
             let mut buffers = vec![Buffer::new(&coefficients), Buffer::new(&messages)];
             if core::ptr::eq(kernel, &ENCRYPT) {
                 buffers.push(blank::<u8>(R::CIPHERTEXT_BYTES));

@@ -68,7 +68,9 @@ fn shuffles_move_values_and_order_nothing() {
 
 #[test]
 fn races_name_both_accesses() {
-    let Err(fault) = run(|s, _, _| s.store_shared::<u32>(0, s.thread())) else { panic!("no race found") };
+    let Err(fault) = run(|s, _, _| s.store_shared::<u32>(0, s.thread())) else {
+        panic!("no race found")
+    };
     let Fault::Race { kernel, first, second, address } = fault else { panic!("{fault}") };
     assert_eq!((kernel, first.thread, second.thread, address), ("test", 0, 1, 0));
     assert!(first.location.file().ends_with("emulator.rs") && first.location == second.location);
@@ -132,7 +134,9 @@ fn divergence() {
             s.sync_block();
         }
     });
-    let Err(Fault::Divergence { other: 40, other_at: None, .. }) = returned else { panic!("{returned:?}") };
+    let Err(Fault::Divergence { other: 40, other_at: None, .. }) = returned else {
+        panic!("{returned:?}")
+    };
     let elsewhere = run(|s, _, _| {
         if s.lane() < 16 {
             s.sync_warp();

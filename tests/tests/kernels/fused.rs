@@ -18,13 +18,18 @@ use proptest::prelude::*;
 
 /// Rows of `width` elements that begin with `contents`, with nonsense behind.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
-    contents.iter().flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense))).collect()
+    contents
+        .iter()
+        .flat_map(|row| (0..width as usize).map(|i| *row.get(i).unwrap_or(&nonsense)))
+        .collect()
 }
 
 /// Rows of bytes as little-endian words, `fill` behind each row.
 fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     let bytes = padded(contents, 8 * width, fill);
-    Buffer::new(&bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect::<Vec<_>>())
+    Buffer::new(
+        &bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect::<Vec<_>>(),
+    )
 }
 
 /// Rows of bytes without gaps, and nonsense up to a whole word.
@@ -92,7 +97,9 @@ fn check_encrypt_with<R: Ring>(
         ciphertext[bit / 8] ^= 1 << (bit % 8);
     }
     let secret = |kind: u64| {
-        Buffer::new(&(0..u64::from(SEED_WORDS) * count as u64).map(|i| i << 8 | kind).collect::<Vec<_>>())
+        Buffer::new(
+            &(0..u64::from(SEED_WORDS) * count as u64).map(|i| i << 8 | kind).collect::<Vec<_>>(),
+        )
     };
     let (rejection, secrets) = (secret(1), secret(2));
     let received = strings(&received);
@@ -117,13 +124,15 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
             row
         })
         .collect();
-    let f: Vec<_> = secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
+    let f: Vec<_> =
+        secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
     let f = Buffer::new(&padded(&f, row::<R>(), 0xef));
     let batch = Batch { count: ciphertexts.len() as u32, keys: secrets.len() as u32 };
     for kernel in if secrets.len() == 1 { &DECRYPTIONS[..] } else { &DECRYPTIONS[..1] } {
         let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
         device::launch(kernel.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
-        let got: Vec<u8> = messages.content::<u64>().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let got: Vec<u8> =
+            messages.content::<u64>().iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(got, expected);
     }
 }
@@ -133,9 +142,10 @@ const SECRETS: [u8; 2] = [0x00, 0x7b];
 
 fn check_traces<R: Ring>(count: usize) {
     let batch = Batch { count: count as u32, keys: 1 };
-    let h =
-        Poly::<R>::from_coefficients(&(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>())
-            .unwrap();
+    let h = Poly::<R>::from_coefficients(
+        &(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>(),
+    )
+    .unwrap();
     for [encrypt, verify] in ENCRYPTIONS {
         let inputs = |secret: u8| {
             let coins = vec![vec![secret; R::COIN_BYTES]; count];
@@ -156,7 +166,8 @@ fn check_traces<R: Ring>(count: usize) {
             batch,
         );
         // With the first secret the ciphertext that was received is the right one, with the second it is not.
-        let [coins, message] = [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
+        let [coins, message] =
+            [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
         let received = vec![encrypted(&h, &coins, &message); count];
         assert_same_trace(
             verify.of::<R>(),

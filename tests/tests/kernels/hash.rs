@@ -98,8 +98,8 @@ impl Operations {
             rows(keys, SEED_BYTES),
             rows(count, R::CIPHERTEXT_BYTES),
         )
-            .prop_map(move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| {
-                Self {
+            .prop_map(
+                move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| Self {
                     batch: Batch { count: count as u32, keys: keys as u32 },
                     master: expansion.0,
                     first: expansion.1,
@@ -109,8 +109,8 @@ impl Operations {
                     ids,
                     z,
                     ciphertexts,
-                }
-            })
+                },
+            )
     }
 
     /// One draw.
@@ -178,14 +178,16 @@ fn select<R: Ring>(
 }
 
 fn check_expansion<R: Ring>(operations: &Operations) {
-    for (kernels, bytes) in [(&EXPAND_SEEDS, SEED_BYTES), (&EXPAND_KEY_PAIR_SEEDS, 2 * SEED_BYTES)] {
+    for (kernels, bytes) in [(&EXPAND_SEEDS, SEED_BYTES), (&EXPAND_KEY_PAIR_SEEDS, 2 * SEED_BYTES)]
+    {
         let seeds = unfilled(operations.count(), bytes as u32 / 8);
         let (master, first) =
             (words(std::slice::from_ref(&operations.master)), Buffer::new(&[operations.first]));
         launch(kernels.of::<R>(), &[&master, &first, &seeds], operations.batch);
         for (i, seed) in (operations.first..).zip(rows(&seeds, bytes as u32 / 8)) {
             let input =
-                [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()].concat();
+                [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()]
+                    .concat();
             assert_eq!(seed, shake256(&input, bytes));
         }
     }
@@ -334,17 +336,24 @@ fn traces<R: Ring>() {
             trace
         };
         let ids = operations.id_buffer();
-        let (master, first) = (words(std::slice::from_ref(&operations.master)), Buffer::new(&[0u64]));
-        let [messages, seeds, z] = [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
+        let (master, first) =
+            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[0u64]));
+        let [messages, seeds, z] =
+            [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
         // One of the two inputs is accepted throughout, the other rejected.
         let mut expected = operations.ciphertexts.clone();
-        expected.iter_mut().for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
+        expected
+            .iter_mut()
+            .for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
         let expected = Buffer::new(&expected.concat());
         [
             trace(&EXPAND_SEEDS, &[&master, &first, &seed_rows()]),
             trace(&EXPAND_KEY_PAIR_SEEDS, &[&master, &first, &unfilled(count, 2 * SEED_WORDS)]),
-            trace(&DERIVE_KEY_PAIR, &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()]),
+            trace(
+                &DERIVE_KEY_PAIR,
+                &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()],
+            ),
             trace(
                 &DERIVE_ENCAPSULATION,
                 &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
@@ -374,10 +383,17 @@ fn agrees_with_the_kem<P: ParameterSet>() {
         .iter()
         .map(|s| DecapsulationKey::<P>::generate_deterministic(&seed(&s[..32]), &seed(&s[32..])))
         .collect();
-    let ids = |key: &DecapsulationKey<P>| key.encapsulation_key().as_bytes()[..ID_BYTES as usize].to_vec();
-    let z = |key: &DecapsulationKey<P>| key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec();
-    let mut operations =
-        Operations { ids: keys.iter().map(ids).collect(), z: keys.iter().map(z).collect(), ..operations };
+    let ids = |key: &DecapsulationKey<P>| {
+        key.encapsulation_key().as_bytes()[..ID_BYTES as usize].to_vec()
+    };
+    let z = |key: &DecapsulationKey<P>| {
+        key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec()
+    };
+    let mut operations = Operations {
+        ids: keys.iter().map(ids).collect(),
+        z: keys.iter().map(z).collect(),
+        ..operations
+    };
     let (messages, secrets, coins) = operations.encapsulate::<P::Ring>(&DERIVE_ENCAPSULATION);
     let mut sent = Vec::new();
     for (i, key) in keys.iter().enumerate() {
@@ -418,8 +434,13 @@ fn expands_as_the_engine<P: ParameterSet>() {
     let engine = CpuEngine::with_threads(1).unwrap();
     let seeds = unfilled(COUNT, SEED_WORDS);
     let master = words(std::slice::from_ref(&operations.master));
-    launch(EXPAND_SEEDS.of::<P::Ring>(), &[&master, &Buffer::new(&[0u64]), &seeds], operations.batch);
-    let seeds: Vec<_> = rows(&seeds, SEED_WORDS).iter().map(|seed| seed[..].try_into().unwrap()).collect();
+    launch(
+        EXPAND_SEEDS.of::<P::Ring>(),
+        &[&master, &Buffer::new(&[0u64]), &seeds],
+        operations.batch,
+    );
+    let seeds: Vec<_> =
+        rows(&seeds, SEED_WORDS).iter().map(|seed| seed[..].try_into().unwrap()).collect();
     let run = |seeds| {
         let mut ciphertexts = vec![Ciphertext::<P>::default(); COUNT];
         let mut secrets = vec![SharedSecret::default(); COUNT];

@@ -3,7 +3,9 @@
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::row;
-use ctru_gpu_kernels::table::{DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES};
+use ctru_gpu_kernels::table::{
+    DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES,
+};
 use ctru_math::invert::invert;
 use ctru_math::ntt::NttRing;
 use ctru_math::product::residue;
@@ -23,13 +25,21 @@ fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
 
 fn rows_of<R: Ring>(elements: &[Poly<R>]) -> Buffer {
     let padding = vec![0xffff; row::<R>() as usize - R::N];
-    Buffer::new(&elements.iter().map(|a| [a.coefficients(), &padding].concat()).collect::<Vec<_>>().concat())
+    Buffer::new(
+        &elements
+            .iter()
+            .map(|a| [a.coefficients(), &padding].concat())
+            .collect::<Vec<_>>()
+            .concat(),
+    )
 }
 
 /// Rows of signed bytes, with nonsense behind.
 fn small_rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
     let padding = vec![0xff; row::<R>() as usize - R::N];
-    let row = |a: &SmallPoly<R>| a.coefficients().iter().map(|&c| c as u8).chain(padding.clone()).collect();
+    let row = |a: &SmallPoly<R>| {
+        a.coefficients().iter().map(|&c| c as u8).chain(padding.clone()).collect()
+    };
     Buffer::new(&elements.iter().map(row).collect::<Vec<Vec<u8>>>().concat())
 }
 
@@ -48,7 +58,11 @@ fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
 }
 
 /// Checks one level of a product tree in both directions: `nodes` as they are and, with `leaves`, as small ones.
-fn check_level<R: NttRing>(nodes: &[Poly<R>], leaves: Option<&[SmallPoly<R>]>, parents: &[Poly<R>]) {
+fn check_level<R: NttRing>(
+    nodes: &[Poly<R>],
+    leaves: Option<&[SmallPoly<R>]>,
+    parents: &[Poly<R>],
+) {
     let count = nodes.len();
     assert_eq!(parents.len(), count.div_ceil(2));
     let blank = |rows: usize| Buffer::new(&vec![0xffff_u16; rows * row::<R>() as usize]);
@@ -89,7 +103,9 @@ fn check_traces<R: NttRing>() {
     let f = SmallPoly::<R>::from_coefficients(&vector.f).unwrap();
     let secrets = [vec![f; NODES], vec![sparse(1, -2, 2); NODES]];
     let blank = |rows: usize| Buffer::new(&vec![0_u16; rows * row::<R>() as usize]);
-    let check = |kernels: &Kernels, batch: Batch, buffers: &dyn Fn(&[SmallPoly<R>]) -> Vec<Buffer>| {
+    let check = |kernels: &Kernels,
+                 batch: Batch,
+                 buffers: &dyn Fn(&[SmallPoly<R>]) -> Vec<Buffer>| {
         assert_same_trace(kernels.of::<R>(), secrets.each_ref().map(|nodes| buffers(nodes)), batch);
     };
     check(&INVERT, Batch::each(1), &|nodes| vec![rows(&nodes[..1]), blank(1)]);

@@ -6,8 +6,8 @@ use ctru_gpu_kernels::kernels::row as product_row;
 use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{
-    CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single, THREADS_RANGE, all,
-    visit_chains, visit_cyclics,
+    CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single,
+    THREADS_RANGE, all, visit_chains, visit_cyclics,
 };
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{Quad, Word};
@@ -21,7 +21,8 @@ use ctru_tests::device;
 fn coefficients(modulus: u32, len: usize, seed: u64) -> Vec<u32> {
     let mut state = seed;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as u32
     };
     let mut coefficient = || match next() % 8 {
@@ -51,7 +52,8 @@ impl ChainVisitor for CheckChains {
         let (half, quads) = (i64::from(M::MODULUS / 2), 256);
         let values = coefficients(M::MODULUS, 4 * quads, 1);
         // The second list holds the largest factors only.
-        let random = coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
+        let random =
+            coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
         for factors in [random, vec![-half; LENGTH]] {
             let table: Vec<_> = factors.iter().map(|&w| M::factor(w as i32)).collect();
             let quad = |x: &[u32]| Quad([x[0], x[1], x[2], x[3]]);
@@ -68,7 +70,9 @@ impl ChainVisitor for CheckChains {
                     products.content::<Quad>().into_iter().flat_map(|quad| quad.0).collect();
                 let modulus = i128::from(M::MODULUS);
                 let multiply = |x: &u32| {
-                    factors.iter().fold(i128::from(*x), |x, &w| (x * i128::from(w)).rem_euclid(modulus))
+                    factors
+                        .iter()
+                        .fold(i128::from(*x), |x, &w| (x * i128::from(w)).rem_euclid(modulus))
                         as u32
                 };
                 let expected: Vec<u32> = values.iter().map(multiply).collect();
@@ -122,7 +126,8 @@ where
     FactorWord<M>: Word,
 {
     let n = 1 << cyclic.log_len;
-    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let (mut forward, mut inverse) =
+        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
     let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
     let forward = words::<M>(transform.forward_factors());
     let inverse = words::<M>(transform.inverse_factors());
@@ -146,9 +151,11 @@ where
 /// The product by one other method, which `cyclic.rs` compares with the schoolbook.
 fn on_cpu<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
     let n = a.len();
-    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let (mut forward, mut inverse) =
+        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
     let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-    let [mut a, mut b] = [a, b].map(|x| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>());
+    let [mut a, mut b] =
+        [a, b].map(|x| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>());
     transform.multiply(&mut a, &mut b).unwrap();
     b.iter().map(|x| x.value() as u32).collect()
 }
@@ -184,21 +191,27 @@ impl CyclicVisitor for CheckSingles {
     where
         FactorWord<M>: Word,
     {
-        let found = |single: &&Single| (single.method, single.modulus) == (cyclic.method, cyclic.modulus);
-        let Some(single) = SINGLES.iter().find(found).filter(|_| cyclic.log_len == 12) else { return };
+        let found =
+            |single: &&Single| (single.method, single.modulus) == (cyclic.method, cyclic.modulus);
+        let Some(single) = SINGLES.iter().find(found).filter(|_| cyclic.log_len == 12) else {
+            return;
+        };
         let n = 1usize << cyclic.log_len;
-        let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+        let (mut forward, mut inverse) =
+            (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-        let [forward, inverse] = [transform.forward_factors(), transform.inverse_factors()].map(|factors| {
-            let mut table = factors.to_vec();
-            table.resize(FACTORS as usize, M::Factor::default());
-            words::<M>(&table)
-        });
+        let [forward, inverse] =
+            [transform.forward_factors(), transform.inverse_factors()].map(|factors| {
+                let mut table = factors.to_vec();
+                table.resize(FACTORS as usize, M::Factor::default());
+                words::<M>(&table)
+            });
         let operands = coefficients(M::MODULUS, 2 * n, 4);
         let polynomials = Buffer::new(&operands);
         let layer = |log_half: u32| {
             let outermost = cyclic.log_len - 1;
-            let layer = Layer { log_half, log_len: cyclic.log_len, is_outermost: log_half == outermost };
+            let layer =
+                Layer { log_half, log_len: cyclic.log_len, is_outermost: log_half == outermost };
             Buffer::new(&layer.to_words())
         };
         for log_half in (0..cyclic.log_len).rev() {
@@ -218,7 +231,13 @@ impl CyclicVisitor for CheckSingles {
             );
         }
         let expected = on_cpu::<M, P>(&operands[..n], &operands[n..]);
-        assert_eq!(product.content::<u32>(), expected, "{} modulo {}", single.method, single.modulus);
+        assert_eq!(
+            product.content::<u32>(),
+            expected,
+            "{} modulo {}",
+            single.method,
+            single.modulus
+        );
     }
 }
 
@@ -231,7 +250,8 @@ fn check_ring<R: Ring>() {
     let row = product_row::<R>() as usize;
     let large = coefficients(R::Q, 2 * row, 5);
     let eta = R::ETA as i32;
-    let small: Vec<i32> = coefficients(2 * R::ETA + 1, 2 * row, 6).iter().map(|&x| x as i32 - eta).collect();
+    let small: Vec<i32> =
+        coefficients(2 * R::ETA + 1, 2 * row, 6).iter().map(|&x| x as i32 - eta).collect();
     let arrays = [
         Buffer::new(&large.iter().map(|&x| x as u16).collect::<Vec<_>>()),
         Buffer::new(&small.iter().map(|&x| x as i8 as u8).collect::<Vec<_>>()),
@@ -245,10 +265,17 @@ fn check_ring<R: Ring>() {
             let part = operation * row..operation * row + R::N;
             let a: Vec<u16> = large[part.clone()].iter().map(|&x| x as u16).collect();
             let b: Vec<i8> = small[part.clone()].iter().map(|&x| x as i8).collect();
-            let (a, b) =
-                (Poly::<R>::from_coefficients(&a).unwrap(), SmallPoly::from_coefficients(&b).unwrap());
+            let (a, b) = (
+                Poly::<R>::from_coefficients(&a).unwrap(),
+                SmallPoly::from_coefficients(&b).unwrap(),
+            );
             let expected = residue::mul_small(&a, &b);
-            assert_eq!(arrays[2].content::<u16>()[part], *expected.coefficients(), "{}", ring.kernel.name());
+            assert_eq!(
+                arrays[2].content::<u16>()[part],
+                *expected.coefficients(),
+                "{}",
+                ring.kernel.name()
+            );
         }
     }
 }
@@ -262,7 +289,8 @@ fn ring_products_by_both_arithmetics() {
 
 #[test]
 fn the_tables_have_every_method() {
-    let methods = |names: Vec<&'static str>| names.into_iter().collect::<std::collections::BTreeSet<_>>();
+    let methods =
+        |names: Vec<&'static str>| names.into_iter().collect::<std::collections::BTreeSet<_>>();
     let chains = methods(CHAINS.iter().map(|chain| chain.method).collect());
     let cyclics = methods(CYCLICS.iter().map(|cyclic| cyclic.method).collect());
     assert_eq!((chains.len(), cyclics.len()), (8, 8));
@@ -271,8 +299,9 @@ fn the_tables_have_every_method() {
 #[test]
 fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
-    let names =
-        |names: &mut dyn Iterator<Item = &'static str>| names.collect::<std::collections::BTreeSet<_>>();
+    let names = |names: &mut dyn Iterator<Item = &'static str>| {
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
     assert_eq!(
         names(&mut MODULE.text().lines().filter_map(entry)),
         names(&mut all().map(|kernel| kernel.name()))

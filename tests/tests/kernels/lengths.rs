@@ -24,14 +24,18 @@ impl Content {
     fn bytes(self, element_bytes: usize, len: usize) -> Vec<u8> {
         let mut state = 1u64;
         let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
         match self {
             Zeros => vec![0; len],
             Ones => vec![0xff; len],
             Random => (0..len).map(|_| random()).collect(),
-            Small => (0..len).map(|i| random() & u8::from(i.is_multiple_of(element_bytes))).collect(),
+            Small => {
+                (0..len).map(|i| random() & u8::from(i.is_multiple_of(element_bytes))).collect()
+            }
         }
     }
 }
@@ -42,7 +46,8 @@ fn run(kernel: &Kernel, batch: Batch, content: Content) {
         .parameters()
         .iter()
         .map(|parameter| {
-            let (element_bytes, elements) = (parameter.element_bytes(), kernel.elements(parameter, batch));
+            let (element_bytes, elements) =
+                (parameter.element_bytes(), kernel.elements(parameter, batch));
             let len = elements as usize * element_bytes as usize;
             Buffer::from_bytes(element_bytes, content.bytes(element_bytes as usize, len))
         })
@@ -113,7 +118,8 @@ fn lengths_are_rows() {
             assert!(one * u64::from(parameter.element_bytes()) <= LONGEST_ROW, "{name:?}");
             // One row for all of five operations, one for two, or one for each. Where a row ends
             // within a word, `one` is up to 3 bytes longer than a row.
-            let in_words = |rows| (rows * (one - 3)..=rows * one).contains(&five) && five.is_multiple_of(4);
+            let in_words =
+                |rows| (rows * (one - 3)..=rows * one).contains(&five) && five.is_multiple_of(4);
             let are = |rows| five == rows * one || parameter.element_bytes() == 1 && in_words(rows);
             assert!([1, 3, 5].into_iter().any(are), "{name:?}");
         }
@@ -139,7 +145,8 @@ fn laboratory_in_other_blocks() {
     let (least, most) = THREADS_RANGE;
     for threads in [least, most] {
         run(&CHAINS[0].with_threads(threads).unwrap(), Batch::each(threads + 1), Zeros);
-        for cyclic in CYCLICS.iter().filter(|cyclic| cyclic.modulus == 7_340_033 && cyclic.method == "shoup")
+        for cyclic in
+            CYCLICS.iter().filter(|cyclic| cyclic.modulus == 7_340_033 && cyclic.method == "shoup")
         {
             let Some((columns, rows)) = cyclic.with_threads(threads) else {
                 assert!(cyclic.columns.is_none() && threads == least, "{}", cyclic.rows.name());
@@ -151,7 +158,9 @@ fn laboratory_in_other_blocks() {
         }
     }
     for threads in [0, 1, least / 2, least + 1, 2 * most] {
-        assert!(CHAINS[0].with_threads(threads).is_none() && CYCLICS[0].with_threads(threads).is_none());
+        assert!(
+            CHAINS[0].with_threads(threads).is_none() && CYCLICS[0].with_threads(threads).is_none()
+        );
     }
 }
 
@@ -159,16 +168,25 @@ fn laboratory_in_other_blocks() {
 #[test]
 fn layers_that_are_none() {
     for kernel in SINGLES.iter().take(1).flat_map(|single| [&single.forward, &single.inverse]) {
-        for [log_half, log_len] in
-            [[0, 0], [0, 17], [16, 17], [17, 17], [5, 3], [31, 32], [32, 33], [u32::MAX, 0], [7, u32::MAX]]
-        {
+        for [log_half, log_len] in [
+            [0, 0],
+            [0, 17],
+            [16, 17],
+            [17, 17],
+            [5, 3],
+            [31, 32],
+            [32, 33],
+            [u32::MAX, 0],
+            [7, u32::MAX],
+        ] {
             for count in [1, 300] {
                 let batch = Batch::each(count);
                 let len = |i: usize| kernel.elements(&kernel.parameters()[i], batch) as usize;
                 let factors = Buffer::from_bytes(8, vec![0; 8 * len(0)]);
                 let layer = Buffer::new(&[log_half, log_len, 1]);
                 let polynomials = Buffer::new(&vec![1u32; len(2)]);
-                let result = Emulator::new().launch(kernel, &[&factors, &layer, &polynomials], batch);
+                let result =
+                    Emulator::new().launch(kernel, &[&factors, &layer, &polynomials], batch);
                 assert_eq!(result, Ok(()), "{log_half} {log_len} {count}");
             }
         }
@@ -190,7 +208,10 @@ fn rows() {
         Parameter::new("in_words", 1, Rows::EachOperation, 7).in_multiples_of(4),
     ];
     let lengths = |count, keys| -> Vec<u64> {
-        PARAMETERS.iter().map(|parameter| KERNEL.elements(parameter, Batch { count, keys })).collect()
+        PARAMETERS
+            .iter()
+            .map(|parameter| KERNEL.elements(parameter, Batch { count, keys }))
+            .collect()
     };
     assert_eq!(lengths(1, 1), [7, 7, 7, 7, 21, 8]);
     assert_eq!(lengths(9, 1), [7, 7, 63, 35, 42, 64]);

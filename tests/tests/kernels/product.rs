@@ -15,7 +15,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Rows with nonsense behind the last coefficient.
-fn rows<R: Ring, T: Copy>(polynomials: &[Vec<i64>], nonsense: T, element: impl Fn(i64) -> T) -> Vec<T> {
+fn rows<R: Ring, T: Copy>(
+    polynomials: &[Vec<i64>],
+    nonsense: T,
+    element: impl Fn(i64) -> T,
+) -> Vec<T> {
     let padding = vec![nonsense; row::<R>() as usize - R::N];
     polynomials.iter().flat_map(|p| p.iter().map(|&c| element(c)).chain(padding.clone())).collect()
 }
@@ -33,17 +37,23 @@ fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<
 
 fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
     for ((a, b), product) in large.iter().cycle().zip(small).zip(run::<R>(kernel, large, small)) {
-        let a = Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
-        let b = SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
+        let a =
+            Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
+        let b =
+            SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
         assert_eq!(product, residue::mul_small(&a, &b).coefficients());
     }
 }
 
 fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
-    for ((a, b), product) in large.iter().zip(small.iter().cycle()).zip(run::<R>(kernel, large, small)) {
+    for ((a, b), product) in
+        large.iter().zip(small.iter().cycle()).zip(run::<R>(kernel, large, small))
+    {
         let a =
-            RoundedPoly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
-        let b = SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
+            RoundedPoly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>())
+                .unwrap();
+        let b =
+            SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
         assert_eq!(product, residue::mul_rounded(&a, &b).coefficients());
     }
 }
@@ -83,8 +93,13 @@ fn one_by_many(
 }
 
 /// `count` pairs of a number in `0..modulus` and one of at most `bound`, for each coefficient.
-fn operands(n: usize, modulus: u32, bound: u32) -> impl Strategy<Value = (Vec<Vec<i64>>, Vec<Vec<i64>>)> {
-    let pair = (numbers(n, 0, i64::from(modulus) - 1), numbers(n, -i64::from(bound), i64::from(bound)));
+fn operands(
+    n: usize,
+    modulus: u32,
+    bound: u32,
+) -> impl Strategy<Value = (Vec<Vec<i64>>, Vec<Vec<i64>>)> {
+    let pair =
+        (numbers(n, 0, i64::from(modulus) - 1), numbers(n, -i64::from(bound), i64::from(bound)));
     vec(pair, 1..4).prop_map(|pairs| pairs.into_iter().unzip())
 }
 

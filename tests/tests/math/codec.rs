@@ -1,8 +1,12 @@
 //! Packing, the secret polynomial and the mixed-radix encoding against vectors and plain oracles.
 
 use ctru_math::array::Array;
-use ctru_math::codec::bits::{Packed13Error, pack, pack_rounded, pack13, unpack, unpack_rounded, unpack13};
-use ctru_math::codec::mixed_radix::{LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode};
+use ctru_math::codec::bits::{
+    Packed13Error, pack, pack_rounded, pack13, unpack, unpack_rounded, unpack13,
+};
+use ctru_math::codec::mixed_radix::{
+    LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode,
+};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::every_ring_on_every_backend;
@@ -54,7 +58,9 @@ fn encoded_plainly(list: &[(u32, u32)]) -> Vec<u8> {
 /// NTRU Prime's Decode for a list of radices.
 fn decoded_plainly(bytes: &[u8], radices: &[u32]) -> Vec<u32> {
     if let [radix] = *radices {
-        return vec![bytes.iter().rev().fold(0, |value, &byte| 256 * value + u32::from(byte)) % radix];
+        return vec![
+            bytes.iter().rev().fold(0, |value, &byte| 256 * value + u32::from(byte)) % radix,
+        ];
     }
     let mut bytes = bytes.iter();
     // Low part, radix of the low part and joined radix of each pair.
@@ -68,7 +74,8 @@ fn decoded_plainly(bytes: &[u8], radices: &[u32]) -> Vec<u32> {
         }
         pairs.push((low, unit, radix));
     }
-    let joined = decoded_plainly(bytes.as_slice(), &pairs.iter().map(|pair| pair.2).collect::<Vec<_>>());
+    let joined =
+        decoded_plainly(bytes.as_slice(), &pairs.iter().map(|pair| pair.2).collect::<Vec<_>>());
     let mut values = Vec::new();
     for ((pair, (low, unit, _)), high) in radices.chunks(2).zip(pairs).zip(joined) {
         let value = low + unit * high;
@@ -196,7 +203,8 @@ fn secret_polys<R: Ring>() {
             *byte = if index % 2 == 0 { *byte & 0xf0 | nibble } else { *byte & 15 | nibble << 4 };
             let f = bound - nibble as i8;
             let f_prime = if index == 0 { f - 1 } else { f };
-            let exists = index < R::N && f_prime % 2 == 0 && (f_prime / 2).unsigned_abs() <= R::ETA as u8;
+            let exists =
+                index < R::N && f_prime % 2 == 0 && (f_prime / 2).unsigned_abs() <= R::ETA as u8;
             let expected = exists || index == R::N && nibble == 0;
             match secret_poly::unpack::<R>(&bytes) {
                 Ok(poly) => {
@@ -233,8 +241,9 @@ type Table = [(usize, u32, u32, usize)];
 fn plan_of<R: Ring>(table: &Table) {
     let plan = Plan::of::<R>();
     let levels = plan.levels().iter();
-    let mut rows: Vec<_> =
-        levels.map(|level| (level.count, level.radix.value, level.last_radix.value, level.bytes())).collect();
+    let mut rows: Vec<_> = levels
+        .map(|level| (level.count, level.radix.value, level.last_radix.value, level.bytes()))
+        .collect();
     rows.push((1, plan.root().value, plan.root().value, plan.bytes() - plan.root_offset()));
     assert_eq!(rows, table);
     let mut offset = 0;
@@ -381,7 +390,8 @@ fn mixed_radix<R: Ring>() {
 /// The first value that no encoding has: of the root, and of the first pair.
 fn mixed_radix_refuses<R: Ring>() {
     let plan = Plan::of::<R>();
-    for (root, canonical) in [(0, true), (plan.root().value - 1, true), (plan.root().value, false)] {
+    for (root, canonical) in [(0, true), (plan.root().value - 1, true), (plan.root().value, false)]
+    {
         let mut bytes = R::MixedRadixBytes::zeroed();
         let root_bytes = &mut bytes.as_mut()[plan.root_offset()..];
         root_bytes.copy_from_slice(&root.to_le_bytes()[..root_bytes.len()]);

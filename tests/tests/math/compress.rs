@@ -12,8 +12,9 @@ fn rounded_plainly<R: Ring>(sigma: u16) -> u32 {
 }
 
 /// Codewords of the nibbles 0..16.
-const CODEWORDS: [u8; 16] =
-    [0x00, 0x55, 0x0f, 0x5a, 0x3c, 0x69, 0x33, 0x66, 0xf0, 0xa5, 0xff, 0xaa, 0xcc, 0x99, 0xc3, 0x96];
+const CODEWORDS: [u8; 16] = [
+    0x00, 0x55, 0x0f, 0x5a, 0x3c, 0x69, 0x33, 0x66, 0xf0, 0xa5, 0xff, 0xaa, 0xcc, 0x99, 0xc3, 0x96,
+];
 
 fn every_coefficient_of<R: Ring>() {
     for sigma in 0..R::Q as u16 {
@@ -36,7 +37,9 @@ fn every_coefficient_on_every_backend<R: Ring>() {
         // Nibble 1 has the codeword 0x55, nibble 15 the codeword 0x96.
         for (byte, codeword) in [(0, 0), (0x11, 0x55), (0xff, 0x96)] {
             let rounded = compress_with_message(&sigma, &array(&vec![byte; R::MESSAGE_BYTES]));
-            for (i, (&c, &sigma)) in rounded.coefficients().iter().zip(sigma.coefficients()).enumerate() {
+            for (i, (&c, &sigma)) in
+                rounded.coefficients().iter().zip(sigma.coefficients()).enumerate()
+            {
                 let codeword = if i < R::CODED_COEFFS { codeword } else { 0 };
                 assert_eq!(c, compress_with_codeword::<R>(sigma, codeword, i % 8));
             }
@@ -48,7 +51,8 @@ fn vectors<R: Ring>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let sigma = Poly::<R>::from_coefficients(&record.sigma).unwrap();
         let mask = R::Q2 as u16 - 1;
-        let rounded: Vec<u16> = sigma.coefficients().iter().map(|&c| compress::<R>(c) & mask).collect();
+        let rounded: Vec<u16> =
+            sigma.coefficients().iter().map(|&c| compress::<R>(c) & mask).collect();
         assert_eq!(rounded, Vec::from_iter(record.sigma_compressed.iter().map(|t| t & mask)));
         assert_eq!(compress_with_message(&sigma, &array(&record.m)).coefficients(), record.c);
     }

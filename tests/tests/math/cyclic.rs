@@ -11,7 +11,8 @@ use proptest::prelude::*;
 /// The product by transforms with the reducers `M` and `P`.
 fn multiply<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
     let n = a.len();
-    let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let (mut forward, mut inverse) =
+        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
     let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
     let residues = |x: &[u32]| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>();
     let (mut a, mut b) = (residues(a), residues(b));
@@ -39,7 +40,8 @@ fn operands(modulus: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
 /// Coefficients that no two polynomials share.
 fn pseudorandom(modulus: u32, len: usize, mut state: u64) -> Vec<u32> {
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 33) % u64::from(modulus)) as u32
     };
     (0..len).map(|_| next()).collect()

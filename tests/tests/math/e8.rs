@@ -19,7 +19,10 @@ fn decoded<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
 
 /// The codewords as the sums of the rows of the generator matrix.
 fn codeword(nibble: u8) -> u8 {
-    [0x55, 0x0f, 0x3c, 0xf0].iter().enumerate().fold(0, |sum, (bit, row)| sum ^ ((nibble >> bit & 1) * row))
+    [0x55, 0x0f, 0x3c, 0xf0]
+        .iter()
+        .enumerate()
+        .fold(0, |sum, (bit, row)| sum ^ ((nibble >> bit & 1) * row))
 }
 
 fn squared_distance(q2: i32, v: u16, bit: u8) -> i32 {
@@ -100,7 +103,8 @@ fn vectors<R: Ring>() {
         let decrypted = RoundedPoly::<R>::from_coefficients(&record.decoded).unwrap();
         let message = decoded(&decrypted);
         assert_eq!(message.as_ref(), record.decoded_m);
-        let nibbles: Vec<u8> = message.as_ref().iter().flat_map(|byte| [byte & 15, byte >> 4]).collect();
+        let nibbles: Vec<u8> =
+            message.as_ref().iter().flat_map(|byte| [byte & 15, byte >> 4]).collect();
         assert_eq!(nibbles, record.decoded_nibbles);
         assert_eq!(message.as_ref(), record.m);
     }
@@ -118,7 +122,8 @@ fn coarse_grid() {
 
 /// A coefficient anywhere, on a multiple of `q2/8` or right beside one.
 fn coefficient(q2: u16) -> impl Strategy<Value = u16> {
-    let near_grid = (0..8u16, 0..3u16).prop_map(move |(k, offset)| (k * (q2 / 8) + q2 + offset - 1) % q2);
+    let near_grid =
+        (0..8u16, 0..3u16).prop_map(move |(k, offset)| (k * (q2 / 8) + q2 + offset - 1) % q2);
     prop_oneof![0..q2, (0..8u16).prop_map(move |k| k * (q2 / 8)), near_grid]
 }
 
@@ -132,7 +137,10 @@ fn block(q2: u16) -> impl Strategy<Value = [u16; BLOCK]> {
             })
         },
     );
-    prop_oneof![proptest::collection::vec(coefficient(q2), BLOCK).prop_map(|v| from_fn(|i| v[i])), few]
+    prop_oneof![
+        proptest::collection::vec(coefficient(q2), BLOCK).prop_map(|v| from_fn(|i| v[i])),
+        few
+    ]
 }
 
 proptest! {

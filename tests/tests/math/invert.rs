@@ -37,7 +37,8 @@ fn special<R: Ring>() {
         }
         check(&Poly::<R>::from_coefficients(&vec![coefficient; R::N]).unwrap());
     }
-    let alternating: Vec<u16> = (0..R::N).map(|i| if i % 2 == 0 { 1 } else { R::Q as u16 - 1 }).collect();
+    let alternating: Vec<u16> =
+        (0..R::N).map(|i| if i % 2 == 0 { 1 } else { R::Q as u16 - 1 }).collect();
     check(&Poly::<R>::from_coefficients(&alternating).unwrap());
 }
 

@@ -67,8 +67,9 @@ fn check_leaves<R: NttRing<A>, A>(input: &[i64]) {
             assert!(actual.abs() <= R::FORWARD_BOUND);
             // Horner's rule at zeta for the coefficients i, i + d, i + 2d, ...
             let strided = input[i..].iter().step_by(R::LEAF_DEGREE);
-            let expected =
-                strided.rev().fold(0, |sum, &c| (sum * zeta + residue::<R::Reducer>(c.into())) % modulus);
+            let expected = strided
+                .rev()
+                .fold(0, |sum, &c| (sum * zeta + residue::<R::Reducer>(c.into())) % modulus);
             assert_eq!(residue::<R::Reducer>(actual.into()), expected);
         }
     }
@@ -101,7 +102,8 @@ fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
             let actual = strided.rev().fold(0, |sum, &c| {
                 (sum * zeta + residue::<R::Reducer>(c.into())) % u64::from(R::Reducer::MODULUS)
             });
-            let expected = i128::from(input[R::LEAF_DEGREE * j + i]) * i128::from(R::Reducer::RADIX);
+            let expected =
+                i128::from(input[R::LEAF_DEGREE * j + i]) * i128::from(R::Reducer::RADIX);
             assert_eq!(actual, residue::<R::Reducer>(expected));
         }
     }
@@ -126,7 +128,8 @@ fn check_leaf_product<M: ReduceSum, const D: usize>(a: [i32; D], b: [i32; D], ze
 
 fn check_extreme_leaf_products<M: ReduceSum, const D: usize>(bound: i32) {
     let half = (M::MODULUS / 2) as i32;
-    let signs = |bits: usize| core::array::from_fn(|i| if bits >> i & 1 == 0 { bound } else { -bound });
+    let signs =
+        |bits: usize| core::array::from_fn(|i| if bits >> i & 1 == 0 { bound } else { -bound });
     for bits in 0..1 << (2 * D) {
         for zeta in [1, -1, half, -half] {
             check_leaf_product::<M, D>(signs(bits), signs(bits >> D), zeta);
@@ -245,7 +248,9 @@ ring_tests! {
 #[test]
 fn extreme_leaf_products() {
     check_extreme_leaf_products::<<R761 as NttRing>::Reducer, 3>(<R761 as NttRing>::FORWARD_BOUND);
-    check_extreme_leaf_products::<<R1277 as NttRing>::Reducer, 5>(<R1277 as NttRing>::FORWARD_BOUND);
+    check_extreme_leaf_products::<<R1277 as NttRing>::Reducer, 5>(
+        <R1277 as NttRing>::FORWARD_BOUND,
+    );
     check_extreme_leaf_products::<<R653 as NttRing>::Reducer, 7>(<R653 as NttRing>::FORWARD_BOUND);
 }
 

@@ -10,9 +10,10 @@ use proptest::prelude::*;
 fn extremes<R: Ring>() {
     let q = R::Q as u16;
     let bound = SmallPoly::<R>::BOUND as i8;
-    let polys = [q - 1, q / 2, q / 2 + 1, 1].map(|c| Poly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
-    let smalls =
-        [bound, -bound, bound - 1, -1].map(|c| SmallPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
+    let polys =
+        [q - 1, q / 2, q / 2 + 1, 1].map(|c| Poly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
+    let smalls = [bound, -bound, bound - 1, -1]
+        .map(|c| SmallPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap());
     let q2 = R::Q2 as u16;
     let rounded = [q2 - 1, q2 / 2, q2 / 2 - 1, q2 / 2 + 1]
         .map(|c| RoundedPoly::<R>::from_coefficients(&vec![c; R::N]).unwrap());

@@ -20,7 +20,11 @@ fn check_columns<R: Ring>() {
         for i in 0..R::N {
             let (wrapped, carried) = toeplitz::entry::<R>(i, j);
             let sum = coefficients[wrapped] + carried.map_or(0, |t| coefficients[t]);
-            assert_eq!(u32::from(sum) % R::Q, u32::from(expected.coefficients()[i]), "row {i}, column {j}");
+            assert_eq!(
+                u32::from(sum) % R::Q,
+                u32::from(expected.coefficients()[i]),
+                "row {i}, column {j}"
+            );
         }
     }
 }

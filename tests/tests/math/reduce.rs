@@ -1,8 +1,8 @@
 //! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the modulus, at random.
 
 use ctru_math::reduce::{
-    Barrett, ConstantDivision, Float, Montgomery, Packed, Plantard, Proth, PseudoMersenne, ReduceSum,
-    Reducer, Residue, RuntimeDivision, Shoup,
+    Barrett, ConstantDivision, Float, Montgomery, Packed, Plantard, Proth, PseudoMersenne,
+    ReduceSum, Reducer, Residue, RuntimeDivision, Shoup,
 };
 use proptest::prelude::*;
 
@@ -58,7 +58,12 @@ fn check_canonical<M: Reducer>(a: i32) {
         M::MODULUS
     );
     let centred = if expected > modulus::<M>() / 2 { expected - modulus::<M>() } else { expected };
-    assert_eq!(i128::from(M::centred(M::Residue::new(a))), centred, "centred({a}) modulo {}", M::MODULUS);
+    assert_eq!(
+        i128::from(M::centred(M::Residue::new(a))),
+        centred,
+        "centred({a}) modulo {}",
+        M::MODULUS
+    );
 }
 
 /// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some powers of two, each

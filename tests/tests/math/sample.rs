@@ -9,8 +9,9 @@ use proptest::prelude::*;
 
 fn sampled_bit_by_bit<R: Ring>(coins: &[u8]) -> Vec<i8> {
     let eta = R::ETA as usize;
-    let ones =
-        |from: usize| (from..from + eta).map(|bit| (coins[bit / 8] >> (bit % 8) & 1) as i8).sum::<i8>();
+    let ones = |from: usize| {
+        (from..from + eta).map(|bit| (coins[bit / 8] >> (bit % 8) & 1) as i8).sum::<i8>()
+    };
     (0..R::N).map(|i| ones(2 * eta * i) - ones(2 * eta * i + eta)).collect()
 }
 
@@ -40,7 +41,8 @@ fn sampling<R: Ring>() {
         let coins = R::CoinBytes::from_fn(|i| u8::from(i == bit / 8) << (bit % 8));
         let width = 2 * R::ETA as usize;
         let sign = if bit % width < width / 2 { 1 } else { -1 };
-        let expected: Vec<i8> = (0..R::N).map(|i| if i == bit / width { sign } else { 0 }).collect();
+        let expected: Vec<i8> =
+            (0..R::N).map(|i| if i == bit / width { sign } else { 0 }).collect();
         assert_eq!(sample::<R>(&coins).coefficients(), expected);
     }
 }
@@ -50,7 +52,8 @@ fn every_coefficient() {
     for eta in [2, 3] {
         let mask = (1 << eta) - 1;
         for coins in 0..1u8 << (2 * eta) {
-            let expected = (coins & mask).count_ones() as i8 - (coins >> eta & mask).count_ones() as i8;
+            let expected =
+                (coins & mask).count_ones() as i8 - (coins >> eta & mask).count_ones() as i8;
             assert_eq!(centred_binomial(eta, coins), expected);
         }
     }

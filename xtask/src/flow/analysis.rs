@@ -12,7 +12,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use super::program::{Access, Class, Effect, Instruction, Literal, Objects, Program, Register, Space};
+use super::program::{
+    Access, Class, Effect, Instruction, Literal, Objects, Program, Register, Space,
+};
 use super::state::{ALL_BITS, State, Value};
 
 /// Something that would show a secret.
@@ -151,7 +153,8 @@ impl<'a> Analysis<'a> {
     fn edges(&self, end: usize, state: State) -> Vec<(usize, State)> {
         let instruction = &self.program.code[end - 1];
         let guard = instruction.guard.filter(|guard| self.guards.contains(&guard.predicate));
-        let otherwise = |decides: bool| state.refined(guard.filter(|_| decides).map(Literal::negated));
+        let otherwise =
+            |decides: bool| state.refined(guard.filter(|_| decides).map(Literal::negated));
         let mut edges = Vec::new();
         match &instruction.effect {
             Effect::Jump { targets, falls_through, guard_decides } => {
@@ -178,13 +181,19 @@ impl<'a> Analysis<'a> {
         if access.space == Space::Shared {
             return Objects::SHARED;
         }
-        let registers = access.address.iter().map(|&register| state.value(register, condition).objects);
+        let registers =
+            access.address.iter().map(|&register| state.value(register, condition).objects);
         let objects = registers.fold(access.names, |all, objects| all | objects);
         if objects.is_empty() { self.program.arrays | Objects::SHARED } else { objects }
     }
 
     /// Returns what an instruction makes, in the executions in which `condition` holds.
-    fn evaluate(&self, instruction: &Instruction, state: &State, condition: Option<Literal>) -> Outcome {
+    fn evaluate(
+        &self,
+        instruction: &Instruction,
+        state: &State,
+        condition: Option<Literal>,
+    ) -> Outcome {
         let condition = condition.filter(|_| !instruction.is_collective);
         let value = |register: Register| state.value(register, condition);
         let mut cause = None;
@@ -273,8 +282,9 @@ impl<'a> Analysis<'a> {
         // What the instruction makes under each condition; only for instructions without a guard.
         let under: Vec<(Literal, Value)> = match guard {
             None => {
-                let value =
-                    |&literal: &Literal| (literal, self.evaluate(instruction, state, Some(literal)).value);
+                let value = |&literal: &Literal| {
+                    (literal, self.evaluate(instruction, state, Some(literal)).value)
+                };
                 conditions.iter().map(value).collect()
             }
             Some(_) => Vec::new(),
@@ -422,9 +432,11 @@ impl<'a> Analysis<'a> {
 
     /// Returns the nearest instruction before `index` that can have put the secret into `register`.
     fn definition(&self, register: Register, index: usize) -> Option<usize> {
-        let block_of = |index: usize| self.blocks.range(..=index).next_back().map(|(&start, _)| start);
-        let makes =
-            |at: &usize| self.causes.contains_key(at) && self.program.code[*at].results.contains(&register);
+        let block_of =
+            |index: usize| self.blocks.range(..=index).next_back().map(|(&start, _)| start);
+        let makes = |at: &usize| {
+            self.causes.contains_key(at) && self.program.code[*at].results.contains(&register)
+        };
         let start = block_of(index)?;
         if let Some(found) = (start..index).rev().find(makes) {
             return Some(found);
@@ -456,7 +468,10 @@ impl<'a> Analysis<'a> {
 }
 
 /// Returns what follows for registers from the conditions on predicates that an instruction defines.
-fn implications(instruction: &Instruction, state: &State) -> Vec<(Literal, BTreeMap<Register, Value>)> {
+fn implications(
+    instruction: &Instruction,
+    state: &State,
+) -> Vec<(Literal, BTreeMap<Register, Value>)> {
     let implied = |(new, old): &(Literal, Vec<Literal>)| {
         let mut better = BTreeMap::<Register, Value>::new();
         for &literal in old {

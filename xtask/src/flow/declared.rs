@@ -91,7 +91,9 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
         let (declared, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_declared);
         outcome.faults.extend(grouped(others));
         match divides(&program.name) {
-            true if declared.iter().any(|finding| finding.class == Class::Division) => outcome.dividing += 1,
+            true if declared.iter().any(|finding| finding.class == Class::Division) => {
+                outcome.dividing += 1
+            }
             true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
             false => {}
         }

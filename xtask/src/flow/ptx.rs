@@ -26,8 +26,9 @@ pub struct NotUnderstood {
 
 /// Opcodes that compute their first operand from the others, in a time that does not depend on them.
 const COMPUTE: &[&str] = &[
-    "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "fma", "lop3", "mad", "max", "min",
-    "mov", "mul", "neg", "not", "or", "popc", "prmt", "selp", "setp", "shf", "shl", "shr", "sub", "xor",
+    "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "fma", "lop3", "mad", "max",
+    "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "selp", "setp", "shf", "shl", "shr",
+    "sub", "xor",
 ];
 /// Opcodes whose time depends on their operands.
 const DIVIDE: &[&str] = &["div", "rem"];
@@ -99,7 +100,9 @@ impl<'a> Reader<'a> {
             Part::Parameters(decoder) => match code {
                 ")" => {}
                 "{" => {
-                    if let Part::Parameters(decoder) = std::mem::replace(&mut self.part, Part::Outside) {
+                    if let Part::Parameters(decoder) =
+                        std::mem::replace(&mut self.part, Part::Outside)
+                    {
                         self.part = Part::Body(decoder);
                     }
                 }
@@ -128,7 +131,8 @@ impl<'a> Reader<'a> {
             self.tables.insert(declaration.rsplit(' ').next()?.to_owned());
         } else {
             let shared = code.starts_with(".extern .shared ") && code.contains(SHARED_MEMORY);
-            let header = [".version", ".target", ".address_size"].iter().any(|name| code.starts_with(name));
+            let header =
+                [".version", ".target", ".address_size"].iter().any(|name| code.starts_with(name));
             // Marks of sections.
             let mark = label(code).is_some_and(|(_, rest)| rest.is_empty());
             (shared || header || mark).then_some(())?;
@@ -171,7 +175,11 @@ impl Decoder {
     }
 
     fn refuse(&self, line: usize, text: &str) -> NotUnderstood {
-        NotUnderstood { kernel: self.program.name.clone(), place: line.to_string(), text: text.to_owned() }
+        NotUnderstood {
+            kernel: self.program.name.clone(),
+            place: line.to_string(),
+            text: text.to_owned(),
+        }
     }
 
     /// Reads the declaration of a parameter: an array if it is a pointer, else a public number.
@@ -231,9 +239,11 @@ impl Decoder {
                     self.declare(names).ok_or_else(|| self.refuse(self.begins, statement))?;
                 } else {
                     let decoded = self.instruction(statement, tables);
-                    let mut instruction = decoded.ok_or_else(|| self.refuse(self.begins, statement))?;
+                    let mut instruction =
+                        decoded.ok_or_else(|| self.refuse(self.begins, statement))?;
                     instruction.text = statement.replace('\t', " ");
-                    (instruction.place, instruction.source) = (self.begins, source.map(str::to_owned));
+                    (instruction.place, instruction.source) =
+                        (self.begins, source.map(str::to_owned));
                     self.program.code.push(instruction);
                 }
                 rest
@@ -253,8 +263,11 @@ impl Decoder {
             let place = self.program.code[index].place;
             let target = *self.labels.get(&label).ok_or_else(|| self.refuse(place, &label))?;
             let guard = self.program.code[index].guard;
-            self.program.code[index].effect =
-                Effect::Jump { targets: vec![target], falls_through: guard.is_some(), guard_decides: true };
+            self.program.code[index].effect = Effect::Jump {
+                targets: vec![target],
+                falls_through: guard.is_some(),
+                guard_decides: true,
+            };
         }
         Ok(self.program)
     }
@@ -272,9 +285,11 @@ impl Decoder {
         let operands = split(rest);
         let (base, modifiers) = opcode.split_once('.').unwrap_or((opcode, ""));
         // A volatile access is one like others to the analysis.
-        let modifiers: Vec<&str> = modifiers.split('.').filter(|name| *name != "volatile").collect();
+        let modifiers: Vec<&str> =
+            modifiers.split('.').filter(|name| *name != "volatile").collect();
         let guards: Vec<Register> = guard.iter().map(|guard| guard.predicate).collect();
-        let demand = |class, registers: &[Register]| Demand { class, registers: registers.to_vec() };
+        let demand =
+            |class, registers: &[Register]| Demand { class, registers: registers.to_vec() };
         let mut made = Instruction { guard, ..Instruction::default() };
         let sources = |decoder: &mut Self, operands: &[&str]| -> Option<(Vec<Register>, Objects)> {
             let (mut registers, mut names) = (Vec::new(), Objects::NONE);
@@ -322,7 +337,9 @@ impl Decoder {
                 let (registers, _) = sources(self, operands)?;
                 made.demands.push(demand(Class::Barrier, &[guards, registers].concat()));
             }
-            ("shfl", "sync", [to, value, which @ ..]) if modifiers[1] == "idx" && which.len() == 3 => {
+            ("shfl", "sync", [to, value, which @ ..])
+                if modifiers[1] == "idx" && which.len() == 3 =>
+            {
                 let (lane, _) = sources(self, which)?;
                 made.demands.push(demand(Class::ShuffleLane, &lane));
                 made.demands.push(demand(Class::ShuffleGuard, &guards));
@@ -343,9 +360,12 @@ impl Decoder {
                     made.demands.push(demand(Class::Division, &made.operands));
                 }
                 // Of numbers with a point, infinity less itself is none.
-                let is_integer = modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
-                made.is_constant =
-                    matches!(base, "xor" | "sub") && is_integer && from.len() == 2 && from[0] == from[1];
+                let is_integer =
+                    modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
+                made.is_constant = matches!(base, "xor" | "sub")
+                    && is_integer
+                    && from.len() == 2
+                    && from[0] == from[1];
             }
             _ => return None,
         }
@@ -436,7 +456,8 @@ impl Decoder {
     /// Returns the register of a name that has been declared.
     fn named(&mut self, name: &str) -> Option<Register> {
         let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_declared = self.declared.contains(name) || family != name && self.declared.contains(family);
+        let is_declared =
+            self.declared.contains(name) || family != name && self.declared.contains(family);
         is_declared.then(|| self.program.register(name))
     }
 }
@@ -460,7 +481,8 @@ fn inside(text: &str) -> Option<&str> {
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let float = digits.strip_prefix("0f").or_else(|| digits.strip_prefix("0d"));
-    let hexadecimal = float.or_else(|| digits.strip_prefix("0x").map(|text| text.trim_end_matches('U')));
+    let hexadecimal =
+        float.or_else(|| digits.strip_prefix("0x").map(|text| text.trim_end_matches('U')));
     let (digits, radix) = hexadecimal.map_or((digits, 10), |digits| (digits, 16));
     !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
 }

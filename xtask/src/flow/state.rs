@@ -143,7 +143,8 @@ impl State {
         other: &Self,
         known: &BTreeSet<Literal>,
     ) -> BTreeMap<Literal, BTreeMap<Register, Value>> {
-        let mut literals: BTreeSet<Literal> = self.under.keys().chain(other.under.keys()).copied().collect();
+        let mut literals: BTreeSet<Literal> =
+            self.under.keys().chain(other.under.keys()).copied().collect();
         // A condition that only one side knows splits the executions: under it, and against it.
         for &literal in self.known.symmetric_difference(&other.known) {
             literals.extend([literal, literal.negated()]);
@@ -155,7 +156,11 @@ impl State {
             }
             let value = |state: &Self, index: usize| {
                 let register = Register(index as u32);
-                if state.excludes(literal) { Value::default() } else { state.value(register, Some(literal)) }
+                if state.excludes(literal) {
+                    Value::default()
+                } else {
+                    state.value(register, Some(literal))
+                }
             };
             let better: BTreeMap<Register, Value> = (0..self.values.len())
                 .filter_map(|index| {

@@ -69,7 +69,9 @@ fn registers(text: &str) -> impl Iterator<Item = &str> {
 /// Returns whether a word is a register for data: of 16, 32 or 64 bits.
 fn is_register(word: &str) -> bool {
     let number = ["%rs", "%rd", "%r"].iter().find_map(|file| word.strip_prefix(file));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    })
 }
 
 /// Ways of the scrambled secret in `%m8` to `%m8` again.
@@ -97,7 +99,8 @@ pub(super) struct Kernel<'a> {
 
 impl<'a> Kernel<'a> {
     pub(super) fn read(lines: &'a [&'a str], tables: &[&str]) -> Self {
-        let name = lines[0].trim_start_matches(".visible .entry ").trim_end_matches(['(', ')', ' ']);
+        let name =
+            lines[0].trim_start_matches(".visible .entry ").trim_end_matches(['(', ')', ' ']);
         let arrays = lines
             .iter()
             .take_while(|line| !line.starts_with('{'))
@@ -125,7 +128,10 @@ impl<'a> Kernel<'a> {
             statement.is("ld.param") && statement.operands.iter().any(|from| self.names_array(from))
         });
         let others = self.derived(&|statement| {
-            statement.operands.iter().any(|operand| tables.iter().any(|table| operand.contains(table)))
+            statement
+                .operands
+                .iter()
+                .any(|operand| tables.iter().any(|table| operand.contains(table)))
         });
         let mut loaded: Vec<&str> = Vec::new();
         let mut by_lines = Vec::new();
@@ -144,7 +150,8 @@ impl<'a> Kernel<'a> {
             {
                 let written: Vec<&str> = registers(first).collect();
                 loaded.retain(|register| !written.contains(register));
-                let from: Vec<&str> = statement.operands[1..].iter().copied().flat_map(registers).collect();
+                let from: Vec<&str> =
+                    statement.operands[1..].iter().copied().flat_map(registers).collect();
                 let is_array = from.iter().any(|register| pointers.contains(register))
                     && !from.iter().any(|register| others.contains(register));
                 if statement.is("ld.global") && statement.guard.is_none() && is_array {
@@ -170,11 +177,16 @@ impl<'a> Kernel<'a> {
         let mut derived = HashSet::new();
         loop {
             let before = derived.len();
-            for statement in self.statements.iter().flatten().filter(|statement| statement.writes()) {
+            for statement in self.statements.iter().flatten().filter(|statement| statement.writes())
+            {
                 let Some((to, from)) = statement.operands.split_first() else { continue };
                 let is_load = statement.is("ld.global") || statement.is("ld.shared");
-                let follows =
-                    || from.iter().copied().flat_map(registers).any(|register| derived.contains(register));
+                let follows = || {
+                    from.iter()
+                        .copied()
+                        .flat_map(registers)
+                        .any(|register| derived.contains(register))
+                };
                 if !is_load && (begins(statement) || follows()) {
                     derived.extend(registers(to));
                 }
@@ -218,7 +230,8 @@ impl<'a> Kernel<'a> {
     ) -> Option<Vec<String>> {
         let statement = self.statements[site].as_ref()?;
         let line = self.lines[site];
-        let address = || statement.operands.iter().find(|operand| operand.starts_with('[')).copied();
+        let address =
+            || statement.operands.iter().find(|operand| operand.starts_with('[')).copied();
         let is_store = statement.is("st.global") || statement.is("st.shared");
         // The statement with 0 or 16 added to its address.
         let displaced = || -> Option<Vec<String>> {
@@ -305,7 +318,9 @@ impl<'a> Kernel<'a> {
             }
             Kind::Exit if unguarded && is_store => vec!["@%mp0 ret;".into(), line.to_owned()],
             // Loads of what never changes may be moved to where they are not guarded.
-            Kind::GuardedLoad if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) => {
+            Kind::GuardedLoad
+                if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) =>
+            {
                 let to = statement.operands.first().filter(|to| is_register(to))?;
                 let bits = match to.as_bytes() {
                     [b'%', b'r', b's', ..] => 16,

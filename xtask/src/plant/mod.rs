@@ -202,7 +202,8 @@ pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> 
     let outcomes: Vec<Result<Outcome>> = thread::scope(|scope| {
         let (head, decode) = (&head, &decode);
         let work = |leaks| scope.spawn(move || search_some(head, leaks, copies, decode));
-        let threads: Vec<_> = leaks.chunks(leaks.len().div_ceil(threads).max(1)).map(work).collect();
+        let threads: Vec<_> =
+            leaks.chunks(leaks.len().div_ceil(threads).max(1)).map(work).collect();
         threads.into_iter().map(|thread| thread.join().expect("a search does not panic")).collect()
     });
     let mut all = Outcome::default();
@@ -239,8 +240,12 @@ fn search_some(head: &str, leaks: &[Leak], copies: usize, decode: &impl Decode) 
             let count = outcome.counts.entry(leak.kind).or_default();
             count.planted += 1;
             match reports.get(&leak.kernel) {
-                Some(Ok(classes)) if classes.iter().any(|&class| tells(class, leak.kind)) => count.found += 1,
-                other => outcome.missed.push(format!("{}: {other:?}\n{}", leak.kernel, leak.change)),
+                Some(Ok(classes)) if classes.iter().any(|&class| tells(class, leak.kind)) => {
+                    count.found += 1
+                }
+                other => {
+                    outcome.missed.push(format!("{}: {other:?}\n{}", leak.kernel, leak.change))
+                }
             }
         }
     }
@@ -321,7 +326,11 @@ $L_1:
         }
         for leak in &leaks {
             assert!(leak.text.contains(&format!(".visible .entry {}(", leak.kernel)));
-            assert!(leak.text.contains(&leak.change) || leak.change.contains("param"), "{}", leak.text);
+            assert!(
+                leak.text.contains(&leak.change) || leak.change.contains("param"),
+                "{}",
+                leak.text
+            );
             // The block of inline assembly stays as it is.
             assert!(leak.text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
         }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::chain::LENGTH;
-use ctru_gpu_kernels::lab::table::{Chain, ChainVisitor, Cyclic, CyclicVisitor, visit_chains, visit_cyclics};
+use ctru_gpu_kernels::lab::table::{
+    Chain, ChainVisitor, Cyclic, CyclicVisitor, visit_chains, visit_cyclics,
+};
 use ctru_gpu_kernels::simt::Word;
 use ctru_math::ntt::cyclic::{CyclicError, Transform};
 use ctru_math::reduce::{ReduceSum, Reducer, Residue, centre};
@@ -50,7 +52,8 @@ impl Visitor<'_> {
 /// Numbers in `0..modulus` that differ.
 fn coefficients(modulus: u32, len: usize, mut state: u64) -> impl Iterator<Item = i32> {
     std::iter::repeat_with(move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 33) % u64::from(modulus)) as i32
     })
     .take(len)
@@ -64,7 +67,8 @@ impl ChainVisitor for Visitor<'_> {
         if !self.is_wanted(chain.method) {
             return;
         }
-        let centred = |len, seed| coefficients(M::MODULUS, len, seed).map(|x| centre(x, M::MODULUS));
+        let centred =
+            |len, seed| coefficients(M::MODULUS, len, seed).map(|x| centre(x, M::MODULUS));
         let factors: Vec<M::Factor> = centred(LENGTH, 1).map(M::factor).collect();
         let mut elements: Vec<M::Residue> = centred(ELEMENTS, 2).map(M::Residue::new).collect();
         let statistics = sample(self.budget(), || {
@@ -109,9 +113,11 @@ impl CyclicVisitor for Visitor<'_> {
 impl Visitor<'_> {
     fn products<M: Reducer, P: ReduceSum>(&mut self, cyclic: &Cyclic) -> Result<(), Error> {
         let n = 1 << cyclic.log_len;
-        let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+        let (mut forward, mut inverse) =
+            (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(black_box(&mut forward), black_box(&mut inverse))?;
-        let polynomial = |seed| coefficients(M::MODULUS, n, seed).map(M::Residue::new).collect::<Vec<_>>();
+        let polynomial =
+            |seed| coefficients(M::MODULUS, n, seed).map(M::Residue::new).collect::<Vec<_>>();
         let operands = [polynomial(1), polynomial(2)];
         let multiply = || -> Result<(), CyclicError> {
             let [mut a, mut b] = operands.clone();
@@ -146,7 +152,10 @@ impl Visitor<'_> {
 }
 
 /// Runs `operation` once in each of `threads` threads.
-fn on_threads<E: Send>(threads: usize, operation: &(impl Fn() -> Result<(), E> + Sync)) -> Result<(), E> {
+fn on_threads<E: Send>(
+    threads: usize,
+    operation: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<(), E> {
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(operation)).collect();
         running.into_iter().try_for_each(|thread| match thread.join() {

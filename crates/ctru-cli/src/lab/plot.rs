@@ -73,7 +73,8 @@ pub(super) fn run(options: &Options) -> Result<(), Error> {
     let mut measurements = Vec::new();
     for path in &options.records {
         let file = || path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|source| Error::Read { file: file(), source })?;
+        let text =
+            fs::read_to_string(path).map_err(|source| Error::Read { file: file(), source })?;
         for line in text.lines() {
             let measurement: Measurement = serde_json::from_str(line)
                 .map_err(|error| Error::Drawing { file: file(), reason: error.to_string() })?;

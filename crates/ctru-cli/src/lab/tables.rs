@@ -70,7 +70,11 @@ const STEPS: Pivot = Pivot {
 };
 
 /// Writes the tables of a benchmark.
-pub(super) fn write(bench: Bench, measurements: &[Measurement], out: &mut dyn Write) -> Result<(), Error> {
+pub(super) fn write(
+    bench: Bench,
+    measurements: &[Measurement],
+    out: &mut dyn Write,
+) -> Result<(), Error> {
     if let Some(Measurement { engine, device, commit, date, .. }) = measurements.last() {
         writeln!(out, "{engine}: {device}, commit {commit}, {date}")?;
     }
@@ -87,10 +91,17 @@ pub(super) fn write(bench: Bench, measurements: &[Measurement], out: &mut dyn Wr
             let products = || all().filter(|m| m.step == "product");
             let by_device = || products().filter(|m| m.clock == "device" || m.engine == "cpu");
             PRODUCTS.write(by_device(), out)?;
-            PRODUCTS_BY_THREADS.write(by_device().filter(long).filter(last).filter(|m| m.batch == 1), out)?;
-            ALONE.write(products().filter(long).filter(|m| m.clock == "host" && m.batch == 1), out)?;
+            PRODUCTS_BY_THREADS
+                .write(by_device().filter(long).filter(last).filter(|m| m.batch == 1), out)?;
+            ALONE.write(
+                products().filter(long).filter(|m| m.clock == "host" && m.batch == 1),
+                out,
+            )?;
             STEPS.write(
-                all().filter(long).filter(last).filter(|m| m.method == "shoup" && m.clock == "device"),
+                all()
+                    .filter(long)
+                    .filter(last)
+                    .filter(|m| m.method == "shoup" && m.clock == "device"),
                 out,
             )
         }
@@ -119,7 +130,8 @@ impl Pivot {
         if rows.is_empty() {
             return Ok(());
         }
-        let header = std::iter::once("").chain(columns.iter().map(String::as_str)).collect::<Vec<_>>();
+        let header =
+            std::iter::once("").chain(columns.iter().map(String::as_str)).collect::<Vec<_>>();
         let mut table = new_table(header, 1..columns.len() + 1);
         for row in rows {
             let value = |column: &String| {

@@ -134,8 +134,9 @@ impl Lines {
         operation: Operation,
         keys: KeyUse,
     ) -> impl Iterator<Item = &'a Record> {
-        self.times(bench)
-            .filter(move |record| record.set == set && record.op == operation.name() && record.keys == keys)
+        self.times(bench).filter(move |record| {
+            record.set == set && record.op == operation.name() && record.keys == keys
+        })
     }
 }
 

@@ -98,7 +98,8 @@ fn read(paths: &[PathBuf]) -> Result<Lines, Error> {
     let mut lines = Lines::default();
     for path in paths {
         let file = || path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|source| Error::Read { file: file(), source })?;
+        let text =
+            fs::read_to_string(path).map_err(|source| Error::Read { file: file(), source })?;
         for (number, line) in text.lines().enumerate() {
             let line = serde_json::from_str(line).map_err(|error| Error::Measurement {
                 file: file(),

@@ -34,8 +34,12 @@ pub(super) fn draw(measurements: &Measurements, folder: &Path) -> Result<(), Err
     let file = |name: &str| folder.join(name);
     let rate = |record: &Record| record.ops_per_s / 1e6;
     let log_time = |record: &Record| (record.median_ns_per_op * record.batch as f64 / 1e3).log2();
-    THROUGHPUT.draw(&products(measurements, PRODUCTS, rate), &file("paper-figure-6-throughput.svg"))?;
-    LATENCY.draw(&products(measurements, PRODUCTS_ALONE, log_time), &file("paper-figure-6-latency.svg"))?;
+    THROUGHPUT
+        .draw(&products(measurements, PRODUCTS, rate), &file("paper-figure-6-throughput.svg"))?;
+    LATENCY.draw(
+        &products(measurements, PRODUCTS_ALONE, log_time),
+        &file("paper-figure-6-latency.svg"),
+    )?;
     STREAMS.draw(&streams(measurements), &file("paper-figure-7.svg"))
 }
 
@@ -53,7 +57,10 @@ fn products(measurements: &Measurements, bench: &str, value: impl Fn(&Record) ->
 fn streams(measurements: &Measurements) -> Lines {
     let line = |operation| {
         let points = comparisons(measurements, operation);
-        points.iter().map(|point| ((point.streams as f64).log2(), 100.0 - point.saving())).collect::<Vec<_>>()
+        points
+            .iter()
+            .map(|point| ((point.streams as f64).log2(), 100.0 - point.saving()))
+            .collect::<Vec<_>>()
     };
     let lines = OPERATIONS.map(|operation| (operation.name().to_owned(), line(operation)));
     lines.into_iter().filter(|(_, line)| !line.is_empty()).collect()

@@ -21,7 +21,12 @@ pub(super) struct KnownProducts {
 /// Source: the paper's time of 256 products, 14.53 us; the authors' kernels on an H200.
 pub(super) const PRODUCTS: [KnownProducts; 6] = [
     KnownProducts { set: "653", who: "authors, H200: NTT", batch: None, per_second: 67e6 },
-    KnownProducts { set: "653", who: "authors, H200: tensor cores", batch: None, per_second: 0.8e6 },
+    KnownProducts {
+        set: "653",
+        who: "authors, H200: tensor cores",
+        batch: None,
+        per_second: 0.8e6,
+    },
     KnownProducts {
         set: "653",
         who: "authors, H200: tensor cores, same key",

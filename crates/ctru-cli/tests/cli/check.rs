@@ -10,7 +10,9 @@ fn keys_are_checked() {
         for encoding in ENCODINGS {
             for raw in ["", "--raw"] {
                 let place = Place::new();
-                place.succeed(&format!("keygen --check --set {set} --encoding {encoding} --out k {raw}"));
+                place.succeed(&format!(
+                    "keygen --check --set {set} --encoding {encoding} --out k {raw}"
+                ));
                 let suite = format!("CTRU-Prime-{set} {encoding}");
                 assert_eq!(
                     place.succeed("check k k.pub"),

@@ -155,8 +155,11 @@ const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 fn files_are_published_before_standard_output() {
     let place = Place::with_keys();
     let (mut reader, writer) = full_pipe();
-    let mut encaps =
-        place.command("encaps --key k.pub --ciphertext - --secret t").stdout(writer).spawn().unwrap();
+    let mut encaps = place
+        .command("encaps --key k.pub --ciphertext - --secret t")
+        .stdout(writer)
+        .spawn()
+        .unwrap();
     wait_for("t has no name while the program writes to standard output", || {
         place.names().contains(&"t".to_owned())
     });
@@ -175,11 +178,17 @@ fn signals_to_a_waiting_program_leave_no_temporary_files() {
     for deadly in DEADLY {
         let place = Place::with_keys();
         let (_reader, writer) = full_pipe();
-        let mut writing =
-            place.command("encaps --key k.pub --ciphertext - --secret t").stdout(writer).spawn().unwrap();
+        let mut writing = place
+            .command("encaps --key k.pub --ciphertext - --secret t")
+            .stdout(writer)
+            .spawn()
+            .unwrap();
         wait_for("nothing was written", || place.names().len() > 4);
-        let mut reading =
-            place.command("decaps --key k --ciphertext - --secret u").stdin(Stdio::piped()).spawn().unwrap();
+        let mut reading = place
+            .command("decaps --key k --ciphertext - --secret u")
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
         thread::sleep(Duration::from_millis(100));
         for child in [&mut writing, &mut reading] {
             signal(child, deadly);
@@ -210,8 +219,10 @@ fn signals_at_any_moment_leave_no_temporary_files() {
 #[test]
 fn ignored_signals_stay_ignored() {
     let place = Place::with_keys();
-    let script =
-        format!("trap '' HUP; exec {} decaps --key k --ciphertext - --secret u", env!("CARGO_BIN_EXE_ctru"));
+    let script = format!(
+        "trap '' HUP; exec {} decaps --key k --ciphertext - --secret u",
+        env!("CARGO_BIN_EXE_ctru")
+    );
     let mut decaps = std::process::Command::new("sh")
         .current_dir(place.0.path())
         .args(["-c", &script])

@@ -89,8 +89,8 @@ fn assert_contains(text: &str, parts: &[&str]) {
 
 fn vectors() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-    let files =
-        ["653", "761", "1277"].map(|n| ENCODINGS.map(|encoding| format!("ctru-prime-{n}-{encoding}.jsonl")));
+    let files = ["653", "761", "1277"]
+        .map(|n| ENCODINGS.map(|encoding| format!("ctru-prime-{n}-{encoding}.jsonl")));
     files.as_flattened().iter().map(|file| directory.join(file)).collect()
 }
 
@@ -305,7 +305,10 @@ fn outputs_that_cannot_be_written() {
     place.fail("keygen --set 653 --out d");
     // Even with --force a directory is not replaced, and the other file of the pair is left alone.
     place.write("k", "old");
-    assert_contains(&place.fail("keygen --set 653 --out k --force"), &["k.pub: is not a regular file"]);
+    assert_contains(
+        &place.fail("keygen --set 653 --out k --force"),
+        &["k.pub: is not a regular file"],
+    );
     assert_eq!(place.read("k"), b"old");
     fs::remove_dir(place.path("k.pub")).unwrap();
     place.succeed("keygen --set 653 --out k --force");
@@ -339,9 +342,14 @@ fn secrets_are_for_the_owner_alone() {
 #[test]
 fn usage_errors_have_status_2() {
     let place = Place::new();
-    for arguments in
-        ["", "keygen --out k", "keygen --set 700 --out k", "encaps --key k", "kat check", "bench --batch 0"]
-    {
+    for arguments in [
+        "",
+        "keygen --out k",
+        "keygen --set 700 --out k",
+        "encaps --key k",
+        "kat check",
+        "bench --batch 0",
+    ] {
         assert_eq!(place.run(arguments).status.code(), Some(2), "{arguments}");
     }
 }
@@ -358,7 +366,9 @@ fn users_of_1277_are_warned() {
 fn info_has_sizes_and_status() {
     let info = Place::new().succeed("info");
     assert_contains(&info, &["not standardised", "Nothing shows", "-279", "2067", "2747", "1597"]);
-    for size in [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597] {
+    for size in
+        [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597]
+    {
         assert_contains(&info, &[&format!(" {size} ")]);
     }
 }
@@ -450,14 +460,18 @@ fn kat_check_of_files_without_records() {
     // A good file does not make up for a bad one.
     let good = &vectors()[0];
     let output = place.command("kat check missing").arg(good).output().unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().last(), Some("26 passed, 1 failed"));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap().lines().last(),
+        Some("26 passed, 1 failed")
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
 fn bench_records_have_all_keys() {
-    let report = Place::new()
-        .succeed("bench --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1");
+    let report = Place::new().succeed(
+        "bench --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1",
+    );
     let records: Vec<serde_json::Value> =
         report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(records.len(), 3 + 4 + 4);
@@ -484,7 +498,8 @@ fn bench_records_have_all_keys() {
         assert!(date.len() == 20 && date.contains('T') && date.ends_with('Z'), "{date}");
     }
     let of = |bench: &str, op: &str| {
-        let records = records.iter().filter(|record| record["bench"] == bench && record["op"] == op);
+        let records =
+            records.iter().filter(|record| record["bench"] == bench && record["op"] == op);
         records.map(|record| record["keys"].as_str().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(of("single", "encaps"), ["one"]);
@@ -531,7 +546,8 @@ fn a_backend_can_be_chosen() {
     let mut command = place.command("info");
     let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
     assert_contains(&String::from_utf8(output.stdout).unwrap(), &["backend portable in use"]);
-    let table = place.succeed("bench --backend portable --set 653 --op encaps --batch 2 --seconds 0.01");
+    let table =
+        place.succeed("bench --backend portable --set 653 --op encaps --batch 2 --seconds 0.01");
     assert_contains(&table, &["(portable)"]);
 }
 

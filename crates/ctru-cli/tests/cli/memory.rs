@@ -80,8 +80,11 @@ fn secrets_are_not_copied_to_a_buffer() {
     let place = Place::new();
     place.succeed("keygen --set 653 --out k");
     let (mut reader, writer) = full_pipe();
-    let mut encaps =
-        place.command("encaps --key k.pub --ciphertext c --secret - --raw").stdout(writer).spawn().unwrap();
+    let mut encaps = place
+        .command("encaps --key k.pub --ciphertext c --secret - --raw")
+        .stdout(writer)
+        .spawn()
+        .unwrap();
     let heap = heap(&encaps);
     let mut output = Vec::new();
     reader.read_to_end(&mut output).unwrap();

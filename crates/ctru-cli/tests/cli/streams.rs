@@ -58,7 +58,11 @@ fn a_closed_pipe_is_no_news() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = place.command(arguments).stdout(writer).output().unwrap();
-        assert_eq!((output.status.code(), stderr(&output)), (Some(1), String::new()), "{arguments}");
+        assert_eq!(
+            (output.status.code(), stderr(&output)),
+            (Some(1), String::new()),
+            "{arguments}"
+        );
     }
     // That a file was written, and what goes with it was not, is news.
     place.succeed("keygen --set 653 --out k");

@@ -47,7 +47,8 @@ pub(super) fn run(
     let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
-            let stack = DefaultStack::new(STACK_BYTES).expect("memory for the stack of an emulated thread");
+            let stack =
+                DefaultStack::new(STACK_BYTES).expect("memory for the stack of an emulated thread");
             Coroutine::with_stack(stack, move |yielder, _| {
                 let arguments: Vec<&Buffer> = buffers.iter().collect();
                 emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);

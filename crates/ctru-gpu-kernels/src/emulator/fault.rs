@@ -88,7 +88,9 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Arguments { kernel } => write!(f, "{kernel}: the buffers do not match the parameters"),
+            Self::Arguments { kernel } => {
+                write!(f, "{kernel}: the buffers do not match the parameters")
+            }
             Self::NotEmulated { kernel } => write!(f, "{kernel} is not for the emulator"),
             Self::Bounds { kernel, access, address, bytes } => {
                 write!(f, "{kernel}: {access} is outside or unaligned: byte {address} of {bytes}")
@@ -105,7 +107,10 @@ impl fmt::Display for Fault {
                     None => "has returned".into(),
                 };
                 let (at, other_at) = (place(at), place(other_at));
-                write!(f, "{kernel}: in block {block} thread {thread} {at}, but thread {other} {other_at}")
+                write!(
+                    f,
+                    "{kernel}: in block {block} thread {thread} {at}, but thread {other} {other_at}"
+                )
             }
         }
     }

@@ -25,8 +25,10 @@ impl Stamp {
     fn races_with(&self, later: &Self) -> bool {
         let (a, b) = (&self.access, &later.access);
         let same_thread = (a.block, a.thread) == (b.block, b.thread);
-        let ordered_in_warp = a.thread / WARP == b.thread / WARP && self.warp_barriers < later.warp_barriers;
-        let ordered = a.block == b.block && (self.block_barriers < later.block_barriers || ordered_in_warp);
+        let ordered_in_warp =
+            a.thread / WARP == b.thread / WARP && self.warp_barriers < later.warp_barriers;
+        let ordered =
+            a.block == b.block && (self.block_barriers < later.block_barriers || ordered_in_warp);
         self.launch == later.launch && !same_thread && !ordered
     }
 }
@@ -109,7 +111,12 @@ impl Memory {
         Ok(T::from_bits(bits))
     }
 
-    pub(super) fn store<T: Word>(&mut self, address: u64, value: T, stamp: Stamp) -> Result<(), Problem> {
+    pub(super) fn store<T: Word>(
+        &mut self,
+        address: u64,
+        value: T,
+        stamp: Stamp,
+    ) -> Result<(), Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         let mut bits = value.to_bits();
         for byte in range {
@@ -176,7 +183,8 @@ impl Buffer {
     #[must_use]
     pub fn content<T: Word>(&self) -> Vec<T> {
         assert_eq!(T::BYTES, self.element_bytes, "the array holds elements of another size");
-        let element = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
+        let element =
+            |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
         self.memory
             .borrow()
             .bytes

@@ -47,7 +47,12 @@ impl Emulator {
     ///
     /// # Errors
     /// As [`launch`](Self::launch).
-    pub fn trace(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<Vec<Event>, Fault> {
+    pub fn trace(
+        &self,
+        kernel: &Kernel,
+        buffers: &[&Buffer],
+        batch: Batch,
+    ) -> Result<Vec<Event>, Fault> {
         self.run(kernel, buffers, batch, true)
     }
 

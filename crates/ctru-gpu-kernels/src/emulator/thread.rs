@@ -154,7 +154,8 @@ impl Thread<'_> {
         operation: impl FnOnce(&mut Memory, Stamp) -> Result<V, Problem>,
     ) -> V {
         let Block { kernel, number, .. } = *self.block;
-        let access = Access { block: number, thread: self.number, writes, location: Location::caller() };
+        let access =
+            Access { block: number, thread: self.number, writes, location: Location::caller() };
         self.event(writes, address);
         let stamp = Stamp {
             launch: self.block.launch,
@@ -169,7 +170,9 @@ impl Thread<'_> {
         self.stop(match problem {
             Problem::Bounds { bytes } => Fault::Bounds { kernel, access, address, bytes },
             Problem::Uninitialised { address } => Fault::Uninitialised { kernel, access, address },
-            Problem::Race { first, address } => Fault::Race { kernel, first, second: access, address },
+            Problem::Race { first, address } => {
+                Fault::Race { kernel, first, second: access, address }
+            }
         })
     }
 
@@ -231,7 +234,9 @@ impl<'a> Simt for Thread<'a> {
     }
     fn load<T: Word>(self, memory: View<'a, T>, index: u32) -> T {
         let address = u64::from(index) * u64::from(T::BYTES);
-        self.access(&memory.buffer.memory, address, false, |memory, stamp| memory.load(address, stamp))
+        self.access(&memory.buffer.memory, address, false, |memory, stamp| {
+            memory.load(address, stamp)
+        })
     }
     fn store<T: Word>(self, memory: View<'a, T>, index: u32, value: T) {
         let address = u64::from(index) * u64::from(T::BYTES);
@@ -245,15 +250,21 @@ impl<'a> Simt for Thread<'a> {
     }
     fn store_shared<T: Word>(self, address: u32, value: T) {
         let address = u64::from(address);
-        self.access(&self.block.shared, address, true, |memory, stamp| memory.store(address, value, stamp));
+        self.access(&self.block.shared, address, true, |memory, stamp| {
+            memory.store(address, value, stamp)
+        });
     }
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
         let address = u64::from(index) * size_of::<T>() as u64;
         self.event(false, address);
         table.get(index as usize).copied().unwrap_or_else(|| {
             let Block { kernel, number, .. } = *self.block;
-            let access =
-                Access { block: number, thread: self.number, writes: false, location: Location::caller() };
+            let access = Access {
+                block: number,
+                thread: self.number,
+                writes: false,
+                location: Location::caller(),
+            };
             self.stop(Fault::Bounds { kernel, access, address, bytes: size_of_val(table) as u64 })
         })
     }

@@ -16,10 +16,18 @@ pub const fn shape<R: Ring>() -> Shape {
 ///
 /// `decrypted` has rows of [`row`] elements, `messages` rows of [`message_words`] words, unused high bytes 0.
 #[inline(always)]
-pub fn decode_message<S: Simt, R: Ring>(s: S, decrypted: S::Global<u16>, messages: S::Global<u64>, _: Batch) {
+pub fn decode_message<S: Simt, R: Ring>(
+    s: S,
+    decrypted: S::Global<u16>,
+    messages: S::Global<u64>,
+    _: Batch,
+) {
     store_nibbles::<S, R>(s, messages, s.block(), |block| {
         let start = s.block() * row::<R>() + block * e8::BLOCK as u32;
-        e8::decode_block(R::Q2 as u16, core::array::from_fn(|i| s.load(decrypted, start + i as u32)))
+        e8::decode_block(
+            R::Q2 as u16,
+            core::array::from_fn(|i| s.load(decrypted, start + i as u32)),
+        )
     });
 }
 

@@ -22,7 +22,8 @@ const fn string_bytes<R: Ring>() -> u32 {
 /// A warp an operation; the ciphertext lies behind the plain product.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    let (product, string) = (polyphase::end::<R>(), polyphase::end_of_plain::<R>() + string_bytes::<R>());
+    let (product, string) =
+        (polyphase::end::<R>(), polyphase::end_of_plain::<R>() + string_bytes::<R>());
     warp::shape(if product > string { product } else { string })
 }
 

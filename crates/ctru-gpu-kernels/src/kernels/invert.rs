@@ -29,7 +29,12 @@ pub const fn shape<R: NttRing>() -> Shape {
 
 /// The inverses in `R_q` of elements; zero for zero. Both have rows of [`row`] elements, canonical modulo `q`.
 #[inline(always)]
-pub fn invert<S: Simt, R: NttRing>(s: S, elements: S::Global<u16>, inverses: S::Global<u16>, _: Batch) {
+pub fn invert<S: Simt, R: NttRing>(
+    s: S,
+    elements: S::Global<u16>,
+    inverses: S::Global<u16>,
+    _: Batch,
+) {
     let row = s.block() * row::<R>();
     divide_one::<S, R>(
         s,
@@ -80,7 +85,10 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
     for j in 0..HELD {
         let i = first + j as u32;
         if i < n {
-            output(n - 1 - i, R::CoefficientReducer::canonical(R::CoefficientReducer::mul(own.v[j], scale)));
+            output(
+                n - 1 - i,
+                R::CoefficientReducer::canonical(R::CoefficientReducer::mul(own.v[j], scale)),
+            );
         }
     }
 }

@@ -64,7 +64,8 @@ impl<S: Simt> State for PerThread<S> {
     fn permute(mut self) -> Self {
         let Self { s, lanes: a } = &mut self;
         for round in 0..rolled(*s, ROUNDS) {
-            let columns: [u64; 5] = array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
+            let columns: [u64; 5] =
+                array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
             for i in 0..LANES as usize {
                 a[i] ^= columns[(i + 4) % 5] ^ columns[(i + 1) % 5].rotate_left(1);
             }
@@ -231,7 +232,12 @@ impl Sponge {
     /// A state to which an input of one block, `length` bytes in words with zeros behind them, has been added. Each
     /// permutation from here on gives a block of the output.
     #[inline(always)]
-    pub(super) fn absorb_block<T: State>(self, s: T::Machine, length: u32, word: impl Fn(u32) -> u64) -> T {
+    pub(super) fn absorb_block<T: State>(
+        self,
+        s: T::Machine,
+        length: u32,
+        word: impl Fn(u32) -> u64,
+    ) -> T {
         T::zero(s).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
     }
 }

@@ -52,14 +52,18 @@ impl<R: Ring> Encoding<R> for MixedRadix {
         for number in 0..depth {
             let level = s.constant(plan.levels(), number);
             let (values, next) = (list::<R>(number), list::<R>(number + 1));
-            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| match Pair::new(&level, pair) {
-                Some(Pair { offset, bytes, .. }) => {
-                    let both = s.load_shared::<u32>(values + 4 * pair);
-                    let joined = join(level.radix.value, both as u16, (both >> 16) as u16);
-                    set_low_bytes(s, offset, bytes, joined);
-                    s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
+            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
+                match Pair::new(&level, pair) {
+                    Some(Pair { offset, bytes, .. }) => {
+                        let both = s.load_shared::<u32>(values + 4 * pair);
+                        let joined = join(level.radix.value, both as u16, (both >> 16) as u16);
+                        set_low_bytes(s, offset, bytes, joined);
+                        s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
+                    }
+                    None => {
+                        s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair))
+                    }
                 }
-                None => s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair)),
             });
             s.sync_warp();
         }
@@ -94,7 +98,11 @@ impl Pair {
         if pair < level.regular_pairs() as u32 {
             Some(Self { offset, bytes: level.pair_bytes as u32, odd_radix: level.radix.value })
         } else if level.count.is_multiple_of(2) {
-            Some(Self { offset, bytes: level.last_pair_bytes as u32, odd_radix: level.last_radix.value })
+            Some(Self {
+                offset,
+                bytes: level.last_pair_bytes as u32,
+                odd_radix: level.last_radix.value,
+            })
         } else {
             None
         }

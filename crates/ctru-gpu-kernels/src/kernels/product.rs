@@ -107,7 +107,12 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     /// Multiplies the polynomials with coefficients `large(i)` and `small(i)`, `i < n`, and gives the coefficients of
     /// the folded product to `output`.
     #[inline(always)]
-    fn multiply(self, large: impl Fn(u32) -> i32, small: impl Fn(u32) -> i32, output: impl Fn(u32, i32)) {
+    fn multiply(
+        self,
+        large: impl Fn(u32) -> i32,
+        small: impl Fn(u32) -> i32,
+        output: impl Fn(u32, i32),
+    ) {
         let s = self.s;
         self.first_pass(large, small);
         s.sync_block();
@@ -118,8 +123,9 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
             s.sync_block();
         }
         if let Some(radix3) = R::TWIDDLES.radix3 {
-            let forward =
-                |j, x| butterfly::radix3::<R::Butterfly>(x, s.constant(radix3.forward, j), radix3.omega);
+            let forward = |j, x| {
+                butterfly::radix3::<R::Butterfly>(x, s.constant(radix3.forward, j), radix3.omega)
+            };
             self.radix3(0, forward);
             self.radix3(1, forward);
             s.sync_block();
@@ -128,7 +134,11 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         s.sync_block();
         if let Some(radix3) = R::TWIDDLES.radix3 {
             self.radix3(0, |j, x| {
-                butterfly::radix3_inverse::<R::Butterfly>(x, s.constant(radix3.inverse, j), radix3.omega)
+                butterfly::radix3_inverse::<R::Butterfly>(
+                    x,
+                    s.constant(radix3.inverse, j),
+                    radix3.omega,
+                )
             });
             s.sync_block();
         }
@@ -208,7 +218,10 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     fn forward_pass<const PASS: u32>(self) {
         let z = self.factors(R::TWIDDLES.radix2, self.place::<PASS>().0);
         for transform in 0..2 {
-            self.scatter::<PASS>(transform, forward_layers::<R, A>(self.gather::<PASS>(transform), z));
+            self.scatter::<PASS>(
+                transform,
+                forward_layers::<R, A>(self.gather::<PASS>(transform), z),
+            );
         }
     }
 
@@ -266,10 +279,17 @@ fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Co
 
 /// Undoes [`forward_layers`] of pass `PASS` and multiplies by 8; `z` are the inverse factors.
 #[inline(always)]
-fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(x: Coefficients, z: [Factor<R, A>; 7]) -> Coefficients {
+fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(
+    x: Coefficients,
+    z: [Factor<R, A>; 7],
+) -> Coefficients {
     let butterfly = butterfly::radix2_inverse::<R::Butterfly>;
     let normalised = |x: Coefficients, layer| {
-        if R::NORMALISE_BEFORE == Some(FUSED * PASS + layer) { x.map(R::Butterfly::normalise) } else { x }
+        if R::NORMALISE_BEFORE == Some(FUSED * PASS + layer) {
+            x.map(R::Butterfly::normalise)
+        } else {
+            x
+        }
     };
     let x = layer::<R, A, 1>(normalised(x, 2), [z[3], z[4], z[5], z[6]], butterfly);
     let x = layer::<R, A, 2>(normalised(x, 1), [z[1], z[2], z[1], z[2]], butterfly);

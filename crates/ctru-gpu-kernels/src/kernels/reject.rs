@@ -45,7 +45,8 @@ pub fn rejection_secret<S: Simt, R: Ring>(
         for k in 0..rate {
             let word = WARP * k + s.lane();
             let (row, i) = (word / rate, word % rate);
-            let value = ciphertext_word::<S, R>(s, ciphertexts, inside(first + row), rate * block + i);
+            let value =
+                ciphertext_word::<S, R>(s, ciphertexts, inside(first + row), rate * block + i);
             s.store_shared::<u64>(stage(row, i), value);
         }
         s.sync_warp();
@@ -53,7 +54,9 @@ pub fn rejection_secret<S: Simt, R: Ring>(
         state = state.absorb(rate, word).permute();
     }
     if operation < batch.count {
-        state.output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+        state.output(SEED_WORDS, |i, word| {
+            s.store(rejection_secrets, SEED_WORDS * operation + i, word)
+        });
     }
 }
 
@@ -83,5 +86,6 @@ pub(super) fn ciphertext_word<S: Simt, R: Ring>(
 ) -> u64 {
     let bytes = R::CIPHERTEXT_BYTES as u32;
     let first = (8 * i).wrapping_sub(KEY_BYTES);
-    word_of_bytes(s, ciphertexts, bytes * operation, bytes, first) ^ SHA3_512.padding(input_bytes::<R>(), i)
+    word_of_bytes(s, ciphertexts, bytes * operation, bytes, first)
+        ^ SHA3_512.padding(input_bytes::<R>(), i)
 }

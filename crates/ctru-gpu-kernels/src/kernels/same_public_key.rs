@@ -88,7 +88,14 @@ pub fn verify<S: Simt, R: Ring>(
     });
     // Every warp has finished with its strings before others write there.
     s.sync_block();
-    select::choose_by_lane(s, strings::<R>(), difference, batch.count, rejection_secrets, shared_secrets);
+    select::choose_by_lane(
+        s,
+        strings::<R>(),
+        difference,
+        batch.count,
+        rejection_secrets,
+        shared_secrets,
+    );
 }
 
 /// Multiplies `h` by the polynomials `source(operation, block)` of the block's operations and gives every tile of the products,

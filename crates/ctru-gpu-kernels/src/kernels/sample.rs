@@ -23,7 +23,12 @@ pub fn sample<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, small: S::Global<u8
 
 /// The secrets `f = 2 f' + 1` of rows of coins: [`ctru_math::sample::sample_secret`]. Rows as for [`sample`].
 #[inline(always)]
-pub fn sample_secret<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, secret: S::Global<u8>, _: Batch) {
+pub fn sample_secret<S: Simt, R: Ring>(
+    s: S,
+    coins: S::Global<u64>,
+    secret: S::Global<u8>,
+    _: Batch,
+) {
     each_coefficient::<S, R>(s, coins, secret, |i, coefficient| 2 * coefficient + i8::from(i == 0));
 }
 

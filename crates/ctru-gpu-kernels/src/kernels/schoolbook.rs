@@ -34,7 +34,14 @@ pub fn multiply_small<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let operands = Operands { large, large_row: batch.key(operation), small, small_row: operation };
-    multiply::<S, R>(s, operands, toeplitz::split_modulo_q::<R>, positive::<R>(), modulo_q::<R>, product);
+    multiply::<S, R>(
+        s,
+        operands,
+        toeplitz::split_modulo_q::<R>,
+        positive::<R>(),
+        modulo_q::<R>,
+        product,
+    );
 }
 
 /// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key: the arrays of

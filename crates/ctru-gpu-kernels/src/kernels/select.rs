@@ -49,7 +49,13 @@ pub(super) fn choose<S: Simt>(
         difference |= s.shuffle(difference, s.lane() ^ distance);
     }
     if s.lane() < SEED_WORDS {
-        choose_word(s, difference, SEED_WORDS * s.block() + s.lane(), rejection_secrets, shared_secrets);
+        choose_word(
+            s,
+            difference,
+            SEED_WORDS * s.block() + s.lane(),
+            rejection_secrets,
+            shared_secrets,
+        );
     }
 }
 
@@ -75,7 +81,13 @@ pub(super) fn choose_by_lane<S: Simt>(
     }
     let operation = WARP * s.block() + lane;
     if operation < count {
-        choose_word(s, difference, SEED_WORDS * operation + word, rejection_secrets, shared_secrets);
+        choose_word(
+            s,
+            difference,
+            SEED_WORDS * operation + word,
+            rejection_secrets,
+            shared_secrets,
+        );
     }
 }
 

@@ -63,5 +63,6 @@ pub fn rejection_secret<S: Simt, R: Ring>(
         let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, operation, rate * block + i);
         state = state.absorb(rate, word).permute();
     }
-    state.output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+    state
+        .output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
 }

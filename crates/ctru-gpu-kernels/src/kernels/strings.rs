@@ -49,9 +49,15 @@ impl<S: Simt, R: Ring> Strings<S, R> {
         let s = self.s;
         self.for_each_word(part, count, |word| {
             if word.is_whole() {
-                s.store(s.cast::<u8, u32>(ciphertexts), word.start / 4, s.load_shared::<u32>(word.address));
+                s.store(
+                    s.cast::<u8, u32>(ciphertexts),
+                    word.start / 4,
+                    s.load_shared::<u32>(word.address),
+                );
             } else {
-                word.for_each_byte(|i, address| s.store(ciphertexts, i, s.load_shared::<u8>(address)));
+                word.for_each_byte(|i, address| {
+                    s.store(ciphertexts, i, s.load_shared::<u8>(address))
+                });
             }
         });
     }
@@ -64,8 +70,8 @@ impl<S: Simt, R: Ring> Strings<S, R> {
         self.for_each_word(part, count, |word| {
             let mut difference = 0;
             if word.is_whole() {
-                difference =
-                    s.load(s.cast::<u8, u32>(received), word.start / 4) ^ s.load_shared::<u32>(word.address);
+                difference = s.load(s.cast::<u8, u32>(received), word.start / 4)
+                    ^ s.load_shared::<u32>(word.address);
             } else {
                 word.for_each_byte(|i, address| {
                     difference |= u32::from(s.load(received, i) ^ s.load_shared::<u8>(address));

@@ -21,7 +21,12 @@ pub const fn shape<R: Ring>() -> Shape {
 /// The parents of leaves. `leaves` has rows of [`row`](super::row) signed bytes, small polynomials; `parents`, half as many, rows
 /// of [`row`](super::row) elements, canonical modulo `q`.
 #[inline(always)]
-pub fn multiply_leaves<S: Simt, R: Ring>(s: S, leaves: S::Global<u8>, parents: S::Global<u16>, batch: Batch) {
+pub fn multiply_leaves<S: Simt, R: Ring>(
+    s: S,
+    leaves: S::Global<u8>,
+    parents: S::Global<u16>,
+    batch: Batch,
+) {
     let node = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_second_small(|block| small_block::<S, R>(s, leaves, 2 * node, block));
@@ -37,7 +42,12 @@ pub fn multiply_leaves<S: Simt, R: Ring>(s: S, leaves: S::Global<u8>, parents: S
 
 /// The parents of nodes. `nodes` and `parents`, half as many, have rows of [`row`](super::row) elements, canonical modulo `q`.
 #[inline(always)]
-pub fn multiply_nodes<S: Simt, R: Ring>(s: S, nodes: S::Global<u16>, parents: S::Global<u16>, batch: Batch) {
+pub fn multiply_nodes<S: Simt, R: Ring>(
+    s: S,
+    nodes: S::Global<u16>,
+    parents: S::Global<u16>,
+    batch: Batch,
+) {
     let node = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, nodes, 2 * node, block));
@@ -67,7 +77,11 @@ pub(super) fn node_or_one<S: Simt, R: Ring>(
     batch: Batch,
     block: u32,
 ) -> LargeBlock {
-    if index < batch.count { large_block::<S, R>(s, nodes, index, block) } else { [one(block), [0; 8]] }
+    if index < batch.count {
+        large_block::<S, R>(s, nodes, index, block)
+    } else {
+        [one(block), [0; 8]]
+    }
 }
 
 /// Block `block` of the polynomial 1.

@@ -18,12 +18,19 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// The E8 codewords of messages times `q2/2`, and 0 behind them. `encoded` has rows of [`row`] elements.
 #[inline(always)]
-pub fn encode_message<S: Simt, R: Ring>(s: S, messages: S::Global<u64>, encoded: S::Global<u16>, _: Batch) {
+pub fn encode_message<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    encoded: S::Global<u16>,
+    _: Batch,
+) {
     let operation = s.block();
     warp::for_each(s, R::N as u32, |i| {
         let block = i / GROUP as u32;
-        let word =
-            s.load(messages, operation * message_words::<R>() + (block / 16).min(message_words::<R>() - 1));
+        let word = s.load(
+            messages,
+            operation * message_words::<R>() + (block / 16).min(message_words::<R>() - 1),
+        );
         let codeword = e8::encode_nibble((word >> (4 * (block % 16))) as u8 & 15);
         let bit = if i < R::CODED_COEFFS as u32 { codeword >> (i % GROUP as u32) & 1 } else { 0 };
         s.store(encoded, operation * row::<R>() + i, u16::from(bit) << (R::Q2_BITS - 1));

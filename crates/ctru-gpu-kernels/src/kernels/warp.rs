@@ -17,7 +17,12 @@ pub(super) const fn shape(shared_bytes: u32) -> Shape {
 /// Hands `load(i)` to `store(i, _)` for every `i < count`. A thread loads some elements before it stores the first, so
 /// that it waits for memory once and not for each.
 #[inline(always)]
-pub(super) fn transfer<S: Simt, T: Copy>(s: S, count: u32, load: impl Fn(u32) -> T, store: impl Fn(u32, T)) {
+pub(super) fn transfer<S: Simt, T: Copy>(
+    s: S,
+    count: u32,
+    load: impl Fn(u32) -> T,
+    store: impl Fn(u32, T),
+) {
     let mut start = 0;
     while start < count {
         let index = |k: usize| start + k as u32 * WARP + s.lane();
@@ -65,7 +70,13 @@ pub(super) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
 /// The bits in which `bytes` bytes of shared memory from `from` on differ from the array's from `to` on, somewhere in the
 /// numbers of the warp's threads; `from` and `to` are at the same place in a word of four bytes.
 #[inline(always)]
-pub(super) fn compare_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) -> u32 {
+pub(super) fn compare_bytes<S: Simt>(
+    s: S,
+    from: u32,
+    memory: S::Global<u8>,
+    to: u32,
+    bytes: u32,
+) -> u32 {
     let Words { before, first, count, after } = Words::of(to, bytes);
     let mut difference = 0;
     for k in 0..count.div_ceil(WARP) {

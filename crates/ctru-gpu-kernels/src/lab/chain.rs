@@ -32,7 +32,8 @@ pub fn chain<S: Simt, M: Reducer>(
 {
     let index = s.block() * s.threads() + s.thread();
     let mut x = s.load(elements, index).0.map(|x| M::Residue::new(centre(x as i32, M::MODULUS)));
-    let factors: [M::Factor; LENGTH] = array::from_fn(|i| M::Factor::from_word(s.load(factors, i as u32)));
+    let factors: [M::Factor; LENGTH] =
+        array::from_fn(|i| M::Factor::from_word(s.load(factors, i as u32)));
     for w in factors {
         x = x.map(|x| M::mul(x, w));
     }

@@ -104,8 +104,9 @@ impl Cyclic {
     pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
         let resized = |kernel| with_threads(kernel, threads);
         let has_rows = self.columns.is_some() || threads_of_row(self.log_len) <= threads;
-        (can_be_chosen(threads) && has_rows)
-            .then(|| (self.columns.as_ref().map(|pair| pair.each_ref().map(resized)), resized(&self.rows)))
+        (can_be_chosen(threads) && has_rows).then(|| {
+            (self.columns.as_ref().map(|pair| pair.each_ref().map(resized)), resized(&self.rows))
+        })
     }
 }
 
@@ -375,10 +376,18 @@ macro_rules! tables {
 
 /// Every kernel of the laboratory.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    let cyclics = CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
-    let singles = SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
+    let cyclics =
+        CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
+    let singles =
+        SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
     let rings = RINGS.iter().map(|ring| &ring.kernel);
-    CHAINS.iter().map(|chain| &chain.kernel).chain(cyclics).chain(singles).chain(rings).chain([&COPY])
+    CHAINS
+        .iter()
+        .map(|chain| &chain.kernel)
+        .chain(cyclics)
+        .chain(singles)
+        .chain(rings)
+        .chain([&COPY])
 }
 
 for_each_lab_kernel!(tables);

@@ -10,8 +10,8 @@ use core::ptr;
 
 use cust::error::CudaError;
 use cust::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUjit_option, CUmodule,
-    CUstream,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUjit_option,
+    CUmodule, CUstream,
 };
 
 use crate::error::RuntimeError;

@@ -248,7 +248,10 @@ impl Device for CudaDevice {
         CudaQueue::new(*self)
     }
 
-    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, CudaRegistration>, RuntimeError> {
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, CudaRegistration>, RuntimeError> {
         Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
     }
 
@@ -265,11 +268,19 @@ impl Device for CudaDevice {
 fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let refused = |code: c_int, name: String, log: &[u8]| {
         let log: Vec<u8> = log.iter().copied().take_while(|&byte| byte != 0).collect();
-        RuntimeError::Compilation { code, name, log: String::from_utf8_lossy(&log).trim_end().into() }
+        RuntimeError::Compilation {
+            code,
+            name,
+            log: String::from_utf8_lossy(&log).trim_end().into(),
+        }
     };
     const INVALID_PTX: c_int = 218;
     let Ok(image) = CString::new(ptx) else {
-        return Err(refused(INVALID_PTX, calls::name(INVALID_PTX), b"the text contains a zero byte"));
+        return Err(refused(
+            INVALID_PTX,
+            calls::name(INVALID_PTX),
+            b"the text contains a zero byte",
+        ));
     };
     let mut module = ptr::null_mut();
     let mut log = vec![0u8; LOG_BYTES];
@@ -290,7 +301,9 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     match result {
         Ok(()) => Ok(module),
         // What the compiler and the loader of code report; others have nothing to do with the text.
-        Err(RuntimeError::Driver { code, name, .. }) if matches!(code, 200 | 209 | 218 | 221..=223 | 300) => {
+        Err(RuntimeError::Driver { code, name, .. })
+            if matches!(code, 200 | 209 | 218 | 221..=223 | 300) =>
+        {
             Err(refused(code, name, &log))
         }
         Err(error) => Err(error),

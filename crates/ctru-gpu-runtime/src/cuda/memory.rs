@@ -111,7 +111,11 @@ impl CudaRegistration {
             // SAFETY: the memory is there and stays until the registration is dropped. What the device does with it is up to
             // the copies, each of which borrows it and waits.
             unsafe {
-                calls::cuMemHostRegister_v2(content.as_ptr().cast_mut().cast(), range.len(), PORTABLE)
+                calls::cuMemHostRegister_v2(
+                    content.as_ptr().cast_mut().cast(),
+                    range.len(),
+                    PORTABLE,
+                )
             }?;
             REGISTERED.insert(range.clone());
         }
@@ -133,7 +137,9 @@ impl Drop for CudaRegistration {
         let Ok(_current) = self.device.enter() else { return };
         // SAFETY: it was registered, and no copy is on its way: each has waited for itself, or has
         // ended the process.
-        let _ = unsafe { calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start)) };
+        let _ = unsafe {
+            calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
+        };
     }
 }
 
@@ -155,7 +161,8 @@ unsafe impl<T: Plain> Sync for CudaPinned<T> {}
 impl<T: Plain> CudaPinned<T> {
     pub(super) fn new(stream: Arc<Stream>, len: usize) -> Result<Self, RuntimeError> {
         let bytes = len.saturating_mul(size_of::<T>());
-        let pointer = if bytes == 0 { NonNull::dangling() } else { Self::allocate(&stream, bytes)? };
+        let pointer =
+            if bytes == 0 { NonNull::dangling() } else { Self::allocate(&stream, bytes)? };
         Ok(Self { stream, pointer, len, last_use: AtomicU64::new(0) })
     }
 

@@ -70,7 +70,10 @@ mod tests {
     fn a_kernel_comes_with_what_is_outside() {
         assert_eq!(outside_kernels(TEXT), OUTSIDE);
         let first = of_kernel(TEXT, "first").unwrap();
-        assert_eq!(first, TEXT[..TEXT.find(".visible .entry first_").unwrap()].to_owned() + "// the end\n");
+        assert_eq!(
+            first,
+            TEXT[..TEXT.find(".visible .entry first_").unwrap()].to_owned() + "// the end\n"
+        );
         assert_eq!(of_kernel(TEXT, "firs"), None);
         assert_eq!(of_kernel("", "first"), None);
     }

@@ -245,7 +245,14 @@ impl Queue for CudaQueue {
         }
         self.issue_and_wait(copies.iter().filter(|(from, _)| !from.is_empty()), |(from, to)| {
             // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done.
-            unsafe { calls::cuMemcpyHtoDAsync_v2(to.pointer, from.as_ptr().cast(), from.len(), self.0.raw) }
+            unsafe {
+                calls::cuMemcpyHtoDAsync_v2(
+                    to.pointer,
+                    from.as_ptr().cast(),
+                    from.len(),
+                    self.0.raw,
+                )
+            }
         })
     }
 
@@ -256,7 +263,14 @@ impl Queue for CudaQueue {
         }
         self.issue_and_wait(copies.iter_mut().filter(|(_, to)| !to.is_empty()), |(from, to)| {
             // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
-            unsafe { calls::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from.pointer, to.len(), self.0.raw) }
+            unsafe {
+                calls::cuMemcpyDtoHAsync_v2(
+                    to.as_mut_ptr().cast(),
+                    from.pointer,
+                    to.len(),
+                    self.0.raw,
+                )
+            }
         })
     }
 
@@ -270,7 +284,12 @@ impl Queue for CudaQueue {
         unsafe { calls::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) }
     }
 
-    fn launch(&self, kernel: &Kernel, memory: &[&CudaMemory], batch: Batch) -> Result<(), RuntimeError> {
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&CudaMemory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_device(memory))?;
         arguments::check(kernel, memory, batch)?;
         if batch.count == 0 {

@@ -65,8 +65,10 @@ pub(crate) const PTX: &str = "
 
 pub(crate) static MODULE: Module = Module::new(PTX);
 
-pub(crate) const PARAMETERS: &[Parameter] =
-    &[Parameter::new("keys", 2, Rows::EachKey, LEN), Parameter::new("output", 4, Rows::EachOperation, LEN)];
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter::new("keys", 2, Rows::EachKey, LEN),
+    Parameter::new("output", 4, Rows::EachOperation, LEN),
+];
 
 /// More shared memory than a block may use without asking.
 pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);
@@ -221,13 +223,21 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
             for _ in 0..4 {
                 queue.launch(&REVERSE, &[&keys, &to], Batch { count: 3, keys: 1 })?;
                 queue.download(&to, 0..3 * N, &mut output, 0)?;
-                assert!(output.read()?.iter().enumerate().all(|(i, &value)| value == 1000 + (i % N) as u32));
+                assert!(
+                    output
+                        .read()?
+                        .iter()
+                        .enumerate()
+                        .all(|(i, &value)| value == 1000 + (i % N) as u32)
+                );
                 output.write()?.fill(0);
             }
             Ok(())
         };
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
     })
 }
 
@@ -249,7 +259,10 @@ fn short_arrays<D: Device>(device: &D) -> Done {
     // All bytes of the output, and of two blocks more, have numbers of 32 bits.
     let most = REVERSE.most_operations();
     assert_eq!(u64::from(most), (u64::from(u32::MAX) - 4) / (4 * u64::from(LEN)) - 2);
-    assert_eq!(launch(N, N, Batch { count: most, keys: 1 }), length("output", u64::from(most) * 64, 64));
+    assert_eq!(
+        launch(N, N, Batch { count: most, keys: 1 }),
+        length("output", u64::from(most) * 64, 64)
+    );
     for count in [most + 1, u32::MAX] {
         let too_many = Err(RuntimeError::TooManyOperations { kernel: "reverse", most, count });
         assert_eq!(launch(N, N, Batch { count, keys: 1 }), too_many);
@@ -281,7 +294,12 @@ fn bad_arguments<D: Device>(device: &D) -> Done {
     );
     assert_eq!(
         launch(&[&keys, &keys], Batch::each(1)),
-        Err(RuntimeError::Argument { kernel: "reverse", parameter: "output", expected: 4, actual: 2 })
+        Err(RuntimeError::Argument {
+            kernel: "reverse",
+            parameter: "output",
+            expected: 4,
+            actual: 2
+        })
     );
     assert_eq!(
         launch(&[&keys, &output], Batch { count: 3, keys: 2 }),

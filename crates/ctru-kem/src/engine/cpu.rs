@@ -147,7 +147,8 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         &self,
         keys: &[EncapsulationKey<P>],
     ) -> Result<Self::EncapsulationKeys, EngineError> {
-        let expanded = self.pool.install(|| keys.par_iter().map(ExpandedEncapsulationKey::new).collect());
+        let expanded =
+            self.pool.install(|| keys.par_iter().map(ExpandedEncapsulationKey::new).collect());
         Ok(LoadedEncapsulationKeys(expanded))
     }
 
@@ -155,7 +156,8 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         &self,
         keys: &[DecapsulationKey<P>],
     ) -> Result<Self::DecapsulationKeys, EngineError> {
-        let expanded = self.pool.install(|| keys.par_iter().map(ExpandedDecapsulationKey::new).collect());
+        let expanded =
+            self.pool.install(|| keys.par_iter().map(ExpandedDecapsulationKey::new).collect());
         Ok(LoadedDecapsulationKeys(expanded))
     }
 
@@ -170,8 +172,9 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         seeds.check(count)?;
         let share = self.share(count, KEYS_PER_INVERSION);
         self.pool.install(|| {
-            let outputs =
-                encapsulation_keys.par_chunks_mut(share).zip(decapsulation_keys.par_chunks_mut(share));
+            let outputs = encapsulation_keys
+                .par_chunks_mut(share)
+                .zip(decapsulation_keys.par_chunks_mut(share));
             outputs.enumerate().for_each(|(index, (public, secret))| {
                 generate_together(seeds, index * share, public, secret);
             });
@@ -209,7 +212,8 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let keys = BatchKeys::new(keys, count, ExpandedEncapsulationKey::new, |loaded| &loaded.0)?;
         let share = self.share(count, GROUP);
         self.pool.install(|| {
-            let outputs = ciphertexts.par_chunks_mut(share).zip(shared_secrets.par_chunks_mut(share));
+            let outputs =
+                ciphertexts.par_chunks_mut(share).zip(shared_secrets.par_chunks_mut(share));
             outputs.enumerate().for_each(|(index, (ciphertexts, secrets))| {
                 let first = index * share;
                 let (groups, rest) = ciphertexts.as_chunks_mut::<GROUP>();
@@ -239,14 +243,20 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let keys = BatchKeys::new(keys, count, ExpandedDecapsulationKey::new, |loaded| &loaded.0)?;
         let share = self.share(count, GROUP);
         self.pool.install(|| {
-            let operations = ciphertexts.par_chunks(share).zip(shared_secrets.par_chunks_mut(share));
+            let operations =
+                ciphertexts.par_chunks(share).zip(shared_secrets.par_chunks_mut(share));
             operations.enumerate().for_each(|(index, (ciphertexts, secrets))| {
                 let first = index * share;
                 let (groups, rest) = ciphertexts.as_chunks::<GROUP>();
                 let (secret_groups, secret_rest) = secrets.as_chunks_mut();
                 let after = first + groups.as_flattened().len();
                 decapsulate_groups(&keys, first, groups, secret_groups);
-                decapsulate_groups::<P, 1>(&keys, after, rest.as_chunks().0, secret_rest.as_chunks_mut().0);
+                decapsulate_groups::<P, 1>(
+                    &keys,
+                    after,
+                    rest.as_chunks().0,
+                    secret_rest.as_chunks_mut().0,
+                );
             });
         });
         Ok(())
@@ -327,8 +337,9 @@ fn sample_keys<R: Ring, const N: usize>(
     first: usize,
 ) -> impl Iterator<Item = Sampled<R>> {
     let seeds = seeds.group::<N>(first);
-    let polynomials =
-        pke::sample_keys(seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")));
+    let polynomials = pke::sample_keys(
+        seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")),
+    );
     seeds
         .into_iter()
         .zip(polynomials)

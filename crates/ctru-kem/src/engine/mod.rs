@@ -119,7 +119,9 @@ pub enum EngineError {
     },
     /// The options of an engine leave no room for a single operation.
     #[cfg(feature = "gpu")]
-    #[error("one operation a slot takes {needed} bytes of device memory in all, the limit is {limit}")]
+    #[error(
+        "one operation a slot takes {needed} bytes of device memory in all, the limit is {limit}"
+    )]
     Options {
         /// Bytes that chunks of one operation would take.
         needed: usize,
@@ -236,9 +238,11 @@ impl<const N: usize> Seeds<'_, N> {
                 }
             }
             Self::Expand(master) => {
-                let indices: [[u8; 8]; G] = core::array::from_fn(|i| ((first + i) as u64).to_le_bytes());
+                let indices: [[u8; 8]; G] =
+                    core::array::from_fn(|i| ((first + i) as u64).to_le_bytes());
                 let length = [N as u8];
-                let input = |i: usize| [b"ctru batch seed".as_slice(), &length, *master, &indices[i]];
+                let input =
+                    |i: usize| [b"ctru batch seed".as_slice(), &length, *master, &indices[i]];
                 hash::shake256(core::array::from_fn(input), group.map(|seed| seed.as_mut_slice()));
             }
         }
@@ -252,6 +256,10 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
-pub(crate) fn check_length(slice: &'static str, expected: usize, actual: usize) -> Result<(), EngineError> {
+pub(crate) fn check_length(
+    slice: &'static str,
+    expected: usize,
+    actual: usize,
+) -> Result<(), EngineError> {
     if actual == expected { Ok(()) } else { Err(EngineError::Length { slice, expected, actual }) }
 }

@@ -73,7 +73,10 @@ pub(crate) fn fresh_messages<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
 ) -> [Secret<R::MessageBytes>; N] {
     let mut messages: [Secret<R::MessageBytes>; N] = array::from_fn(|_| Secret::zeroed());
-    shake256(seeds.map(|seed| [seed.as_slice()]), messages.each_mut().map(|message| message.as_mut()));
+    shake256(
+        seeds.map(|seed| [seed.as_slice()]),
+        messages.each_mut().map(|message| message.as_mut()),
+    );
     messages
 }
 
@@ -111,12 +114,17 @@ pub(crate) fn decapsulations<R: Ring, const N: usize>(
     let inputs: [_; N] = array::from_fn(|i| Padded::new(&[ids[i], messages[i].as_ref()]));
     let rejections: [Padded<Sha3_512, REJECTION_INPUT>; N] =
         array::from_fn(|i| Padded::new(&[ids[i], z[i], ciphertexts[i].as_ref()]));
-    let ([message], [rejection], [rejected_one]) = (&inputs[..], &rejections[..], &mut rejected[..]) else {
+    let ([message], [rejection], [rejected_one]) =
+        (&inputs[..], &rejections[..], &mut rejected[..])
+    else {
         hash(&rejections, &mut rejected.each_mut().map(|secret| secret.as_mut_slice()));
         return hash_messages(&inputs, hashed);
     };
     let Hashed { digest, coins } = &mut hashed[0];
-    dispatch(1, SideBySide { message, rejection, digest, coins: coins.as_mut(), rejected: rejected_one });
+    dispatch(
+        1,
+        SideBySide { message, rejection, digest, coins: coins.as_mut(), rejected: rejected_one },
+    );
 }
 
 /// The coins of `f'` and `g`, which follow each other in `SHAKE256(seed)`.

@@ -48,7 +48,8 @@ impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     pub(super) fn new(parts: &[&[u8]]) -> Self {
         let () = Self::WHOLE_BLOCKS;
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let mut padded = Self { bytes: [0; BYTES], blocks: length / F::BLOCK + 1, function: PhantomData };
+        let mut padded =
+            Self { bytes: [0; BYTES], blocks: length / F::BLOCK + 1, function: PhantomData };
         let mut rest = &mut padded.bytes[..];
         for part in parts {
             rest.split_off_mut(..part.len()).expect("room for the input").copy_from_slice(part);

@@ -41,8 +41,9 @@ fn check<F: Function, const BYTES: usize, const N: usize>(
     }
     // The input in one part, or in three, one of them empty.
     for cut in [0, length / 3] {
-        let parts =
-            |input: &[u8; LONGEST]| Padded::<F, BYTES>::new(&[&input[..cut], &[], &input[cut..length]]);
+        let parts = |input: &[u8; LONGEST]| {
+            Padded::<F, BYTES>::new(&[&input[..cut], &[], &input[cut..length]])
+        };
         let padded = inputs.each_ref().map(parts);
         for backend in backend::available() {
             let mut outputs = [[0; LONGEST]; N];
@@ -123,9 +124,14 @@ fn hashes_of_nothing() {
 /// For the lengths of all parameter sets, and with as many blocks as the smallest rejection hash can have.
 #[test]
 fn side_by_side_as_one_by_one() {
-    for (message_length, rejected_length, coins_length) in
-        [(73, 963, 490), (80, 1017, 381), (112, 1662, 639), (10, 400, 300), (0, 300, 1), (143, LONGEST, 136)]
-    {
+    for (message_length, rejected_length, coins_length) in [
+        (73, 963, 490),
+        (80, 1017, 381),
+        (112, 1662, 639),
+        (10, 400, 300),
+        (0, 300, 1),
+        (143, LONGEST, 136),
+    ] {
         let (message, ciphertext) = (input(message_length, 1), input(rejected_length, 2));
         let (message, ciphertext) = (&message[..message_length], &ciphertext[..rejected_length]);
         let (mut digest, mut coins, mut rejected) = ([0; 64], [0; LONGEST], [0; 32]);
@@ -133,7 +139,8 @@ fn side_by_side_as_one_by_one() {
         reference_shake(&digest[32..], &mut coins[..coins_length]);
         reference_sha3(ciphertext, &mut rejected);
         for backend in backend::available() {
-            let (mut found_digest, mut found_coins, mut found_rejected) = ([0; 64], [0; LONGEST], [0; 32]);
+            let (mut found_digest, mut found_coins, mut found_rejected) =
+                ([0; 64], [0; LONGEST], [0; 32]);
             let work = SideBySide {
                 message: &Padded::new(&[message]),
                 rejection: &Padded::new(&[ciphertext]),
@@ -142,7 +149,11 @@ fn side_by_side_as_one_by_one() {
                 rejected: &mut found_rejected,
             };
             dispatch_to(backend, 1, work);
-            assert_eq!((found_digest, found_coins, found_rejected), (digest, coins, rejected), "{backend}");
+            assert_eq!(
+                (found_digest, found_coins, found_rejected),
+                (digest, coins, rejected),
+                "{backend}"
+            );
         }
     }
 }

@@ -29,7 +29,11 @@ impl<R: Ring> BatchNode<R> {
     /// Room.
     #[must_use]
     pub fn new() -> Self {
-        Self { element: NarrowSpectrum::zero(), product: WideSpectrum::zero(), inverse: Poly::zero() }
+        Self {
+            element: NarrowSpectrum::zero(),
+            product: WideSpectrum::zero(),
+            inverse: Poly::zero(),
+        }
     }
 }
 
@@ -56,7 +60,11 @@ pub struct BatchTooShort {
 
 impl fmt::Display for BatchTooShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a batch of {} inversions needs room for that many, got {}", self.needed, self.given)
+        write!(
+            f,
+            "a batch of {} inversions needs room for that many, got {}",
+            self.needed, self.given
+        )
     }
 }
 
@@ -84,7 +92,8 @@ pub fn invert_batch<R: Ring>(
     if let [single] = elements {
         inverses[0] = divsteps::inverse_or_zero(&Poly::from(*single));
     } else if count > 0 {
-        Tree { nodes, count, work: [WideSpectrum::zero(), WideSpectrum::zero()] }.invert(elements, inverses);
+        Tree { nodes, count, work: [WideSpectrum::zero(), WideSpectrum::zero()] }
+            .invert(elements, inverses);
     }
     Ok(())
 }
@@ -111,7 +120,8 @@ impl<R: Ring> Tree<'_, R> {
             node.element.transform_small(backend, &one_if_zero(element).0);
         }
         for node in (1..count).rev() {
-            let [left, right] = [2 * node, 2 * node + 1].map(|child| factor(self.nodes, count, child));
+            let [left, right] =
+                [2 * node, 2 * node + 1].map(|child| factor(self.nodes, count, child));
             let product = multiply(left, right, &mut self.work);
             if node == 1 {
                 self.nodes[1].inverse = divsteps::inverse_or_zero(&product);
@@ -130,10 +140,13 @@ impl<R: Ring> Tree<'_, R> {
                 Factor::Narrow(&parent.narrow)
             };
             for (child, sibling) in [(children[0], children[1]), (children[1], children[0])] {
-                let of_child = multiply(inverse, factor(self.nodes, count, sibling), &mut self.work);
+                let of_child =
+                    multiply(inverse, factor(self.nodes, count, sibling), &mut self.work);
                 match child.checked_sub(count) {
                     None => self.nodes[child].inverse = of_child,
-                    Some(leaf) => inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, of_child),
+                    Some(leaf) => {
+                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, of_child)
+                    }
                 }
             }
         }
@@ -147,7 +160,11 @@ fn factor<R: Ring>(nodes: &[BatchNode<R>], count: usize, node: usize) -> Factor<
     }
 }
 
-fn multiply<R: Ring>(a: Factor<'_, R>, b: Factor<'_, R>, work: &mut [WideSpectrum<R>; 2]) -> Poly<R> {
+fn multiply<R: Ring>(
+    a: Factor<'_, R>,
+    b: Factor<'_, R>,
+    work: &mut [WideSpectrum<R>; 2],
+) -> Poly<R> {
     let [product, scratch] = work;
     match (a, b) {
         (Factor::Wide(a), Factor::Wide(b)) => {

@@ -187,12 +187,14 @@ impl<R: Ring> Lazy<R> {
         // what a ratio is wrong by, which is less than 9/16, over 2^16.
         assert!(q / 2 * 16 < 1 << 16);
         assert!(
-            ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16 && coefficient <= i16::MAX as i64
+            ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16
+                && coefficient <= i16::MAX as i64
         );
         // Powers stay at their own bound, and the scaled result below q.
         let (modulus, power) = (Modulus::new(R::Q), R::Q as i32 * 3 / 5);
         assert!(
-            modulus.product_bound(power, power) <= power && modulus.mul_bound(coefficient as i32) <= power
+            modulus.product_bound(power, power) <= power
+                && modulus.mul_bound(coefficient as i32) <= power
         );
         assert!(modulus.product_bound(coefficient as i32, power) < R::Q as i32);
     };

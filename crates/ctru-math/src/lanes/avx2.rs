@@ -80,7 +80,8 @@ impl Lanes for Avx2 {
     fn transpose<const HALF: usize>(rows: &mut [Self; HALF]) {
         // The halves are what the interleaving instructions never mix.
         let columns = transpose::eight(
-            [rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]].map(|row| row.0),
+            [rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]]
+                .map(|row| row.0),
             |x, y| avx2!((_mm256_unpacklo_epi16(x, y), _mm256_unpackhi_epi16(x, y))),
             |x, y| avx2!((_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y))),
             |x, y| avx2!((_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y))),

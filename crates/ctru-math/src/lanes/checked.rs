@@ -22,7 +22,9 @@ impl Checked {
     }
     /// See [`Lanes`].
     fn assert_products_agree(self, y: Self) {
-        assert!(!self.lanes().into_iter().zip(y.lanes()).any(|factors| factors == (i16::MIN, i16::MIN)));
+        assert!(
+            !self.lanes().into_iter().zip(y.lanes()).any(|factors| factors == (i16::MIN, i16::MIN))
+        );
     }
 }
 

@@ -107,8 +107,21 @@ mod tests {
     /// All operations on all backends agree over pairs of edge values and a pseudo-random walk.
     #[test]
     fn every_backend_equals_portable() {
-        let edges =
-            [0, 1, -1, 2, 255, -256, 4591, 16384, -16384, i16::MAX, i16::MAX - 1, i16::MIN, i16::MIN + 1];
+        let edges = [
+            0,
+            1,
+            -1,
+            2,
+            255,
+            -256,
+            4591,
+            16384,
+            -16384,
+            i16::MAX,
+            i16::MAX - 1,
+            i16::MIN,
+            i16::MIN + 1,
+        ];
         let mut state = 1u32;
         let mut inputs = [0i16; 256];
         for (i, x) in inputs.iter_mut().enumerate() {

@@ -216,11 +216,15 @@ mod tests {
                     let (m, x) = (i32::from(modulus.m), i32::from(x));
                     let reduced = i32::from(reduced);
                     assert_eq!((x - reduced).rem_euclid(m), 0);
-                    assert!(reduced.abs() <= modulus.reduce_bound(x.abs()), "{x} mod {m}: {reduced}");
+                    assert!(
+                        reduced.abs() <= modulus.reduce_bound(x.abs()),
+                        "{x} mod {m}: {reduced}"
+                    );
                     if x.abs() < m {
                         assert_eq!(i32::from(canonical), x.rem_euclid(m));
                         assert!(
-                            (x - i32::from(centred)).rem_euclid(m) == 0 && centred.abs() <= modulus.half()
+                            (x - i32::from(centred)).rem_euclid(m) == 0
+                                && centred.abs() <= modulus.half()
                         );
                     }
                 }),
@@ -257,14 +261,18 @@ mod tests {
         for backend in backend::available() {
             dispatch_to(
                 backend,
-                Products(|modulus: &Modulus, a: i16, w: i16, [by_constant, by_variable]: [i16; 2]| {
-                    let [m, a, w, by_constant, by_variable] =
-                        [modulus.m, a, w, by_constant, by_variable].map(i64::from);
-                    assert_eq!((by_constant - a * w).rem_euclid(m), 0);
-                    assert_eq!(((by_variable << 16) - a * w).rem_euclid(m), 0);
-                    let bound = |w: i64| i64::from(modulus.product_bound(a.abs() as i32, w.abs() as i32));
-                    assert!(by_constant.abs() <= bound(m / 2) && by_variable.abs() <= bound(w));
-                }),
+                Products(
+                    |modulus: &Modulus, a: i16, w: i16, [by_constant, by_variable]: [i16; 2]| {
+                        let [m, a, w, by_constant, by_variable] =
+                            [modulus.m, a, w, by_constant, by_variable].map(i64::from);
+                        assert_eq!((by_constant - a * w).rem_euclid(m), 0);
+                        assert_eq!(((by_variable << 16) - a * w).rem_euclid(m), 0);
+                        let bound = |w: i64| {
+                            i64::from(modulus.product_bound(a.abs() as i32, w.abs() as i32))
+                        };
+                        assert!(by_constant.abs() <= bound(m / 2) && by_variable.abs() <= bound(w));
+                    },
+                ),
             );
         }
     }

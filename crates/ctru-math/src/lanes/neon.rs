@@ -83,7 +83,8 @@ impl Lanes for Neon {
         let (even01, odd01) = words(rows[0].0, rows[1].0);
         let (even23, odd23) = words(rows[2].0, rows[3].0);
         for (i, upper, lower) in [(0, even01, even23), (1, odd01, odd23)] {
-            let (upper, lower) = neon!((vreinterpretq_s32_s16(upper), vreinterpretq_s32_s16(lower)));
+            let (upper, lower) =
+                neon!((vreinterpretq_s32_s16(upper), vreinterpretq_s32_s16(lower)));
             rows[i] = Self(neon!(vreinterpretq_s16_s32(vtrn1q_s32(upper, lower))));
             rows[i + 2] = Self(neon!(vreinterpretq_s16_s32(vtrn2q_s32(upper, lower))));
         }

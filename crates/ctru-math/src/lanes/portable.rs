@@ -63,7 +63,8 @@ impl Lanes for Portable {
         for i in 0..4 {
             for j in 0..i {
                 for half in [0, 4] {
-                    (rows[i].0[half + j], rows[j].0[half + i]) = (rows[j].0[half + i], rows[i].0[half + j]);
+                    (rows[i].0[half + j], rows[j].0[half + i]) =
+                        (rows[j].0[half + i], rows[i].0[half + j]);
                 }
             }
         }
@@ -104,7 +105,8 @@ impl Lanes for Portable {
     fn add_products(mut sums: [i32; 8], a: [Self; 2], b: [Self; 2]) -> [i32; 8] {
         let product = |a: &Self, b: &Self, i: usize| i32::from(a.0[i]) * i32::from(b.0[i]);
         for (i, sum) in sums.iter_mut().enumerate() {
-            *sum = sum.wrapping_add(product(&a[0], &b[0], i)).wrapping_add(product(&a[1], &b[1], i));
+            *sum =
+                sum.wrapping_add(product(&a[0], &b[0], i)).wrapping_add(product(&a[1], &b[1], i));
         }
         sums
     }

@@ -103,8 +103,10 @@ impl Lanes for Sse2 {
         // where one operand stays the same throughout a loop.
         let product: __m128i;
         #[cfg(not(target_feature = "avx"))]
-        sse2!(asm!("pmulhw {x}, {y}", x = inlateout(xmm_reg) self.0 => product, y = in(xmm_reg) y.0,
-            options(pure, nomem, nostack, preserves_flags)));
+        sse2!(
+            asm!("pmulhw {x}, {y}", x = inlateout(xmm_reg) self.0 => product, y = in(xmm_reg) y.0,
+            options(pure, nomem, nostack, preserves_flags))
+        );
         // Under AVX the old encoding would cost a switch of state.
         #[cfg(target_feature = "avx")]
         sse2!(
@@ -135,18 +137,25 @@ impl Lanes for Sse2 {
         sse2!([
             _mm_add_epi32(
                 x,
-                _mm_madd_epi16(_mm_unpacklo_epi16(a[0].0, a[1].0), _mm_unpacklo_epi16(b[0].0, b[1].0))
+                _mm_madd_epi16(
+                    _mm_unpacklo_epi16(a[0].0, a[1].0),
+                    _mm_unpacklo_epi16(b[0].0, b[1].0)
+                )
             ),
             _mm_add_epi32(
                 y,
-                _mm_madd_epi16(_mm_unpackhi_epi16(a[0].0, a[1].0), _mm_unpackhi_epi16(b[0].0, b[1].0))
+                _mm_madd_epi16(
+                    _mm_unpackhi_epi16(a[0].0, a[1].0),
+                    _mm_unpackhi_epi16(b[0].0, b[1].0)
+                )
             ),
         ])
     }
     #[inline(always)]
     fn split(sums: Self::Sums) -> [Self; 2] {
-        let pack =
-            |[x, y]: Self::Sums| sse2!(_mm_packs_epi32(_mm_srai_epi32::<16>(x), _mm_srai_epi32::<16>(y)));
+        let pack = |[x, y]: Self::Sums| {
+            sse2!(_mm_packs_epi32(_mm_srai_epi32::<16>(x), _mm_srai_epi32::<16>(y)))
+        };
         [Self(pack(sums.map(|sums| sse2!(_mm_slli_epi32::<16>(sums))))), Self(pack(sums))]
     }
     #[inline(always)]

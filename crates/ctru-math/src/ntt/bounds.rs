@@ -31,8 +31,8 @@ pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
 /// Inverse layers double (radix 3: triple) the low coefficients, which are sums throughout.
 pub(super) const fn inverse<R: NttRing<A>, A>() -> (Option<u32>, i64) {
     let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
-    let mut bound =
-        max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64) * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
+    let mut bound = max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64)
+        * (R::LEAVES >> R::RADIX2_LAYERS) as i64;
     let mut normalise = None;
     let mut layer = R::RADIX2_LAYERS;
     while layer > 0 {
@@ -86,7 +86,9 @@ pub(super) const fn check<R: NttRing<A>, A>() {
     let input = <R::Butterfly as Reducer>::INPUT_BOUND as i64;
     let modulus = <R::Reducer as Reducer>::MODULUS as i64;
 
-    assert!(<R::NttCoeffs as Array<i32>>::LEN == R::NTT_LEN && R::LEAVES * R::LEAF_DEGREE == R::NTT_LEN);
+    assert!(
+        <R::NttCoeffs as Array<i32>>::LEN == R::NTT_LEN && R::LEAVES * R::LEAF_DEGREE == R::NTT_LEN
+    );
     assert!(<R::CoefficientReducer as Reducer>::MODULUS == R::Q);
     assert!(<R::Butterfly as Reducer>::MODULUS as i64 == modulus);
     // The fold reads coefficient 2n - 1, which must exist and be 0.

@@ -28,7 +28,11 @@ pub fn radix2_unit<T: Residue>(x: T, y: T) -> (T, T) {
 /// Outputs: at most `|x| + |y|` and `OUT`.
 #[must_use]
 #[inline(always)]
-pub fn radix2_inverse<M: Reducer>(x: M::Residue, y: M::Residue, z: M::Factor) -> (M::Residue, M::Residue) {
+pub fn radix2_inverse<M: Reducer>(
+    x: M::Residue,
+    y: M::Residue,
+    z: M::Factor,
+) -> (M::Residue, M::Residue) {
     let (sum, difference) = radix2_unit(x, y);
     (sum, M::mul(difference, z))
 }
@@ -38,7 +42,11 @@ pub fn radix2_inverse<M: Reducer>(x: M::Residue, y: M::Residue, z: M::Factor) ->
 /// `z` holds the factors `z` and `z^2`. Outputs: at most `|x[0]| + 2 OUT`.
 #[must_use]
 #[inline(always)]
-pub fn radix3<M: Reducer>(x: [M::Residue; 3], z: [M::Factor; 2], omega: M::Factor) -> [M::Residue; 3] {
+pub fn radix3<M: Reducer>(
+    x: [M::Residue; 3],
+    z: [M::Factor; 2],
+    omega: M::Factor,
+) -> [M::Residue; 3] {
     radix3_unit::<M>([x[0], M::mul(x[1], z[0]), M::mul(x[2], z[1])], omega)
 }
 

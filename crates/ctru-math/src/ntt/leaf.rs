@@ -12,7 +12,11 @@ use crate::reduce::ReduceSum;
 /// Outputs: at most `OUTPUT_BOUND`.
 #[must_use]
 #[inline(always)]
-pub fn product<M: ReduceSum, const D: usize>(a: [i32; D], b: [i32; D], zeta: M::Factor) -> [i32; D] {
+pub fn product<M: ReduceSum, const D: usize>(
+    a: [i32; D],
+    b: [i32; D],
+    zeta: M::Factor,
+) -> [i32; D] {
     // Coefficients k and D + k of the plain product.
     let (mut low, mut high) = ([0i64; D], [0i64; D]);
     let mut add = |k: usize, term: i64| if k < D { low[k] += term } else { high[k - D] += term };

@@ -63,10 +63,14 @@ pub trait NttRing<A = Folding>: Ring {
     /// Number of leaves, `2^RADIX2_LAYERS`, or 3 times that if a radix-3 layer follows.
     const LEAVES: usize = Self::NTT_LEN / Self::LEAF_DEGREE;
     /// Twiddle factors.
-    const TWIDDLES: Twiddles<<Self::Butterfly as Reducer>::Factor, <Self::Reducer as Reducer>::Factor>;
+    const TWIDDLES: Twiddles<
+        <Self::Butterfly as Reducer>::Factor,
+        <Self::Reducer as Reducer>::Factor,
+    >;
 
     /// Largest absolute value of a coefficient that [`forward`] takes: that of a centred operand.
-    const OPERAND_BOUND: i32 = if Self::Q > Self::Q2 { (Self::Q / 2) as i32 } else { (Self::Q2 / 2) as i32 };
+    const OPERAND_BOUND: i32 =
+        if Self::Q > Self::Q2 { (Self::Q / 2) as i32 } else { (Self::Q2 / 2) as i32 };
     /// Largest absolute value of a coefficient that [`forward`] returns.
     const FORWARD_BOUND: i32 = bounds::forward::<Self, A>() as i32;
     /// The inverse radix-2 layer before which all coefficients are normalised, if that is needed at all.
@@ -83,7 +87,11 @@ pub trait NttRing<A = Folding>: Ring {
     }
 
     /// [`leaf::product`] for leaves of this ring, inputs up to `FORWARD_BOUND`; see `NORMALISED_OPERANDS`.
-    fn leaf_product(a: Self::Leaf, b: Self::Leaf, zeta: <Self::Reducer as Reducer>::Factor) -> Self::Leaf;
+    fn leaf_product(
+        a: Self::Leaf,
+        b: Self::Leaf,
+        zeta: <Self::Reducer as Reducer>::Factor,
+    ) -> Self::Leaf;
 }
 
 /// The transform, in place, lazily reduced: inputs up to `OPERAND_BOUND`, outputs up to `FORWARD_BOUND`.
@@ -113,7 +121,8 @@ pub fn forward<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
 ///
 /// Inputs up to `FORWARD_BOUND`, outputs up to the reducer's output bound.
 pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
-    let leaves = a.as_ref().chunks_exact(R::LEAF_DEGREE).zip(b.as_mut().chunks_exact_mut(R::LEAF_DEGREE));
+    let leaves =
+        a.as_ref().chunks_exact(R::LEAF_DEGREE).zip(b.as_mut().chunks_exact_mut(R::LEAF_DEGREE));
     for ((a, b), &zeta) in leaves.zip(R::TWIDDLES.leaves) {
         let product = R::leaf_product(
             R::Leaf::from_fn(|i| leaf_operand::<R, A>(a[i], 2)),
@@ -167,7 +176,10 @@ pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
 
 /// Replaces the coefficients that a radix-3 butterfly joins, given the number of their block.
 #[inline(always)]
-fn for_each_triple<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize, [i32; 3]) -> [i32; 3]) {
+fn for_each_triple<R: NttRing<A>, A>(
+    coeffs: &mut R::NttCoeffs,
+    f: impl Fn(usize, [i32; 3]) -> [i32; 3],
+) {
     let third = R::LEAF_DEGREE;
     for (j, block) in coeffs.as_mut().chunks_exact_mut(3 * third).enumerate() {
         for i in 0..third {
@@ -184,7 +196,8 @@ fn for_each_triple<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs, f: impl Fn(usize
 #[must_use]
 pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     if const { bounds::is_exact::<R, A>(SmallPoly::<R>::BOUND) } {
-        let product = NttArray::<R, A>::from_poly(a).multiply(NttArray::<R, A>::from_small(b, |b| b));
+        let product =
+            NttArray::<R, A>::from_poly(a).multiply(NttArray::<R, A>::from_small(b, |b| b));
         return poly::<R, A>(|i| product.folded(i));
     }
     let a = NttArray::<R, A>::from_poly(a);
@@ -206,7 +219,8 @@ pub fn mul_sampled<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
 /// `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
 #[must_use]
 pub fn mul_rounded<R: NttRing<A>, A>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
-    let product = NttArray::<R, A>::from_rounded(c).multiply(NttArray::<R, A>::from_small(f, |f| f));
+    let product =
+        NttArray::<R, A>::from_rounded(c).multiply(NttArray::<R, A>::from_small(f, |f| f));
     RoundedPoly::from_array(R::Coeffs::from_fn(|i| (product.folded(i) as u32 & (R::Q2 - 1)) as u16))
 }
 

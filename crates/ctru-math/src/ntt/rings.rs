@@ -84,7 +84,10 @@ macro_rules! ntt_ring {
             type Leaf = [i32; $degree];
             const RADIX2_LAYERS: u32 = $layers;
             const LEAF_DEGREE: usize = $degree;
-            const TWIDDLES: Twiddles<<$butterfly as Reducer>::Factor, <$reducer as Reducer>::Factor> = {
+            const TWIDDLES: Twiddles<
+                <$butterfly as Reducer>::Factor,
+                <$reducer as Reducer>::Factor,
+            > = {
                 const ROOTS: Roots = Roots::new(<$reducer>::MODULUS, $radix3 << $layers, $layers);
                 Twiddles {
                     radix2: &table!(1 << ($layers - 1), |j| <$butterfly>::factor(ROOTS.radix2(j))),

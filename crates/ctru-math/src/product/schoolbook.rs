@@ -8,22 +8,27 @@ use crate::ring::Ring;
 /// `a * b` in `R_q`.
 #[must_use]
 pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
-    let product = folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
+    let product =
+        folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
     Poly::from_array(R::Coeffs::from_fn(|i| product.as_ref()[i].rem_euclid(i64::from(R::Q)) as u16))
 }
 
 /// `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-    let product = folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
+    let product =
+        folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
     Poly::from_array(R::Coeffs::from_fn(|i| product.as_ref()[i].rem_euclid(i64::from(R::Q)) as u16))
 }
 
 /// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
 #[must_use]
 pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-    let product = folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
-    RoundedPoly::from_array(R::Coeffs::from_fn(|i| product.as_ref()[i].rem_euclid(i64::from(R::Q2)) as u16))
+    let product =
+        folded_product::<R>(|i| i64::from(a.coefficients()[i]), |i| i64::from(b.coefficients()[i]));
+    RoundedPoly::from_array(R::Coeffs::from_fn(|i| {
+        product.as_ref()[i].rem_euclid(i64::from(R::Q2)) as u16
+    }))
 }
 
 /// `a * b` in `Z[x]/(x^n - x - 1)`: coefficient `k` of the plain product goes to `k`, or to `k - n` and `k - n + 1`.

@@ -68,7 +68,8 @@ impl<const M: u32> Reducer for Float<M> {
         super::odd_below_2_30(M)
     };
     const INPUT_BOUND: i32 = (1 << 23) - 4;
-    const OUTPUT_BOUND: i32 = if Self::IS_CENTRED { Self::NORMALISED_BOUND } else { Self::LAZY_BOUND };
+    const OUTPUT_BOUND: i32 =
+        if Self::IS_CENTRED { Self::NORMALISED_BOUND } else { Self::LAZY_BOUND };
 
     const NORMALISED_BOUND: i32 = (Self::MODULUS as i32 + 1) / 2;
 

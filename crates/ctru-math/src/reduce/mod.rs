@@ -140,6 +140,9 @@ pub fn centre(a: impl Into<i32>, modulus: u32) -> i32 {
 
 /// `modulus`, if the methods that take any odd modulus take it.
 const fn odd_below_2_30(modulus: u32) -> u32 {
-    assert!(modulus % 2 == 1 && modulus >= 3 && modulus < 1 << 30, "the modulus must be odd and in 3..2^30");
+    assert!(
+        modulus % 2 == 1 && modulus >= 3 && modulus < 1 << 30,
+        "the modulus must be odd and in 3..2^30"
+    );
     modulus
 }

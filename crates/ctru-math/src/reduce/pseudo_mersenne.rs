@@ -34,7 +34,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         if bound >= 32 * <Self as Reducer>::MODULUS as i64 { 1 } else { 2 }
     };
     /// Centred folds of a reduced sum, and of an input.
-    const SUM_FOLDS: u32 = Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).0;
+    const SUM_FOLDS: u32 =
+        Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).0;
     const INPUT_FOLDS: u32 = Self::centred_folds(<Self as Reducer>::INPUT_BOUND as i64).0;
 
     /// Largest absolute value after `folds` folds of numbers up to `bound`.
@@ -53,7 +54,9 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         while bit > 0 {
             bit -= 1;
             let larger = bound | 1 << bit;
-            if larger <= i64::MAX / scale && Self::folds_bound(folds, larger * scale) <= Self::NARROW_BOUND {
+            if larger <= i64::MAX / scale
+                && Self::folds_bound(folds, larger * scale) <= Self::NARROW_BOUND
+            {
                 bound = larger;
             }
         }
@@ -106,7 +109,9 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
     }
 }
 
-impl<const A: u32, const B: u32, const S: i32, const T: i32> Reducer for PseudoMersenne<A, B, S, T> {
+impl<const A: u32, const B: u32, const S: i32, const T: i32> Reducer
+    for PseudoMersenne<A, B, S, T>
+{
     const MODULUS: u32 = {
         assert!(S * S == 1 && T * T == 1, "the terms have the factors 1 or -1");
         assert!(0 < B && B < A && A < 30, "the modulus must be odd and below 2^30");
@@ -145,7 +150,9 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> Reducer for PseudoM
     }
 }
 
-impl<const A: u32, const B: u32, const S: i32, const T: i32> ReduceSum for PseudoMersenne<A, B, S, T> {
+impl<const A: u32, const B: u32, const S: i32, const T: i32> ReduceSum
+    for PseudoMersenne<A, B, S, T>
+{
     const SUM_BOUND: i64 = Self::largest(Self::WIDE_FOLDS, 1);
     const RADIX: u32 = 1;
 

@@ -33,8 +33,8 @@ pub fn centred_binomial(eta: u32, coins: u8) -> i8 {
 #[must_use]
 pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
     let [a, b, c, d, e, f] = coins;
-    let halves =
-        u64::from(u32::from_le_bytes([a, b, c, 0])) | u64::from(u32::from_le_bytes([d, e, f, 0])) << 32;
+    let halves = u64::from(u32::from_le_bytes([a, b, c, 0]))
+        | u64::from(u32::from_le_bytes([d, e, f, 0])) << 32;
     // Of each half, and then of each quarter, the upper part moves up to where it belongs.
     let quarters = halves & 0x0000_0fff_0000_0fff | (halves & 0x00ff_f000_00ff_f000) << 4;
     let eighths = quarters & 0x003f_003f_003f_003f | (quarters & 0x0fc0_0fc0_0fc0_0fc0) << 2;

@@ -85,7 +85,9 @@ pub(super) fn spread(
         ("SHF" | "USHF", [low, Operand::Integer(count), high]) => {
             shift(&text.modifiers, source(low)?, *count, source(high)?)
         }
-        ("SEL" | "USEL", [a, b, predicate @ Operand::Predicate(..)]) if text.modifiers.is_empty() => {
+        ("SEL" | "USEL", [a, b, predicate @ Operand::Predicate(..)])
+            if text.modifiers.is_empty() =>
+        {
             let (a, b) = (source(a)?, source(b)?);
             let chooses = register(predicate);
             if a.sign != Sign::Plain || b.sign != Sign::Plain {
@@ -98,7 +100,8 @@ pub(super) fn spread(
         }
         ("SGXT" | "USGXT", [a, Operand::Integer(bits @ 0..32)]) if text.modifiers == ["U32"] => {
             let (a, kept) = (source(a)?, (1 << *bits) - 1);
-            (a.sign == Sign::Plain).then(|| -> Spread { Box::new(move |secrets| a.secret(secrets) & kept) })
+            (a.sign == Sign::Plain)
+                .then(|| -> Spread { Box::new(move |secrets| a.secret(secrets) & kept) })
         }
         _ => None,
     }
@@ -171,7 +174,9 @@ fn sum(sources: Vec<Source>) -> Option<Spread> {
     if sources.iter().any(|source| source.sign == Sign::Other) {
         return None;
     }
-    Some(Box::new(move |secrets| sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))))
+    Some(Box::new(move |secrets| {
+        sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))
+    }))
 }
 
 /// `a * b + c`.
@@ -196,8 +201,9 @@ fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Sp
     if low.sign != Sign::Plain || high.sign != Sign::Plain {
         return None;
     }
-    let both =
-        move |secrets: Secrets<'_>| u64::from(high.secret(secrets)) << 32 | u64::from(low.secret(secrets));
+    let both = move |secrets: Secrets<'_>| {
+        u64::from(high.secret(secrets)) << 32 | u64::from(low.secret(secrets))
+    };
     match modifiers {
         // The high half of a shift to the left.
         ["L", "U64", "HI"] | ["L", "W", "U32", "HI"] => {
@@ -205,7 +211,9 @@ fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Sp
         }
         ["L", "U32"] => Some(Box::new(move |secrets| low.secret(secrets) << count)),
         // The low half of a shift to the right.
-        ["R", "U64"] | ["R", "S64"] => Some(Box::new(move |secrets| (both(secrets) >> count) as u32)),
+        ["R", "U64"] | ["R", "S64"] => {
+            Some(Box::new(move |secrets| (both(secrets) >> count) as u32))
+        }
         ["R", "U32", "HI"] if low.constant == Some(0) => {
             Some(Box::new(move |secrets| high.secret(secrets) >> count))
         }
@@ -262,11 +270,14 @@ mod tests {
             .map(|operand| {
                 let (value, sign) = match operand {
                     Operand::Register(None, sign) => (0, *sign),
-                    Operand::Register(Some(name), sign) => (values[usize::from(name.number)], *sign),
-                    Operand::Integer(value) => (*value as u32, Sign::Plain),
-                    Operand::Predicate(Some(name), holds) => {
-                        (u32::from((values[usize::from(name.number)] & 1 == 1) == *holds), Sign::Plain)
+                    Operand::Register(Some(name), sign) => {
+                        (values[usize::from(name.number)], *sign)
                     }
+                    Operand::Integer(value) => (*value as u32, Sign::Plain),
+                    Operand::Predicate(Some(name), holds) => (
+                        u32::from((values[usize::from(name.number)] & 1 == 1) == *holds),
+                        Sign::Plain,
+                    ),
                     _ => (0, Sign::Plain),
                 };
                 if sign == Sign::Negative { value.wrapping_neg() } else { value }
@@ -369,11 +380,14 @@ mod tests {
                     constant @ (0 | 1) => constant as usize,
                     _ => bits >> operand & 1,
                 };
-                let result = |bits| table >> (value(0, bits) << 2 | value(1, bits) << 1 | value(2, bits)) & 1;
+                let result = |bits| {
+                    table >> (value(0, bits) << 2 | value(1, bits) << 1 | value(2, bits)) & 1
+                };
                 let hidden: usize =
                     (0..3).filter(|&operand| kind(operand) == 3).map(|operand| 1 << operand).sum();
                 let depends = (0..8_usize).any(|one| {
-                    (0..8_usize).any(|other| (one ^ other) & !hidden == 0 && result(one) != result(other))
+                    (0..8_usize)
+                        .any(|other| (one ^ other) & !hidden == 0 && result(one) != result(other))
                 });
                 assert_eq!(told == 1, depends, "table {table:#x}, operands {kinds:#o}");
             }

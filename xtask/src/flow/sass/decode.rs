@@ -37,7 +37,9 @@ impl Named {
         for (index, operand) in text.operands.iter().enumerate() {
             let width = opcodes::width(text, kind, index);
             let registers: Vec<Name> = match operand {
-                Operand::Register(name, _) => name.iter().flat_map(|name| name.vector(width)).collect(),
+                Operand::Register(name, _) => {
+                    name.iter().flat_map(|name| name.vector(width)).collect()
+                }
                 Operand::Predicate(name, _) => name.iter().copied().collect(),
                 Operand::Constant { index, .. } => index.clone(),
                 Operand::Memory(registers) => registers.clone(),
@@ -90,7 +92,8 @@ impl Named {
             line.read.iter().filter(|name| is_global && !read.contains(name)).copied().collect();
         match hidden[..] {
             [] => {}
-            [first, second] if first.file == File::Uniform && first.vector(2).eq([first, second]) => {}
+            [first, second]
+                if first.file == File::Uniform && first.vector(2).eq([first, second]) => {}
             _ => return Err(format!("reads {hidden:?}, which the text does not name")),
         }
         compare("reads", &sorted([&read[..], &hidden].concat()), &line.read)?;
@@ -108,7 +111,10 @@ fn chosen(operands: &[Operand<'_>]) -> Result<Vec<Name>, String> {
 
 /// Returns whether an operand is a value, not a place.
 const fn is_value(operand: &Operand<'_>) -> bool {
-    !matches!(operand, Operand::Memory(_) | Operand::Label(_) | Operand::Barrier(_) | Operand::Special(_))
+    !matches!(
+        operand,
+        Operand::Memory(_) | Operand::Label(_) | Operand::Barrier(_) | Operand::Special(_)
+    )
 }
 
 impl<'a> Decoder<'a> {
@@ -136,8 +142,11 @@ impl<'a> Decoder<'a> {
     /// agree.
     pub(super) fn decode(&mut self, line: &Line<'_>) -> Result<Instruction, String> {
         let text = Text::parse(line.text)?;
-        let mut instruction =
-            Instruction { text: line.text.to_owned(), place: line.address, ..Instruction::default() };
+        let mut instruction = Instruction {
+            text: line.text.to_owned(),
+            place: line.address,
+            ..Instruction::default()
+        };
         if text.is_never_executed() {
             return Ok(instruction);
         }
@@ -147,7 +156,8 @@ impl<'a> Decoder<'a> {
         let guard = text.guard.0.map(|name| self.register(name));
         instruction.guard = guard.map(|predicate| Literal { predicate, holds: text.guard.1 });
         instruction.results = self.registers(&named.results);
-        let sources: Vec<Vec<Register>> = named.sources.iter().map(|names| self.registers(names)).collect();
+        let sources: Vec<Vec<Register>> =
+            named.sources.iter().map(|names| self.registers(names)).collect();
         instruction.operands = sources.concat();
         let mut demand = |class: Class, registers: Vec<Register>| {
             if !registers.is_empty() {
@@ -155,10 +165,12 @@ impl<'a> Decoder<'a> {
             }
         };
         for (index, operand) in text.operands.iter().enumerate() {
-            let Operand::Constant { bank, offset, index: registers, .. } = operand else { continue };
+            let Operand::Constant { bank, offset, index: registers, .. } = operand else {
+                continue;
+            };
             let bytes = 4 * usize::from(opcodes::width(&text, kind, index));
-            instruction.names =
-                instruction.names | self.constants.objects(*bank, *offset, bytes, !registers.is_empty())?;
+            instruction.names = instruction.names
+                | self.constants.objects(*bank, *offset, bytes, !registers.is_empty())?;
             demand(Class::ConstantAddress, sources[index].clone());
         }
         let guards = || Vec::from_iter(guard);
@@ -182,7 +194,9 @@ impl<'a> Decoder<'a> {
                     return Err(format!("special register {name}"));
                 }
             }
-            (Kind::LoadConstant, [_, Operand::Constant { .. }]) => demand(Class::AccessGuard, guards()),
+            (Kind::LoadConstant, [_, Operand::Constant { .. }]) => {
+                demand(Class::AccessGuard, guards())
+            }
             (Kind::LoadGlobal | Kind::LoadShared, [_, Operand::Memory(_)]) => {
                 let address = [&sources[1][..], &self.registers(&hidden)].concat();
                 let (space, class) = match kind {
@@ -194,7 +208,10 @@ impl<'a> Decoder<'a> {
                 instruction.operands = Vec::new();
                 instruction.effect = Effect::Load(Access { space, address, names: Objects::NONE });
             }
-            (Kind::StoreGlobal | Kind::StoreShared, [Operand::Memory(_), Operand::Register(..)]) => {
+            (
+                Kind::StoreGlobal | Kind::StoreShared,
+                [Operand::Memory(_), Operand::Register(..)],
+            ) => {
                 let address = [&sources[0][..], &self.registers(&hidden)].concat();
                 let (space, class) = match kind {
                     Kind::StoreGlobal => (Space::Global, Class::StoreAddress),
@@ -233,7 +250,10 @@ impl<'a> Decoder<'a> {
                 demand(Class::ExitGuard, guards());
                 instruction.effect = Effect::Exit { guard_decides: true };
             }
-            (Kind::Barrier | Kind::WarpBarrier, [] | [Operand::Integer(_) | Operand::Register(..)])
+            (
+                Kind::Barrier | Kind::WarpBarrier,
+                [] | [Operand::Integer(_) | Operand::Register(..)],
+            )
             | (Kind::LeaveConvergence, [Operand::Barrier(_)])
             | (Kind::Nothing, []) => demand(Class::Barrier, with_guard(&sources.concat())),
             (Kind::Collect, [Operand::Register(..), label]) => {
@@ -243,8 +263,11 @@ impl<'a> Decoder<'a> {
                 if before.is_none_or(|line| line.text != "ENDCOLLECTIVE") {
                     return Err("no ENDCOLLECTIVE before its label".into());
                 }
-                instruction.effect =
-                    Effect::Jump { targets: vec![target], falls_through: true, guard_decides: false };
+                instruction.effect = Effect::Jump {
+                    targets: vec![target],
+                    falls_through: true,
+                    guard_decides: false,
+                };
             }
             // Where they go on is for `convergence` to check.
             (Kind::SetConvergence, [Operand::Barrier(_), Operand::Label(_)])
@@ -263,7 +286,9 @@ impl<'a> Decoder<'a> {
         }
         // The results are one register, and predicates that are always true.
         bits::spread(text, &text.operands[results..], &mut |operand| match operand {
-            Operand::Register(name, _) | Operand::Predicate(name, _) => name.map(|name| self.register(name)),
+            Operand::Register(name, _) | Operand::Predicate(name, _) => {
+                name.map(|name| self.register(name))
+            }
             _ => None,
         })
     }

@@ -45,7 +45,10 @@ pub(super) fn functions(listing: &str) -> Vec<Result<Function<'_>, NotUnderstood
         {
             functions.push(Err(NotUnderstood {
                 kernel: open.function.name.to_owned(),
-                place: format!("behind {:#06x}", open.function.lines.last().map_or(0, |last| last.address)),
+                place: format!(
+                    "behind {:#06x}",
+                    open.function.lines.last().map_or(0, |last| last.address)
+                ),
                 text: format!("{}: {reason}", line.split("//").next().unwrap_or_default().trim()),
             }));
             reader = None;
@@ -67,7 +70,8 @@ impl<'a> Reader<'a> {
     }
 
     fn line(&mut self, line: &'a str) -> Result<(), String> {
-        let (text, table) = line.split_once("// |").unwrap_or((line.split("//").next().unwrap_or(line), ""));
+        let (text, table) =
+            line.split_once("// |").unwrap_or((line.split("//").next().unwrap_or(line), ""));
         let text = text.trim();
         if let Some(label) = text.strip_suffix(':') {
             if self.function.labels.insert(label, self.function.lines.len()).is_some() {
@@ -88,7 +92,8 @@ impl<'a> Reader<'a> {
 
     fn instruction(&self, rest: &'a str, table: &str) -> Result<Line<'a>, String> {
         let (address, text) = rest.split_once("*/").ok_or("an instruction without address")?;
-        let address = usize::from_str_radix(address, 16).map_err(|_| "an address that is no number")?;
+        let address =
+            usize::from_str_radix(address, 16).map_err(|_| "an address that is no number")?;
         let text = text.trim().strip_suffix(';').ok_or("an instruction without end")?.trim_end();
         let (mut written, mut read) = (Vec::new(), Vec::new());
         let cells: Vec<&str> = cells(table);
@@ -134,7 +139,8 @@ impl<'a> Reader<'a> {
         for (cell, (_, start)) in cells.iter().zip(&mut self.sections) {
             *start = cell.find("# ").map(|position| position + 2);
             let digits = cell[start.unwrap_or(cell.len())..].trim_end();
-            let in_order = digits.bytes().enumerate().all(|(at, digit)| digit == b'0' + (at % 10) as u8);
+            let in_order =
+                digits.bytes().enumerate().all(|(at, digit)| digit == b'0' + (at % 10) as u8);
             if !in_order || start.is_none() && !cell.trim().is_empty() {
                 return Err("columns of live ranges that are not in order".into());
             }

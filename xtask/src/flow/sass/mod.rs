@@ -127,7 +127,13 @@ impl<'a> Constants<'a> {
     }
 
     /// Returns the objects that constants point to, at an offset to which an index may be added.
-    fn objects(&self, bank: u32, offset: usize, bytes: usize, is_indexed: bool) -> Result<Objects, String> {
+    fn objects(
+        &self,
+        bank: u32,
+        offset: usize,
+        bytes: usize,
+        is_indexed: bool,
+    ) -> Result<Objects, String> {
         match bank {
             0 if is_indexed => {
                 Ok(self.entry.arrays.iter().fold(Objects::NONE, |all, (_, array)| all | *array))
@@ -182,7 +188,11 @@ pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Progra
     programs
 }
 
-fn kernel(function: &Function<'_>, entry: Option<&Entry>, arch: &str) -> Result<Program, NotUnderstood> {
+fn kernel(
+    function: &Function<'_>,
+    entry: Option<&Entry>,
+    arch: &str,
+) -> Result<Program, NotUnderstood> {
     let fault = |index: usize, reason: String| {
         let line = function.lines.get(index);
         NotUnderstood {

@@ -70,7 +70,8 @@ type Row = (&'static [&'static str], &'static [&'static str], Kind);
 const COMPARE: &[&str] =
     &["EQ", "NE", "LT", "LE", "GT", "GE", "NAN", "AND", "OR", "XOR", "EX", "U32", "S64", "U64"];
 const CONVERT: &[&str] = &[
-    "F32", "S32", "U32", "S64", "U64", "U16", "S16", "U8", "S8", "RP", "FTZ", "TRUNC", "FLOOR", "CEIL", "NTZ",
+    "F32", "S32", "U32", "S64", "U64", "U16", "S16", "U8", "S8", "RP", "FTZ", "TRUNC", "FLOOR",
+    "CEIL", "NTZ",
 ];
 const LOAD: &[&str] =
     &["E", "U8", "S8", "U16", "S16", "32", "64", "128", "CONSTANT", "STRONG", "GPU", "SYS", "CTA"];
@@ -192,9 +193,11 @@ pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
     };
     let is_long = text.is("U64") || text.is("S64");
     match kind {
-        Kind::LoadConstant | Kind::LoadGlobal | Kind::StoreGlobal | Kind::LoadShared | Kind::StoreShared => {
-            by_size
-        }
+        Kind::LoadConstant
+        | Kind::LoadGlobal
+        | Kind::StoreGlobal
+        | Kind::LoadShared
+        | Kind::StoreShared => by_size,
         Kind::Special if text.opcode == "CS2R" && !text.is("32") => 2,
         // Result and third operand, rows, columns.
         Kind::Matrix => match (text.is("16832"), position) {

@@ -130,7 +130,8 @@ impl<'a> Text<'a> {
         let mut guard = (None, true);
         let mut rest = text.trim();
         if let Some(after) = rest.strip_prefix('@') {
-            let (predicate, after) = after.split_once(char::is_whitespace).ok_or("a guard alone")?;
+            let (predicate, after) =
+                after.split_once(char::is_whitespace).ok_or("a guard alone")?;
             let Operand::Predicate(name, holds) = operand(predicate)? else {
                 return Err("a guard that is no predicate".into());
             };
@@ -191,10 +192,11 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
         Some(b'~') => (Sign::Other, &text[1..]),
         _ => (Sign::Plain, text),
     };
-    let (sign, unsigned) = match unsigned.strip_prefix('|').and_then(|inner| inner.strip_suffix('|')) {
-        Some(inner) => (Sign::Other, inner),
-        None => (sign, unsigned),
-    };
+    let (sign, unsigned) =
+        match unsigned.strip_prefix('|').and_then(|inner| inner.strip_suffix('|')) {
+            Some(inner) => (Sign::Other, inner),
+            None => (sign, unsigned),
+        };
     if let Some(place) = unsigned.strip_prefix("c[") {
         return constant(place, sign).ok_or_else(unknown);
     }
@@ -217,7 +219,8 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
             Sign::Other => Err(unknown()),
         };
     }
-    let is_number = unsigned.parse::<f64>().is_ok() || ["+INF", "INF", "QNAN", "+QNAN"].contains(&unsigned);
+    let is_number =
+        unsigned.parse::<f64>().is_ok() || ["+INF", "INF", "QNAN", "+QNAN"].contains(&unsigned);
     if is_number && sign != Sign::Other { Ok(Operand::Number) } else { Err(unknown()) }
 }
 
@@ -247,7 +250,8 @@ fn memory<'a>(text: &str) -> Option<Operand<'a>> {
 fn sum(text: &str) -> Option<(Vec<Name>, i64)> {
     let (mut registers, mut offset) = (Vec::new(), 0);
     for part in text.split('+') {
-        let (negative, unsigned) = part.strip_prefix('-').map_or((false, part), |part| (true, part));
+        let (negative, unsigned) =
+            part.strip_prefix('-').map_or((false, part), |part| (true, part));
         if let Some(digits) = unsigned.strip_prefix("0x") {
             let value = i64::from_str_radix(digits, 16).ok()?;
             offset += if negative { -value } else { value };
@@ -281,7 +285,8 @@ mod tests {
         assert_eq!((text.guard, text.opcode), ((Some(name("UP2")), false), "LDG"));
         assert_eq!(text.modifiers, ["E", "U16"]);
         let address = ["UR6", "UR7", "R22", "R23"].map(name).to_vec();
-        let expected = [Operand::Register(Some(name("R19")), Sign::Plain), Operand::Memory(address)];
+        let expected =
+            [Operand::Register(Some(name("R19")), Sign::Plain), Operand::Memory(address)];
         assert_eq!(text.operands, expected);
         assert!(Text::parse("@!PT NOP").unwrap().is_never_executed());
         assert!(!Text::parse("@PT NOP").unwrap().is_never_executed());
@@ -297,7 +302,8 @@ mod tests {
         assert_eq!(read("-0x8"), Operand::Integer(-8_i64 as u64));
         assert_eq!(read("9.3638896942138671875e-05"), Operand::Number);
         assert_eq!(read("+INF"), Operand::Number);
-        let constant = |offset, index| Operand::Constant { bank: 0, offset, index, sign: Sign::Plain };
+        let constant =
+            |offset, index| Operand::Constant { bank: 0, offset, index, sign: Sign::Plain };
         assert_eq!(read("c[0x0][0x160]"), constant(0x160, vec![]));
         assert_eq!(read("c[0x0][RZ]"), constant(0, vec![]));
         assert_eq!(read("c[0x0][R4+0x10]"), constant(16, vec![name("R4")]));
@@ -310,9 +316,18 @@ mod tests {
 
     #[test]
     fn refuses_other_operands() {
-        for text in
-            ["R4.H2", "R4.B1", "R", "R256", "c[R4][0x0]", "tmem[UR4]", "[R4.S32]", "[-R4]", "!R4", "32@lo(t)"]
-        {
+        for text in [
+            "R4.H2",
+            "R4.B1",
+            "R",
+            "R256",
+            "c[R4][0x0]",
+            "tmem[UR4]",
+            "[R4.S32]",
+            "[-R4]",
+            "!R4",
+            "32@lo(t)",
+        ] {
             assert!(operand(text).is_err(), "{text}");
         }
     }

@@ -12,9 +12,10 @@ pub(super) type Condition = (Name, bool);
 /// values that predicates had before it that hold then, too.
 pub(super) fn implications(text: &Text<'_>) -> Vec<(Condition, Vec<Condition>)> {
     match (text.opcode, &text.operands[..]) {
-        ("ISETP" | "UISETP" | "FSETP", [one, opposite, _, _, Operand::Predicate(Some(other), holds)])
-            if !text.is("EX") =>
-        {
+        (
+            "ISETP" | "UISETP" | "FSETP",
+            [one, opposite, _, _, Operand::Predicate(Some(other), holds)],
+        ) if !text.is("EX") => {
             // The comparison or its opposite, combined with the last operand.
             let told = if text.is("AND") {
                 true
@@ -24,9 +25,15 @@ pub(super) fn implications(text: &Text<'_>) -> Vec<(Condition, Vec<Condition>)> 
                 return Vec::new();
             };
             let old = (*other, *holds == told);
-            [one, opposite].iter().filter_map(|new| Some(((result(new)?, told), vec![old]))).collect()
+            [one, opposite]
+                .iter()
+                .filter_map(|new| Some(((result(new)?, told), vec![old])))
+                .collect()
         }
-        ("PLOP3" | "UPLOP3", [one, other, a, b, c, Operand::Integer(first), Operand::Integer(second)]) => {
+        (
+            "PLOP3" | "UPLOP3",
+            [one, other, a, b, c, Operand::Integer(first), Operand::Integer(second)],
+        ) => {
             let inputs = [a, b, c];
             [(one, *first), (other, *second)]
                 .into_iter()

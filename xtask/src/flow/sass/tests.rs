@@ -31,7 +31,12 @@ fn entry() -> Entry {
 
 /// Writes a listing of a kernel, with the live ranges that its text says.
 fn listing(code: &str) -> String {
-    let files = [(File::General, 64), (File::Predicate, 7), (File::Uniform, 16), (File::UniformPredicate, 7)];
+    let files = [
+        (File::General, 64),
+        (File::Predicate, 7),
+        (File::Uniform, 16),
+        (File::UniformPredicate, 7),
+    ];
     let row = |text: &str, mark: &dyn Fn(Name) -> char| {
         let mut row = format!("{text:60}// |");
         for (file, count) in files {

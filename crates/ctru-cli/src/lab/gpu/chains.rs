@@ -31,9 +31,12 @@ impl Laboratory<'_> {
     /// Measures what memory can do.
     pub(super) fn copy(&mut self) -> Result<(), Error> {
         let measure = || -> Result<Statistics, RuntimeError> {
-            let elements = timing::random(&self.queue, ELEMENTS / 4, |bits| Quad([bits as u32; 4]))?;
+            let elements =
+                timing::random(&self.queue, ELEMENTS / 4, |bits| Quad([bits as u32; 4]))?;
             let copies = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
-            timing::on_device(&self.queue, || self.launch(&COPY, &[&elements, &copies], ELEMENTS / 4))
+            timing::on_device(&self.queue, || {
+                self.launch(&COPY, &[&elements, &copies], ELEMENTS / 4)
+            })
         };
         let statistics = measure().map_err(failed)?;
         self.say(Measurement {
@@ -77,7 +80,8 @@ impl Laboratory<'_> {
         let part = (M::MODULUS / 2) as i32 / LENGTH as i32;
         let factors: Vec<_> = (1..=LENGTH as i32).map(|i| M::factor(i * part - 5 * part)).collect();
         let factors = Factors::new::<M>(&self.queue, &factors)?;
-        let quad = |bits: u64| Quad([0, 8, 16, 24].map(|shift| (bits >> shift) as u32 % M::MODULUS));
+        let quad =
+            |bits: u64| Quad([0, 8, 16, 24].map(|shift| (bits >> shift) as u32 % M::MODULUS));
         let elements = timing::random(&self.queue, ELEMENTS / 4, quad)?;
         let products = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
         let memory = [factors.memory(), &elements, &products];

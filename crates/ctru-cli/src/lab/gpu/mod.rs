@@ -64,10 +64,19 @@ impl Laboratory<'_> {
 
     /// Reports what `measurement` says besides the engine.
     fn say(&mut self, measurement: Measurement) -> Result<(), Error> {
-        (self.report)(Measurement { engine: "gpu".to_owned(), device: self.device.clone(), ..measurement })
+        (self.report)(Measurement {
+            engine: "gpu".to_owned(),
+            device: self.device.clone(),
+            ..measurement
+        })
     }
 
-    fn launch(&self, kernel: &Kernel, memory: &[&CudaMemory], operations: usize) -> Result<(), RuntimeError> {
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&CudaMemory],
+        operations: usize,
+    ) -> Result<(), RuntimeError> {
         self.queue.launch(kernel, memory, Batch::each(operations as u32))
     }
 }
@@ -85,8 +94,10 @@ impl Factors {
     {
         let words = factors.iter().map(|factor| factor.to_word().to_bits());
         match FactorWord::<M>::BYTES {
-            4 => timing::upload(queue, &words.map(|word| word as u32).collect::<Vec<_>>()).map(Self::Singles),
-            _ => timing::upload(queue, &words.map(|word| word as u64).collect::<Vec<_>>()).map(Self::Words),
+            4 => timing::upload(queue, &words.map(|word| word as u32).collect::<Vec<_>>())
+                .map(Self::Singles),
+            _ => timing::upload(queue, &words.map(|word| word as u64).collect::<Vec<_>>())
+                .map(Self::Words),
         }
     }
 

@@ -44,7 +44,8 @@ impl Laboratory<'_> {
         FactorWord<M>: Word,
     {
         let n = 1usize << cyclic.log_len;
-        let (mut forward, mut inverse) = (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+        let (mut forward, mut inverse) =
+            (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(&mut forward, &mut inverse)?;
         // As many as the kernels of single layers may read, whatever the length.
         let table = |factors: &[M::Factor]| {
@@ -57,7 +58,9 @@ impl Laboratory<'_> {
             Ok(Arrays {
                 forward: Factors::new::<M>(&self.queue, &table(transform.forward_factors()))?,
                 inverse: Factors::new::<M>(&self.queue, &table(transform.inverse_factors()))?,
-                operands: timing::random(&self.queue, 2 * most * n, |bits| bits as u32 % M::MODULUS)?,
+                operands: timing::random(&self.queue, 2 * most * n, |bits| {
+                    bits as u32 % M::MODULUS
+                })?,
                 transforms: self.queue.allocate(2 * most * n)?,
                 products: self.queue.allocate(most * n)?,
             })
@@ -80,17 +83,20 @@ impl Laboratory<'_> {
             for batch in BATCHES.into_iter().filter(|batch| kernels.fit(batch * n)) {
                 let steps = kernels.steps(&arrays, batch * n);
                 let bytes = steps.iter().map(|step| 4 * step.words as u64).sum();
-                let report = Measurement { batch, threads: threads as usize, bytes, ..report.clone() };
+                let report =
+                    Measurement { batch, threads: threads as usize, bytes, ..report.clone() };
                 self.measure(&report, &steps)?;
                 if batch == 1 {
-                    let alone = timing::on_host(&self.queue, || self.launch_all(&steps)).map_err(failed)?;
+                    let alone =
+                        timing::on_host(&self.queue, || self.launch_all(&steps)).map_err(failed)?;
                     self.say(report.with(alone, "product", "host"))?;
                 }
                 if threads == THREADS {
                     for step in &steps {
                         let report = Measurement { bytes: 4 * step.words as u64, ..report.clone() };
-                        let one =
-                            timing::on_device(&self.queue, || self.launch_all(std::slice::from_ref(step)));
+                        let one = timing::on_device(&self.queue, || {
+                            self.launch_all(std::slice::from_ref(step))
+                        });
                         self.say(report.with(one.map_err(failed)?, step.name, "device"))?;
                     }
                 }
@@ -100,7 +106,8 @@ impl Laboratory<'_> {
     }
 
     fn measure(&mut self, report: &Measurement, steps: &[Step<'_>]) -> Result<(), Error> {
-        let statistics = timing::on_device(&self.queue, || self.launch_all(steps)).map_err(failed)?;
+        let statistics =
+            timing::on_device(&self.queue, || self.launch_all(steps)).map_err(failed)?;
         self.say(report.with(statistics, &report.step, "device"))
     }
 
@@ -120,7 +127,8 @@ impl Laboratory<'_> {
     /// Measures a product with a launch for each layer, where there are such kernels.
     fn layers_apart(&mut self, report: &Measurement, arrays: &Arrays) -> Result<(), Error> {
         let found = |method: &str, modulus| report.method == method && report.modulus == modulus;
-        let Some(single) = SINGLES.iter().find(|single| found(single.method, single.modulus)) else {
+        let Some(single) = SINGLES.iter().find(|single| found(single.method, single.modulus))
+        else {
             return Ok(());
         };
         let log_len = report.len.ilog2();
@@ -196,7 +204,9 @@ impl Kernels {
             operations: words / IN_ROWS,
             words: 3 * words,
         };
-        let Some([columns_forward, columns_inverse]) = &self.columns else { return vec![rows(operands)] };
+        let Some([columns_forward, columns_inverse]) = &self.columns else {
+            return vec![rows(operands)];
+        };
         vec![
             Step {
                 name: "columns forward",

@@ -20,7 +20,8 @@ impl Laboratory<'_> {
             let (len, threads) = (ring.n, ring.kernel.shape().threads() as usize);
             let measure = || -> Result<Statistics, RuntimeError> {
                 let row = len.next_multiple_of(8);
-                let large = timing::random(&self.queue, RING_BATCH * row, |bits| bits as u16 % 4591)?;
+                let large =
+                    timing::random(&self.queue, RING_BATCH * row, |bits| bits as u16 % 4591)?;
                 let small = timing::random(&self.queue, RING_BATCH * row, |bits| (bits % 5) as u8)?;
                 let product = self.queue.allocate::<u16>(RING_BATCH * row)?;
                 let memory: [&CudaMemory; 3] = [&large, &small, &product];

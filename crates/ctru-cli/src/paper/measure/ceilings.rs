@@ -100,7 +100,12 @@ fn fastest<R: Ring>(
     }
 }
 
-fn say(session: &mut Session<'_>, op: &str, statistics: Statistics, amount: f64) -> Result<(), Error> {
+fn say(
+    session: &mut Session<'_>,
+    op: &str,
+    statistics: Statistics,
+    amount: f64,
+) -> Result<(), Error> {
     let record = Record {
         bench: CEILING.to_owned(),
         op: op.to_owned(),

@@ -100,7 +100,8 @@ mod tests {
     use ctru_gpu_runtime::emulated::EmulatedDevice;
     use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
     use ctru_kem::{
-        Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet, SharedSecret,
+        Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet,
+        SharedSecret,
     };
     use ctru_math::{R653, R761, R1277};
 
@@ -109,7 +110,9 @@ mod tests {
     fn every_kernel_is_known() {
         for kernels in table::ALL {
             let [of_653, of_761, of_1277] = kernels.each();
-            for work in [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())] {
+            for work in
+                [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())]
+            {
                 assert!(work.is_some(), "{}", of_761.name());
             }
         }
@@ -169,11 +172,17 @@ mod tests {
         let mut encapsulate = |ciphertexts: &mut [_]| {
             device.take();
             engine
-                .encapsulate(Keys::Each(&public), Seeds::Expand(&[2; 32]), ciphertexts, &mut secrets)
+                .encapsulate(
+                    Keys::Each(&public),
+                    Seeds::Expand(&[2; 32]),
+                    ciphertexts,
+                    &mut secrets,
+                )
                 .unwrap();
             device.take()
         };
-        let names = |launches: &[Launch]| launches.iter().map(|launch| launch.kernel).collect::<Vec<_>>();
+        let names =
+            |launches: &[Launch]| launches.iter().map(|launch| launch.kernel).collect::<Vec<_>>();
         let with = encapsulate(&mut ciphertexts);
         device.leave_out_copies(true);
         let mut others = ciphertexts.clone();

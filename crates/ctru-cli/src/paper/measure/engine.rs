@@ -41,7 +41,12 @@ const LATENCY_BATCHES: [usize; 2] = [1, 32];
 const ON_DEVICE_BATCH: usize = 1 << 17;
 const ON_DEVICE_SAMPLES: usize = 15;
 
-fn record<P: ParameterSet>(bench: &str, operation: Operation, keys: KeyUse, batch: usize) -> Record {
+fn record<P: ParameterSet>(
+    bench: &str,
+    operation: Operation,
+    keys: KeyUse,
+    batch: usize,
+) -> Record {
     Record {
         bench: bench.to_owned(),
         pk_encoding: P::Encoding::NAME.to_owned(),
@@ -85,7 +90,10 @@ pub(super) fn operations<P: ParameterSet>(
 }
 
 /// Small batches.
-pub(super) fn latencies<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Result<(), Error> {
+pub(super) fn latencies<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
     for batch in LATENCY_BATCHES {
         let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
         let fixture = Fixture::new(engine, batch)?;
@@ -99,15 +107,20 @@ pub(super) fn latencies<P: ParameterSet>(session: &mut Session<'_>, device: Cuda
 }
 
 /// Figure 7: chunks on as many slots, and the same chunks on one.
-pub(super) fn streams<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Result<(), Error> {
+pub(super) fn streams<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
     for count in STREAM_COUNTS {
         let chunk = STREAMED / count;
         for (bench, slots) in [(STREAMS, count), (SEQUENTIAL, 1)] {
             let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
             let fixture = Fixture::new(DeviceEngine::<P, _>::new(device, options)?, STREAMED)?;
             for operation in OPERATIONS {
-                let statistics = fixture.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
-                let record = Record { threads: slots, ..record::<P>(bench, operation, KeyUse::Each, chunk) };
+                let statistics =
+                    fixture.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
+                let record =
+                    Record { threads: slots, ..record::<P>(bench, operation, KeyUse::Each, chunk) };
                 session.time(statistics, STREAMED as f64, record)?;
             }
         }
@@ -116,11 +129,18 @@ pub(super) fn streams<P: ParameterSet>(session: &mut Session<'_>, device: CudaDe
 }
 
 /// What operations need, and the time of their kernels on one queue, on data that is on the device.
-pub(super) fn on_device<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Result<(), Error> {
+pub(super) fn on_device<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
     let batch = ON_DEVICE_BATCH;
     let device = Observed::new(device);
-    let options =
-        DeviceOptions { chunk: batch, slots: 1, memory_limit: usize::MAX, ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: batch,
+        slots: 1,
+        memory_limit: usize::MAX,
+        ..DeviceOptions::default()
+    };
     let fixture = Fixture::new(DeviceEngine::<P, _>::new(device.clone(), options)?, batch)?;
     for (operation, keys) in CASES {
         let (seen, statistics) = fixture.with(operation, keys, |run| observe(&device, run))?;
@@ -135,7 +155,9 @@ pub(super) fn on_device<P: ParameterSet>(session: &mut Session<'_>, device: Cuda
             downloaded: per_operation(seen.downloaded),
             permutations,
             byte_products,
-            memory_bytes: per_operation(seen.launches.iter().map(|launch| launch.bytes as usize).sum()),
+            memory_bytes: per_operation(
+                seen.launches.iter().map(|launch| launch.bytes as usize).sum(),
+            ),
         }))?;
         let record = Record {
             transfers: "none".to_owned(),

@@ -27,9 +27,21 @@ struct Method {
 /// The methods of table 4.
 static METHODS: [Method; 4] = [
     Method { name: "NTT", kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
-    Method { name: "polyphase, tensor cores", kernels: &table::POLYPHASE_SMALL, keys: KeyUse::Each },
-    Method { name: "one key, tensor cores", kernels: &table::SAME_PUBLIC_KEY_MULTIPLY, keys: KeyUse::One },
-    Method { name: "schoolbook, tensor cores", kernels: &table::SCHOOLBOOK_SMALL, keys: KeyUse::Each },
+    Method {
+        name: "polyphase, tensor cores",
+        kernels: &table::POLYPHASE_SMALL,
+        keys: KeyUse::Each,
+    },
+    Method {
+        name: "one key, tensor cores",
+        kernels: &table::SAME_PUBLIC_KEY_MULTIPLY,
+        keys: KeyUse::One,
+    },
+    Method {
+        name: "schoolbook, tensor cores",
+        kernels: &table::SCHOOLBOOK_SMALL,
+        keys: KeyUse::Each,
+    },
 ];
 
 /// Products of a launch.
@@ -107,14 +119,20 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) ->
 }
 
 /// Table 5.
-pub(super) fn encryption<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+pub(super) fn encryption<R: Ring>(
+    session: &mut Session<'_>,
+    queue: &CudaQueue,
+) -> Result<(), Error> {
     let most = ENCRYPTION_BATCHES.into_iter().max().unwrap_or(1);
     for Path { name, kernels } in &PATHS {
         let kernels: Vec<&Kernel> = kernels.iter().map(|kernels| kernels.of::<R>()).collect();
         let arrays = Arrays::new(queue, kernels.iter().copied(), most)?;
         for count in ENCRYPTION_BATCHES {
-            let launch =
-                || kernels.iter().try_for_each(|kernel| arrays.launch(queue, kernel, Batch::each(count)));
+            let launch = || {
+                kernels
+                    .iter()
+                    .try_for_each(|kernel| arrays.launch(queue, kernel, Batch::each(count)))
+            };
             let statistics = timing::on_device(queue, launch)?;
             session.time(statistics, f64::from(count), on_device(ENCRYPTION, name, count))?;
         }
@@ -134,7 +152,10 @@ fn on_device(bench: &str, op: &str, count: u32) -> Record {
 }
 
 /// The first half of table 6.
-pub(super) fn resources<R: Ring>(session: &mut Session<'_>, device: &CudaDevice) -> Result<(), Error> {
+pub(super) fn resources<R: Ring>(
+    session: &mut Session<'_>,
+    device: &CudaDevice,
+) -> Result<(), Error> {
     for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
         let kernel = kernels.of::<R>();
         let resources = device.resources(kernel)?;
@@ -172,7 +193,10 @@ impl Arrays {
 
     /// Launches one of the kernels.
     fn launch(&self, queue: &CudaQueue, kernel: &Kernel, batch: Batch) -> Result<(), RuntimeError> {
-        let memory = kernel.parameters().iter().filter_map(|parameter| self.0.get(content(parameter.name())));
+        let memory = kernel
+            .parameters()
+            .iter()
+            .filter_map(|parameter| self.0.get(content(parameter.name())));
         let memory: Vec<&CudaMemory> = memory.map(Array::memory).collect();
         queue.launch(kernel, &memory, batch)
     }

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter};
-use ctru_gpu_runtime::{Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload};
+use ctru_gpu_runtime::{
+    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
+};
 
 /// Kernels and copies of an operation, one at a time: an engine on it must have one slot.
 #[derive(Clone, Debug)]
@@ -95,7 +97,10 @@ impl<D: Device> Device for Observed<D> {
         Ok(ObservedQueue { queue: self.device.queue()?, log: self.log.clone() })
     }
 
-    fn register<T: Send>(&self, content: Vec<T>) -> Result<PinnedVec<T, D::Registration>, RuntimeError> {
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, D::Registration>, RuntimeError> {
         self.device.register(content)
     }
 
@@ -184,11 +189,18 @@ impl<Q: Queue> Queue for ObservedQueue<Q> {
         self.queue.wipe(memory)
     }
 
-    fn launch(&self, kernel: &Kernel, memory: &[&Q::Memory], batch: Batch) -> Result<(), RuntimeError> {
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&Q::Memory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
         {
             let mut log = self.log.lock();
             log.started.get_or_insert_with(Instant::now);
-            let bytes = |array: &Parameter| kernel.elements(array, batch) * u64::from(array.element_bytes());
+            let bytes = |array: &Parameter| {
+                kernel.elements(array, batch) * u64::from(array.element_bytes())
+            };
             let bytes = kernel.parameters().iter().map(bytes).sum();
             let kernel = kernel.name();
             log.observation.launches.push(Launch { kernel, batch, bytes });

@@ -48,7 +48,8 @@ impl Drop for Stop<'_> {
 
 /// Watts at this moment.
 fn ask(gpu: u32) -> Option<f64> {
-    let arguments = ["--query-gpu=power.draw", "--format=csv,noheader,nounits", "-i", &gpu.to_string()];
+    let arguments =
+        ["--query-gpu=power.draw", "--format=csv,noheader,nounits", "-i", &gpu.to_string()];
     let output = Command::new("nvidia-smi").args(arguments).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }

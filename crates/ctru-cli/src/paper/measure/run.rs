@@ -24,7 +24,11 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
     for &set in options.sets() {
         set.degree().clone_into(&mut session.set);
         // The paper's keys, and the engine's default.
-        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet { set, device, session: &mut session })?;
+        Suite { set, encoding: Encoding::MixedRadix }.run(OneSet {
+            set,
+            device,
+            session: &mut session,
+        })?;
     }
     Ok(())
 }

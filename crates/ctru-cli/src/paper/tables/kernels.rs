@@ -28,8 +28,10 @@ pub(super) fn products(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> 
         let header = row("", &batches, |batch| batch.to_string());
         let columns = 1..batches.len() + 2;
 
-        let mut table =
-            new_table([header.clone(), vec!["batch not told".to_owned()]].concat(), columns.clone());
+        let mut table = new_table(
+            [header.clone(), vec!["batch not told".to_owned()]].concat(),
+            columns.clone(),
+        );
         for method in &methods {
             let rate = |batch| mega(find(&rates, method, batch).map(|record| record.ops_per_s));
             table.add_row([row(method, &batches, rate), vec![String::new()]].concat());
@@ -41,13 +43,16 @@ pub(super) fn products(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> 
             let row = row(known.who, &batches, |batch| rate(Some(batch)));
             table.add_row([row, vec![rate(None)]].concat());
         }
-        let title =
-            format!("Table 4 and figure 6, n = {set}: M products a second by batch, launches in a row");
+        let title = format!(
+            "Table 4 and figure 6, n = {set}: M products a second by batch, launches in a row"
+        );
         section(&title, &table, out)?;
 
         let mut table = new_table(header, columns);
         for method in &methods {
-            table.add_row(row(method, &batches, |batch| digits(find(&alone, method, batch).map(batch_us))));
+            table.add_row(row(method, &batches, |batch| {
+                digits(find(&alone, method, batch).map(batch_us))
+            }));
         }
         let title = format!("Table 4 and figure 6, n = {set}: us of a launch alone by batch");
         section(&title, &table, out)?;
@@ -61,7 +66,8 @@ pub(super) fn fusion(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
     let batches = distinct(records.iter().map(|record| record.batch));
     let paths = distinct(records.iter().map(|record| record.op.as_str()));
     let names = batches.iter().flat_map(|batch| [format!("us of {batch}"), "saved %".to_owned()]);
-    let header: Vec<String> = ["n".to_owned(), "encryption".to_owned()].into_iter().chain(names).collect();
+    let header: Vec<String> =
+        ["n".to_owned(), "encryption".to_owned()].into_iter().chain(names).collect();
     let mut table = new_table(header, 2..2 + 2 * batches.len());
     for set in distinct(records.iter().map(|record| record.set.as_str())) {
         let time = |path: &str, batch| {
@@ -72,11 +78,15 @@ pub(super) fn fusion(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
             // The first path is the one that nothing was fused in.
             let values = batches.iter().flat_map(|&batch| {
                 let (before, now) = (time(paths[0], batch), time(path, batch));
-                let saved =
-                    before.zip(now).filter(|_| path != &paths[0]).map(|(before, now)| saving(before, now));
+                let saved = before
+                    .zip(now)
+                    .filter(|_| path != &paths[0])
+                    .map(|(before, now)| saving(before, now));
                 [digits(now), saved.map_or_else(String::new, |saved| format!("{saved:.0}"))]
             });
-            table.add_row([set.to_owned(), (*path).to_owned()].into_iter().chain(values).collect::<Vec<_>>());
+            table.add_row(
+                [set.to_owned(), (*path).to_owned()].into_iter().chain(values).collect::<Vec<_>>(),
+            );
         }
     }
     if !records.is_empty() {
@@ -96,7 +106,8 @@ pub(super) fn fusion(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
 
 /// The first half of table 6: what kernels take of a multiprocessor.
 pub(super) fn resources(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
-    let header = ["kernel", "n", "threads", "registers", "local bytes", "shared KB", "blocks an SM"];
+    let header =
+        ["kernel", "n", "threads", "registers", "local bytes", "shared KB", "blocks an SM"];
     let mut table = new_table(header, 1..7);
     let kilobytes = |bytes: u32| format!("{:.1}", f64::from(bytes) / 1e3);
     for kernel in lines.resources() {
@@ -111,7 +122,8 @@ pub(super) fn resources(lines: &Lines, out: &mut dyn Write) -> Result<(), Error>
         ]);
     }
     if table.row_count() > 0 {
-        let references::KnownResources { registers, shared_kilobytes, blocks } = references::RESOURCES;
+        let references::KnownResources { registers, shared_kilobytes, blocks } =
+            references::RESOURCES;
         table.add_row([
             "authors, H200: product".to_owned(),
             String::new(),

@@ -16,7 +16,8 @@ use crate::record::{Operation, Record};
 pub(super) use streams::comparisons;
 
 /// The operations in the order of the tables.
-pub(super) const OPERATIONS: [Operation; 3] = [Operation::Keygen, Operation::Encaps, Operation::Decaps];
+pub(super) const OPERATIONS: [Operation; 3] =
+    [Operation::Keygen, Operation::Encaps, Operation::Decaps];
 
 /// Writes every table of which something was measured.
 pub(super) fn write(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {

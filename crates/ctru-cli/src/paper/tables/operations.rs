@@ -62,17 +62,23 @@ pub(super) fn rates(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
             ]);
         }
     }
-    section("Table 7: M operations a second, transfers from and to pinned memory included", &table, out)
+    section(
+        "Table 7: M operations a second, transfers from and to pinned memory included",
+        &table,
+        out,
+    )
 }
 
 /// Table 7 without transfers.
 pub(super) fn on_device(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
-    let header = ["n", "op", "a key each", "one key", "loaded keys", "authors, H200", "CUDA-PQC, H200"];
+    let header =
+        ["n", "op", "a key each", "one key", "loaded keys", "authors, H200", "CUDA-PQC, H200"];
     let mut table = new_table(header, 2..7);
     for set in distinct(lines.times(ON_DEVICE).map(|record| record.set.clone())) {
         for operation in OPERATIONS {
-            let rate =
-                |keys| lines.of(ON_DEVICE, &set, operation, keys).next().map(|record| record.ops_per_s);
+            let rate = |keys| {
+                lines.of(ON_DEVICE, &set, operation, keys).next().map(|record| record.ops_per_s)
+            };
             let Some(each) = rate(KeyUse::Each) else { continue };
             let known = references::operations(&set, operation);
             table.add_row([
@@ -86,7 +92,11 @@ pub(super) fn on_device(lines: &Lines, out: &mut dyn Write) -> Result<(), Error>
             ]);
         }
     }
-    section("M operations a second on the device, no transfers, chunks one after the other", &table, out)
+    section(
+        "M operations a second on the device, no transfers, chunks one after the other",
+        &table,
+        out,
+    )
 }
 
 /// Small batches.
@@ -94,29 +104,37 @@ pub(super) fn latencies(lines: &Lines, out: &mut dyn Write) -> Result<(), Error>
     let small = || lines.times(BATCH).filter(|record| record.batch <= SMALL);
     let batches = distinct(small().map(|record| record.batch));
     let names = batches.iter().map(|batch| format!("us of {batch}"));
-    let header: Vec<String> = ["n", "op", "keys"].map(str::to_owned).into_iter().chain(names).collect();
+    let header: Vec<String> =
+        ["n", "op", "keys"].map(str::to_owned).into_iter().chain(names).collect();
     let mut table = new_table(header, 3..3 + batches.len());
     for (set, op, keys) in distinct(small().map(|r| (r.set.as_str(), r.op.as_str(), r.keys))) {
         let time = |&batch: &usize| {
-            let found =
-                small().find(|r| (r.set.as_str(), r.op.as_str(), r.keys, r.batch) == (set, op, keys, batch));
+            let found = small().find(|r| {
+                (r.set.as_str(), r.op.as_str(), r.keys, r.batch) == (set, op, keys, batch)
+            });
             digits(found.map(batch_us))
         };
         let cells = [set, op, keys.name()].map(str::to_owned);
         table.add_row(cells.into_iter().chain(batches.iter().map(time)).collect::<Vec<_>>());
     }
-    section("Latency: us from the call to the result of small batches, transfers included", &table, out)
+    section(
+        "Latency: us from the call to the result of small batches, transfers included",
+        &table,
+        out,
+    )
 }
 
 /// The second half of table 6: power and memory of the engine.
 pub(super) fn loads(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
-    let mut table = new_table(["n", "op", "W, median", "W, most", "device MiB", "pinned MiB"], 2..6);
+    let mut table =
+        new_table(["n", "op", "W, median", "W, most", "device MiB", "pinned MiB"], 2..6);
     let mebibytes = |bytes: usize| (bytes >> 20).to_string();
     for load in lines.loads() {
         let mut watts = load.watts.clone();
         watts.sort_by(f64::total_cmp);
-        let watt =
-            |value: Option<&f64>| value.map_or_else(|| "no nvidia-smi".to_owned(), |w| format!("{w:.0}"));
+        let watt = |value: Option<&f64>| {
+            value.map_or_else(|| "no nvidia-smi".to_owned(), |w| format!("{w:.0}"))
+        };
         table.add_row([
             load.set.clone(),
             load.op.clone(),

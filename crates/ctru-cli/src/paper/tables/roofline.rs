@@ -43,7 +43,8 @@ struct Bounds {
 
 impl Bounds {
     fn of(lines: &Lines, cost: &Cost) -> Self {
-        let time = |amount: f64, unit| ceiling(lines, &cost.set, unit).map(|rate| 1e9 * amount / rate);
+        let time =
+            |amount: f64, unit| ceiling(lines, &cost.set, unit).map(|rate| 1e9 * amount / rate);
         let both = cost.uploaded + cost.downloaded;
         let transfers = [
             time(cost.uploaded, unit::BYTES_TO_DEVICE),
@@ -86,14 +87,17 @@ pub(super) fn write(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
     ];
     let mut table = new_table(header, 3..16);
     for cost in lines.costs() {
-        let Some(operation) = OPERATIONS.into_iter().find(|operation| operation.name() == cost.op) else {
+        let Some(operation) = OPERATIONS.into_iter().find(|operation| operation.name() == cost.op)
+        else {
             continue;
         };
         let bounds = Bounds::of(lines, cost);
         let measured = operations::rate(lines, &cost.set, operation, cost.keys);
         let on_device = lines.of(ON_DEVICE, &cost.set, operation, cost.keys).next();
-        let reached =
-            bounds.largest().zip(measured).map(|(bound, record)| 100.0 * bound / record.median_ns_per_op);
+        let reached = bounds
+            .largest()
+            .zip(measured)
+            .map(|(bound, record)| 100.0 * bound / record.median_ns_per_op);
         table.add_row([
             cost.set.clone(),
             cost.op.clone(),

@@ -36,18 +36,32 @@ pub(in crate::paper) fn comparisons(lines: &Lines, operation: Operation) -> Vec<
         let Record { threads, batch, .. } = *streams;
         let [sequential_us, streams_us] =
             [sequential, streams].map(|record| threads as f64 * batch_us(record));
-        Some(Comparison { streams: threads, operations: threads * batch, sequential_us, streams_us })
+        Some(Comparison {
+            streams: threads,
+            operations: threads * batch,
+            sequential_us,
+            streams_us,
+        })
     };
     of(STREAMS).filter_map(compare).collect()
 }
 
 pub(super) fn write(lines: &Lines, out: &mut dyn Write) -> Result<(), Error> {
-    let header = ["op", "streams", "operations", "sequential us", "streams us", "saved %", "authors, H200 %"];
+    let header = [
+        "op",
+        "streams",
+        "operations",
+        "sequential us",
+        "streams us",
+        "saved %",
+        "authors, H200 %",
+    ];
     let mut table = new_table(header, 1..7);
     for operation in OPERATIONS {
         for comparison in comparisons(lines, operation) {
             let Comparison { streams, operations, sequential_us, streams_us } = comparison;
-            let known = (streams == references::STREAMS).then(|| references::streams_save(operation));
+            let known =
+                (streams == references::STREAMS).then(|| references::streams_save(operation));
             table.add_row([
                 operation.name().to_owned(),
                 streams.to_string(),

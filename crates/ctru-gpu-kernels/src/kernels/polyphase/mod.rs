@@ -140,8 +140,9 @@ pub fn multiply_rounded<S: Simt, R: Ring>(
     polyphase.stage_small(|block| small_block::<S, R>(s, small, batch.key(operation), block));
     polyphase.multiply(0);
     let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
-    polyphase
-        .for_each_row(|group, folded| store_row::<S, R>(s, product, operation, group, folded.map(rounded)));
+    polyphase.for_each_row(|group, folded| {
+        store_row::<S, R>(s, product, operation, group, folded.map(rounded))
+    });
 }
 
 /// The offset for [`Polyphase::multiply`] that is 0 modulo `q` and makes every coefficient positive.
@@ -238,7 +239,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 let previous = Self::carried(s, rotated, &mut before[w as usize]);
                 let bytes = u64::from(previous) << 32 | u64::from(word);
                 if block < blocks {
-                    let address = start + Geometry::<R>::SMALL_PHASE * w + Geometry::<R>::ORIGIN - 4 * block;
+                    let address =
+                        start + Geometry::<R>::SMALL_PHASE * w + Geometry::<R>::ORIGIN - 4 * block;
                     for copy in 0..Geometry::<R>::COPIES {
                         let shifted = (bytes >> (8 * (3 - copy))) as u32;
                         s.store_shared(address + Geometry::<R>::SMALL_COPY * copy, shifted);
@@ -254,7 +256,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         let lane = self.s.lane();
         for k in 0..PHASES {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
-            let address = start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
+            let address =
+                start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
             // The eighth word belongs to nobody.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
@@ -285,11 +288,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 for w in 0..PHASES {
                     let word = bytes[byte as usize][w as usize];
                     let rotated = s.shuffle(word, s.lane().wrapping_sub(1) % WARP);
-                    let previous = Self::carried(s, rotated, &mut before[byte as usize][w as usize]);
+                    let previous =
+                        Self::carried(s, rotated, &mut before[byte as usize][w as usize]);
                     if block < blocks {
                         let address = Self::large_phase(byte, w) + 4 * block;
                         s.store_shared(address, word);
-                        s.store_shared(address + Geometry::<R>::LARGE_COPY, word << 8 | previous >> 24);
+                        s.store_shared(
+                            address + Geometry::<R>::LARGE_COPY,
+                            word << 8 | previous >> 24,
+                        );
                     }
                 }
             }

@@ -94,7 +94,11 @@ pub(in crate::kernels) fn ciphertext_block<S: Simt, R: Ring>(
 /// A block of coefficients in pairs: `pair(k, i)` gives the low and the high byte of coefficient `2 i` and then those of
 /// coefficient `2 i + 1` of the block's row `k`.
 #[inline(always)]
-fn from_pairs<S: Simt, R: Ring>(s: S, block: u32, pair: impl Fn(usize, usize) -> u32) -> LargeBlock {
+fn from_pairs<S: Simt, R: Ring>(
+    s: S,
+    block: u32,
+    pair: impl Fn(usize, usize) -> u32,
+) -> LargeBlock {
     let mut bytes = [[0; PHASES as usize]; 2];
     for i in 0..GROUP / 2 {
         let [low, high, next_low, next_high] = transpose(s, array::from_fn(|k| pair(k, i)));
@@ -120,8 +124,11 @@ pub(in crate::kernels) fn coins_block<S: Simt, R: Ring>(
         let i = R::ETA * block + k;
         if i < words { s.load(coins, words * index + i) } else { 0 }
     };
-    let phases =
-        if R::ETA == 2 { nibbles(s, [word(0), word(1)]) } else { sextets([word(0), word(1), word(2)]) };
+    let phases = if R::ETA == 2 {
+        nibbles(s, [word(0), word(1)])
+    } else {
+        sextets([word(0), word(1), word(2)])
+    };
     masked::<R>(block, phases)
 }
 
@@ -135,8 +142,12 @@ fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
         let ones = (coins & 0x5555_5555) + (coins >> 1 & 0x5555_5555);
         (ones & PAIRS) + 0x2222_2222 - (ones >> 2 & PAIRS)
     };
-    let rows =
-        [biased(low as u32), biased((low >> 32) as u32), biased(high as u32), biased((high >> 32) as u32)];
+    let rows = [
+        biased(low as u32),
+        biased((low >> 32) as u32),
+        biased(high as u32),
+        biased((high >> 32) as u32),
+    ];
     // The even nibbles of two rows in the nibbles of each byte, and the odd ones.
     let even = [rows[0] & EVEN | (rows[1] & EVEN) << 4, rows[2] & EVEN | (rows[3] & EVEN) << 4];
     let odd = [rows[0] >> 4 & EVEN | rows[1] & !EVEN, rows[2] >> 4 & EVEN | rows[3] & !EVEN];

@@ -52,7 +52,13 @@ type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; ROW_TILES]; COLUMN_TILES]; 2
 /// A block's part of a product of a key whose coefficients have `KEY` bytes by `8 COLUMN_TILES` operands whose coefficients
 /// have `OPERAND` bytes, all in shared memory.
 #[derive(Copy, Clone)]
-pub(super) struct MatrixProduct<S, R, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usize> {
+pub(super) struct MatrixProduct<
+    S,
+    R,
+    const KEY: usize,
+    const OPERAND: usize,
+    const COLUMN_TILES: usize,
+> {
     s: S,
     ring: PhantomData<R>,
 }
@@ -111,7 +117,11 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// `8 y + m` downwards, from `8 y + m + 4`, from `8 y + m - 4`, and the first one again: the rows `8 y + m` and four more, by
     /// the terms 0 to 3 and four more. `coefficient` gives the key's coefficients, and `split` the bytes of one or of a sum of two.
     #[inline(always)]
-    pub(super) fn stage_matrix(self, coefficient: impl Fn(u32) -> i32, split: impl Fn(i32) -> [u32; KEY]) {
+    pub(super) fn stage_matrix(
+        self,
+        coefficient: impl Fn(u32) -> i32,
+        split: impl Fn(i32) -> [u32; KEY],
+    ) {
         let s = self.s;
         let mut vector = s.thread();
         while vector < Self::VECTORS {

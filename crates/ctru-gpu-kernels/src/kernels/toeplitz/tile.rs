@@ -9,7 +9,9 @@ use crate::simt::{Simt, WARP};
 
 /// A thread's part of a tile of the product: of each of `2 COLUMN_TILES` columns, the [`group`] of eight coefficients that is
 /// the thread's, in pairs.
-pub(in crate::kernels) struct Tile<const COLUMN_TILES: usize>([[[u32; GROUP / 2]; 2]; COLUMN_TILES]);
+pub(in crate::kernels) struct Tile<const COLUMN_TILES: usize>(
+    [[[u32; GROUP / 2]; 2]; COLUMN_TILES],
+);
 
 impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
     /// The coefficients that `residue` makes of the sums.
@@ -22,7 +24,8 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
         Self(array::from_fn(|columns| {
             array::from_fn(|side| {
                 array::from_fn(|pair| {
-                    coefficient(columns, side, 2 * pair) | coefficient(columns, side, 2 * pair + 1) << 16
+                    coefficient(columns, side, 2 * pair)
+                        | coefficient(columns, side, 2 * pair + 1) << 16
                 })
             })
         }))
@@ -53,7 +56,10 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
         let count = s.threads() / (WARPS * WARP / COLUMN_TILES as u32);
         for columns in 0..count {
             for side in 0..2 {
-                output(column(s, 2 * columns + side), array::from_fn(|c| self.coefficient(side as usize, c)));
+                output(
+                    column(s, 2 * columns + side),
+                    array::from_fn(|c| self.coefficient(side as usize, c)),
+                );
             }
             for k in 1..COLUMN_TILES {
                 self.0[k - 1] = self.0[k];

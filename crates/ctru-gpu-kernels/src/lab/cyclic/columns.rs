@@ -21,7 +21,11 @@ const FUSED: u32 = 4;
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(C == FUSED || C == 2 * FUSED, "one or two passes");
-    Shape { threads, per_block: threads, shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads } }
+    Shape {
+        threads,
+        per_block: threads,
+        shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads },
+    }
 }
 
 /// The first `C` layers of canonical polynomials, lazily reduced: `transforms` holds residues as words. An operation is a
@@ -70,7 +74,9 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
         x = tile.inverse_pass(0, tile.gather(0, |row| tile.get(row)), plan, factors);
     }
     let scale = layers::factor::<S, M>(s, factors, 0);
-    tile.scatter(0, x, |row, x| s.store(polynomials, tile.index(row), M::canonical(M::mul(x, scale))));
+    tile.scatter(0, x, |row, x| {
+        s.store(polynomials, tile.index(row), M::canonical(M::mul(x, scale)))
+    });
 }
 
 /// The columns of a block, and this thread's part of the work on them.
@@ -135,7 +141,13 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     }
 
     #[inline(always)]
-    fn forward_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: S::Global<FactorWord<M>>) -> Held<M>
+    fn forward_pass(
+        &self,
+        pass: u32,
+        x: Held<M>,
+        plan: Layers,
+        factors: S::Global<FactorWord<M>>,
+    ) -> Held<M>
     where
         FactorWord<M>: Word,
     {
@@ -147,7 +159,13 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     }
 
     #[inline(always)]
-    fn inverse_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: S::Global<FactorWord<M>>) -> Held<M>
+    fn inverse_pass(
+        &self,
+        pass: u32,
+        x: Held<M>,
+        plan: Layers,
+        factors: S::Global<FactorWord<M>>,
+    ) -> Held<M>
     where
         FactorWord<M>: Word,
     {

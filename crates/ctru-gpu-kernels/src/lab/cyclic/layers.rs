@@ -19,14 +19,18 @@ pub(super) fn forward<M: Reducer, const HELD: usize>(
 ) -> [M::Residue; HELD] {
     const { assert!(HELD == 8 || HELD == 16) };
     let x = layer::<M, HELD>(x, HELD / 2, plan.normalises(first), |_| factor(1));
-    let x =
-        layer::<M, HELD>(x, HELD / 4, plan.normalises(first + 1), |low| factor(2 + low / (HELD as u32 / 2)));
-    let x =
-        layer::<M, HELD>(x, HELD / 8, plan.normalises(first + 2), |low| factor(4 + low / (HELD as u32 / 4)));
+    let x = layer::<M, HELD>(x, HELD / 4, plan.normalises(first + 1), |low| {
+        factor(2 + low / (HELD as u32 / 2))
+    });
+    let x = layer::<M, HELD>(x, HELD / 8, plan.normalises(first + 2), |low| {
+        factor(4 + low / (HELD as u32 / 4))
+    });
     if HELD == 8 {
         return x;
     }
-    layer::<M, HELD>(x, HELD / 16, plan.normalises(first + 3), |low| factor(8 + low / (HELD as u32 / 8)))
+    layer::<M, HELD>(x, HELD / 16, plan.normalises(first + 3), |low| {
+        factor(8 + low / (HELD as u32 / 8))
+    })
 }
 
 /// Layers on numbers that a thread holds, from neighbours to far apart, as many as [`forward`] does. The factor of position
@@ -58,7 +62,8 @@ fn layer<M: Reducer, const HELD: usize>(
 ) -> [M::Residue; HELD] {
     for low in 0..HELD {
         if low & half == 0 {
-            (x[low], x[low + half]) = butterfly::<M>(x[low], x[low + half], factor(low as u32), normalise);
+            (x[low], x[low + half]) =
+                butterfly::<M>(x[low], x[low + half], factor(low as u32), normalise);
         }
     }
     x
@@ -66,7 +71,11 @@ fn layer<M: Reducer, const HELD: usize>(
 
 /// Entry `index` of a table of factors.
 #[inline(always)]
-pub(super) fn factor<S: Simt, M: Reducer>(s: S, table: S::Global<FactorWord<M>>, index: u32) -> M::Factor
+pub(super) fn factor<S: Simt, M: Reducer>(
+    s: S,
+    table: S::Global<FactorWord<M>>,
+    index: u32,
+) -> M::Factor
 where
     FactorWord<M>: Word,
 {

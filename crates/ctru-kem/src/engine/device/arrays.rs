@@ -112,7 +112,8 @@ impl Footprint {
         let keys = P::DECAPSULATION_KEY_BYTES;
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let coins = 8 * coin_words::<P::Ring>() as usize;
-        let hashed = seed + 8 + 2 * seed + 8 * message_words::<P::Ring>() as usize + 2 * coins + 2 * seed;
+        let hashed =
+            seed + 8 + 2 * seed + 8 * message_words::<P::Ring>() as usize + 2 * coins + 2 * seed;
         // The levels of the tree have less nodes together than there are leaves.
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
@@ -139,7 +140,11 @@ pub(super) fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize>
 
 impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     /// Memory for chunks of `chunk` operations.
-    pub(super) fn new([queue, side]: [Q; 2], chunk: usize, products: Products) -> Result<Self, RuntimeError> {
+    pub(super) fn new(
+        [queue, side]: [Q; 2],
+        chunk: usize,
+        products: Products,
+    ) -> Result<Self, RuntimeError> {
         let row_elements = row::<P::Ring>() as usize;
         let row = chunk * row_elements;
         let seed = SEED_WORDS as usize;

@@ -40,7 +40,8 @@ impl DeviceOptions {
     ) -> Result<Self, EngineError> {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
-        let key = (P::NAME, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
+        let key =
+            (P::NAME, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
         if let Some(&options) = lock(chosen).get(&key) {
             return Ok(options);
         }
@@ -83,7 +84,12 @@ fn time<P: ParameterSet, D: Device>(
     for _ in 0..REPETITIONS {
         let start = Instant::now();
         engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
-        engine.encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)?;
+        engine.encapsulate(
+            Keys::Each(&public),
+            Seeds::Expand(SEED),
+            &mut ciphertexts,
+            &mut secrets,
+        )?;
         engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)?;
         least = least.min(start.elapsed());
     }

@@ -77,7 +77,10 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         let fitting = memory_limit / slots.max(1) / each;
         let chunk = chunk.min(fitting).min(most_operations::<P::Ring>());
         if chunk == 0 || slots == 0 || devices.is_empty() {
-            return Err(EngineError::Options { needed: each.saturating_mul(slots), limit: memory_limit });
+            return Err(EngineError::Options {
+                needed: each.saturating_mul(slots),
+                limit: memory_limit,
+            });
         }
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let slot = |_| Slot::new([device.queue()?, device.queue()?], chunk, products);
@@ -172,8 +175,9 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
         let plan = self.plan(count, false);
-        let outputs =
-            encapsulation_keys.chunks_mut(plan.chunk).zip(decapsulation_keys.chunks_mut(plan.chunk));
+        let outputs = encapsulation_keys
+            .chunks_mut(plan.chunk)
+            .zip(decapsulation_keys.chunks_mut(plan.chunk));
         self.run(plan, outputs, |slot, chunk, (public, private)| {
             slot.generate(seeds, &chunk.operations, public, private)
         })

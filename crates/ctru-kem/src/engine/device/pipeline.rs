@@ -62,7 +62,10 @@ const COPIED_BYTES: usize = 64 << 10;
 
 /// Sends bytes to the device: from where they lie if that is pinned and they are many, else through the pinned memory beside them. The
 /// host waits for the former, once for all.
-fn send<Q: Queue, const N: usize>(queue: &Q, sendings: [Sending<'_, Q>; N]) -> Result<(), RuntimeError> {
+fn send<Q: Queue, const N: usize>(
+    queue: &Q,
+    sendings: [Sending<'_, Q>; N],
+) -> Result<(), RuntimeError> {
     let mut straight = Vec::new();
     for (bytes, staged, to) in sendings {
         if bytes.len() > COPIED_BYTES && queue.is_registered(bytes) {
@@ -127,9 +130,11 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     ) -> Result<(), RuntimeError> {
         let Self { queue, pinned, arrays, .. } = self;
         let all = Batch::each(range.len() as u32);
-        let run =
-            |kernels: &Kernels, memory: &[&Q::Memory]| queue.launch(kernels.of::<P::Ring>(), memory, all);
-        let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } = &*arrays;
+        let run = |kernels: &Kernels, memory: &[&Q::Memory]| {
+            queue.launch(kernels.of::<P::Ring>(), memory, all)
+        };
+        let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } =
+            &*arrays;
         let PrivateArrays { f, z, .. } = &arrays.private;
         write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, range, &table::EXPAND_KEY_PAIR_SEEDS)?;
         run(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, more_coins, z])?;
@@ -165,7 +170,8 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         let batch = Batch { count: count as u32, keys };
         let Arrays { seeds: seed_rows, messages, shared_secrets, coins, .. } = &*arrays;
         write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, range, &table::EXPAND_SEEDS)?;
-        let derive = by_size(count, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION);
+        let derive =
+            by_size(count, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION);
         queue.launch(
             derive.of::<P::Ring>(),
             &[seed_rows, &public.ids, messages, shared_secrets, coins],
@@ -173,7 +179,12 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         )?;
         multiplier.encrypt(&Launches { queue, arrays, batch }, public, &arrays.ciphertexts)?;
 
-        queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
+        queue.download(
+            shared_secrets,
+            0..count * SEED_WORDS as usize,
+            &mut pinned.shared_secrets,
+            0,
+        )?;
         // Both ways of fetching the ciphertexts wait for all operations before, so the secrets have
         // arrived when the caller's ciphertexts are written.
         let (from, to) = (&arrays.ciphertexts, rows::bytes_mut(ciphertexts));
@@ -208,8 +219,14 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
             }
         };
         let batch = Batch { count: count as u32, keys };
-        let Arrays { ciphertexts: received, messages, shared_secrets, rejection_secrets, coins, .. } =
-            &*arrays;
+        let Arrays {
+            ciphertexts: received,
+            messages,
+            shared_secrets,
+            rejection_secrets,
+            coins,
+            ..
+        } = &*arrays;
         let PrivateArrays { f, z, public } = private;
 
         let reject = by_size(count, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
@@ -219,17 +236,31 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         if beside {
             hashing.follow(queue)?;
         }
-        hashing.launch(reject.of::<P::Ring>(), &[&public.ids, z, received, rejection_secrets], batch)?;
+        hashing.launch(
+            reject.of::<P::Ring>(),
+            &[&public.ids, z, received, rejection_secrets],
+            batch,
+        )?;
         let launches = Launches { queue, arrays, batch };
         multiplier.decrypt(&launches, f, received)?;
-        let derive = by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
-        queue.launch(derive.of::<P::Ring>(), &[messages, &public.ids, shared_secrets, coins], batch)?;
+        let derive =
+            by_size(count, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION);
+        queue.launch(
+            derive.of::<P::Ring>(),
+            &[messages, &public.ids, shared_secrets, coins],
+            batch,
+        )?;
         if beside {
             queue.follow(hashing)?;
         }
         multiplier.verify(&launches, public, received)?;
 
-        queue.download(shared_secrets, 0..count * SEED_WORDS as usize, &mut pinned.shared_secrets, 0)?;
+        queue.download(
+            shared_secrets,
+            0..count * SEED_WORDS as usize,
+            &mut pinned.shared_secrets,
+            0,
+        )?;
         read_secrets(pinned, secrets)
     }
 }
@@ -315,7 +346,11 @@ fn invert<P: ParameterSet, Q: Queue>(
     let top = sizes.len() - 1;
     run(&table::INVERT, &[&tree[top], inverses(top)], sizes[top])?;
     for level in (0..top).rev() {
-        run(&table::DIVIDE_NODES, &[inverses(level + 1), &tree[level], inverses(level)], sizes[level])?;
+        run(
+            &table::DIVIDE_NODES,
+            &[inverses(level + 1), &tree[level], inverses(level)],
+            sizes[level],
+        )?;
     }
     run(&table::DIVIDE_LEAVES, &[inverses(0), f, operands], count)
 }
@@ -342,7 +377,9 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
     }
     if straight {
         rows::overwrite(private_keys, |private| {
-            rows::overwrite(sent, |public| queue.download_to(&mut [(keys, private), (encoded, public)]))
+            rows::overwrite(sent, |public| {
+                queue.download_to(&mut [(keys, private), (encoded, public)])
+            })
         })?;
     } else {
         let len = rows::bytes(private_keys).len();
@@ -370,7 +407,10 @@ fn copy_public_keys<P: ParameterSet>(from: &[DecapsulationKey<P>], to: &mut [Enc
 }
 
 /// Waits for the shared secrets of a chunk and hands them out.
-fn read_secrets<Q: Queue>(pinned: &Pinned<Q>, secrets: &mut [SharedSecret]) -> Result<(), RuntimeError> {
+fn read_secrets<Q: Queue>(
+    pinned: &Pinned<Q>,
+    secrets: &mut [SharedSecret],
+) -> Result<(), RuntimeError> {
     for (secret, words) in
         secrets.iter_mut().zip(pinned.shared_secrets.read()?.chunks_exact(SEED_WORDS as usize))
     {

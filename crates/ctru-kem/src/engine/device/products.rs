@@ -63,7 +63,8 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Ntt {
     }
 
     fn verify(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, received: &Bytes<Q>) -> Outcome {
-        let Arrays { expected_ciphertexts: expected, rejection_secrets, shared_secrets, .. } = on.arrays;
+        let Arrays { expected_ciphertexts: expected, rejection_secrets, shared_secrets, .. } =
+            on.arrays;
         Multiplier::<P, Q>::encrypt(self, on, key, expected)?;
         on.run::<P>(&table::SELECT, &[received, expected, rejection_secrets, shared_secrets])
     }
@@ -121,7 +122,8 @@ impl<P: ParameterSet, Q: Queue> Multiplier<P, Q> for Fused {
 
     fn verify(&self, on: &Launches<'_, Q>, key: &PublicArrays<Q>, received: &Bytes<Q>) -> Outcome {
         let Arrays { coins, messages, rejection_secrets, shared_secrets, .. } = on.arrays;
-        let memory: [&Q::Memory; 6] = [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
+        let memory: [&Q::Memory; 6] =
+            [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
         on.run::<P>(self.verify.of(on.batch), &memory)
     }
 

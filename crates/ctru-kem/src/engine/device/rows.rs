@@ -58,7 +58,11 @@ pub(super) fn bytes<T: Row>(rows: &[T]) -> &[u8] {
 
 /// The bytes of all ciphertexts, to be overwritten: any bytes are ciphertexts.
 pub(super) fn bytes_mut<P: ParameterSet>(rows: &mut [Ciphertext<P>]) -> &mut [u8] {
-    const { assert!(size_of::<Ciphertext<P>>() == P::CIPHERTEXT_BYTES && align_of::<Ciphertext<P>>() == 1) };
+    const {
+        assert!(
+            size_of::<Ciphertext<P>>() == P::CIPHERTEXT_BYTES && align_of::<Ciphertext<P>>() == 1
+        )
+    };
     // SAFETY: as above, and whatever bytes are written are ciphertexts.
     unsafe { slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), size_of_val(rows)) }
 }

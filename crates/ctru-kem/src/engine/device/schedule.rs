@@ -37,7 +37,11 @@ pub(super) struct Chunk {
 impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// How a batch is cut and dealt out. Keys that lie on the devices in chunks bind each chunk to its device.
     pub(super) fn plan(&self, count: usize, bound: bool) -> Plan {
-        let first = if bound { 0 } else { self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len() };
+        let first = if bound {
+            0
+        } else {
+            self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
+        };
         Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
     }
 
@@ -56,8 +60,10 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         }
         let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
         let before = self.cancellations.load(Ordering::Acquire);
-        let goes_on =
-            || self.cancellations.load(Ordering::Acquire) == before && lock(&progress).failure.is_none();
+        let goes_on = || {
+            self.cancellations.load(Ordering::Acquire) == before
+                && lock(&progress).failure.is_none()
+        };
         let devices = self.devices.len();
         let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
         for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
@@ -94,7 +100,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
                 serve(own);
             });
         }
-        let Progress { mut done, failure } = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Progress { mut done, failure } =
+            progress.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|range| range.start);
         match failure {
             Some(error) => Err(EngineError::Device { error, done }),

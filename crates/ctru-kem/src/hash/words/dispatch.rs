@@ -25,7 +25,11 @@ pub(in crate::hash) fn dispatch<W: Hashing>(states: usize, work: W) -> W::Output
 
 /// Does the work on `backend`, which has to be available.
 #[inline]
-pub(in crate::hash) fn dispatch_to<W: Hashing>(backend: Backend, states: usize, work: W) -> W::Output {
+pub(in crate::hash) fn dispatch_to<W: Hashing>(
+    backend: Backend,
+    states: usize,
+    work: W,
+) -> W::Output {
     match (backend, states) {
         // SAFETY: this CPU has AVX2 where this backend is available.
         #[cfg(target_arch = "x86_64")]

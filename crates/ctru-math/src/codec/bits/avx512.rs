@@ -92,7 +92,11 @@ pub(super) fn unpack<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
                 _mm512_multishift_epi64_epi8(values_from_words, words),
                 _mm512_set1_epi16((1 << WIDTH) - 1),
             );
-            _mm512_mask_storeu_epi16(values.as_mut_ptr().cast(), mask(values.len()) as u32, unpacked);
+            _mm512_mask_storeu_epi16(
+                values.as_mut_ptr().cast(),
+                mask(values.len()) as u32,
+                unpacked,
+            );
         }
     }
 }
@@ -107,15 +111,21 @@ pub(super) fn pack<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
         // SAFETY: the masks let through the values and the bytes that the slices have.
         #[allow(unsafe_code)]
         unsafe {
-            let values = _mm512_maskz_loadu_epi16(mask(values.len()) as u32, values.as_ptr().cast());
+            let values =
+                _mm512_maskz_loadu_epi16(mask(values.len()) as u32, values.as_ptr().cast());
             // Two values in each half of a word, then four in the word.
             let pairs = _mm512_madd_epi16(values, _mm512_set1_epi32(1 | 1 << (16 + WIDTH)));
             let upper = _mm512_srli_epi64::<32>(pairs);
             let lower = _mm512_and_si512(pairs, _mm512_set1_epi64(u32::MAX as i64));
-            let words = _mm512_or_si512(lower, _mm512_sll_epi64(upper, _mm_cvtsi32_si128(2 * WIDTH as i32)));
+            let words = _mm512_or_si512(
+                lower,
+                _mm512_sll_epi64(upper, _mm_cvtsi32_si128(2 * WIDTH as i32)),
+            );
             let offset = 4 * i64::from(WIDTH % 2);
-            let words =
-                _mm512_sllv_epi64(words, _mm512_set_epi64(offset, 0, offset, 0, offset, 0, offset, 0));
+            let words = _mm512_sllv_epi64(
+                words,
+                _mm512_set_epi64(offset, 0, offset, 0, offset, 0, offset, 0),
+            );
             let packed = _mm512_or_si512(
                 _mm512_permutexvar_epi8(first, words),
                 _mm512_maskz_permutexvar_epi8(shared, second, words),

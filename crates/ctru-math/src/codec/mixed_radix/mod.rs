@@ -136,11 +136,14 @@ impl Level {
         let pairs = self.regular_pairs();
         let radix = self.radix.value;
         let (regular, last) = values[..self.count].split_at(2 * pairs);
-        let (regular_bytes, last_bytes) = bytes[..self.bytes()].split_at_mut(pairs * self.pair_bytes);
+        let (regular_bytes, last_bytes) =
+            bytes[..self.bytes()].split_at_mut(pairs * self.pair_bytes);
         let (regular, next_regular) = (regular.as_chunks::<2>().0, &mut next[..pairs]);
         match self.pair_bytes {
             // As many times no byte.
-            0 => join_pairs(radix, regular, next_regular, &mut [[]; 1 << (MAX_LEVELS - 1)][..pairs]),
+            0 => {
+                join_pairs(radix, regular, next_regular, &mut [[]; 1 << (MAX_LEVELS - 1)][..pairs])
+            }
             1 => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<1>().0),
             _ => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<2>().0),
         }
@@ -163,13 +166,16 @@ impl Level {
         let (regular_bytes, last_bytes) = bytes[..self.bytes()].split_at(pairs * self.pair_bytes);
         let (regular, next_regular) = (regular.as_chunks_mut::<2>().0, &next[..pairs]);
         let mut excess = match self.pair_bytes {
-            0 => part_pairs(self.radix, next_regular, &[[]; 1 << (MAX_LEVELS - 1)][..pairs], regular),
+            0 => {
+                part_pairs(self.radix, next_regular, &[[]; 1 << (MAX_LEVELS - 1)][..pairs], regular)
+            }
             1 => part_pairs(self.radix, next_regular, regular_bytes.as_chunks::<1>().0, regular),
             _ => part_pairs(self.radix, next_regular, regular_bytes.as_chunks::<2>().0, regular),
         };
         match last {
             [even, odd] => {
-                let joined = little_endian(last_bytes) | u32::from(next[pairs]) << (8 * self.last_pair_bytes);
+                let joined = little_endian(last_bytes)
+                    | u32::from(next[pairs]) << (8 * self.last_pair_bytes);
                 let (values, reduced) = part(self.radix, self.last_radix.value, joined);
                 [*even, *odd] = values;
                 excess |= reduced;
@@ -198,8 +204,14 @@ impl Plan {
     pub const fn new(len: usize, radix: u32) -> Self {
         assert!(1 <= len && len <= 1 << MAX_LEVELS);
         let radix = Radix::new(radix);
-        let mut level =
-            Level { count: len, radix, last_radix: radix, pair_bytes: 0, last_pair_bytes: 0, offset: 0 };
+        let mut level = Level {
+            count: len,
+            radix,
+            last_radix: radix,
+            pair_bytes: 0,
+            last_pair_bytes: 0,
+            offset: 0,
+        };
         let mut levels = [level; MAX_LEVELS];
         let mut depth = 0;
         while level.count > 1 {
@@ -222,7 +234,12 @@ impl Plan {
                 offset: level.offset + level.bytes(),
             };
         }
-        Self { levels, depth, root: level.last_radix, root_bytes: shrink(level.last_radix.value, 2).1 }
+        Self {
+            levels,
+            depth,
+            root: level.last_radix,
+            root_bytes: shrink(level.last_radix.value, 2).1,
+        }
     }
 
     /// The plan for the coefficients of a ring.
@@ -263,7 +280,12 @@ impl Plan {
     /// # Panics
     /// If `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`] long.
     #[inline(always)]
-    pub fn encode<'a>(&self, mut values: &'a mut [u16], mut scratch: &'a mut [u16], bytes: &mut [u8]) {
+    pub fn encode<'a>(
+        &self,
+        mut values: &'a mut [u16],
+        mut scratch: &'a mut [u16],
+        bytes: &mut [u8],
+    ) {
         assert_eq!(bytes.len(), self.bytes());
         for level in self.levels() {
             level.join(values, scratch, &mut bytes[level.offset..]);
@@ -361,6 +383,10 @@ impl<R: Ring> Vectorised for Decode<'_, R> {
     #[inline(always)]
     fn run<V: Lanes>(self) -> bool {
         let mut scratch = R::Coeffs::zeroed();
-        const { Plan::of::<R>() }.decode(self.bytes.as_ref(), self.poly.coefficients_mut(), scratch.as_mut())
+        const { Plan::of::<R>() }.decode(
+            self.bytes.as_ref(),
+            self.poly.coefficients_mut(),
+            scratch.as_mut(),
+        )
     }
 }

@@ -13,7 +13,8 @@ pub(super) fn join_pairs<const BYTES: usize>(
     next: &mut [u16],
     bytes: &mut [[u8; BYTES]],
 ) {
-    let blocks = pairs.as_chunks().0.iter().zip(next.as_chunks_mut().0).zip(bytes.as_chunks_mut().0);
+    let blocks =
+        pairs.as_chunks().0.iter().zip(next.as_chunks_mut().0).zip(bytes.as_chunks_mut().0);
     for ((pairs, next), bytes) in blocks {
         join_block(radix, pairs, next, bytes);
     }
@@ -64,13 +65,16 @@ pub(super) fn part_pairs<const BYTES: usize>(
     pairs: &mut [[u16; 2]],
 ) -> u32 {
     let mut excess = [0; BLOCK];
-    let blocks = pairs.as_chunks_mut().0.iter_mut().zip(next.as_chunks().0).zip(bytes.as_chunks().0);
+    let blocks =
+        pairs.as_chunks_mut().0.iter_mut().zip(next.as_chunks().0).zip(bytes.as_chunks().0);
     for ((pairs, next), bytes) in blocks {
         part_block(radix, next, bytes, pairs, &mut excess);
     }
     match (pairs.last_chunk_mut(), next.last_chunk(), bytes.last_chunk()) {
         // The last block may do again what the one before it did.
-        (Some(pairs), Some(next), Some(bytes)) => part_block(radix, next, bytes, pairs, &mut excess),
+        (Some(pairs), Some(next), Some(bytes)) => {
+            part_block(radix, next, bytes, pairs, &mut excess)
+        }
         _ => {
             for ((pair, &next), bytes) in pairs.iter_mut().zip(next).zip(bytes) {
                 let (values, reduced) = part(radix, radix.value, join_bytes(next, bytes));

@@ -45,8 +45,12 @@ pub enum CyclicError {
 impl fmt::Display for CyclicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoRoot { modulus, len } => write!(f, "no transform of length {len} modulo {modulus}"),
-            Self::Length { expected, actual } => write!(f, "an array of {actual} in place of {expected}"),
+            Self::NoRoot { modulus, len } => {
+                write!(f, "no transform of length {len} modulo {modulus}")
+            }
+            Self::Length { expected, actual } => {
+                write!(f, "an array of {actual} in place of {expected}")
+            }
         }
     }
 }
@@ -67,7 +71,10 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
     /// # Errors
     /// [`CyclicError::NoRoot`] if `n` is not a power of two, at least 2, that divides the modulus minus 1;
     /// [`CyclicError::Length`] if the second table has not twice the length of the first.
-    pub fn new(forward: &'a mut [M::Factor], inverse: &'a mut [M::Factor]) -> Result<Self, CyclicError> {
+    pub fn new(
+        forward: &'a mut [M::Factor],
+        inverse: &'a mut [M::Factor],
+    ) -> Result<Self, CyclicError> {
         check_len(2 * forward.len(), inverse.len())?;
         twiddles::forward::<M>(forward)?;
         twiddles::inverse::<M, P>(inverse)?;
@@ -136,7 +143,12 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
 ///
 /// # Errors
 /// [`CyclicError::Length`] if the three have not one length.
-pub fn schoolbook(modulus: u32, a: &[u32], b: &[u32], product: &mut [u32]) -> Result<(), CyclicError> {
+pub fn schoolbook(
+    modulus: u32,
+    a: &[u32],
+    b: &[u32],
+    product: &mut [u32],
+) -> Result<(), CyclicError> {
     check_len(a.len(), b.len())?;
     check_len(a.len(), product.len())?;
     for (k, sum) in product.iter_mut().enumerate() {

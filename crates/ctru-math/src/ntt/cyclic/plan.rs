@@ -16,7 +16,10 @@ impl Layers {
     #[must_use]
     pub const fn new<M: Reducer>(mut bound: i64, layers: u32) -> Self {
         let (product, limit) = (M::OUTPUT_BOUND as i64, M::INPUT_BOUND as i64);
-        assert!(bound <= limit && M::NORMALISED_BOUND as i64 + product <= limit, "no room for a butterfly");
+        assert!(
+            bound <= limit && M::NORMALISED_BOUND as i64 + product <= limit,
+            "no room for a butterfly"
+        );
         let (mut normalise, mut layer) = (0, 0);
         while layer < layers {
             if bound + product > limit {
@@ -60,7 +63,10 @@ impl Plan {
         } else if normalised <= P::SUM_BOUND / lazy {
             1
         } else {
-            assert!(normalised <= P::SUM_BOUND / normalised, "normalised operands must be small enough");
+            assert!(
+                normalised <= P::SUM_BOUND / normalised,
+                "normalised operands must be small enough"
+            );
             2
         };
         Self { forward, operands, inverse: Layers::new::<M>(P::OUTPUT_BOUND as i64, layers) }

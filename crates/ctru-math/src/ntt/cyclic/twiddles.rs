@@ -38,7 +38,9 @@ pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicE
 
 /// The factors of all inverse layers, for length `table.len()`: entry `half + i` is that of position `i` in the layer that joins
 /// blocks of `half`; entry 0 is what the result is multiplied by in the end.
-pub(super) fn inverse<M: Reducer, P: ReduceSum>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
+pub(super) fn inverse<M: Reducer, P: ReduceSum>(
+    table: &mut [M::Factor],
+) -> Result<(), CyclicError> {
     let len = table.len();
     let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
     let inverse = power(root, len as u64 - 1, modulus);

@@ -7,8 +7,11 @@ use crate::ring::{R653, R761, R1277, Ring};
 /// Largest absolute value of a coefficient that goes into a transform of this length: half the modulus of any ring with such
 /// transforms.
 pub(super) const fn input_bound(length: usize) -> i32 {
-    let (a, b, c) =
-        (input_bound_of::<R653>(length), input_bound_of::<R761>(length), input_bound_of::<R1277>(length));
+    let (a, b, c) = (
+        input_bound_of::<R653>(length),
+        input_bound_of::<R761>(length),
+        input_bound_of::<R1277>(length),
+    );
     let larger = if a > b { a } else { b };
     if larger > c { larger } else { c }
 }

@@ -33,7 +33,8 @@ impl<R: Ring> Crt<R> {
     /// Plain coefficients `x` are so small that their last digit, about `x / p0` or for two general operands `x / (p0 p1)`,
     /// is the only number of its residue class that [`second_digit`] or centring can give.
     pub(super) const EXACT: () = {
-        let (n, q, q2, small) = (R::N as i64, R::Q as i64, R::Q2 as i64, SmallPoly::<R>::BOUND as i64);
+        let (n, q, q2, small) =
+            (R::N as i64, R::Q as i64, R::Q2 as i64, SmallPoly::<R>::BOUND as i64);
         let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
         assert!(n * (q / 2) * small < two_primes);
         assert!(n * (q2 / 2) * small < two_primes);
@@ -50,7 +51,11 @@ impl<R: Ring> Crt<R> {
         let two_digits = OUTPUT_BOUND + q.mul_bound(DIGIT_BOUND);
         let digits = two_digits + q.mul_bound(MODULI[2].half() as i32);
         let sum = 4 * q.reduce_bound(digits);
-        assert!(digits <= i16::MAX as i32 && sum <= i16::MAX as i32 && q.reduce_bound(sum) < R::Q as i32);
+        assert!(
+            digits <= i16::MAX as i32
+                && sum <= i16::MAX as i32
+                && q.reduce_bound(sum) < R::Q as i32
+        );
     };
 }
 
@@ -109,7 +114,9 @@ fn add_third_digit<R: Ring, V: Lanes>(r0: &mut [i16], r1: &[i16], twice_r2: V) {
     // Mixed radix: x = r0 + p0 u + p0 p1 v.
     let above_low = p2.mul(p2.mul(twice_r2, halving).sub(low), P0_INVERSE_2.splat());
     let v = p2.centre(p2.mul(above_low.sub(u), P1_INVERSE_2.splat()));
-    let upper = q.mul(u, const { Crt::<R>::P0_Q }.splat()).add(q.mul(v, const { Crt::<R>::P0_P1_Q }.splat()));
+    let upper = q
+        .mul(u, const { Crt::<R>::P0_Q }.splat())
+        .add(q.mul(v, const { Crt::<R>::P0_P1_Q }.splat()));
     q.reduce(low.add(upper)).store(r0);
 }
 

@@ -44,7 +44,11 @@ macro_rules! each_layer {
 
 /// `M` rows of a vector each, `stride` rows apart.
 #[inline(always)]
-pub(super) fn load_rows<V: Lanes, const M: usize>(x: &[i16], first: usize, stride: usize) -> [V; M] {
+pub(super) fn load_rows<V: Lanes, const M: usize>(
+    x: &[i16],
+    first: usize,
+    stride: usize,
+) -> [V; M] {
     // A loop, because `array::from_fn` is not always compiled into its caller.
     let mut rows = [V::splat(0); M];
     for (i, row) in rows.iter_mut().enumerate() {
@@ -55,7 +59,12 @@ pub(super) fn load_rows<V: Lanes, const M: usize>(x: &[i16], first: usize, strid
 
 /// Writes what [`load_rows`] reads.
 #[inline(always)]
-pub(super) fn store_rows<V: Lanes, const M: usize>(rows: [V; M], x: &mut [i16], first: usize, stride: usize) {
+pub(super) fn store_rows<V: Lanes, const M: usize>(
+    rows: [V; M],
+    x: &mut [i16],
+    first: usize,
+    stride: usize,
+) {
     for (i, row) in rows.into_iter().enumerate() {
         row.store(&mut x[(first + i * stride) * V::LANES..]);
     }
@@ -95,7 +104,8 @@ pub(super) fn inverse_layers<F: Forest, V: Lanes, const M: usize, const DEGREE: 
     each_layer!(
         rev | LAYER
             | if M >> LAYER > 1 {
-                let reduce = |x: V| if schedule.inverse[first + LAYER] { modulus.reduce(x) } else { x };
+                let reduce =
+                    |x: V| if schedule.inverse[first + LAYER] { modulus.reduce(x) } else { x };
                 each_pair::<V, M, LAYER>(x, |block, a, b| {
                     let (sum, difference) = (a.add(b), a.sub(b));
                     let by_one = F::WHOLE && first == 0 && block == 0;

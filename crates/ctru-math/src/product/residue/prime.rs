@@ -4,7 +4,8 @@ use crate::lanes::Modulus;
 
 /// The smallest primes that are 1 modulo 512: 7681 * 10753 = 82.6 million covers products by small elements, with 11777
 /// also products of any two elements.
-pub(super) const MODULI: [Modulus; 3] = [Modulus::new(7681), Modulus::new(10753), Modulus::new(11777)];
+pub(super) const MODULI: [Modulus; 3] =
+    [Modulus::new(7681), Modulus::new(10753), Modulus::new(11777)];
 
 pub(super) const fn power(base: u64, mut exponent: u64, p: u64) -> u64 {
     let (mut square, mut result) = (base % p, 1);

@@ -157,8 +157,12 @@ impl<F: Forest, const DEGREE: usize> Vectorised for StepOf<'_, F, DEGREE> {
 fn perform<R: Ring, P: Primes>(backend: Backend, step: Step<'_>) {
     let Shape { layers, degree, wrapped } = const { Shape::of::<R>() };
     match (layers, degree, wrapped) {
-        (8, 5, 25) => dispatch_to(backend, StepOf::<OfShape<P, 8, 25>, 5> { step, forest: PhantomData }),
-        (9, 3, 0) => dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 3> { step, forest: PhantomData }),
+        (8, 5, 25) => {
+            dispatch_to(backend, StepOf::<OfShape<P, 8, 25>, 5> { step, forest: PhantomData })
+        }
+        (9, 3, 0) => {
+            dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 3> { step, forest: PhantomData })
+        }
         shape => {
             debug_assert_eq!(shape, (9, 5, 0));
             dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 5> { step, forest: PhantomData });
@@ -195,7 +199,12 @@ impl<R: Ring> Vectorised for Combine<'_, RoundedPoly<R>> {
     }
 }
 
-fn combine<'a, T>(backend: Backend, r0: &'a mut [i16], r1: &'a [i16], third: Option<[&'a [i16]; 2]>) -> T
+fn combine<'a, T>(
+    backend: Backend,
+    r0: &'a mut [i16],
+    r1: &'a [i16],
+    third: Option<[&'a [i16]; 2]>,
+) -> T
 where
     Combine<'a, T>: Vectorised<Output = T>,
 {

@@ -4,7 +4,9 @@
 //! at least `N/B` apart. They are done on `B` vectors in registers, which are then transposed, so that row `i` holds
 //! coefficient `i` of all `B` blocks, and the other layers and the products of leaves pair whole rows.
 
-use super::layers::{LAST_RADIX, forward_layers, inverse_layers, load_rows, store_rows, with_shape};
+use super::layers::{
+    LAST_RADIX, forward_layers, inverse_layers, load_rows, store_rows, with_shape,
+};
 use super::tree::{Forest, Tables};
 use super::wrap;
 use crate::array::Element;
@@ -60,7 +62,10 @@ fn last<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; 16]> {
 /// Transforms the polynomial of the coefficients `input`. `rows` takes the leaves, any representatives, and, if
 /// coefficients of products wrap, what is needed to know them.
 #[inline(always)]
-pub(super) fn forward<F: Forest, V: Lanes, const DEGREE: usize>(input: Input<'_>, rows: &mut [i16]) {
+pub(super) fn forward<F: Forest, V: Lanes, const DEGREE: usize>(
+    input: Input<'_>,
+    rows: &mut [i16],
+) {
     with_shape!(forward_passes::<F, V, DEGREE>(input, rows));
 }
 
@@ -127,7 +132,14 @@ fn forward_passes<F: Forest, V: Lanes, const B: usize, const RADIX: usize, const
     let stride = LAST_RADIX * DEGREE;
     for first in 0..stride {
         let mut x = load_rows::<V, RADIX>(rows, first, stride);
-        forward_layers::<F, V, RADIX, DEGREE>(&modulus, &mut x, 0, layers, |node| table.row(node), 1);
+        forward_layers::<F, V, RADIX, DEGREE>(
+            &modulus,
+            &mut x,
+            0,
+            layers,
+            |node| table.row(node),
+            1,
+        );
         store_rows(x, rows, first, stride);
     }
     let layers = layers + RADIX.ilog2() as usize;
@@ -232,7 +244,9 @@ mod tests {
     fn check_extremes<F: Forest, const DEGREE: usize>(n: usize) {
         let end = input_bound(DEGREE << F::LAYERS) as i16;
         let runs = |length: usize| {
-            (0..n).map(|i| if (i / length).is_multiple_of(2) { end } else { -end }).collect::<Vec<_>>()
+            (0..n)
+                .map(|i| if (i / length).is_multiple_of(2) { end } else { -end })
+                .collect::<Vec<_>>()
         };
         let mut state = 1u32;
         let mut random = || {
@@ -249,7 +263,9 @@ mod tests {
             let b = &inputs[(5 * i + 1) % inputs.len()];
             let residues = residues::<F, Checked, DEGREE>(a, b);
             assert_eq!(residues, self::residues::<F, Portable, DEGREE>(a, b));
-            assert!(residues.iter().flatten().all(|&residue| i32::from(residue).abs() <= OUTPUT_BOUND));
+            assert!(
+                residues.iter().flatten().all(|&residue| i32::from(residue).abs() <= OUTPUT_BOUND)
+            );
             if !F::WHOLE {
                 continue;
             }

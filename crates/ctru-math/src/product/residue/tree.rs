@@ -25,7 +25,12 @@ pub(super) struct Trees {
 impl Trees {
     const fn new(moduli: [Modulus; 2], roots: [usize; 2], layers: usize) -> Self {
         let layers = layers - roots[0].ilog2() as usize;
-        Self { moduli, roots, layers, scale: [scale(&moduli[0], layers), scale(&moduli[1], layers)] }
+        Self {
+            moduli,
+            roots,
+            layers,
+            scale: [scale(&moduli[0], layers), scale(&moduli[1], layers)],
+        }
     }
 }
 
@@ -73,7 +78,9 @@ impl Primes for ThirdPrime {
 }
 
 /// The trees of transforms with `LAYERS` layers, in which `WRAPPED` coefficients of plain products wrap.
-pub(super) struct OfShape<P, const LAYERS: usize, const WRAPPED: usize>(core::marker::PhantomData<P>);
+pub(super) struct OfShape<P, const LAYERS: usize, const WRAPPED: usize>(
+    core::marker::PhantomData<P>,
+);
 
 impl<P: Primes, const LAYERS: usize, const WRAPPED: usize> Forest for OfShape<P, LAYERS, WRAPPED> {
     const LAYERS: usize = LAYERS;
@@ -102,8 +109,10 @@ pub(super) struct Table {
 impl Table {
     /// The table of `trees` for vectors of `lanes` lanes, and of the transform or its inverse.
     pub(super) const fn new(trees: &Trees, lanes: usize, inverse: bool) -> Self {
-        let mut column =
-            Factor { value: [0; MOST_LANES * MOST_LANES / 2], by_inverse: [0; MOST_LANES * MOST_LANES / 2] };
+        let mut column = Factor {
+            value: [0; MOST_LANES * MOST_LANES / 2],
+            by_inverse: [0; MOST_LANES * MOST_LANES / 2],
+        };
         let mut row = Factor { value: [0; 2 << MOST_LAYERS], by_inverse: [0; 2 << MOST_LAYERS] };
         let factors = [factors(&trees.moduli[0], inverse), factors(&trees.moduli[1], inverse)];
         let half = lanes / 2;

@@ -20,7 +20,9 @@ const ROOM: usize = 2 * MOST;
 pub(super) fn keep<V: Lanes>(input: Input<'_>, end: &mut [i16]) {
     let (kept, copy) = end.split_at_mut(MOST);
     for at in (0..MOST).step_by(V::LANES / 2) {
-        input.load_twice::<V>(input.len() - MOST + at).store_halves(&mut kept[at..], &mut copy[at..]);
+        input
+            .load_twice::<V>(input.len() - MOST + at)
+            .store_halves(&mut kept[at..], &mut copy[at..]);
     }
 }
 
@@ -47,7 +49,9 @@ pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], 
             let factors = [V::load(&right[j..]), V::load(&right[j - 1..])];
             sums = V::add_products(sums, [V::splat(left[i]), V::splat(left[i + 1])], factors);
         }
-        for ((modulus, plain), wrapped) in F::TREES.moduli.iter().zip(plain).zip([&mut *low, &mut *high]) {
+        for ((modulus, plain), wrapped) in
+            F::TREES.moduli.iter().zip(plain).zip([&mut *low, &mut *high])
+        {
             let modulus = modulus.splat::<V>();
             modulus.mul(modulus.reduce_sums(sums), plain.splat()).store(&mut wrapped[at..]);
         }
@@ -56,8 +60,14 @@ pub(super) fn multiply<F: Forest, V: Lanes, const DEGREE: usize>(a: &mut [i16], 
 
 /// Takes the wrapped coefficients from the lowest of `length` ones of each tree, and appends them.
 #[inline(always)]
-pub(super) fn unwrap<F: Forest, V: Lanes>(end: &[i16], length: usize, low: &mut [i16], high: &mut [i16]) {
-    for ((modulus, wrapped), residues) in F::TREES.moduli.iter().zip(end.chunks_exact(MOST)).zip([low, high])
+pub(super) fn unwrap<F: Forest, V: Lanes>(
+    end: &[i16],
+    length: usize,
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    for ((modulus, wrapped), residues) in
+        F::TREES.moduli.iter().zip(end.chunks_exact(MOST)).zip([low, high])
     {
         let modulus = modulus.splat::<V>();
         for at in (0..MOST).step_by(V::LANES) {
