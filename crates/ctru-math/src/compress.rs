@@ -63,6 +63,13 @@ pub fn compress_with_message<R: Ring>(
     sigma: &Poly<R>,
     message: &R::MessageBytes,
 ) -> RoundedPoly<R> {
+    R::compress_with_message(sigma, message)
+}
+
+pub(crate) fn round_with_message<R: Ring>(
+    sigma: &Poly<R>,
+    message: &R::MessageBytes,
+) -> RoundedPoly<R> {
     dispatch(Compress { sigma, message })
 }
 

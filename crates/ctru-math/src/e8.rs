@@ -104,6 +104,10 @@ const LANES: usize = 16;
 /// Decodes a decrypted polynomial to a message, written to where its owner wipes it. The
 /// coefficients after the first [`Ring::CODED_COEFFS`] are not looked at.
 pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
+    R::decode_message(decrypted, message);
+}
+
+pub(crate) fn decode_blocks<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
     dispatch(Decode { decrypted, message });
 }
 

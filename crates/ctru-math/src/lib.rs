@@ -10,6 +10,7 @@
 pub mod array;
 pub mod backend;
 pub mod codec;
+mod compiled;
 pub mod compress;
 pub mod e8;
 pub mod invert;

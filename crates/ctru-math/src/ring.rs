@@ -4,6 +4,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::array::{Array, Element};
+use crate::compiled::Compiled;
 
 /// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime, with the power of two `q2` to which ciphertext coefficients
 /// are rounded and the parameter `eta` of the centred binomial distribution.
@@ -12,9 +13,23 @@ use crate::array::{Array, Element};
 /// `N`, `Q`, `Q2_BITS` and `ETA`; the associated array types repeat them as types, because generic code cannot
 /// compute array lengths, and `ring.rs` checks at compile time that the two agree.
 ///
+/// The trait is sealed: [`R653`], [`R761`] and [`R1277`] are all that there are.
+///
 /// Source: CTRU-Prime paper, Tables 1 and 2.
 pub trait Ring:
-    Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + Ord + Hash + Send + Sync + 'static
+    Compiled
+    + Copy
+    + Clone
+    + Debug
+    + Default
+    + PartialEq
+    + Eq
+    + PartialOrd
+    + Ord
+    + Hash
+    + Send
+    + Sync
+    + 'static
 {
     /// Degree `n` of the ring, a prime: 653, 761 or 1277.
     const N: usize;

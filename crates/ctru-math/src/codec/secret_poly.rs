@@ -40,6 +40,10 @@ pub fn coefficient(bound: u8, nibble: u8) -> i8 {
 /// Packs the secret polynomial `f`.
 #[must_use]
 pub fn pack<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
+    R::pack_secret(f)
+}
+
+pub(crate) fn pack_nibbles<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
     dispatch(Pack(f))
 }
 
@@ -67,6 +71,12 @@ impl<R: Ring> Vectorised for Pack<'_, R> {
 /// [`InvalidSecretPoly`] if the string holds a nibble that no `f = 2 f' + 1`, `|f'_i| <= eta`, has, or if the
 /// high nibble of the last byte is not 0. The time depends on nothing but this yes or no.
 pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
+    R::unpack_secret(bytes)
+}
+
+pub(crate) fn unpack_nibbles<R: Ring>(
+    bytes: &R::SecretPolyBytes,
+) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     let bound = SmallPoly::<R>::BOUND as u8;
     let largest = 4 * R::ETA as u8 + 1;
     // Nonzero in the lowest or the highest bit exactly for a nibble (0..=15) that is even or above `largest`.

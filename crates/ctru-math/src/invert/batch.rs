@@ -9,7 +9,7 @@ use core::fmt;
 
 use subtle::Choice;
 
-use super::{divsteps, is_nonzero};
+use super::is_nonzero;
 use crate::backend;
 use crate::poly::{Poly, SmallPoly};
 use crate::product::residue::{NarrowSpectrum, WideSpectrum};
@@ -83,6 +83,14 @@ pub fn invert_batch<R: Ring>(
     inverses: &mut [Poly<R>],
     nodes: &mut [BatchNode<R>],
 ) -> Result<(), BatchTooShort> {
+    R::invert_batch(elements, inverses, nodes)
+}
+
+pub(crate) fn invert_all<R: Ring>(
+    elements: &[&SmallPoly<R>],
+    inverses: &mut [Poly<R>],
+    nodes: &mut [BatchNode<R>],
+) -> Result<(), BatchTooShort> {
     let count = elements.len();
     for given in [inverses.len(), nodes.len()] {
         if given < count {
@@ -90,7 +98,7 @@ pub fn invert_batch<R: Ring>(
         }
     }
     if let [single] = elements {
-        inverses[0] = divsteps::inverse_or_zero(&Poly::from(*single));
+        inverses[0] = R::inverse_or_zero(&Poly::from(*single));
     } else if count > 0 {
         Tree { nodes, count, work: [WideSpectrum::zero(), WideSpectrum::zero()] }
             .invert(elements, inverses);
@@ -124,7 +132,7 @@ impl<R: Ring> Tree<'_, R> {
                 [2 * node, 2 * node + 1].map(|child| factor(self.nodes, count, child));
             let product = multiply(left, right, &mut self.work);
             if node == 1 {
-                self.nodes[1].inverse = divsteps::inverse_or_zero(&product);
+                self.nodes[1].inverse = R::inverse_or_zero(&product);
             } else {
                 self.nodes[node].product.transform(backend, &product);
             }
@@ -145,7 +153,7 @@ impl<R: Ring> Tree<'_, R> {
                 match child.checked_sub(count) {
                     None => self.nodes[child].inverse = of_child,
                     Some(leaf) => {
-                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, of_child)
+                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, of_child);
                     }
                 }
             }

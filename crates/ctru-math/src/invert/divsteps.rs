@@ -17,7 +17,7 @@ use crate::ring::Ring;
 use crate::wipe::Scratch;
 
 /// The inverse of `a`, or some multiple of zero if `a` is zero.
-pub(super) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
+pub(crate) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
     dispatch(Inverse(a))
 }
 

@@ -1,7 +1,7 @@
 //! Inversion in the field `R_q`: one element by divsteps, many small ones by a product tree with one inversion at its root.
 
-mod batch;
-mod divsteps;
+pub(crate) mod batch;
+pub(crate) mod divsteps;
 
 use subtle::{Choice, CtOption};
 
@@ -13,7 +13,7 @@ pub use batch::{BatchNode, BatchTooShort, invert_batch};
 /// The inverse of `a`, or none if `a` is zero (`R_q` is a field). Constant time.
 #[must_use]
 pub fn invert<R: Ring>(a: &Poly<R>) -> CtOption<Poly<R>> {
-    CtOption::new(divsteps::inverse_or_zero(a), is_nonzero(a.coefficients().iter().copied()))
+    CtOption::new(R::inverse_or_zero(a), is_nonzero(a.coefficients().iter().copied()))
 }
 
 /// Whether some number is not zero.

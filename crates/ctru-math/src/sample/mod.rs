@@ -44,6 +44,10 @@ pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
 /// A polynomial with coefficients in `-eta..=eta` from uniform coins.
 #[must_use]
 pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+    R::sample(coins)
+}
+
+pub(crate) fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     dispatch(Sample(coins))
 }
 
@@ -54,12 +58,12 @@ impl<R: Ring> Vectorised for Sample<'_, R> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> SmallPoly<R> {
-        from_coins::<R, V>(self.0)
+        sampled::<R, V>(self.0)
     }
 }
 
 #[inline(always)]
-fn from_coins<R: Ring, V: Lanes>(coins: &R::CoinBytes) -> SmallPoly<R> {
+fn sampled<R: Ring, V: Lanes>(coins: &R::CoinBytes) -> SmallPoly<R> {
     let mut poly = SmallPoly::zero();
     let coeffs = poly.coefficients_mut();
     match (V::BACKEND, R::ETA) {
@@ -104,6 +108,10 @@ fn write_coefficients<R: Ring>(coins: &R::CoinBytes, coeffs: &mut [i8]) {
 /// The secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins: 1 is added at `x^0` only.
 #[must_use]
 pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
+    R::sample_secret(coins)
+}
+
+pub(crate) fn secret_from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     dispatch(SampleSecret(coins))
 }
 
@@ -114,7 +122,7 @@ impl<R: Ring> Vectorised for SampleSecret<'_, R> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> SmallPoly<R> {
-        let mut poly = from_coins::<R, V>(self.0);
+        let mut poly = sampled::<R, V>(self.0);
         let coeffs = poly.coefficients_mut();
         for coeff in coeffs.iter_mut() {
             *coeff *= 2;

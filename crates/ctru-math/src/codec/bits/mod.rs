@@ -156,6 +156,10 @@ impl<const WIDTH: u32> Vectorised for Unpack<'_, WIDTH> {
 /// Packs a public-key polynomial at 13 bits a coefficient.
 #[must_use]
 pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
+    R::pack13(poly)
+}
+
+pub(crate) fn pack_poly<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
     let mut bytes = R::Packed13Bytes::zeroed();
     dispatch(Pack::<PUBLIC_KEY_WIDTH> { values: poly.coefficients(), bytes: bytes.as_mut() });
     bytes
@@ -167,6 +171,10 @@ pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
 /// [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set. Public keys are no
 /// secret: the time may depend on where the error is.
 pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
+    R::unpack13(bytes)
+}
+
+pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     let mut coeffs = R::Coeffs::<u16>::zeroed();
     dispatch(Unpack::<PUBLIC_KEY_WIDTH> { bytes: bytes.as_ref(), values: coeffs.as_mut() });
 
@@ -187,6 +195,10 @@ pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Er
 /// Packs a ciphertext polynomial at `Q2_BITS` bits a coefficient; padding bits are 0.
 #[must_use]
 pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
+    R::pack_rounded(poly)
+}
+
+pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
     let mut bytes = R::CiphertextBytes::zeroed();
     let (values, packed) = (poly.coefficients(), bytes.as_mut());
     match R::Q2_BITS {
@@ -201,6 +213,10 @@ pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
 /// compares all bytes of the ciphertext with a packed one anyway.
 #[must_use]
 pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
+    R::unpack_rounded(bytes)
+}
+
+pub(crate) fn unpack_ciphertext<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     let mut poly = RoundedPoly::zero();
     let (bytes, values) = (bytes.as_ref(), poly.coefficients_mut());
     match R::Q2_BITS {

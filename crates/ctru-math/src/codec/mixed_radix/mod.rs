@@ -142,7 +142,7 @@ impl Level {
         match self.pair_bytes {
             // As many times no byte.
             0 => {
-                join_pairs(radix, regular, next_regular, &mut [[]; 1 << (MAX_LEVELS - 1)][..pairs])
+                join_pairs(radix, regular, next_regular, &mut [[]; 1 << (MAX_LEVELS - 1)][..pairs]);
             }
             1 => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<1>().0),
             _ => join_pairs(radix, regular, next_regular, regular_bytes.as_chunks_mut::<2>().0),
@@ -335,6 +335,10 @@ const _: () = {
 /// Encodes a public-key polynomial.
 #[must_use]
 pub fn encode<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
+    R::mixed_radix_encode(poly)
+}
+
+pub(crate) fn encode_poly<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
     dispatch(Encode(poly))
 }
 
@@ -358,7 +362,7 @@ impl<R: Ring> Vectorised for Encode<'_, R> {
 #[must_use]
 pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
     let mut poly = Poly::zero();
-    dispatch(Decode { bytes, poly: &mut poly });
+    R::mixed_radix_decode(bytes, &mut poly);
     poly
 }
 
@@ -368,7 +372,11 @@ pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
 /// [`NonCanonical`] if encoding the decoded polynomial would give another string.
 pub fn decode_canonical<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<Poly<R>, NonCanonical> {
     let mut poly = Poly::zero();
-    if dispatch(Decode { bytes, poly: &mut poly }) { Ok(poly) } else { Err(NonCanonical) }
+    if R::mixed_radix_decode(bytes, &mut poly) { Ok(poly) } else { Err(NonCanonical) }
+}
+
+pub(crate) fn decode_poly<R: Ring>(bytes: &R::MixedRadixBytes, poly: &mut Poly<R>) -> bool {
+    dispatch(Decode { bytes, poly })
 }
 
 /// Decodes to `poly`, and says whether its encoding is these bytes.

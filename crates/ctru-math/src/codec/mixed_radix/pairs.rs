@@ -73,7 +73,7 @@ pub(super) fn part_pairs<const BYTES: usize>(
     match (pairs.last_chunk_mut(), next.last_chunk(), bytes.last_chunk()) {
         // The last block may do again what the one before it did.
         (Some(pairs), Some(next), Some(bytes)) => {
-            part_block(radix, next, bytes, pairs, &mut excess)
+            part_block(radix, next, bytes, pairs, &mut excess);
         }
         _ => {
             for ((pair, &next), bytes) in pairs.iter_mut().zip(next).zip(bytes) {

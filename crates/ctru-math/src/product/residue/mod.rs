@@ -42,23 +42,13 @@ impl<R: Ring> Multiplier<R> {
     /// `a * b` in `R_q` for a small `b`.
     #[must_use]
     pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-        let Self { left, right } = self;
-        let backend = backend::in_use();
-        left.transform_poly(backend, a);
-        right.transform_small(backend, b);
-        left.multiply(right);
-        left.take_poly(right)
+        R::mul_small(self, a, b)
     }
 
     /// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
     #[must_use]
     pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-        let Self { left, right } = self;
-        let backend = backend::in_use();
-        left.transform_rounded(backend, a);
-        right.transform_small(backend, b);
-        left.multiply(right);
-        left.take_rounded(right)
+        R::mul_rounded(self, a, b)
     }
 }
 
@@ -89,6 +79,36 @@ pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly
 /// `a * b` in `R_q`.
 #[must_use]
 pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
+    R::mul(a, b)
+}
+
+pub(crate) fn mul_small_in<R: Ring>(
+    room: &mut Multiplier<R>,
+    a: &Poly<R>,
+    b: &SmallPoly<R>,
+) -> Poly<R> {
+    let Multiplier { left, right } = room;
+    let backend = backend::in_use();
+    left.transform_poly(backend, a);
+    right.transform_small(backend, b);
+    left.multiply(right);
+    left.take_poly(right)
+}
+
+pub(crate) fn mul_rounded_in<R: Ring>(
+    room: &mut Multiplier<R>,
+    a: &RoundedPoly<R>,
+    b: &SmallPoly<R>,
+) -> RoundedPoly<R> {
+    let Multiplier { left, right } = room;
+    let backend = backend::in_use();
+    left.transform_rounded(backend, a);
+    right.transform_small(backend, b);
+    left.multiply(right);
+    left.take_rounded(right)
+}
+
+pub(crate) fn mul_general<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
     let backend = backend::in_use();
     let (mut left, mut right) = (WideSpectrum::zero(), WideSpectrum::zero());
     left.transform(backend, a);

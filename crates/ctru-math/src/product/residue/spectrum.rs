@@ -158,10 +158,10 @@ fn perform<R: Ring, P: Primes>(backend: Backend, step: Step<'_>) {
     let Shape { layers, degree, wrapped } = const { Shape::of::<R>() };
     match (layers, degree, wrapped) {
         (8, 5, 25) => {
-            dispatch_to(backend, StepOf::<OfShape<P, 8, 25>, 5> { step, forest: PhantomData })
+            dispatch_to(backend, StepOf::<OfShape<P, 8, 25>, 5> { step, forest: PhantomData });
         }
         (9, 3, 0) => {
-            dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 3> { step, forest: PhantomData })
+            dispatch_to(backend, StepOf::<OfShape<P, 9, 0>, 3> { step, forest: PhantomData });
         }
         shape => {
             debug_assert_eq!(shape, (9, 5, 0));
