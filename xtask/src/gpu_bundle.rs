@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Error, IoContext, Result, cuda_stub, process, workspace};
+use crate::{Error, IoContext, Result, process, workspace};
 
 /// Builds target/gpu-bundle: the program ctru, the tests that need a GPU, and run.sh, which runs them
 ///
@@ -31,10 +31,8 @@ pub fn run(options: &Options) -> Result<()> {
         fs::remove_dir_all(&bundle).at("remove", &bundle)?;
     }
     fs::create_dir_all(&bundle).at("create", &bundle)?;
-    let stub = cuda_stub::default_folder();
-    cuda_stub::make(&stub)?;
 
-    let program = ["build", "--release", "-p", "ctru-cli", "--features", "cuda"];
+    let program = ["build", "--release", "-p", "ctru-cli"];
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
@@ -48,7 +46,7 @@ pub fn run(options: &Options) -> Result<()> {
         &[&program[..], &kernels, &runtime, &faults]
     };
     for arguments in builds {
-        for Executable { name, path } in build(arguments, &stub)? {
+        for Executable { name, path } in build(arguments)? {
             let copy = bundle.join(&name);
             fs::copy(&path, &copy).at("copy", &path)?;
             println!("{}", copy.display());
@@ -80,13 +78,12 @@ struct Target {
 }
 
 /// Builds programs without symbols, so that a bundle is small.
-fn build(arguments: &[&str], stub: &Path) -> Result<Vec<Executable>> {
+fn build(arguments: &[&str]) -> Result<Vec<Executable>> {
     let mut command = process::cargo();
     command
         .current_dir(workspace::root())
         .args(arguments)
         .arg("--message-format=json-render-diagnostics");
-    command.env("CUDA_LIBRARY_PATH", stub);
     for profile in ["RELEASE", "TEST", "DEV"] {
         command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "symbols");
         command.env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0");

@@ -2,7 +2,6 @@
 
 pub mod build_ptx;
 pub mod compiler;
-pub mod cuda_stub;
 mod error;
 pub mod flow;
 pub mod gpu_bundle;

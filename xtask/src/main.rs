@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, cuda_stub, gpu_bundle, ptx_flow, ptx_report};
+use xtask::{build_ptx, gpu_bundle, ptx_flow, ptx_report};
 
 /// Jobs around the device code of the ctru workspace
 #[derive(Parser)]
@@ -19,7 +19,6 @@ enum Job {
     BuildPtx(build_ptx::Options),
     PtxReport(ptx_report::Options),
     PtxFlow(ptx_flow::Options),
-    CudaStub(cuda_stub::Options),
     GpuBundle(gpu_bundle::Options),
 }
 
@@ -28,7 +27,6 @@ fn main() -> ExitCode {
         Job::BuildPtx(options) => build_ptx::run(&options),
         Job::PtxReport(options) => ptx_report::run(&options),
         Job::PtxFlow(options) => ptx_flow::run(&options),
-        Job::CudaStub(options) => cuda_stub::run(&options),
         Job::GpuBundle(options) => gpu_bundle::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };

@@ -1,7 +1,7 @@
 //! GPUs, and their kernels.
 #![allow(unsafe_code)]
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,12 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctru_gpu_kernels::kernel::Kernel;
 use ctru_gpu_kernels::ptx::Module;
-use cust::CudaApiVersion;
-use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
+use cust::sys::{
+    CUcontext, CUdevice, CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option,
+    CUmodule,
+};
 
-use super::calls;
-use super::forward;
+use super::driver;
 use super::memory::CudaRegistration;
 use super::ptx;
 use super::stream::CudaQueue;
@@ -25,6 +25,8 @@ use crate::queue::{Device, MemoryInfo};
 
 /// Shared memory that a block may use without asking.
 const SHARED_BYTES_BY_DEFAULT: u32 = 48 << 10;
+/// Room for the name of a GPU.
+const NAME_BYTES: usize = 256;
 /// Room for what the compiler says.
 const LOG_BYTES: usize = 16 << 10;
 
@@ -44,62 +46,80 @@ pub struct DeviceInfo {
     pub memory_bytes: usize,
 }
 
-/// Loads and initialises the driver. Cheap after the first time.
+/// Loads and initialises the driver. Later calls take next to no time.
 fn initialise() -> Result<(), RuntimeError> {
-    forward::load()?;
     // SAFETY: it may be called at any time, with 0.
-    unsafe { calls::cuInit(0) }
+    unsafe { driver::cuInit(0) }
 }
 
-/// The newest version of CUDA that the driver knows: 13 and 0 for 13.0.
+/// Returns the newest version of CUDA that the driver knows: 13 and 0 for 13.0.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is nothing to use.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is no GPU to use.
 pub fn cuda_version() -> Result<(u32, u32), RuntimeError> {
     initialise()?;
-    let version = CudaApiVersion::get().map_err(calls::from_cust("cuDriverGetVersion"))?;
-    Ok((version.major().unsigned_abs(), version.minor().unsigned_abs()))
+    let mut version = 0;
+    // SAFETY: `version` may be written.
+    unsafe { driver::cuDriverGetVersion(&raw mut version) }?;
+    let version = version.unsigned_abs();
+    Ok((version / 1000, version % 1000 / 10))
 }
 
-/// The GPUs that this process may use; at least one.
+/// Returns the GPUs that this process may use; at least one.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is nothing to use.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is no GPU to use.
 pub fn devices() -> Result<Vec<DeviceInfo>, RuntimeError> {
     (0..device_count()?).map(info).collect()
 }
 
 fn device_count() -> Result<u32, RuntimeError> {
     initialise()?;
-    match Gpu::num_devices().map_err(calls::from_cust("cuDeviceGetCount"))? {
-        0 => Err(RuntimeError::NoDevice),
-        count => Ok(count),
+    let mut count = 0;
+    // SAFETY: `count` may be written.
+    unsafe { driver::cuDeviceGetCount(&raw mut count) }?;
+    match count {
+        ..=0 => Err(RuntimeError::NoDevice),
+        count => Ok(count.unsigned_abs()),
     }
 }
 
-fn gpu(index: u32) -> Result<Gpu, RuntimeError> {
+/// Returns the driver's handle for the GPU of this number.
+fn gpu(index: u32) -> Result<CUdevice, RuntimeError> {
     let count = device_count()?;
     if index >= count {
         return Err(RuntimeError::UnknownDevice { index, count });
     }
-    Gpu::get_device(index).map_err(calls::from_cust("cuDeviceGet"))
+    let mut gpu = 0;
+    // SAFETY: `gpu` may be written.
+    unsafe { driver::cuDeviceGet(&raw mut gpu, index as c_int) }?;
+    Ok(gpu)
 }
 
 fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
     let gpu = gpu(index)?;
     let attribute = |attribute| {
-        let value = gpu.get_attribute(attribute).map_err(calls::from_cust("cuDeviceGetAttribute"));
-        value.map(i32::unsigned_abs)
+        let mut value = 0;
+        // SAFETY: `value` may be written, and the GPU exists.
+        unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, gpu) }?;
+        Ok::<_, RuntimeError>(value.unsigned_abs())
     };
+    let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
+    // SAFETY: `name` may be written and has this length, and the GPU exists.
+    unsafe { driver::cuDeviceGetName(name.as_mut_ptr(), NAME_BYTES as c_int, gpu) }?;
+    let name = name.map(|byte| byte as u8);
+    let mut memory_bytes = 0;
+    // SAFETY: `memory_bytes` may be written, and the GPU exists.
+    unsafe { driver::cuDeviceTotalMem_v2(&raw mut memory_bytes, gpu) }?;
     Ok(DeviceInfo {
         index,
-        name: gpu.name().map_err(calls::from_cust("cuDeviceGetName"))?,
+        name: CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into(),
         compute_capability: (
-            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
-            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),
-        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
-        memory_bytes: gpu.total_memory().map_err(calls::from_cust("cuDeviceTotalMem"))?,
+        multiprocessors: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        memory_bytes,
     })
 }
 
@@ -161,7 +181,7 @@ impl CudaDevice {
         }
         let mut context = ptr::null_mut();
         // SAFETY: `context` may be written, and the device exists.
-        unsafe { calls::cuDevicePrimaryCtxRetain(&raw mut context, gpu.as_raw()) }?;
+        unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
         {
             let _current = Current::enter(context)?;
             compile(&ptx::outside_kernels(module.text()))?;
@@ -215,7 +235,7 @@ impl CudaDevice {
         if wanted > function.shared_bytes {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was found in the module, which stays loaded.
-            unsafe { calls::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
+            unsafe { driver::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
             function.shared_bytes = wanted;
         }
         Ok(function.raw)
@@ -229,7 +249,7 @@ impl CudaDevice {
         let module = compile(&text)?;
         let mut function = ptr::null_mut();
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
-        unsafe { calls::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }?;
+        unsafe { driver::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }?;
         Ok(function)
     }
 }
@@ -259,7 +279,7 @@ impl Device for CudaDevice {
         let _current = self.enter()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: both may be written.
-        unsafe { calls::cuMemGetInfo_v2(&raw mut free, &raw mut total) }?;
+        unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) }?;
         Ok(MemoryInfo { free, total })
     }
 }
@@ -278,7 +298,7 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let Ok(image) = CString::new(ptx) else {
         return Err(refused(
             INVALID_PTX,
-            calls::name(INVALID_PTX),
+            driver::name(INVALID_PTX),
             b"the text contains a zero byte",
         ));
     };
@@ -290,7 +310,7 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
     // SAFETY: all arrays live until the call returns and have the lengths told, the image is a C string.
     let result = unsafe {
-        calls::cuModuleLoadDataEx(
+        driver::cuModuleLoadDataEx(
             &raw mut module,
             image.as_ptr().cast(),
             options.len() as c_uint,
@@ -319,7 +339,7 @@ pub(super) struct Current {
 impl Current {
     fn enter(context: CUcontext) -> Result<Self, RuntimeError> {
         // SAFETY: contexts of this crate are retained for ever.
-        unsafe { calls::cuCtxPushCurrent_v2(context) }?;
+        unsafe { driver::cuCtxPushCurrent_v2(context) }?;
         Ok(Self { _thread: core::marker::PhantomData })
     }
 }
@@ -329,6 +349,6 @@ impl Drop for Current {
         let mut context = ptr::null_mut();
         // SAFETY: `enter` pushed a context, and guards are dropped in the reverse order, so the top is ours. It can fail
         // only if the process is ending, and then there is nothing to restore.
-        let _ = unsafe { calls::cuCtxPopCurrent_v2(&raw mut context) };
+        let _ = unsafe { driver::cuCtxPopCurrent_v2(&raw mut context) };
     }
 }

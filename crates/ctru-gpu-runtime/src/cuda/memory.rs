@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cust::sys::CUdeviceptr;
 use zeroize::Zeroize;
 
-use super::calls;
 use super::device::CudaDevice;
+use super::driver;
 use super::stream::Stream;
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain};
@@ -45,8 +45,8 @@ impl CudaMemory {
         if bytes != 0 {
             let _current = device.enter()?;
             // SAFETY: `pointer` may be written, a device is current.
-            match unsafe { calls::cuMemAlloc_v2(&raw mut pointer, bytes) } {
-                Err(error) if calls::is_out_of_memory(&error) => return out_of_memory(),
+            match unsafe { driver::cuMemAlloc_v2(&raw mut pointer, bytes) } {
+                Err(error) if driver::is_out_of_memory(&error) => return out_of_memory(),
                 result => result?,
             }
         }
@@ -76,12 +76,12 @@ impl Drop for CudaMemory {
         // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after
         // the first call.
         unsafe {
-            if calls::cuCtxSynchronize().is_err_and(|error| calls::did_not_wait(&error)) {
+            if driver::cuCtxSynchronize().is_err_and(|error| driver::did_not_wait(&error)) {
                 return;
             }
-            let _ = calls::cuMemsetD8_v2(self.pointer, 0, self.bytes);
-            let _ = calls::cuCtxSynchronize();
-            let _ = calls::cuMemFree_v2(self.pointer);
+            let _ = driver::cuMemsetD8_v2(self.pointer, 0, self.bytes);
+            let _ = driver::cuCtxSynchronize();
+            let _ = driver::cuMemFree_v2(self.pointer);
         }
     }
 }
@@ -111,7 +111,7 @@ impl CudaRegistration {
             // SAFETY: the memory is there and stays until the registration is dropped. What the device does with it is up to
             // the copies, each of which borrows it and waits.
             unsafe {
-                calls::cuMemHostRegister_v2(
+                driver::cuMemHostRegister_v2(
                     content.as_ptr().cast_mut().cast(),
                     range.len(),
                     PORTABLE,
@@ -138,7 +138,7 @@ impl Drop for CudaRegistration {
         // SAFETY: it was registered, and no copy is on its way: each has waited for itself, or has
         // ended the process.
         let _ = unsafe {
-            calls::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
+            driver::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
         };
     }
 }
@@ -175,8 +175,8 @@ impl<T: Plain> CudaPinned<T> {
         let _current = stream.device.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current.
-        match unsafe { calls::cuMemHostAlloc(&raw mut raw, bytes, PORTABLE) } {
-            Err(error) if calls::is_out_of_memory(&error) => return Err(out_of_memory),
+        match unsafe { driver::cuMemHostAlloc(&raw mut raw, bytes, PORTABLE) } {
+            Err(error) if driver::is_out_of_memory(&error) => return Err(out_of_memory),
             result => result?,
         }
         // Whole pages, so aligned for every number.
@@ -227,13 +227,13 @@ impl<T: Plain> Drop for CudaPinned<T> {
         // process, has taken the memory with it. After other errors the context does nothing any
         // more.
         let Ok(_current) = self.stream.device.enter() else { return };
-        if self.wait().is_err_and(|error| calls::did_not_wait(&error) || calls::is_gone(&error)) {
+        if self.wait().is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error)) {
             return;
         }
         // SAFETY: the memory has this many bytes, and nobody else has it. (Zeros are written as volatile.)
         unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
         // SAFETY: it came from the driver, and nobody uses it after this.
-        let _ = unsafe { calls::cuMemFreeHost(self.pointer.as_ptr().cast()) };
+        let _ = unsafe { driver::cuMemFreeHost(self.pointer.as_ptr().cast()) };
     }
 }
 

@@ -6,8 +6,8 @@ use core::ffi::c_int;
 use ctru_gpu_kernels::kernel::Kernel;
 use cust::sys::CUfunction_attribute;
 
-use super::calls;
 use super::device::CudaDevice;
+use super::driver;
 use crate::error::RuntimeError;
 
 /// What the driver's compiler has given to a kernel.
@@ -36,14 +36,14 @@ impl CudaDevice {
         let attribute = |attribute| -> Result<u32, RuntimeError> {
             let mut value: c_int = 0;
             // SAFETY: `value` may be written, the function was found in the module, which stays loaded.
-            unsafe { calls::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
+            unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
             Ok(value.unsigned_abs())
         };
         let shape = kernel.shape();
         let mut blocks: c_int = 0;
         // SAFETY: as above.
         unsafe {
-            calls::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &raw mut blocks,
                 function,
                 shape.threads() as c_int,

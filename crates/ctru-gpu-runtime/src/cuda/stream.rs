@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use cust::sys::{CUdeviceptr, CUevent, CUstream};
 
-use super::calls;
 use super::device::{CudaDevice, Current};
+use super::driver;
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use crate::arguments;
 use crate::error::RuntimeError;
@@ -65,7 +65,7 @@ impl Stream {
     fn synchronise_in(&self, _: &Current) -> Result<(), RuntimeError> {
         let issued = self.issued.load(Ordering::Acquire);
         // SAFETY: the stream lives as long as `self`.
-        unsafe { calls::cuStreamSynchronize(self.raw) }?;
+        unsafe { driver::cuStreamSynchronize(self.raw) }?;
         self.done.fetch_max(issued, Ordering::AcqRel);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Drop for Stream {
         // Errors of operations have been reported where they were waited for, or nobody wanted to know.
         let Ok(_current) = self.device.enter() else { return };
         // SAFETY: nobody else has the stream; the driver finishes its operations first.
-        let _ = unsafe { calls::cuStreamDestroy_v2(self.raw) };
+        let _ = unsafe { driver::cuStreamDestroy_v2(self.raw) };
     }
 }
 
@@ -90,7 +90,7 @@ impl CudaQueue {
         let _current = device.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current.
-        unsafe { calls::cuStreamCreate(&raw mut raw, NON_BLOCKING) }?;
+        unsafe { driver::cuStreamCreate(&raw mut raw, NON_BLOCKING) }?;
         let (issued, done) = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Self(Arc::new(Stream { device, raw, followed, issued, done })))
     }
@@ -119,7 +119,7 @@ impl CudaQueue {
     pub fn wait_for(&self, event: &CudaEvent) -> Result<(), RuntimeError> {
         let _current = self.0.device.enter()?;
         // SAFETY: event and stream live; the driver keeps what it needs of the event.
-        unsafe { calls::cuStreamWaitEvent(self.0.raw, event.raw, 0) }
+        unsafe { driver::cuStreamWaitEvent(self.0.raw, event.raw, 0) }
     }
 
     /// Calls `issue` for each copy of memory that is borrowed no longer than this call, and waits for all of them.
@@ -132,7 +132,7 @@ impl CudaQueue {
         let issued = copies.try_for_each(issue);
         // Whatever has been issued, nothing may be on its way when the borrow ends.
         let done = self.0.synchronise_in(&current);
-        if done.as_ref().is_err_and(calls::did_not_wait) {
+        if done.as_ref().is_err_and(driver::did_not_wait) {
             // The GPU may still read or write memory that the caller has back as soon as this
             // returns, and may free or give to others. There is no other way to keep it from that.
             std::process::abort();
@@ -192,7 +192,7 @@ impl Queue for CudaQueue {
         let result = unsafe {
             let source = from.pointer.add(range.start);
             let target = to.pointer + (start * size_of::<T>()) as CUdeviceptr;
-            calls::cuMemcpyHtoDAsync_v2(
+            driver::cuMemcpyHtoDAsync_v2(
                 target,
                 source.as_ptr().cast(),
                 range.len() * size_of::<T>(),
@@ -223,7 +223,7 @@ impl Queue for CudaQueue {
         let result = unsafe {
             let source = from.pointer + (range.start * size_of::<T>()) as CUdeviceptr;
             let target = to.pointer.add(start);
-            calls::cuMemcpyDtoHAsync_v2(
+            driver::cuMemcpyDtoHAsync_v2(
                 target.as_ptr().cast(),
                 source,
                 range.len() * size_of::<T>(),
@@ -246,7 +246,7 @@ impl Queue for CudaQueue {
         self.issue_and_wait(copies.iter().filter(|(from, _)| !from.is_empty()), |(from, to)| {
             // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done.
             unsafe {
-                calls::cuMemcpyHtoDAsync_v2(
+                driver::cuMemcpyHtoDAsync_v2(
                     to.pointer,
                     from.as_ptr().cast(),
                     from.len(),
@@ -264,7 +264,7 @@ impl Queue for CudaQueue {
         self.issue_and_wait(copies.iter_mut().filter(|(_, to)| !to.is_empty()), |(from, to)| {
             // SAFETY: the bytes exist on both sides, any bits are bytes, and `to` is borrowed until the copy is done.
             unsafe {
-                calls::cuMemcpyDtoHAsync_v2(
+                driver::cuMemcpyDtoHAsync_v2(
                     to.as_mut_ptr().cast(),
                     from.pointer,
                     to.len(),
@@ -281,7 +281,7 @@ impl Queue for CudaQueue {
         }
         let _current = self.0.device.enter()?;
         // SAFETY: the memory has this many bytes, and dropping it waits for the device.
-        unsafe { calls::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) }
+        unsafe { driver::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) }
     }
 
     fn launch(
@@ -311,7 +311,7 @@ impl Queue for CudaQueue {
         // `Kernel::new`. It matters, because a GPU reaches all memory of the device and pinned
         // memory of the host. Dropping the memory waits for the device.
         unsafe {
-            calls::cuLaunchKernel(
+            driver::cuLaunchKernel(
                 function,
                 kernel.blocks(batch.count),
                 1,
@@ -354,7 +354,7 @@ impl CudaEvent {
         let _current = device.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current.
-        unsafe { calls::cuEventCreate(&raw mut raw, flags) }?;
+        unsafe { driver::cuEventCreate(&raw mut raw, flags) }?;
         Ok(Self { device, raw })
     }
 
@@ -362,7 +362,7 @@ impl CudaEvent {
     fn record(&self, stream: &Stream) -> Result<(), RuntimeError> {
         let _current = self.device.enter()?;
         // SAFETY: event and stream live.
-        unsafe { calls::cuEventRecord(self.raw, stream.raw) }
+        unsafe { driver::cuEventRecord(self.raw, stream.raw) }
     }
 
     /// Waits until it has happened.
@@ -372,7 +372,7 @@ impl CudaEvent {
     pub fn synchronise(&self) -> Result<(), RuntimeError> {
         let _current = self.device.enter()?;
         // SAFETY: the event lives.
-        unsafe { calls::cuEventSynchronize(self.raw) }
+        unsafe { driver::cuEventSynchronize(self.raw) }
     }
 
     /// Time from `earlier` to this event, by the GPU's clock, to about half a microsecond. Waits for both.
@@ -385,7 +385,7 @@ impl CudaEvent {
         let _current = self.device.enter()?;
         let mut milliseconds = 0.0f32;
         // SAFETY: `milliseconds` may be written, both events live and have happened.
-        unsafe { calls::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }?;
+        unsafe { driver::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }?;
         Ok(Duration::from_nanos((f64::from(milliseconds) * 1e6) as u64))
     }
 }
@@ -394,7 +394,7 @@ impl Drop for CudaEvent {
     fn drop(&mut self) {
         let Ok(_current) = self.device.enter() else { return };
         // SAFETY: nobody else has the event; if it has not happened yet, the driver keeps it until then.
-        let _ = unsafe { calls::cuEventDestroy_v2(self.raw) };
+        let _ = unsafe { driver::cuEventDestroy_v2(self.raw) };
     }
 }
 

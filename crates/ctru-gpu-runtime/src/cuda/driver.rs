@@ -1,0 +1,226 @@
+//! The functions of the CUDA driver, looked up in its library when they are first needed.
+//!
+//! `cust` declares these functions, with types and constants, in [`cust::sys`]. This module takes
+//! the types and constants from there, and the compiler checks every signature below against
+//! the declaration of `cust`. It does not call the functions through `cust`, for two reasons:
+//!
+//! - `cust` has them linked, and a program linked with the driver does not start without one.
+//! - `cust` declares results as an enum with the codes of CUDA 11.4. A newer driver returns codes
+//!   that the enum does not have, which is undefined behaviour. Here a result is a number.
+#![allow(unsafe_code, non_snake_case, clippy::too_many_arguments)]
+
+use core::error::Error as _;
+use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+use core::ptr;
+use std::sync::OnceLock;
+
+use cust::error::CudaError;
+use cust::sys::{
+    self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUjit_option, CUmodule, CUresult, CUstream,
+};
+use libloading::Library;
+
+use crate::error::RuntimeError;
+
+/// The driver's library.
+const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
+const OUT_OF_MEMORY: c_int = CudaError::OutOfMemory as c_int;
+const DEINITIALISED: c_int = CudaError::Deinitialized as c_int;
+const NO_DEVICE: c_int = CudaError::NoDevice as c_int;
+const ECC_UNCORRECTABLE: c_int = CudaError::EccUncorrectable as c_int;
+const NVLINK_UNCORRECTABLE: c_int = CudaError::NvlinkUncorrectable as c_int;
+const ILLEGAL_ADDRESS: c_int = CudaError::IllegalAddress as c_int;
+const LAUNCH_TIMEOUT: c_int = CudaError::LaunchTimeout as c_int;
+const ASSERT: c_int = CudaError::AssertError as c_int;
+const HARDWARE_STACK_ERROR: c_int = CudaError::HardwareStackError as c_int;
+const LAUNCH_FAILED: c_int = CudaError::LaunchFailed as c_int;
+/// `CUDA_ERROR_STUB_LIBRARY`, which is newer than `cust`.
+const STUB_LIBRARY: c_int = 34;
+/// `CUDA_ERROR_CONTAINED`, which is newer than `cust`.
+const CONTAINED: c_int = 226;
+
+/// Declares the driver's functions: a table of pointers to them, and for each a function of the
+/// same name that calls it and returns a code other than 0 as an error.
+macro_rules! functions {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
+        /// The functions of the driver of this machine.
+        struct Driver {
+            $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
+            /// Takes any code; `cust` declares it for the codes that it knows.
+            cuGetErrorName: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
+        }
+
+        // The signatures are those that `cust` declares, but for the type of the result.
+        $(const _: unsafe extern "C" fn($($type),*) -> CUresult = sys::$name;)*
+
+        impl Driver {
+            /// Looks all functions up.
+            ///
+            /// # Safety
+            /// `library` is the driver's and stays loaded until the process ends.
+            unsafe fn find(library: &Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    // SAFETY: a function of this name in the driver's library has the type of the
+                    // field: the signature is checked above, and the result is an enum in C, which
+                    // is passed as an `int`. The library stays loaded.
+                    $($name: *unsafe { library.get(stringify!($name)) }?,)*
+                    // SAFETY: the driver's header declares it with these types; `CUresult` is an
+                    // enum in C, which is passed as an `int`. The library stays loaded.
+                    cuGetErrorName: *unsafe { library.get("cuGetErrorName") }?,
+                })
+            }
+        }
+
+        $(
+            pub(super) unsafe fn $name($($argument: $type),*) -> Result<(), RuntimeError> {
+                let function = driver()?.$name;
+                // SAFETY: the caller keeps to the driver's documentation of this function.
+                match unsafe { function($($argument),*) } {
+                    0 => Ok(()),
+                    code => Err(error(stringify!($name), code)),
+                }
+            }
+        )*
+    };
+}
+
+functions! {
+    fn cuInit(flags: c_uint);
+    fn cuDriverGetVersion(version: *mut c_int);
+    fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGet(device: *mut CUdevice, index: c_int);
+    fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: CUdevice);
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
+    fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
+    fn cuCtxPushCurrent_v2(context: CUcontext);
+    fn cuCtxPopCurrent_v2(context: *mut CUcontext);
+    fn cuCtxSynchronize();
+    fn cuModuleLoadDataEx(
+        module: *mut CUmodule,
+        image: *const c_void,
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    );
+    fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
+    fn cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    );
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        threads: c_int,
+        shared_bytes: usize,
+    );
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize);
+    fn cuMemFree_v2(pointer: CUdeviceptr);
+    fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemFreeHost(pointer: *mut c_void);
+    fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemHostUnregister(pointer: *mut c_void);
+    fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);
+    fn cuMemsetD8Async(pointer: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
+    fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
+    fn cuStreamDestroy_v2(stream: CUstream);
+    fn cuStreamSynchronize(stream: CUstream);
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
+    fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+    fn cuEventDestroy_v2(event: CUevent);
+    fn cuEventRecord(event: CUevent, stream: CUstream);
+    fn cuEventSynchronize(event: CUevent);
+    fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
+}
+
+/// Returns the driver's functions. The first call opens the library, later calls return what the
+/// first one found.
+fn driver() -> Result<&'static Driver, RuntimeError> {
+    static DRIVER: OnceLock<Result<Driver, RuntimeError>> = OnceLock::new();
+    let absent = |error: libloading::Error| {
+        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        RuntimeError::NoDriver { reason }
+    };
+    let open = || {
+        // SAFETY: the driver's library is made to be loaded into any process.
+        let library = unsafe { Library::new(LIBRARY) }.map_err(absent)?;
+        let library: &'static Library = Box::leak(Box::new(library));
+        // SAFETY: this is the driver's library, which is never dropped.
+        unsafe { Driver::find(library) }.map_err(absent)
+    };
+    DRIVER.get_or_init(open).as_ref().map_err(Clone::clone)
+}
+
+/// Returns the driver's name for a code.
+pub(super) fn name(code: c_int) -> String {
+    let unknown = || "an error without a name".to_owned();
+    let Ok(driver) = driver() else { return unknown() };
+    let mut name = ptr::null();
+    // SAFETY: `name` may be written. The function takes every number.
+    let result = unsafe { (driver.cuGetErrorName)(code, &raw mut name) };
+    if result != 0 || name.is_null() {
+        return unknown();
+    }
+    // SAFETY: the driver returned a string of its own, which stays as long as the driver.
+    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+}
+
+fn error(call: &'static str, code: c_int) -> RuntimeError {
+    match code {
+        NO_DEVICE => RuntimeError::NoDevice,
+        STUB_LIBRARY => RuntimeError::NoDriver {
+            reason: format!("the {LIBRARY} found is a stub for linking (see LD_LIBRARY_PATH)"),
+        },
+        code => RuntimeError::Driver { call, code, name: name(code) },
+    }
+}
+
+/// Returns whether a call failed because memory ran out.
+pub(super) fn is_out_of_memory(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Driver { code: OUT_OF_MEMORY, .. })
+}
+
+/// Returns whether a call failed because the process ends and the driver is gone.
+pub(super) fn is_gone(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
+}
+
+/// Returns whether a function that waits for operations has returned without waiting, so that they
+/// may still be under way.
+///
+/// Two kinds of errors mean that no operation of the context can be under way: an operation failed
+/// and the whole context does nothing any more, or the driver is gone and all operations with it.
+/// With any other code the driver has refused the call. That can happen: other code uses the same
+/// context, and may capture a graph in it, for example.
+pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
+    !matches!(
+        error,
+        RuntimeError::Driver {
+            code: DEINITIALISED
+                | ECC_UNCORRECTABLE
+                | NVLINK_UNCORRECTABLE
+                | CONTAINED
+                | ILLEGAL_ADDRESS
+                | LAUNCH_TIMEOUT
+                | ASSERT
+                | HARDWARE_STACK_ERROR..=LAUNCH_FAILED,
+            ..
+        }
+    )
+}
