@@ -3,7 +3,8 @@
 use ctru_gpu_kernels::emulator::{Buffer, Emulator, Fault, Thread};
 use ctru_gpu_kernels::kernel::{Batch, Emulate, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
-use ctru_tests::traces::assert_same_trace;
+
+use crate::traces::assert_same_trace;
 
 /// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one array of `u32`.
 fn kernel(emulate: Emulate) -> Kernel {
