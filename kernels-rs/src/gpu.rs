@@ -1,7 +1,7 @@
-//! The machine [`Simt`] as it is: every method is one instruction or a few.
+//! The GPU as a machine: an implementation of [`Simt`] whose methods are one instruction or a few.
 //!
-//! What the rules of [`Simt`] ask for is not checked here but by the emulator, on the same kernels. Each `unsafe` block below
-//! relies on them.
+//! Nothing here checks the rules of [`Simt`]. Whoever makes a [`Gpu`] promises that the kernel keeps
+//! them, and the methods rely on that promise.
 
 use core::arch::{asm, global_asm, nvptx};
 
@@ -10,8 +10,8 @@ use ctru_gpu_kernels::simt::{Simt, Word};
 // Shared memory, of the size that the launch states.
 global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
 
-// Barriers and what else the threads of a warp do together: never inline assembly, which the compiler may copy into both
-// sides of a branch, because it does not know it as convergent.
+// Barriers and shuffles must not be inline assembly: the compiler does not know that all threads of a
+// warp execute it together, and may copy it into both sides of a branch.
 #[allow(improper_ctypes)]
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.bar.warp.sync"]
@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn shfl_sync_idx(members: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
-/// A thread's part of a matrix product.
+/// A thread's four elements of a matrix product.
 #[repr(C)]
 struct Part(i32, i32, i32, i32);
 
@@ -57,15 +57,16 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// The thread that executes this.
+    /// Returns the thread that executes this call.
     ///
     /// # Safety
     ///
-    /// The kernel runs in blocks of the shape that it was written for, with that much shared memory.
+    /// The kernel that receives the value keeps the [rules](Simt#rules) of the machine: for the arrays
+    /// that it receives with it, in blocks of the shape and with the shared memory of this launch.
     #[inline(always)]
     pub(crate) unsafe fn new() -> Self {
         let shared;
-        // SAFETY: takes an address.
+        // SAFETY: the instruction writes an address to a register and nothing else.
         unsafe {
             asm!("mov.u32 {}, shared_memory;", out(reg32) shared, options(pure, nomem, nostack, preserves_flags))
         }
@@ -73,12 +74,12 @@ impl Gpu {
     }
 }
 
-/// An array in global memory.
+/// The first element of an array in global memory.
 #[derive(Copy, Clone)]
 pub(crate) struct Global<T>(*mut T);
 
 impl<T> Global<T> {
-    /// The array that begins at `first`.
+    /// Returns the array that begins at `first`.
     #[inline(always)]
     pub(crate) const fn new(first: *mut T) -> Self {
         Self(first)
@@ -90,46 +91,46 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn thread(self) -> u32 {
-        // SAFETY: reads a register.
+        // SAFETY: the intrinsic reads a register, which every thread has.
         unsafe { nvptx::_thread_idx_x() as u32 }
     }
     #[inline(always)]
     fn threads(self) -> u32 {
-        // SAFETY: reads a register.
+        // SAFETY: the intrinsic reads a register, which every thread has.
         unsafe { nvptx::_block_dim_x() as u32 }
     }
     #[inline(always)]
     fn block(self) -> u32 {
-        // SAFETY: reads a register.
+        // SAFETY: the intrinsic reads a register, which every thread has.
         unsafe { nvptx::_block_idx_x() as u32 }
     }
 
     #[inline(always)]
     fn sync_block(self) {
-        // SAFETY: every thread of the block reaches the same barrier.
+        // SAFETY: every thread of the block reaches this barrier, as `Gpu::new` was promised.
         unsafe { nvptx::_syncthreads() }
     }
     #[inline(always)]
     fn sync_warp(self) {
-        // SAFETY: every thread of the warp reaches the same barrier.
+        // SAFETY: every thread of the warp reaches this barrier, as `Gpu::new` was promised.
         unsafe { bar_warp_sync(EVERYONE) }
     }
     #[inline(always)]
     fn shuffle(self, value: u32, lane: u32) -> u32 {
-        // SAFETY: every thread of the warp reaches the same shuffle.
+        // SAFETY: every thread of the warp reaches this shuffle, as `Gpu::new` was promised.
         unsafe { shfl_sync_idx(EVERYONE, value, lane, LAST_LANE) }
     }
 
     #[inline(always)]
     fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
-        // SAFETY: every thread of the warp reaches the same product.
+        // SAFETY: every thread of the warp reaches this product, as `Gpu::new` was promised.
         let Part(c0, c1, c2, c3) =
             unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
     fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
-        // SAFETY: computes on registers.
+        // SAFETY: the intrinsic computes on registers, for every selector.
         unsafe { prmt(low, high, selector) }
     }
     #[inline(always)]
@@ -139,23 +140,26 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn load<T: Word>(self, memory: Global<T>, index: u32) -> T {
-        // SAFETY: the index is inside the array, and nobody writes there at the same time.
+        // SAFETY: `Gpu::new` was promised that the element lies inside the array and that no other
+        // thread writes it at the same time. Every pattern of bits is a `Word`.
         unsafe { memory.0.add(index as usize).read() }
     }
     #[inline(always)]
     fn store<T: Word>(self, memory: Global<T>, index: u32, value: T) {
-        // SAFETY: the index is inside the array, and nobody else touches it at the same time.
+        // SAFETY: `Gpu::new` was promised that the element lies inside the array and that no other
+        // thread touches it at the same time.
         unsafe { memory.0.add(index as usize).write(value) }
     }
 
     #[inline(always)]
     fn load_shared<T: Word>(self, address: u32) -> T {
         let address = self.shared.wrapping_add(address);
-        // A load depends on what was stored, so it is `readonly`; barriers count as stores.
+        // The option `readonly` keeps a load behind the stores and barriers before it.
         macro_rules! load {
             ($instruction:literal, $class:ident, $register:ty) => {{
                 let number: $register;
-                // SAFETY: the address is inside the block's shared memory and aligned; nobody writes there.
+                // SAFETY: `Gpu::new` was promised that the address lies inside the block's shared
+                // memory, is aligned, and that no other thread writes there at the same time.
                 unsafe {
                     asm!(concat!($instruction, " {}, [{}];"), out($class) number, in(reg32) address,
                         options(pure, readonly, nostack, preserves_flags));
@@ -170,7 +174,8 @@ impl Simt for Gpu {
             8 => load!("ld.shared.u64", reg64, u64),
             _ => {
                 let (a, b, c, d): (u32, u32, u32, u32);
-                // SAFETY: as above.
+                // SAFETY: `Gpu::new` was promised that these 16 bytes lie inside the block's shared
+                // memory, are aligned, and that no other thread writes them at the same time.
                 unsafe {
                     asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                         out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
@@ -188,7 +193,8 @@ impl Simt for Gpu {
         let bits = value.to_bits();
         macro_rules! store {
             ($instruction:literal, $class:ident, $register:ty) => {
-                // SAFETY: the address is inside the block's shared memory and aligned; nobody else touches it.
+                // SAFETY: `Gpu::new` was promised that the address lies inside the block's shared
+                // memory, is aligned, and that no other thread touches it at the same time.
                 unsafe {
                     asm!(concat!($instruction, " [{}], {};"), in(reg32) address, in($class) bits as $register,
                         options(nostack, preserves_flags));
@@ -202,7 +208,8 @@ impl Simt for Gpu {
             8 => store!("st.shared.u64", reg64, u64),
             _ => {
                 let [a, b, c, d] = [0, 32, 64, 96].map(|shift| (bits >> shift) as u32);
-                // SAFETY: as above.
+                // SAFETY: `Gpu::new` was promised that these 16 bytes lie inside the block's shared
+                // memory, are aligned, and that no other thread touches them at the same time.
                 unsafe {
                     asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};",
                         in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
@@ -214,7 +221,7 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
-        // SAFETY: the index is inside the table.
+        // SAFETY: `Gpu::new` was promised that the index lies inside the table.
         unsafe { *table.get_unchecked(index as usize) }
     }
 }

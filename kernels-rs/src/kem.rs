@@ -23,8 +23,10 @@ macro_rules! entry_points {
         const _: () = {
             #[unsafe(export_name = concat!($text, $suffix))]
             unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
-                // SAFETY: the host passes arrays of the sizes that the kernel's descriptor asks for, and launches blocks
-                // of its shape with its shared memory.
+                // SAFETY: the host launches the kernel by its descriptor, which is made of the same
+                // entry of the list: with arrays of the lengths and in blocks of the shape that it
+                // states. Under these conditions the kernel keeps the rules: the tests run it on
+                // arrays of exactly these lengths on the emulator, which stops at every broken rule.
                 let gpu = unsafe { Gpu::new() };
                 $module::$function::<_, $ring>(gpu, $(Global::new($array),)* Batch { count, keys });
             }

@@ -4,9 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod backends;
-pub mod device;
 pub mod rings;
 pub mod sets;
 pub mod strategies;
-pub mod traces;
 pub mod vectors;

@@ -1,7 +1,7 @@
 //! The vectors in `tests/vectors/`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ctru_math::array::Array;
 use serde::Deserialize;
@@ -126,9 +126,13 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folder of the vectors: `CTRU_VECTORS`, for tests that run on another machine than they were built on, or the one
-/// beside this package.
+/// The folder of the vectors: `CTRU_VECTORS`, for tests that run on another machine than they were
+/// built on, or `tests/vectors` of the workspace.
 fn folder() -> PathBuf {
-    std::env::var_os("CTRU_VECTORS")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors"), PathBuf::from)
+    let in_workspace = || {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = package.ancestors().map(|folder| folder.join("tests/vectors"));
+        folders.into_iter().find(|folder| folder.is_dir()).unwrap_or_default()
+    };
+    std::env::var_os("CTRU_VECTORS").map_or_else(in_workspace, PathBuf::from)
 }

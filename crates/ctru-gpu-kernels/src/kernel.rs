@@ -1,5 +1,6 @@
 //! What a launch needs to know of a kernel: shared by device code, emulator and host.
 
+use core::any::Any;
 use core::ptr;
 
 use ctru_math::Ring;
@@ -159,17 +160,11 @@ pub struct Kernel {
     shape: Shape,
     parameters: &'static [Parameter],
     most_operations: u32,
-    #[cfg(feature = "emulator")]
-    emulate: Option<Emulate>,
+    substitute: Option<Substitute>,
 }
 
-/// Runs one thread of a kernel on the emulator.
-#[cfg(feature = "emulator")]
-pub type Emulate = for<'a> fn(crate::emulator::Thread<'a>, &[&'a crate::emulator::Buffer], Batch);
-
-/// The module of kernels that have no PTX.
-#[cfg(feature = "emulator")]
-static NO_MODULE: Module = Module::new("");
+/// A function that another machine runs in place of the entry point. Only that machine knows its type.
+pub(crate) type Substitute = &'static (dyn Any + Send + Sync);
 
 impl Kernel {
     /// Describes the kernel whose entry point in `module` is `name`. It takes a pointer for each of
@@ -199,19 +194,15 @@ impl Kernel {
         Self::describe(module, name, shape, parameters)
     }
 
-    /// Describes a kernel that only the emulator runs.
-    ///
-    /// # Panics
-    /// As [`new`](Self::new).
-    #[cfg(feature = "emulator")]
-    #[must_use]
-    pub const fn emulated(
+    /// Describes a kernel that has no entry point, so that no GPU runs it.
+    #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
+    pub(crate) const fn without_entry_point(
         name: &'static str,
         shape: Shape,
         parameters: &'static [Parameter],
-        emulate: Emulate,
     ) -> Self {
-        Self::describe(&NO_MODULE, name, shape, parameters).emulated_by(emulate)
+        static NO_MODULE: Module = Module::new("");
+        Self::describe(&NO_MODULE, name, shape, parameters)
     }
 
     const fn describe(
@@ -235,22 +226,19 @@ impl Kernel {
             }
             i += 1;
         }
-        Self {
-            module,
-            name,
-            shape,
-            parameters,
-            most_operations,
-            #[cfg(feature = "emulator")]
-            emulate: None,
-        }
+        Self { module, name, shape, parameters, most_operations, substitute: None }
     }
 
-    /// Returns the same kernel, which the emulator runs by this function.
-    #[cfg(feature = "emulator")]
-    #[must_use]
-    pub const fn emulated_by(self, emulate: Emulate) -> Self {
-        Self { emulate: Some(emulate), ..self }
+    /// Returns the same kernel with a function that another machine runs in its place.
+    #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
+    pub(crate) const fn with_substitute(self, substitute: Substitute) -> Self {
+        Self { substitute: Some(substitute), ..self }
+    }
+
+    /// Returns the function that another machine runs in place of the entry point.
+    #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
+    pub(crate) const fn substitute(&self) -> Option<Substitute> {
+        self.substitute
     }
 
     /// Returns the same kernel in blocks of another shape.
@@ -260,11 +248,8 @@ impl Kernel {
     #[cfg(feature = "lab")]
     #[allow(unsafe_code)]
     pub(crate) const unsafe fn in_blocks_of(&self, shape: Shape) -> Self {
-        Self {
-            #[cfg(feature = "emulator")]
-            emulate: self.emulate,
-            ..Self::describe(self.module, self.name, shape, self.parameters)
-        }
+        let kernel = Self::describe(self.module, self.name, shape, self.parameters);
+        Self { substitute: self.substitute, ..kernel }
     }
 
     /// Returns whether this is a kernel of `module`, the very one and not one of the same text.
@@ -289,12 +274,6 @@ impl Kernel {
     #[must_use]
     pub const fn parameters(&self) -> &'static [Parameter] {
         self.parameters
-    }
-
-    /// Returns what runs one thread on the emulator.
-    #[cfg(feature = "emulator")]
-    pub(crate) const fn emulate(&self) -> Option<Emulate> {
-        self.emulate
     }
 
     /// Blocks of a launch of `count` operations.

@@ -1,25 +1,34 @@
-//! The machine that kernels are written for: many threads in blocks, each block with a shared memory of its own, 32
-//! threads a warp.
+//! The machine that kernels are written for: blocks of threads, a shared memory for each block, and
+//! warps of 32 threads that run together.
 
 use ctru_math::array::Element;
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;
 
-/// What memory holds: plain numbers of 1, 2, 4 or 8 bytes, and a vector of 16 bytes that one instruction moves.
-pub trait Word: Element + PartialEq + core::fmt::Debug {
-    /// Bytes, a power of two; addresses are multiples of it.
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// An element of memory: a number of 1, 2, 4 or 8 bytes, or a vector of 16 bytes that one instruction
+/// moves.
+///
+/// The trait is sealed, because a GPU reads memory as these types whatever it holds: each has no
+/// padding, and every pattern of bits is a value.
+pub trait Word: Element + PartialEq + core::fmt::Debug + sealed::Sealed {
+    /// Size in bytes, a power of two. Addresses are multiples of it.
     const BYTES: u32;
 
-    /// The number in the low bytes.
+    /// Returns the value as the low bytes of a number, little-endian.
     fn to_bits(self) -> u128;
 
-    /// The number with these low bytes; higher ones are ignored.
+    /// Returns the value of the low bytes of a number, and ignores the others.
     fn from_bits(bits: u128) -> Self;
 }
 
 macro_rules! word {
     ($($number:ty),*) => {$(
+        impl sealed::Sealed for $number {}
         impl Word for $number {
             const BYTES: u32 = size_of::<$number>() as u32;
             #[inline(always)]
@@ -40,6 +49,7 @@ word!(u8, u16, u32, u64);
 #[repr(C, align(16))]
 pub struct Quad(pub [u32; 4]);
 
+impl sealed::Sealed for Quad {}
 impl Word for Quad {
     const BYTES: u32 = 16;
     #[inline(always)]
@@ -54,15 +64,27 @@ impl Word for Quad {
 
 /// A thread of a running kernel.
 ///
-/// Kernels are functions generic over this trait, so that the same code runs on a GPU and on the emulator. On a GPU
-/// every method is one instruction or a few.
+/// Kernels are functions that are generic over this trait, so the same code runs on a GPU and on the
+/// emulator. On a GPU each method is one instruction or a few.
 ///
-/// Rules that the emulator checks and a GPU does not:
-/// - every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of a warp the same
-///   [`sync_warp`](Self::sync_warp) or shuffle;
-/// - two threads that touch the same byte, at least one of them writing, have one of those barriers between them
-///   (shuffles order nothing), and threads of different blocks never do;
-/// - memory is read inside its bounds only, and shared memory after it was written.
+/// # Rules
+///
+/// The emulator checks these rules; a GPU does not.
+/// - Every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of a
+///   warp the same [`sync_warp`](Self::sync_warp), shuffle or matrix product.
+/// - If two threads touch the same byte and at least one of them writes it, one of those barriers lies
+///   between the two accesses. Shuffles and matrix products order nothing, and nothing orders threads
+///   of different blocks.
+/// - Every access lies inside its array, table or shared memory and is aligned to its element. A thread
+///   reads shared memory only after some thread of the block has written it.
+///
+/// # Soundness
+///
+/// The methods are safe, so that kernels are safe functions, and yet a GPU checks no rule. So a value of
+/// a machine that does not check the rules must not come from safe code. The only way to such a value is
+/// an `unsafe` constructor, whose caller promises that the kernel which receives the value keeps all
+/// rules on the arrays that it receives with it. Each entry point in `kernels-rs` gives this promise for
+/// one kernel; [`Kernel::new`](crate::kernel::Kernel::new) says what the host promises in turn.
 pub trait Simt: Copy {
     /// Memory that all blocks and the host see: an array of `T`.
     type Global<T: Word>: Copy;

@@ -293,13 +293,16 @@ macro_rules! descriptors {
                         // there.
                         let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
-                        let kernel = kernel.emulated_by(|thread, buffers, batch| {
-                            let &[$($array),*] = buffers else {
-                                unreachable!("the launch has checked the arguments")
+                        let kernel = kernel.emulated_by(&{
+                            const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
+                                let &[$($array),*] = buffers else {
+                                    unreachable!("the launch has checked the arguments")
+                                };
+                                $module::$function::<_, R>(
+                                    thread, $($array.view::<$element>(),)* batch,
+                                );
                             };
-                            $module::$function::<_, R>(
-                                thread, $($array.view::<$element>(),)* batch,
-                            );
+                            EMULATE
                         });
                         kernel
                     }};

@@ -5,7 +5,7 @@
 
 mod common;
 
-use ctru_gpu_kernels::emulator::Fault;
+use ctru_gpu_kernels::emulator::{Emulate, Fault};
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
@@ -25,13 +25,13 @@ static PICK: Kernel = Kernel::emulated(
         Parameter::new("index", 4, Rows::One, 1),
         Parameter::new("to", 1, Rows::EachOperation, 1),
     ],
-    |s, buffers, _| {
-        let &[from, index, to] = buffers else {
-            unreachable!("the launch has checked the arguments")
-        };
-        s.store(to.view::<u8>(), 0, s.load(from.view::<u8>(), s.load(index.view::<u32>(), 0)));
-    },
+    &EMULATE_PICK,
 );
+
+static EMULATE_PICK: Emulate = |s, buffers, _| {
+    let &[from, index, to] = buffers else { unreachable!("the launch has checked the arguments") };
+    s.store(to.view::<u8>(), 0, s.load(from.view::<u8>(), s.load(index.view::<u32>(), 0)));
+};
 
 #[test]
 fn faults_are_errors_and_change_nothing() {

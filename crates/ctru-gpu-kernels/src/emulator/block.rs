@@ -7,10 +7,11 @@ use std::vec::Vec;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
+use super::Emulate;
 use super::fault::Fault;
 use super::memory::Buffer;
 use super::thread::{Block, Event, Request, Thread, Wait};
-use crate::kernel::{Batch, Emulate, Kernel};
+use crate::kernel::{Batch, Kernel};
 use crate::simt::WARP;
 
 /// Bytes of a thread's stack: kernels keep some hundred numbers, but unoptimised builds copy them often.

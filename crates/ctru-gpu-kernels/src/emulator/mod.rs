@@ -18,10 +18,36 @@ pub use fault::{Access, Fault};
 pub use memory::Buffer;
 pub use thread::{Event, Thread, View};
 
-use crate::kernel::{Batch, Kernel};
+use crate::kernel::{Batch, Kernel, Parameter, Shape};
 
 /// Launches of all emulators so far: accesses in different launches never race, whichever emulator ran them.
 static LAUNCHES: AtomicU32 = AtomicU32::new(0);
+
+/// A function that runs one thread of a kernel.
+pub type Emulate = for<'a> fn(Thread<'a>, &[&'a Buffer], Batch);
+
+/// Kernels on the emulator.
+impl Kernel {
+    /// Describes a kernel that only the emulator runs.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[must_use]
+    pub const fn emulated(
+        name: &'static str,
+        shape: Shape,
+        parameters: &'static [Parameter],
+        emulate: &'static Emulate,
+    ) -> Self {
+        Self::without_entry_point(name, shape, parameters).emulated_by(emulate)
+    }
+
+    /// Returns the same kernel, whose threads the emulator runs by this function.
+    #[must_use]
+    pub const fn emulated_by(self, emulate: &'static Emulate) -> Self {
+        self.with_substitute(emulate)
+    }
+}
 
 /// The emulated device.
 #[derive(Copy, Clone, Debug, Default)]
@@ -72,7 +98,8 @@ impl Emulator {
         if !matches {
             return Err(Fault::Arguments { kernel: kernel.name() });
         }
-        let Some(emulate) = kernel.emulate() else {
+        let emulate = kernel.substitute().and_then(|function| function.downcast_ref::<Emulate>());
+        let Some(&emulate) = emulate else {
             return Err(Fault::NotEmulated { kernel: kernel.name() });
         };
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);

@@ -366,9 +366,14 @@ macro_rules! tables {
         // them so that no address is outside of the arrays.
         let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
         #[cfg(feature = "emulator")]
-        let kernel = kernel.emulated_by(|thread, buffers, batch| {
-            let &[$($array),*] = buffers else { unreachable!("the launch has checked the arguments") };
-            $function(thread, $($array.view::<$element>(),)* batch);
+        let kernel = kernel.emulated_by(&{
+            const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
+                let &[$($array),*] = buffers else {
+                    unreachable!("the launch has checked the arguments")
+                };
+                $function(thread, $($array.view::<$element>(),)* batch);
+            };
+            EMULATE
         });
         kernel
     }};

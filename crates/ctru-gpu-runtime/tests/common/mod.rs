@@ -1,6 +1,7 @@
 //! What every device must do. Both test files run all of it.
 #![allow(unsafe_code)]
 
+use ctru_gpu_kernels::emulator::Emulate;
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_kernels::simt::{Quad, Simt};
@@ -77,10 +78,12 @@ pub(crate) static REVERSE: Kernel = {
     // SAFETY: a block reads a row of `LEN` elements of a key and writes one of its operation, as
     // can be read above.
     let kernel = unsafe { Kernel::new(&MODULE, "reverse", SHAPE, PARAMETERS) };
-    kernel.emulated_by(|thread, buffers, batch| {
-        let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };
-        reverse(thread, keys.view(), output.view(), batch);
-    })
+    kernel.emulated_by(&EMULATE_REVERSE)
+};
+
+static EMULATE_REVERSE: Emulate = |thread, buffers, batch| {
+    let &[keys, output] = buffers else { unreachable!("the launch has checked the arguments") };
+    reverse(thread, keys.view(), output.view(), batch);
 };
 
 type Done = Result<(), RuntimeError>;

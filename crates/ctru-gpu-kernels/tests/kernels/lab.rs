@@ -15,7 +15,8 @@ use ctru_math::ntt::cyclic::Transform;
 use ctru_math::product::residue;
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
-use ctru_tests::device;
+
+use crate::device;
 
 /// Numbers in `0..modulus`, the ends of the range among them.
 fn coefficients(modulus: u32, len: usize, seed: u64) -> Vec<u32> {
@@ -101,7 +102,7 @@ impl CyclicVisitor for CheckCyclics {
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
         // The emulator takes seconds for a long product: it does those with the largest modulus, and float's only one.
-        let is_costly = cfg!(not(feature = "cuda")) && cyclic.log_len > 14;
+        let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
         let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
         let is_method = self.method.is_none_or(|method| method == cyclic.method);
         if !is_chosen || !is_method || cyclic.log_len > self.max_log {

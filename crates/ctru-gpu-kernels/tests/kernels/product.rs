@@ -8,11 +8,12 @@ use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::*;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::device;
-use ctru_tests::strategies::numbers;
-use ctru_tests::traces::assert_same_trace;
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::device;
+use crate::strategies::numbers;
+use crate::traces::assert_same_trace;
 
 /// Rows with nonsense behind the last coefficient.
 fn rows<R: Ring, T: Copy>(

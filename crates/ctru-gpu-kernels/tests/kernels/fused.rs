@@ -9,12 +9,13 @@ use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
-use ctru_tests::device;
-use ctru_tests::strategies::{bytes, poly};
-use ctru_tests::traces::assert_same_trace;
-use ctru_tests::vectors::array;
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::device;
+use crate::strategies::{bytes, poly};
+use crate::traces::assert_same_trace;
+use crate::vectors::array;
 
 /// Rows of `width` elements that begin with `contents`, with nonsense behind.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {

@@ -3,7 +3,7 @@
 //! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
 //! at the first access outside of an array.
 
-use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
@@ -198,7 +198,8 @@ fn layers_that_are_none() {
 fn rows() {
     use ctru_gpu_kernels::kernel::{Parameter, Shape};
 
-    const KERNEL: Kernel = Kernel::emulated("rows", Shape::new(64, 8, 0), PARAMETERS, |_, _, _| ());
+    const KERNEL: Kernel = Kernel::emulated("rows", Shape::new(64, 8, 0), PARAMETERS, &{ NOTHING });
+    const NOTHING: Emulate = |_, _, _| ();
     const PARAMETERS: &[Parameter] = &[
         Parameter::new("one", 1, Rows::One, 7),
         Parameter::new("each_key", 2, Rows::EachKey, 7),

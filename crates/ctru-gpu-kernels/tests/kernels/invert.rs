@@ -10,12 +10,13 @@ use ctru_math::invert::invert;
 use ctru_math::ntt::NttRing;
 use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
-use ctru_tests::device;
-use ctru_tests::strategies::{poly, small_poly};
-use ctru_tests::traces::assert_same_trace;
-use ctru_tests::vectors::Intermediate;
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::device;
+use crate::strategies::{poly, small_poly};
+use crate::traces::assert_same_trace;
+use crate::vectors::Intermediate;
 
 /// Rows with nonsense behind the last coefficient.
 fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {

@@ -11,12 +11,13 @@ use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::compress::compress_with_message;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
-use ctru_tests::device;
-use ctru_tests::strategies::{bytes, poly, rounded_poly};
-use ctru_tests::traces::assert_same_trace;
-use ctru_tests::vectors::{Intermediate, array};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::device;
+use crate::strategies::{bytes, poly, rounded_poly};
+use crate::traces::assert_same_trace;
+use crate::vectors::{Intermediate, array};
 
 /// Rows of `width` elements that begin with `contents`, with nonsense behind.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {

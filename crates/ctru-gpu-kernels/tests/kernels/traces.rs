@@ -8,7 +8,7 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel};
 ///
 /// # Panics
 /// If they do not, or if the kernel breaks a rule of the machine.
-pub fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batch) {
+pub(crate) fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batch) {
     let [first, second] = secrets.map(|buffers| {
         let buffers: Vec<&Buffer> = buffers.iter().collect();
         Emulator::new().trace(kernel, &buffers, batch).unwrap()

@@ -1,0 +1,211 @@
+//! Hashing kernels on the emulator against the crates `sha3` and `shake`.
+
+use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernel::Kernels;
+use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
+use ctru_gpu_kernels::table::*;
+use ctru_math::{R653, R761, R1277, Ring};
+use proptest::prelude::*;
+
+use crate::operations::{
+    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, unfilled, words,
+};
+
+/// One thread, parts of a warp, a warp and one thread, a block and one thread.
+const COUNTS: [usize; 5] = [1, 2, 31, 33, 129];
+
+fn check_expansion<R: Ring>(operations: &Operations) {
+    for (kernels, bytes) in [(&EXPAND_SEEDS, SEED_BYTES), (&EXPAND_KEY_PAIR_SEEDS, 2 * SEED_BYTES)]
+    {
+        let seeds = unfilled(operations.count(), bytes as u32 / 8);
+        let (master, first) =
+            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[operations.first]));
+        launch(kernels.of::<R>(), &[&master, &first, &seeds], operations.batch);
+        for (i, seed) in (operations.first..).zip(rows(&seeds, bytes as u32 / 8)) {
+            let input =
+                [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()]
+                    .concat();
+            assert_eq!(seed, shake256(&input, bytes));
+        }
+    }
+}
+
+fn check_key_pairs<R: Ring>(operations: &Operations) {
+    let [f, g] = [(); 2].map(|()| unfilled(operations.count(), coin_words::<R>()));
+    let z = unfilled(operations.count(), SEED_WORDS);
+    let buffers = [&words(&operations.key_pair_seeds), &f, &g, &z];
+    launch(DERIVE_KEY_PAIR.of::<R>(), &buffers, operations.batch);
+    let [f, g] = [f, g].map(|coins| cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES));
+    let z = rows(&z, SEED_WORDS);
+    for (i, seed) in operations.key_pair_seeds.iter().enumerate() {
+        assert_eq!([&f[i][..], &g[i]].concat(), shake256(&seed[..SEED_BYTES], 2 * R::COIN_BYTES));
+        assert_eq!(z[i], seed[SEED_BYTES..]);
+    }
+}
+
+fn check_derivations<R: Ring>(operations: &Operations) {
+    let derive = |i, message: &[u8]| {
+        let (secret, seed) = sha3_512(&[operations.id(i), message]);
+        (secret, shake256(&seed, R::COIN_BYTES))
+    };
+    for kernels in [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_SMALL] {
+        let (secrets, coins) = operations.decapsulate::<R>(kernels);
+        for (i, message) in operations.messages.iter().enumerate() {
+            assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, message));
+        }
+    }
+    for kernels in [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_SMALL] {
+        let (messages, secrets, coins) = operations.encapsulate::<R>(kernels);
+        for (i, seed) in operations.seeds.iter().enumerate() {
+            let mut message = shake256(seed, R::MESSAGE_BYTES);
+            assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, &message));
+            message.resize(8 * message_words::<R>() as usize, 0);
+            assert_eq!(messages[i], message);
+        }
+    }
+}
+
+fn check_rejection<R: Ring>(operations: &Operations) {
+    for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_SMALL] {
+        let secrets = operations.reject::<R>(kernels);
+        for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
+            let z = &operations.z[operations.batch.key(i as u32) as usize];
+            assert_eq!(secrets[i], sha3_512(&[operations.id(i), z, ciphertext]).0);
+        }
+    }
+}
+
+/// Accepts the even operations; in each odd one another bit of the ciphertext is wrong.
+fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
+    let bits = 8 * R::CIPHERTEXT_BYTES;
+    let mut expected = operations.ciphertexts.clone();
+    for (i, ciphertext) in expected.iter_mut().enumerate().skip(1).step_by(2) {
+        let bit = (bit + i * bits / operations.count()) % bits;
+        ciphertext[bit / 8] ^= 1 << (bit % 8);
+    }
+    let zs: Vec<_> = (0..operations.count()).map(|i| shake256(&[i as u8], SEED_BYTES)).collect();
+    let chosen = select::<R>(&operations.ciphertexts, &expected, &zs, &operations.seeds);
+    for (i, chosen) in chosen.iter().enumerate() {
+        assert_eq!(chosen, if i % 2 == 0 { &operations.seeds[i] } else { &zs[i] }, "operation {i}");
+    }
+}
+
+fn batches() -> impl Strategy<Value = (usize, usize)> {
+    (proptest::sample::select(&COUNTS[..]), any::<bool>())
+        .prop_map(|(count, one_key)| (count, if one_key { 1 } else { count }))
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(4))]
+                #[test]
+                fn hashes(operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys))) {
+                    check_expansion::<$ring>(&operations);
+                    check_key_pairs::<$ring>(&operations);
+                    check_derivations::<$ring>(&operations);
+                    check_rejection::<$ring>(&operations);
+                }
+                #[test]
+                fn selection(
+                    operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys)),
+                    bit: usize,
+                ) {
+                    check_selection::<$ring>(&operations, bit);
+                }
+            }
+            #[test]
+            fn batch_sizes() {
+                for count in COUNTS {
+                    for keys in [1, count] {
+                        let operations = Operations::draw::<$ring>(count, keys);
+                        check_expansion::<$ring>(&operations);
+                        check_key_pairs::<$ring>(&operations);
+                        check_derivations::<$ring>(&operations);
+                        check_rejection::<$ring>(&operations);
+                        check_selection::<$ring>(&operations, 0);
+                    }
+                }
+            }
+            #[test]
+            fn every_bit_is_compared() {
+                let ciphertext = Operations::draw::<$ring>(1, 1).ciphertexts.remove(0);
+                let count = 8 * ciphertext.len();
+                let received: Vec<_> = (0..count)
+                    .map(|bit| {
+                        let mut received = ciphertext.clone();
+                        received[bit / 8] ^= 1 << (bit % 8);
+                        received
+                    })
+                    .collect();
+                let (rejection, secret) = (vec![1; SEED_BYTES], vec![2; SEED_BYTES]);
+                let chosen =
+                    select::<$ring>(&received, &vec![ciphertext; count], &vec![rejection.clone(); count], &vec![secret; count]);
+                assert!(chosen.iter().all(|chosen| *chosen == rejection));
+            }
+            #[test]
+            fn traces_do_not_depend_on_data() {
+                traces::<$ring>();
+            }
+        }
+    )*};
+}
+properties! {
+    r653: R653,
+    r761: R761,
+    r1277: R1277
+}
+
+/// Runs every kernel on two inputs and compares the addresses.
+fn traces<R: Ring>() {
+    let [one, other] = [(); 2].map(|()| Operations::draw::<R>(33, 33));
+    let traces = |operations: &Operations| {
+        let Operations { batch, .. } = *operations;
+        let count = operations.count();
+        let seed_rows = || unfilled(count, SEED_WORDS);
+        let coins = || unfilled(count, coin_words::<R>());
+        let emulator = Emulator::new();
+        let trace = |kernels: &Kernels, buffers: &[&Buffer]| {
+            let trace = emulator.trace(kernels.of::<R>(), buffers, batch).unwrap();
+            assert!(!trace.is_empty());
+            trace
+        };
+        let ids = operations.id_buffer();
+        let (master, first) =
+            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[0u64]));
+        let [messages, seeds, z] =
+            [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
+        let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
+        // One of the two inputs is accepted throughout, the other rejected.
+        let mut expected = operations.ciphertexts.clone();
+        expected
+            .iter_mut()
+            .for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
+        let expected = Buffer::new(&expected.concat());
+        [
+            trace(&EXPAND_SEEDS, &[&master, &first, &seed_rows()]),
+            trace(&EXPAND_KEY_PAIR_SEEDS, &[&master, &first, &unfilled(count, 2 * SEED_WORDS)]),
+            trace(
+                &DERIVE_KEY_PAIR,
+                &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()],
+            ),
+            trace(
+                &DERIVE_ENCAPSULATION,
+                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
+            ),
+            trace(
+                &DERIVE_ENCAPSULATION_SMALL,
+                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
+            ),
+            trace(&DERIVE_DECAPSULATION, &[&messages, &ids, &seed_rows(), &coins()]),
+            trace(&DERIVE_DECAPSULATION_SMALL, &[&messages, &ids, &seed_rows(), &coins()]),
+            trace(&REJECTION_SECRET, &[&ids, &z, &ciphertexts, &seed_rows()]),
+            trace(&REJECTION_SECRET_SMALL, &[&ids, &z, &ciphertexts, &seed_rows()]),
+            trace(&SELECT, &[&ciphertexts, &expected, &z, &seeds]),
+        ]
+    };
+    assert!(one.messages != other.messages && one.first != other.first);
+    assert!(traces(&one) == traces(&other));
+}

@@ -1,0 +1,167 @@
+//! Inputs of the hashing kernels, and launches of the kernels on them.
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words};
+use ctru_gpu_kernels::table::SELECT;
+use ctru_math::Ring;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use sha3::{Digest, Sha3_512};
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+use crate::device;
+use crate::strategies::bytes;
+
+pub(crate) const SEED_BYTES: usize = 8 * SEED_WORDS as usize;
+
+/// Strings of bytes of one length.
+pub(crate) type Rows = Vec<Vec<u8>>;
+
+pub(crate) fn shake256(input: &[u8], length: usize) -> Vec<u8> {
+    let mut shake = Shake256::default();
+    shake.update(input);
+    let mut output = vec![0; length];
+    shake.finalize_xof().read(&mut output);
+    output
+}
+
+/// `SHA3-512(parts)` in two halves.
+pub(crate) fn sha3_512(parts: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
+    let digest = Sha3_512::digest(parts.concat());
+    (digest[..SEED_BYTES].to_vec(), digest[SEED_BYTES..].to_vec())
+}
+
+/// Rows of words, the last ones filled up with zeros.
+pub(crate) fn words(rows: &[Vec<u8>]) -> Buffer {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    Buffer::new(&rows.iter().flat_map(|row| row.chunks(8).map(word)).collect::<Vec<u64>>())
+}
+
+/// Rows of words that a kernel has to fill.
+pub(crate) fn unfilled(rows: usize, words: u32) -> Buffer {
+    Buffer::new(&vec![0xdead_beef_dead_beef_u64; rows * words as usize])
+}
+
+/// The bytes of a buffer's rows.
+pub(crate) fn rows(buffer: &Buffer, words: u32) -> Rows {
+    let row = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    buffer.content::<u64>().chunks(words as usize).map(row).collect()
+}
+
+/// The first bytes of every row.
+pub(crate) fn cut(mut rows: Rows, bytes: usize) -> Rows {
+    rows.iter_mut().for_each(|row| row.truncate(bytes));
+    rows
+}
+
+pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
+    device::launch(kernel, buffers, batch);
+}
+
+/// Secrets and public data of some operations, with one key or one each.
+#[derive(Clone, Debug)]
+pub(crate) struct Operations {
+    pub(crate) batch: Batch,
+    pub(crate) master: Vec<u8>,
+    pub(crate) first: u64,
+    pub(crate) key_pair_seeds: Rows,
+    pub(crate) seeds: Rows,
+    pub(crate) messages: Rows,
+    pub(crate) ids: Rows,
+    pub(crate) z: Rows,
+    pub(crate) ciphertexts: Rows,
+}
+
+impl Operations {
+    pub(crate) fn any<R: Ring>(count: usize, keys: usize) -> impl Strategy<Value = Self> {
+        let rows = |count, length| vec(bytes(length), count);
+        (
+            (bytes(SEED_BYTES), 0..u64::from(u32::MAX) << 8),
+            rows(count, 2 * SEED_BYTES),
+            rows(count, SEED_BYTES),
+            rows(count, R::MESSAGE_BYTES),
+            rows(keys, ID_BYTES as usize),
+            rows(keys, SEED_BYTES),
+            rows(count, R::CIPHERTEXT_BYTES),
+        )
+            .prop_map(
+                move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| Self {
+                    batch: Batch { count: count as u32, keys: keys as u32 },
+                    master: expansion.0,
+                    first: expansion.1,
+                    key_pair_seeds,
+                    seeds,
+                    messages,
+                    ids,
+                    z,
+                    ciphertexts,
+                },
+            )
+    }
+
+    /// One draw.
+    pub(crate) fn draw<R: Ring>(count: usize, keys: usize) -> Self {
+        Self::any::<R>(count, keys).new_tree(&mut TestRunner::default()).unwrap().current()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.batch.count as usize
+    }
+
+    pub(crate) fn id(&self, operation: usize) -> &[u8] {
+        &self.ids[self.batch.key(operation as u32) as usize]
+    }
+
+    pub(crate) fn id_buffer(&self) -> Buffer {
+        Buffer::new(&self.ids.concat())
+    }
+
+    /// Runs a kernel from messages to shared secrets and coins.
+    pub(crate) fn decapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows) {
+        let secrets = unfilled(self.count(), SEED_WORDS);
+        let coins = unfilled(self.count(), coin_words::<R>());
+        let buffers = [&words(&self.messages), &self.id_buffer(), &secrets, &coins];
+        launch(kernels.of::<R>(), &buffers, self.batch);
+        (rows(&secrets, SEED_WORDS), cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES))
+    }
+
+    /// Runs a kernel from seeds to messages with their unused bytes, shared secrets and coins.
+    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows, Rows) {
+        let messages = unfilled(self.count(), message_words::<R>());
+        let secrets = unfilled(self.count(), SEED_WORDS);
+        let coins = unfilled(self.count(), coin_words::<R>());
+        let buffers = [&words(&self.seeds), &self.id_buffer(), &messages, &secrets, &coins];
+        launch(kernels.of::<R>(), &buffers, self.batch);
+        (
+            rows(&messages, message_words::<R>()),
+            rows(&secrets, SEED_WORDS),
+            cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES),
+        )
+    }
+
+    /// Runs a kernel from ciphertexts to rejection secrets.
+    pub(crate) fn reject<R: Ring>(&self, kernels: &Kernels) -> Rows {
+        let secrets = unfilled(self.count(), SEED_WORDS);
+        let ciphertexts = Buffer::new(&self.ciphertexts.concat());
+        let buffers = [&self.id_buffer(), &words(&self.z), &ciphertexts, &secrets];
+        launch(kernels.of::<R>(), &buffers, self.batch);
+        rows(&secrets, SEED_WORDS)
+    }
+}
+
+/// Runs `select`.
+pub(crate) fn select<R: Ring>(
+    received: &[Vec<u8>],
+    expected: &[Vec<u8>],
+    rejection_secrets: &[Vec<u8>],
+    shared_secrets: &[Vec<u8>],
+) -> Rows {
+    let secrets = words(shared_secrets);
+    let [received, expected] = [received, expected].map(|rows| Buffer::new(&rows.concat()));
+    let batch = Batch::each(shared_secrets.len() as u32);
+    launch(SELECT.of::<R>(), &[&received, &expected, &words(rejection_secrets), &secrets], batch);
+    rows(&secrets, SEED_WORDS)
+}

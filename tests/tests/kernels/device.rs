@@ -1,0 +1,96 @@
+//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file of
+//! this name that runs them on the emulator.
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::simt::Quad;
+use ctru_gpu_kernels::{lab, ptx};
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
+use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
+
+/// Whether long launches take seconds.
+pub(crate) const IS_EMULATED: bool = false;
+
+/// Runs a kernel on arrays that the host holds.
+///
+/// # Panics
+/// If the kernel breaks a rule of the machine, or there is no GPU.
+pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
+    run(kernel, buffers, batch).unwrap();
+}
+
+/// An array on the GPU, by the size of its elements.
+enum OnDevice {
+    Bytes(Array<u8, CudaMemory>),
+    Halves(Array<u16, CudaMemory>),
+    Singles(Array<u32, CudaMemory>),
+    Words(Array<u64, CudaMemory>),
+    Quads(Array<Quad, CudaMemory>),
+}
+
+impl OnDevice {
+    fn memory(&self) -> &CudaMemory {
+        match self {
+            Self::Bytes(array) => array,
+            Self::Halves(array) => array,
+            Self::Singles(array) => array,
+            Self::Words(array) => array,
+            Self::Quads(array) => array,
+        }
+    }
+}
+
+fn run(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
+    let module = if kernel.is_of(&lab::MODULE) { &lab::MODULE } else { &ptx::MODULE };
+    let queue = CudaDevice::open(0, module)?.queue()?;
+    let arrays: Vec<OnDevice> = buffers
+        .iter()
+        .map(|buffer| match buffer.element_bytes() {
+            1 => upload(&queue, buffer).map(OnDevice::Bytes),
+            2 => upload(&queue, buffer).map(OnDevice::Halves),
+            4 => upload(&queue, buffer).map(OnDevice::Singles),
+            8 => upload(&queue, buffer).map(OnDevice::Words),
+            _ => upload(&queue, buffer).map(OnDevice::Quads),
+        })
+        .collect::<Result<_, _>>()?;
+    let memory: Vec<&CudaMemory> = arrays.iter().map(OnDevice::memory).collect();
+    queue.launch(kernel, &memory, batch)?;
+    for (buffer, array) in buffers.iter().zip(&arrays) {
+        match array {
+            OnDevice::Bytes(array) => download(&queue, array, buffer)?,
+            OnDevice::Halves(array) => download(&queue, array, buffer)?,
+            OnDevice::Singles(array) => download(&queue, array, buffer)?,
+            OnDevice::Words(array) => download(&queue, array, buffer)?,
+            OnDevice::Quads(array) => download(&queue, array, buffer)?,
+        }
+    }
+    Ok(())
+}
+
+fn upload<T: Plain>(
+    queue: &CudaQueue,
+    buffer: &Buffer,
+) -> Result<Array<T, CudaMemory>, RuntimeError> {
+    let content = buffer.content::<T>();
+    let mut pinned = queue.pinned(content.len())?;
+    pinned.write()?.copy_from_slice(&content);
+    let array = queue.allocate(content.len())?;
+    queue.upload(&pinned, 0..content.len(), &array, 0)?;
+    queue.synchronise()?;
+    Ok(array)
+}
+
+fn download<T: Plain>(
+    queue: &CudaQueue,
+    array: &Array<T, CudaMemory>,
+    buffer: &Buffer,
+) -> Result<(), RuntimeError> {
+    let mut pinned = queue.pinned(array.len())?;
+    queue.download(array, 0..array.len(), &mut pinned, 0)?;
+    let content: &[T] = pinned.read()?;
+    let bytes = content
+        .iter()
+        .flat_map(|word| word.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize));
+    buffer.set_bytes(&bytes.collect::<Vec<u8>>());
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Hashing kernels against the KEM.
+
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
+use ctru_gpu_kernels::table::*;
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
+};
+use ctru_math::Poly;
+use ctru_math::array::Array;
+use ctru_math::codec::bits;
+use ctru_math::compress::compress_with_message;
+use ctru_math::product::residue;
+use ctru_math::sample::sample;
+use ctru_tests::every_set;
+
+use crate::operations::{Operations, SEED_BYTES, launch, rows, select, unfilled, words};
+
+/// The kernels compute what the KEM does: its secrets and ciphertexts in an honest exchange, its answers to ciphertexts with
+/// one wrong bit, a padding bit among them.
+fn agrees_with_the_kem<P: ParameterSet>() {
+    let operations = Operations::draw::<P::Ring>(3, 3);
+    let seed = |bytes: &[u8]| <[u8; SEED_BYTES]>::try_from(bytes).unwrap();
+    let keys: Vec<_> = operations
+        .key_pair_seeds
+        .iter()
+        .map(|s| DecapsulationKey::<P>::generate_deterministic(&seed(&s[..32]), &seed(&s[32..])))
+        .collect();
+    let ids = |key: &DecapsulationKey<P>| {
+        key.encapsulation_key().as_bytes()[..ID_BYTES as usize].to_vec()
+    };
+    let z = |key: &DecapsulationKey<P>| {
+        key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec()
+    };
+    let mut operations = Operations {
+        ids: keys.iter().map(ids).collect(),
+        z: keys.iter().map(z).collect(),
+        ..operations
+    };
+    let (messages, secrets, coins) = operations.encapsulate::<P::Ring>(&DERIVE_ENCAPSULATION);
+    let mut sent = Vec::new();
+    for (i, key) in keys.iter().enumerate() {
+        let public = key.encapsulation_key();
+        let (ciphertext, secret) = public.encapsulate_deterministic(&seed(&operations.seeds[i]));
+        assert_eq!(secrets[i], secret.as_bytes());
+        assert_eq!(encrypt::<P>(&public, &messages[i], &coins[i]), ciphertext.as_bytes());
+        sent.push(ciphertext.as_bytes().to_vec());
+    }
+    operations.messages = messages;
+    assert_eq!(operations.decapsulate::<P::Ring>(&DERIVE_DECAPSULATION), (secrets.clone(), coins));
+
+    operations.ciphertexts = sent.clone();
+    operations.ciphertexts[1][100] ^= 1;
+    *operations.ciphertexts[2].last_mut().unwrap() ^= 0x80;
+    let rejection = operations.reject::<P::Ring>(&REJECTION_SECRET);
+    let chosen = select::<P::Ring>(&operations.ciphertexts, &sent, &rejection, &secrets);
+    assert_eq!(chosen, [&secrets[0], &rejection[1], &rejection[2]].map(Vec::clone));
+    for (i, key) in keys.iter().enumerate() {
+        let received = Ciphertext::from_bytes(&operations.ciphertexts[i]).unwrap();
+        assert_eq!(chosen[i], key.decapsulate(&received).as_bytes());
+    }
+}
+
+/// Encrypts a row of a message with a row of coins.
+fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
+    let h: Poly<P::Ring> = P::Encoding::decode(&Array::from_fn(|i| public.as_bytes()[i])).unwrap();
+    let sigma = residue::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
+    let rounded = compress_with_message(&sigma, &Array::from_fn(|i| message[i]));
+    bits::pack_rounded(&rounded).as_ref().to_vec()
+}
+
+/// Seeds expanded on the device are those of the CPU engine.
+fn expands_as_the_engine<P: ParameterSet>() {
+    const COUNT: usize = 3;
+    let operations = Operations::draw::<P::Ring>(COUNT, COUNT);
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
+    let engine = CpuEngine::with_threads(1).unwrap();
+    let seeds = unfilled(COUNT, SEED_WORDS);
+    let master = words(std::slice::from_ref(&operations.master));
+    launch(
+        EXPAND_SEEDS.of::<P::Ring>(),
+        &[&master, &Buffer::new(&[0u64]), &seeds],
+        operations.batch,
+    );
+    let seeds: Vec<_> =
+        rows(&seeds, SEED_WORDS).iter().map(|seed| seed[..].try_into().unwrap()).collect();
+    let run = |seeds| {
+        let mut ciphertexts = vec![Ciphertext::<P>::default(); COUNT];
+        let mut secrets = vec![SharedSecret::default(); COUNT];
+        engine.encapsulate(Keys::One(&key), seeds, &mut ciphertexts, &mut secrets).unwrap();
+        (ciphertexts, secrets)
+    };
+    let master = operations.master[..].try_into().unwrap();
+    assert!(run(Seeds::Each(&seeds)) == run(Seeds::Expand(&master)));
+}
+
+every_set!(agrees_with_the_kem, expands_as_the_engine);
