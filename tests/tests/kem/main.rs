@@ -1,16 +1,7 @@
-//! The KEM and its engines: vectors, properties, batches.
+//! The KEM and its engines against the vectors of `tests/vectors`.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
-mod accumulated;
-mod consistency;
-mod cpu_engine;
-mod device_engine;
-mod failing_device;
 mod intermediate;
 mod kat;
-mod operations;
-mod serialisation;
-mod traces;
-mod wiping;

@@ -1,5 +1,6 @@
 //! Whether the two parts of a decapsulation key belong together.
 
+use crate::common::{array, every_set, strategies};
 use ctru_kem::{
     DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, PublicKeyEncoding,
     SEED_BYTES,
@@ -8,8 +9,6 @@ use ctru_math::codec::secret_poly;
 use ctru_math::product::residue::mul_small;
 use ctru_math::sample::sample_secret;
 use ctru_math::{Poly, Ring, SmallPoly, invert};
-use ctru_tests::vectors::array;
-use ctru_tests::{every_set, strategies};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};

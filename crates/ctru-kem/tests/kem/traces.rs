@@ -1,6 +1,7 @@
 //! The addresses that the threads of a device touch in whole operations of the engine do not depend
 //! on secrets.
 
+use crate::common::every_set;
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
@@ -9,7 +10,6 @@ use ctru_kem::engine::{
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
-use ctru_tests::every_set;
 
 every_set!(key_generation, encapsulation, decapsulation);
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;
 
+use crate::common::{array, every_set, strategies};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix,
@@ -11,8 +12,6 @@ use ctru_kem::{
 };
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{Poly, Ring};
-use ctru_tests::vectors::array;
-use ctru_tests::{every_set, strategies};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -1,0 +1,15 @@
+//! The KEM and its engines: operations, properties and batches.
+
+// An input that cannot be built is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod accumulated;
+mod common;
+mod consistency;
+mod cpu_engine;
+mod device_engine;
+mod failing_device;
+mod operations;
+mod serialisation;
+mod traces;
+mod wiping;
