@@ -43,14 +43,14 @@ fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
     count: usize,
 ) -> Box<dyn DerefMut<Target = [T]> + 'a>
 where
-    E::Memory<T>: 'a,
+    E::Pinned<T>: 'a,
 {
     // No page is pinned twice.
     let mut vector = Vec::with_capacity(count + (1 << 16) / size_of::<T>() + 1);
     vector.resize(count, content);
     match place {
         Place::Host => Box::new(vector),
-        Place::Pinned | Place::Loaded => Box::new(engine.memory(vector).unwrap()),
+        Place::Pinned | Place::Loaded => Box::new(engine.pin(vector).unwrap()),
     }
 }
 
@@ -77,7 +77,7 @@ fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -
     secrets.iter().for_each(|secret| hash.update(secret));
 
     for (i, ciphertext) in ciphertexts.iter_mut().enumerate().step_by(8) {
-        let mut bytes = ciphertext.as_bytes().to_vec();
+        let mut bytes = ciphertext.as_ref().to_vec();
         let at = i * 31 % bytes.len();
         bytes[at] ^= 1 << (i / 8 % 8);
         *ciphertext = Ciphertext::from_bytes(&bytes).unwrap();

@@ -82,7 +82,7 @@ fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
     let public = key.encapsulation_key();
     let accepted = many(rng, |rng| public.encapsulate_deterministic(&seed(rng)).0);
     let rejected = accepted.iter().map(|sent: &Sent| {
-        let mut bytes = sent.as_bytes().to_vec();
+        let mut bytes = sent.as_ref().to_vec();
         bytes[100] ^= 1;
         Sent::from_bytes(&bytes).expect("the length of a ciphertext")
     });

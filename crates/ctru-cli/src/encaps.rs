@@ -72,7 +72,7 @@ impl Task for Encapsulate<'_> {
         })?;
         let (ciphertext, secret) = key.try_encapsulate()?;
         Ok((
-            Zeroizing::new(ciphertext.as_bytes().to_vec()),
+            Zeroizing::new(ciphertext.as_ref().to_vec()),
             Zeroizing::new(secret.as_bytes().to_vec()),
         ))
     }

@@ -18,8 +18,8 @@ use crate::record::{KeyUse, Operation, Statistics};
 /// operation depends on it.
 pub(crate) struct Fixture<P: ParameterSet, E: Engine<P>> {
     engine: E,
-    public: E::Memory<EncapsulationKey<P>>,
-    private: E::Memory<DecapsulationKey<P>>,
+    public: E::Pinned<EncapsulationKey<P>>,
+    private: E::Pinned<DecapsulationKey<P>>,
 }
 
 /// Seed of everything that is measured.
@@ -28,8 +28,8 @@ const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     /// As many key pairs as a batch has operations, made by the engine and in memory that it reaches fastest.
     pub(crate) fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
-        let mut public = engine.memory(apart(repeat_n(EncapsulationKey::placeholder(), batch)))?;
-        let mut private = engine.memory(apart(repeat_n(DecapsulationKey::placeholder(), batch)))?;
+        let mut public = engine.pin(apart(repeat_n(EncapsulationKey::placeholder(), batch)))?;
+        let mut private = engine.pin(apart(repeat_n(DecapsulationKey::placeholder(), batch)))?;
         engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
         Ok(Self { engine, public, private })
     }
@@ -90,20 +90,19 @@ impl<P: ParameterSet, E: Engine<P>> Fixture<P, E> {
     ) -> Result<T, EngineError> {
         let Self { engine, public, private } = self;
         if operation == Operation::Keygen {
-            let mut private = engine.memory(apart(private.iter().cloned()))?;
+            let mut private = engine.pin(apart(private.iter().cloned()))?;
             if keys == KeyUse::Private {
                 return measure(&mut || {
                     engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
                 });
             }
-            let mut public = engine.memory(apart(public.iter().cloned()))?;
+            let mut public = engine.pin(apart(public.iter().cloned()))?;
             return measure(&mut || {
                 engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
             });
         }
-        let mut ciphertexts =
-            engine.memory(apart(repeat_n(Ciphertext::default(), public.len())))?;
-        let mut secrets = engine.memory(apart(repeat_n(SharedSecret::default(), public.len())))?;
+        let mut ciphertexts = engine.pin(apart(repeat_n(Ciphertext::default(), public.len())))?;
+        let mut secrets = engine.pin(apart(repeat_n(SharedSecret::default(), public.len())))?;
         let resident = keys == KeyUse::Resident;
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());

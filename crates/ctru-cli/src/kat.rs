@@ -258,12 +258,12 @@ impl Record {
     fn compare<P: ParameterSet>(&self, transcript: &Transcript<P>) -> Vec<(&'static str, String)> {
         let [decapsulated, rejected] = &transcript.decapsulated;
         [
-            ("pk", "KeyGen", &self.pk, transcript.encapsulation_key.as_bytes()),
-            ("sk", "KeyGen", &self.sk, transcript.decapsulation_key.as_bytes()),
-            ("ct", "Encaps", &self.ct, transcript.ciphertext.as_bytes()),
-            ("ss", "Encaps", &self.ss, transcript.shared_secret.as_bytes()),
-            ("ss", "Decaps(ct)", &self.ss, decapsulated.as_bytes()),
-            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected.as_bytes()),
+            ("pk", "KeyGen", &self.pk, transcript.encapsulation_key.as_ref()),
+            ("sk", "KeyGen", &self.sk, transcript.decapsulation_key.as_ref()),
+            ("ct", "Encaps", &self.ct, transcript.ciphertext.as_ref()),
+            ("ss", "Encaps", &self.ss, transcript.shared_secret.as_ref()),
+            ("ss", "Decaps(ct)", &self.ss, decapsulated.as_ref()),
+            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected.as_ref()),
         ]
         .into_iter()
         .filter_map(|(field, operation, expected, actual)| {

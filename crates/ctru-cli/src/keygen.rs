@@ -82,6 +82,6 @@ impl Task for Generate<'_> {
             })?;
         }
         let public = key.encapsulation_key();
-        Ok((Zeroizing::new(key.as_bytes().to_vec()), Zeroizing::new(public.as_bytes().to_vec())))
+        Ok((Zeroizing::new(key.as_ref().to_vec()), Zeroizing::new(public.as_ref().to_vec())))
     }
 }

@@ -116,9 +116,7 @@ fn chain<P: ParameterSet, E: Engine<P>>(way: Way, engine: &E) -> Result<String, 
             shared_secret,
             decapsulated,
         } = transcript;
-        for bytes in
-            [encapsulation_key.as_bytes(), decapsulation_key.as_bytes(), ciphertext.as_bytes()]
-        {
+        for bytes in [encapsulation_key.as_ref(), decapsulation_key.as_ref(), ciphertext.as_ref()] {
             Digest::update(&mut hash, bytes);
         }
         let [accepted, rejected] = decapsulated;
@@ -171,7 +169,7 @@ fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
 }
 
 fn flip_bit<P: ParameterSet>(ciphertext: &Ciphertext<P>, bit: usize) -> Ciphertext<P> {
-    let mut bytes = ciphertext.as_bytes().to_vec();
+    let mut bytes = ciphertext.as_ref().to_vec();
     bytes[bit / 8] ^= 1 << (bit % 8);
     Ciphertext::from_bytes(&bytes).expect("as long as before")
 }

@@ -1,51 +1,51 @@
 //! Keys, ciphertexts and shared secrets as types over byte arrays.
 //!
-//! A value of a key type is always well formed: the constructors refuse everything else. The names are those of the crate `kem`.
+//! The constructors refuse malformed keys, so a value of a key type is always well formed. The names
+//! follow the crate `kem`. All arithmetic is behind [`ParameterSet`], compiled in this crate.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
+use ctru_math::Ring;
 use ctru_math::array::Array;
-use ctru_math::codec::secret_poly;
-use ctru_math::{Poly, Ring, SmallPoly};
 use rand_core::{CryptoRng, TryCryptoRng};
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::encoding::PublicKeyEncoding;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
-use crate::expanded::{self, ExpandedDecapsulationKey, ExpandedEncapsulationKey};
-use crate::params::{
-    CiphertextBytes, EncapsulationKeyBytes, ParameterSet, PublicKeyEncoding, SEED_BYTES,
-    SHARED_SECRET_BYTES,
-};
-use crate::wipe::{Secret, wipe};
+use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+use crate::wipe::wipe;
 
-/// A public key: `h = g / f`, encoded.
+/// A public key: the encoding of `h = g / f`.
 #[repr(transparent)]
 pub struct EncapsulationKey<P: ParameterSet> {
-    pub(crate) bytes: EncapsulationKeyBytes<P>,
+    bytes: EncapsulationKeyBytes<P>,
 }
 
-/// A secret key: the packed secret polynomial `f`, the encapsulation key, and the secret `z` of implicit rejection.
-/// Wiped when dropped.
+/// A decapsulation key: the packed secret polynomial `f`, the encapsulation key, and the secret `z`
+/// of implicit rejection. Wiped when dropped.
 #[repr(transparent)]
 pub struct DecapsulationKey<P: ParameterSet> {
-    bytes: P::DecapsulationKeyBytes,
+    bytes: DecapsulationKeyBytes<P>,
 }
 
-/// A ciphertext. Any bytes of the right length are one: decapsulation answers a wrong one with a secret nobody knows.
+/// A ciphertext. Any bytes of the right length are one: decapsulation of bytes that encapsulation
+/// did not make returns a secret that nobody else knows.
 #[repr(transparent)]
 pub struct Ciphertext<P: ParameterSet> {
-    pub(crate) bytes: CiphertextBytes<P>,
+    bytes: CiphertextBytes<P>,
 }
 
-/// What both sides share, 32 bytes. Wiped when dropped.
+/// The secret that both sides share, 32 bytes. Wiped when dropped.
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
-    pub(crate) bytes: [u8; SHARED_SECRET_BYTES],
+    bytes: [u8; SHARED_SECRET_BYTES],
 }
 
+/// Returns the bytes as an array, if there are as many as it has.
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     if bytes.len() == A::LEN {
         Ok(array_of(bytes))
@@ -54,7 +54,10 @@ fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     }
 }
 
-/// The array of as many bytes as it has.
+/// Returns the bytes as an array.
+///
+/// # Panics
+/// If there are not as many as the array has.
 fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
     let mut array = A::zeroed();
     array.as_mut().copy_from_slice(bytes);
@@ -84,31 +87,23 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// polynomial, or the polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
-        key.validate()?;
+        P::check_encapsulation_key(&key.bytes)?;
         Ok(key)
     }
 
-    fn validate(&self) -> Result<(), InvalidEncapsulationKey> {
-        let h = P::Encoding::decode::<P::Ring>(&self.bytes)?;
-        if h.coefficients().iter().all(|&c| c == 0) {
-            Err(InvalidEncapsulationKey::Zero)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// The encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] long.
+    /// Returns the encoded key, an array of [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.as_ref()
+    pub fn as_bytes(&self) -> &EncapsulationKeyBytes<P> {
+        &self.bytes
     }
 
-    /// The key `h = 0`, for output slices before an engine fills them. It can be used like any key,
-    /// but everybody can read what is encapsulated to it. [`from_bytes`](Self::from_bytes) refuses
-    /// its bytes, all zero, so that nobody takes it for a key.
+    /// Returns the key `h = 0`, which output slices hold before an engine fills them.
+    ///
+    /// It can be used like any key, but everybody can read what is encapsulated to it.
+    /// [`from_bytes`](Self::from_bytes) refuses its bytes, which are all zero.
     #[must_use]
     pub fn placeholder() -> Self {
-        Self { bytes: P::Encoding::encode(&Poly::<P::Ring>::zero()) }
+        Self { bytes: P::encapsulation_placeholder() }
     }
 
     /// Encapsulates a fresh shared secret.
@@ -123,7 +118,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Encapsulates a fresh shared secret with a generator that can fail.
     ///
     /// # Errors
-    /// That of the generator.
+    /// The error of the generator.
     pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
         &self,
         rng: &mut G,
@@ -131,7 +126,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         Ok(self.encapsulate_deterministic(&*random_seed(rng)?))
     }
 
-    /// Encapsulates with the operating system's randomness.
+    /// Encapsulates a fresh shared secret with the operating system's randomness.
     ///
     /// # Errors
     /// [`getrandom::Error`] if the system has none.
@@ -146,46 +141,46 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         &self,
         seed: &[u8; SEED_BYTES],
     ) -> (Ciphertext<P>, SharedSecret) {
-        ExpandedEncapsulationKey::new(self).encapsulate(seed)
+        let mut sent = Default::default();
+        let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
+        P::encapsulate(&self.bytes, seed, &mut ciphertext.bytes, &mut secret.bytes);
+        sent
     }
 }
 
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key.
     ///
-    /// That the public part belongs to the secret polynomial is not checked: [`check`](Self::check)
-    /// does that.
+    /// It does not check that the public part belongs to the secret polynomial;
+    /// [`check`](Self::check) does. The time depends on the result and the public part only.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey`] if the length is wrong, the secret polynomial is none that key generation makes, or
-    /// the public part is refused. The time depends on nothing but the result and the public part.
+    /// [`InvalidDecapsulationKey`] if the length is wrong, if key generation cannot make the secret
+    /// polynomial, or if the public part is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
-        let Parts { f, public, .. } = key.parts();
-        secret_poly::unpack::<P::Ring>(&f)
-            .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        public.validate().map_err(InvalidDecapsulationKey::PublicPart)?;
+        P::check_decapsulation_key(&key.bytes)?;
         Ok(key)
     }
 
-    /// Checks that the public part belongs to the secret polynomial: that `h f` is a polynomial `g`
-    /// that key generation samples. It takes one product, and its time depends on nothing but the
-    /// result and the public part.
+    /// Checks that the public part belongs to the secret polynomial: that key generation can sample
+    /// the polynomial `g = h f`.
     ///
-    /// Nothing can be checked about the rejection secret `z`: every `z` is one.
+    /// It takes one product. The time depends on the result and the public part only. Nothing can be
+    /// checked about the rejection secret `z`: any 32 bytes are one.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not; so it is with a
+    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not, as for a
     /// [placeholder](Self::placeholder).
     pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
-        ExpandedDecapsulationKey::new(self).check()
+        P::check_consistency(&self.bytes)
     }
 
-    /// [Checks](Self::check) the key, then encapsulates to its public part with the randomness of
-    /// `seed` and decapsulates: the pairwise test that some standards want after key generation. It
-    /// finds faults of the computation.
+    /// [Checks](Self::check) the key, encapsulates to its public part with the randomness of `seed`
+    /// and decapsulates.
     ///
-    /// What it computes is thrown away, so that any seed will do.
+    /// Some standards want this pairwise test after key generation. It finds faults of the
+    /// computation. Its ciphertext and secrets are thrown away, so any seed will do.
     ///
     /// ```
     /// # use ctru_kem::{CtruPrime761, DecapsulationKey};
@@ -195,47 +190,47 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] as [`check`](Self::check),
+    /// [`InvalidDecapsulationKey::Inconsistent`] as for [`check`](Self::check),
     /// [`InvalidDecapsulationKey::PairwiseTest`] if the two secrets differ.
     pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
-        let key = ExpandedDecapsulationKey::new(self);
-        key.check()?;
-        let (ciphertext, sent) = key.public.encapsulate(seed);
-        if key.decapsulate(&ciphertext) == sent {
-            Ok(())
-        } else {
-            Err(InvalidDecapsulationKey::PairwiseTest)
-        }
+        P::pairwise_test(&self.bytes, seed)
     }
 
-    /// The key's bytes, [`ParameterSet::DECAPSULATION_KEY_BYTES`] long: a secret.
+    /// Returns the key's bytes, a secret: an array of [`ParameterSet::DECAPSULATION_KEY_BYTES`]
+    /// bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.as_ref()
+    pub fn as_bytes(&self) -> &DecapsulationKeyBytes<P> {
+        &self.bytes
     }
 
-    /// A key that everybody knows, for output slices before an engine fills them; also what is left
-    /// of a key after [`zeroize`](Zeroize::zeroize). It can be used like any key, but
-    /// [`from_bytes`](Self::from_bytes) refuses its bytes.
+    /// Returns a key that everybody knows, which output slices hold before an engine fills them.
+    ///
+    /// [`zeroize`](Zeroize::zeroize) leaves it as well. It can be used like any key, but
+    /// [`from_bytes`](Self::from_bytes) refuses its bytes and [`check`](Self::check) refuses the
+    /// key.
+    ///
+    /// Engines fill slices of the caller, in memory that is pinned or used again for the next batch,
+    /// so slices must hold keys before. There is no `Default`, which could put a known key where
+    /// nobody asked for one.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
-        key.set_parts(&SmallPoly::one(), &EncapsulationKey::placeholder(), &[0; SEED_BYTES]);
+        P::write_decapsulation_placeholder(&mut key.bytes);
         key
     }
 
-    /// The public key inside.
+    /// Returns the encapsulation key, a part of this key.
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
         EncapsulationKey { bytes: array_of(self.public_bytes()) }
     }
 
-    /// The bytes of the public key inside.
+    /// Returns the bytes of the encapsulation key.
     pub(crate) fn public_bytes(&self) -> &[u8] {
-        &self.as_bytes()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
+        &self.bytes.as_ref()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
     }
 
-    /// Generates a key; [`encapsulation_key`](Self::encapsulation_key) gives the public one.
+    /// Generates a key. [`encapsulation_key`](Self::encapsulation_key) returns its public part.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
         infallible(Self::try_generate_from_rng(rng))
@@ -244,7 +239,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates a key with a generator that can fail.
     ///
     /// # Errors
-    /// That of the generator.
+    /// The error of the generator.
     pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Self, G::Error> {
         let (seed, z) = (random_seed(rng)?, random_seed(rng)?);
         Ok(Self::generate_deterministic(&seed, &z))
@@ -259,88 +254,63 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         Self::try_generate_from_rng(&mut getrandom::SysRng)
     }
 
-    /// Generates the key of `seed` with the rejection secret `z`; both must be uniform, secret and used once.
+    /// Generates the key of `seed` with the rejection secret `z`. Both must be uniform, secret and
+    /// used once.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
-        expanded::generate(seed, z, &mut key);
+        P::generate(seed, z, &mut key.bytes);
         key
     }
 
-    /// The shared secret of a ciphertext. A ciphertext that this key's encapsulation did not make gives a pseudo-random
-    /// secret that depends on the key and the ciphertext; that it was rejected does not show, here or in the time.
+    /// Returns the shared secret of a ciphertext.
+    ///
+    /// For a ciphertext that encapsulation to this key did not make it returns a pseudo-random
+    /// secret that depends on the key and the ciphertext. Neither the kind of the result nor the
+    /// time shows which of the two it is.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        ExpandedDecapsulationKey::new(self).decapsulate(ciphertext)
+        let mut secret = SharedSecret::default();
+        P::decapsulate(&self.bytes, &ciphertext.bytes, &mut secret.bytes);
+        secret
     }
-
-    /// Makes it the key of these parts.
-    pub(crate) fn set_parts(
-        &mut self,
-        f: &SmallPoly<P::Ring>,
-        public: &EncapsulationKey<P>,
-        z: &[u8; SEED_BYTES],
-    ) {
-        let (f_bytes, rest) = self.bytes.as_mut().split_at_mut(P::Ring::SECRET_POLY_BYTES);
-        let (public_bytes, z_bytes) = rest.split_at_mut(P::ENCAPSULATION_KEY_BYTES);
-        let mut packed = secret_poly::pack(f);
-        f_bytes.copy_from_slice(packed.as_ref());
-        wipe(packed.as_mut(), 0);
-        public_bytes.copy_from_slice(public.as_bytes());
-        z_bytes.copy_from_slice(z);
-    }
-
-    pub(crate) fn parts(&self) -> Parts<P> {
-        let (f, rest) = self.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
-        Parts {
-            f: Secret::copied(f),
-            public: self.encapsulation_key(),
-            z: Secret::copied(&rest[P::ENCAPSULATION_KEY_BYTES..]),
-        }
-    }
-}
-
-/// What a decapsulation key consists of.
-pub(crate) struct Parts<P: ParameterSet> {
-    /// The packed secret polynomial.
-    pub(crate) f: Secret<<P::Ring as Ring>::SecretPolyBytes>,
-    pub(crate) public: EncapsulationKey<P>,
-    pub(crate) z: Secret<[u8; SEED_BYTES]>,
 }
 
 impl<P: ParameterSet> Ciphertext<P> {
     /// Reads a ciphertext.
     ///
     /// # Errors
-    /// [`InvalidLength`]; nothing else is wrong with a ciphertext until decapsulation, and then it does not say so.
+    /// [`InvalidLength`]. Nothing else can be wrong with a ciphertext, and decapsulation does not
+    /// say which ones it rejects.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidLength> {
         Ok(Self { bytes: copied(bytes)? })
     }
 
-    /// The ciphertext's bytes, [`ParameterSet::CIPHERTEXT_BYTES`] long.
+    /// Returns the ciphertext's bytes, an array of [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.as_ref()
+    pub fn as_bytes(&self) -> &CiphertextBytes<P> {
+        &self.bytes
     }
 }
 
 impl<P: ParameterSet> Default for Ciphertext<P> {
-    /// All bytes zero, for output slices before an engine fills them.
+    /// Returns a ciphertext of zeros, which output slices hold before an engine fills them.
     fn default() -> Self {
         Self { bytes: Array::zeroed() }
     }
 }
 
 impl Default for SharedSecret {
-    /// Returns the placeholder that output slices hold before an engine fills them: *no secret*. A
-    /// slice still holds it after a batch that failed; see [`is_placeholder`](Self::is_placeholder).
+    /// Returns the placeholder that output slices hold before an engine fills them, 32 bytes of
+    /// zero: *no secret*. A slice still holds it after a batch that failed; see
+    /// [`is_placeholder`](Self::is_placeholder).
     fn default() -> Self {
         Self { bytes: [0; SHARED_SECRET_BYTES] }
     }
 }
 
 impl SharedSecret {
-    /// Takes a secret that an engine computed, as little-endian words.
+    /// Replaces the secret by one that a device computed, as little-endian words.
     #[cfg(feature = "gpu")]
     pub(crate) fn overwrite(&mut self, words: &[u64]) {
         for (bytes, word) in self.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
@@ -348,14 +318,14 @@ impl SharedSecret {
         }
     }
 
-    /// Returns whether this is no secret but the placeholder of 32 zero bytes, which no operation
-    /// gives: an error was ignored, or nothing has been computed yet.
+    /// Returns whether this is the placeholder of 32 zero bytes, which no operation returns: an error
+    /// was ignored, or nothing has been computed yet.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The secret's bytes.
+    /// Returns the secret's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; SHARED_SECRET_BYTES] {
         &self.bytes
@@ -403,7 +373,7 @@ impl Eq for SharedSecret {}
 
 impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
     /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are
-    /// no key.
+    /// no valid key.
     fn zeroize(&mut self) {
         *self = Self::placeholder();
     }
@@ -425,7 +395,7 @@ impl<P: ParameterSet> fmt::Debug for DecapsulationKey<P> {
 
 impl<P: ParameterSet> ConstantTimeEq for DecapsulationKey<P> {
     fn ct_eq(&self, other: &Self) -> Choice {
-        self.as_bytes().ct_eq(other.as_bytes())
+        self.bytes.as_ref().ct_eq(other.bytes.as_ref())
     }
 }
 
@@ -435,7 +405,7 @@ impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
     }
 }
 
-/// What all types over byte arrays have.
+/// Implements what keys and ciphertexts have in common.
 macro_rules! bytes_type {
     ($name:ident, $error:ty) => {
         impl<P: ParameterSet> Clone for $name<P> {
@@ -448,7 +418,7 @@ macro_rules! bytes_type {
 
         impl<P: ParameterSet> AsRef<[u8]> for $name<P> {
             fn as_ref(&self) -> &[u8] {
-                self.as_bytes()
+                self.bytes.as_ref()
             }
         }
 
@@ -486,26 +456,26 @@ bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
 bytes_type!(DecapsulationKey, InvalidDecapsulationKey);
 bytes_type!(Ciphertext, InvalidLength);
 
-/// What types without secrets have.
+/// Implements what keys and ciphertexts without secrets have in common.
 macro_rules! public_bytes_type {
     ($name:ident) => {
         impl<P: ParameterSet> PartialEq for $name<P> {
             fn eq(&self, other: &Self) -> bool {
-                self.as_bytes() == other.as_bytes()
+                self.as_ref() == other.as_ref()
             }
         }
 
         impl<P: ParameterSet> Hash for $name<P> {
             fn hash<H: Hasher>(&self, state: &mut H) {
-                self.as_bytes().hash(state);
+                self.as_ref().hash(state);
             }
         }
 
         impl<P: ParameterSet> fmt::Debug for $name<P> {
-            /// The first eight bytes tell values apart.
+            /// Writes the first eight bytes, which tell values apart.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!(stringify!($name), "<{}, {}>("), P::NAME, P::Encoding::NAME)?;
-                for byte in &self.as_bytes()[..8] {
+                for byte in &self.as_ref()[..8] {
                     write!(f, "{byte:02x}")?;
                 }
                 f.write_str("..)")
@@ -519,8 +489,68 @@ public_bytes_type!(Ciphertext);
 
 #[cfg(feature = "gpu")]
 impl<P: ParameterSet> EncapsulationKey<P> {
-    /// Takes bytes that an engine computed.
+    /// Replaces the key by one whose bytes a device computed.
     pub(crate) fn overwrite(&mut self, bytes: &[u8]) {
         self.bytes.as_mut().copy_from_slice(bytes);
+    }
+}
+
+/// A type that consists of an array of bytes.
+///
+/// # Safety
+/// The type is `repr(transparent)` over `Bytes`, which is an array of `u8`.
+#[cfg(feature = "std")]
+#[allow(unsafe_code)]
+pub(crate) unsafe trait Transparent {
+    /// The array.
+    type Bytes;
+}
+
+// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array.
+#[cfg(feature = "std")]
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
+    type Bytes = EncapsulationKeyBytes<P>;
+}
+
+// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array.
+#[cfg(feature = "std")]
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
+    type Bytes = DecapsulationKeyBytes<P>;
+}
+
+// SAFETY: `Ciphertext` is declared as `repr(transparent)` over this array.
+#[cfg(feature = "std")]
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for Ciphertext<P> {
+    type Bytes = CiphertextBytes<P>;
+}
+
+// SAFETY: `SharedSecret` is declared as `repr(transparent)` over this array.
+#[cfg(feature = "std")]
+#[allow(unsafe_code)]
+unsafe impl Transparent for SharedSecret {
+    type Bytes = [u8; SHARED_SECRET_BYTES];
+}
+
+/// Returns values as the arrays that they consist of.
+#[cfg(feature = "std")]
+pub(crate) fn arrays<T: Transparent>(values: &[T]) -> &[T::Bytes] {
+    // SAFETY: `Transparent` says that a value and its array have the same layout.
+    #[allow(unsafe_code)]
+    unsafe {
+        core::slice::from_raw_parts(values.as_ptr().cast(), values.len())
+    }
+}
+
+/// Returns values as the arrays that they consist of, to be filled with the bytes of valid values.
+#[cfg(feature = "std")]
+pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
+    // SAFETY: `Transparent` says that a value and its array have the same layout, and any bytes are
+    // memory-safe as a value.
+    #[allow(unsafe_code)]
+    unsafe {
+        core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len())
     }
 }

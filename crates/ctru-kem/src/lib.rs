@@ -6,25 +6,27 @@
 )]
 #![no_std]
 
-#[cfg(feature = "alloc")]
-extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
 #[cfg(feature = "std")]
+mod batch;
+mod encoding;
+#[cfg(feature = "std")]
 pub mod engine;
 mod error;
-mod expanded;
 mod hash;
+mod kem;
 mod keys;
 mod params;
 mod pke;
 mod wipe;
 
+pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+pub use hash::{KEY_ID_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use params::{
-    CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, EncapsulationKeyBytes,
-    KEY_ID_BYTES, Marker, MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES,
-    SHARED_SECRET_BYTES,
+    CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
+    EncapsulationKeyBytes, ParameterSet,
 };

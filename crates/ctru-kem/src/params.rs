@@ -1,103 +1,25 @@
-//! Parameter sets and public-key encodings, as zero-sized types.
+//! The parameter sets, as zero-sized types, and their operations, compiled here.
 
 use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
+#[cfg(feature = "std")]
+use std::vec::Vec;
 
 use ctru_math::array::Array;
-use ctru_math::codec::{bits, mixed_radix};
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{R653, R761, R1277, Ring};
+#[cfg(feature = "std")]
+use rayon::ThreadPool;
 
-use crate::error::InvalidEncapsulationKey;
+#[cfg(feature = "std")]
+use crate::batch::{self, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 
-/// Bytes of a shared secret.
-pub const SHARED_SECRET_BYTES: usize = 32;
-/// Bytes of every seed: of key generation, of encapsulation, and of implicit rejection (`z`).
-pub const SEED_BYTES: usize = 32;
-/// Bytes of `ID(pk)`: the first bytes of the encoded public key, which enter every hash of a message.
-pub const KEY_ID_BYTES: usize = 33;
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// What zero-sized type parameters have to be so that derives on generic types work.
-pub trait Marker: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {}
-impl<T: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static> Marker for T {}
-
-/// How the coefficients of a public key become bytes. Keys with different encodings are different keys: the bytes
-/// enter the hashes.
-pub trait PublicKeyEncoding: Marker + sealed::Sealed {
-    /// Name in records and vectors.
-    const NAME: &'static str;
-
-    /// The encoded polynomial.
-    type Bytes<R: Ring>: Array<u8>;
-
-    /// The GPU kernels that know the encoding.
-    #[cfg(feature = "gpu")]
-    #[doc(hidden)]
-    const KERNELS: &'static crate::engine::KeyKernels;
-
-    /// Encodes `h`.
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R>;
-
-    /// Decodes the encoding of a polynomial.
-    ///
-    /// # Errors
-    /// [`InvalidEncapsulationKey`], never its length variant, if the string is the encoding of no polynomial.
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
-
-    /// Decodes a string that [`decode`](Self::decode) accepts, without checking it again where that costs time.
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
-}
-
-/// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MixedRadix;
-
-/// Thirteen bits a coefficient: 1062, 1237 or 2076 bytes, faster to decode.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Packed13;
-
-impl sealed::Sealed for MixedRadix {}
-impl sealed::Sealed for Packed13 {}
-
-impl PublicKeyEncoding for MixedRadix {
-    const NAME: &'static str = "mixed-radix";
-    type Bytes<R: Ring> = R::MixedRadixBytes;
-    #[cfg(feature = "gpu")]
-    const KERNELS: &'static crate::engine::KeyKernels = &crate::engine::MIXED_RADIX_KERNELS;
-
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
-        mixed_radix::encode(h)
-    }
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
-        mixed_radix::decode_canonical(bytes).map_err(|_| InvalidEncapsulationKey::NotCanonical)
-    }
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
-        mixed_radix::decode(bytes)
-    }
-}
-
-impl PublicKeyEncoding for Packed13 {
-    const NAME: &'static str = "packed13";
-    type Bytes<R: Ring> = R::Packed13Bytes;
-    #[cfg(feature = "gpu")]
-    const KERNELS: &'static crate::engine::KeyKernels = &crate::engine::PACKED13_KERNELS;
-
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
-        bits::pack13(h)
-    }
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
-        bits::unpack13(bytes).map_err(InvalidEncapsulationKey::from)
-    }
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
-        bits::unpack13(bytes).expect("a validated encapsulation key")
-    }
-}
-
-/// A parameter set of CTRU-Prime with a public-key encoding. Sealed: the six of this crate are all there are.
+/// A parameter set of CTRU-Prime with a public-key encoding. The trait is sealed: this crate has
+/// all six.
 ///
 /// Sizes in bytes, mixed-radix / 13-bit:
 ///
@@ -106,45 +28,266 @@ impl PublicKeyEncoding for Packed13 {
 /// | [`CtruPrime653`] | 994 / 1062 | 1353 / 1421 | 898 | 32 |
 /// | [`CtruPrime761`] | 1158 / 1237 | 1571 / 1650 | 952 | 32 |
 /// | [`CtruPrime1277`] | 2067 / 2076 | 2738 / 2747 | 1597 | 32 |
-pub trait ParameterSet: Marker + sealed::Sealed {
-    /// The ring and its distribution.
-    type Ring: Ring;
+pub trait ParameterSet: Compiled {
     /// The public-key encoding.
     type Encoding: PublicKeyEncoding;
-    /// The bytes of a decapsulation key: secret polynomial, encapsulation key, `z`.
-    type DecapsulationKeyBytes: Array<u8>;
 
     /// Name of the set without its encoding, such as `CTRU-Prime-761`.
     const NAME: &'static str;
     /// Bytes of an encapsulation key.
     const ENCAPSULATION_KEY_BYTES: usize = <EncapsulationKeyBytes<Self> as Array<u8>>::LEN;
     /// Bytes of a decapsulation key.
-    const DECAPSULATION_KEY_BYTES: usize = <Self::DecapsulationKeyBytes as Array<u8>>::LEN;
+    const DECAPSULATION_KEY_BYTES: usize = <DecapsulationKeyBytes<Self> as Array<u8>>::LEN;
     /// Bytes of a ciphertext.
-    const CIPHERTEXT_BYTES: usize = Self::Ring::CIPHERTEXT_BYTES;
+    const CIPHERTEXT_BYTES: usize = <CiphertextBytes<Self> as Array<u8>>::LEN;
 }
 
-/// The bytes of an encapsulation key of `P`.
-pub type EncapsulationKeyBytes<P> =
-    <<P as ParameterSet>::Encoding as PublicKeyEncoding>::Bytes<<P as ParameterSet>::Ring>;
-/// The bytes of a ciphertext of `P`.
-pub type CiphertextBytes<P> = <<P as ParameterSet>::Ring as Ring>::CiphertextBytes;
+/// The bytes of an encapsulation key of `P`, an array.
+pub type EncapsulationKeyBytes<P> = <P as Compiled>::EncapsulationKeyBytes;
+/// The bytes of a decapsulation key of `P`, an array.
+pub type DecapsulationKeyBytes<P> = <P as Compiled>::DecapsulationKeyBytes;
+/// The bytes of a ciphertext of `P`, an array.
+pub type CiphertextBytes<P> = <<P as Compiled>::Ring as Ring>::CiphertextBytes;
 
+/// 32 bytes: a seed or a rejection secret `z`.
+type Seed = [u8; SEED_BYTES];
+/// The bytes of a shared secret.
+type SecretBytes = [u8; SHARED_SECRET_BYTES];
+/// An encapsulation key that an engine has loaded.
+#[cfg(feature = "std")]
+type LoadedPublic<P> = DecodedEncapsulationKey<<P as Compiled>::Ring>;
+/// A decapsulation key that an engine has loaded.
+#[cfg(feature = "std")]
+type LoadedSecret<P> = DecodedDecapsulationKey<<P as Compiled>::Ring>;
+
+/// The operations of a parameter set on bytes. Users cannot name this trait, which seals
+/// [`ParameterSet`].
+///
+/// The macro [`parameter_set`] implements it for each set, so that the machine code is generated in
+/// this crate and a program that uses the crate compiles calls only.
+pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+    /// The ring and its distribution.
+    type Ring: Ring;
+    /// The bytes of an encapsulation key.
+    type EncapsulationKeyBytes: Array<u8>;
+    /// The bytes of a decapsulation key.
+    type DecapsulationKeyBytes: Array<u8>;
+
+    /// Generates a decapsulation key.
+    fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes);
+
+    /// Encapsulates to a valid key.
+    fn encapsulate(
+        key: &Self::EncapsulationKeyBytes,
+        seed: &Seed,
+        ciphertext: &mut CiphertextBytes<Self>,
+        secret: &mut SecretBytes,
+    );
+
+    /// Decapsulates with a valid key.
+    fn decapsulate(
+        key: &Self::DecapsulationKeyBytes,
+        ciphertext: &CiphertextBytes<Self>,
+        secret: &mut SecretBytes,
+    );
+
+    /// Checks that bytes are an encapsulation key.
+    fn check_encapsulation_key(
+        key: &Self::EncapsulationKeyBytes,
+    ) -> Result<(), InvalidEncapsulationKey>;
+
+    /// Checks that bytes are a decapsulation key.
+    fn check_decapsulation_key(
+        key: &Self::DecapsulationKeyBytes,
+    ) -> Result<(), InvalidDecapsulationKey>;
+
+    /// Checks that the parts of a valid key belong together.
+    fn check_consistency(key: &Self::DecapsulationKeyBytes) -> Result<(), InvalidDecapsulationKey>;
+
+    /// Checks that the parts belong together, encapsulates and decapsulates.
+    fn pairwise_test(
+        key: &Self::DecapsulationKeyBytes,
+        seed: &Seed,
+    ) -> Result<(), InvalidDecapsulationKey>;
+
+    /// Returns the encapsulation key of `h = 0`.
+    fn encapsulation_placeholder() -> Self::EncapsulationKeyBytes;
+
+    /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
+    fn write_decapsulation_placeholder(key: &mut Self::DecapsulationKeyBytes);
+
+    /// Generates key pairs, with as many encapsulation keys as decapsulation keys or none.
+    #[cfg(feature = "std")]
+    fn generate_batch(
+        pool: &ThreadPool,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        encapsulation_keys: &mut [Self::EncapsulationKeyBytes],
+        decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
+    );
+
+    /// Encapsulates a batch.
+    #[cfg(feature = "std")]
+    fn encapsulate_batch(
+        pool: &ThreadPool,
+        keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedPublic<Self>]>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [CiphertextBytes<Self>],
+        secrets: &mut [SecretBytes],
+    );
+
+    /// Decapsulates a batch.
+    #[cfg(feature = "std")]
+    fn decapsulate_batch(
+        pool: &ThreadPool,
+        keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedSecret<Self>]>,
+        ciphertexts: &[CiphertextBytes<Self>],
+        secrets: &mut [SecretBytes],
+    );
+
+    /// Decodes encapsulation keys.
+    #[cfg(feature = "std")]
+    fn decode_encapsulation_keys(
+        pool: &ThreadPool,
+        keys: &[Self::EncapsulationKeyBytes],
+    ) -> Vec<LoadedPublic<Self>>;
+
+    /// Decodes decapsulation keys.
+    #[cfg(feature = "std")]
+    fn decode_decapsulation_keys(
+        pool: &ThreadPool,
+        keys: &[Self::DecapsulationKeyBytes],
+    ) -> Vec<LoadedSecret<Self>>;
+}
+
+/// Makes a parameter set and compiles its operations with each encoding.
 macro_rules! parameter_set {
-    ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal, $($encoding:ident => $bytes:literal),*) => {
+    ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal, $($encoding:ty => $bytes:literal),*) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<E = MixedRadix>(PhantomData<E>);
 
-        impl<E> sealed::Sealed for $name<E> {}
-
         $(
             impl ParameterSet for $name<$encoding> {
-                type Ring = $ring;
                 type Encoding = $encoding;
-                type DecapsulationKeyBytes = [u8; $bytes];
                 const NAME: &'static str = $text;
             }
+
+            impl Compiled for $name<$encoding> {
+                type Ring = $ring;
+                type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<$ring>;
+                type DecapsulationKeyBytes = [u8; $bytes];
+
+                fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes) {
+                    kem::generate::<$ring, $encoding>(seed, z, key);
+                }
+
+                fn encapsulate(
+                    key: &Self::EncapsulationKeyBytes,
+                    seed: &Seed,
+                    ciphertext: &mut CiphertextBytes<Self>,
+                    secret: &mut SecretBytes,
+                ) {
+                    DecodedEncapsulationKey::<$ring>::new::<$encoding>(key)
+                        .encapsulate(seed, ciphertext, secret);
+                }
+
+                fn decapsulate(
+                    key: &Self::DecapsulationKeyBytes,
+                    ciphertext: &CiphertextBytes<Self>,
+                    secret: &mut SecretBytes,
+                ) {
+                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key)
+                        .decapsulate(ciphertext, secret);
+                }
+
+                fn check_encapsulation_key(
+                    key: &Self::EncapsulationKeyBytes,
+                ) -> Result<(), InvalidEncapsulationKey> {
+                    kem::check_encapsulation_key::<$ring, $encoding>(key)
+                }
+
+                fn check_decapsulation_key(
+                    key: &Self::DecapsulationKeyBytes,
+                ) -> Result<(), InvalidDecapsulationKey> {
+                    kem::check_decapsulation_key::<$ring, $encoding>(key)
+                }
+
+                fn check_consistency(
+                    key: &Self::DecapsulationKeyBytes,
+                ) -> Result<(), InvalidDecapsulationKey> {
+                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key).check()
+                }
+
+                fn pairwise_test(
+                    key: &Self::DecapsulationKeyBytes,
+                    seed: &Seed,
+                ) -> Result<(), InvalidDecapsulationKey> {
+                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key).pairwise_test(seed)
+                }
+
+                fn encapsulation_placeholder() -> Self::EncapsulationKeyBytes {
+                    kem::encapsulation_placeholder::<$ring, $encoding>()
+                }
+
+                fn write_decapsulation_placeholder(key: &mut Self::DecapsulationKeyBytes) {
+                    kem::write_decapsulation_placeholder::<$ring, $encoding>(key);
+                }
+
+                #[cfg(feature = "std")]
+                fn generate_batch(
+                    pool: &ThreadPool,
+                    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+                    encapsulation_keys: &mut [Self::EncapsulationKeyBytes],
+                    decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
+                ) {
+                    batch::generate::<$ring, $encoding, _>(
+                        pool,
+                        seeds,
+                        encapsulation_keys,
+                        decapsulation_keys,
+                    );
+                }
+
+                #[cfg(feature = "std")]
+                fn encapsulate_batch(
+                    pool: &ThreadPool,
+                    keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedPublic<Self>]>,
+                    seeds: Seeds<'_, SEED_BYTES>,
+                    ciphertexts: &mut [CiphertextBytes<Self>],
+                    secrets: &mut [SecretBytes],
+                ) {
+                    batch::encapsulate::<$ring, $encoding>(
+                        pool, keys, seeds, ciphertexts, secrets,
+                    );
+                }
+
+                #[cfg(feature = "std")]
+                fn decapsulate_batch(
+                    pool: &ThreadPool,
+                    keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedSecret<Self>]>,
+                    ciphertexts: &[CiphertextBytes<Self>],
+                    secrets: &mut [SecretBytes],
+                ) {
+                    batch::decapsulate::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets);
+                }
+
+                #[cfg(feature = "std")]
+                fn decode_encapsulation_keys(
+                    pool: &ThreadPool,
+                    keys: &[Self::EncapsulationKeyBytes],
+                ) -> Vec<LoadedPublic<Self>> {
+                    batch::decode_encapsulation_keys::<$ring, $encoding>(pool, keys)
+                }
+
+                #[cfg(feature = "std")]
+                fn decode_decapsulation_keys(
+                    pool: &ThreadPool,
+                    keys: &[Self::DecapsulationKeyBytes],
+                ) -> Vec<LoadedSecret<Self>> {
+                    batch::decode_decapsulation_keys::<$ring, $encoding, _>(pool, keys)
+                }
+            }
+
             const _: () = assert!(
                 $bytes == <$ring>::SECRET_POLY_BYTES
                     + <$name<$encoding> as ParameterSet>::ENCAPSULATION_KEY_BYTES
@@ -163,6 +306,7 @@ parameter_set! {
     CtruPrime761, R761, "CTRU-Prime-761", MixedRadix => 1571, Packed13 => 1650
 }
 parameter_set! {
-    /// n = 1277, q = 7879, q2 = 1024, eta = 2. Its claimed failure rate does not hold; see the crate's security notes.
+    /// n = 1277, q = 7879, q2 = 1024, eta = 2. Its published failure rate does not hold; see
+    /// `docs/security.md` in the repository.
     CtruPrime1277, R1277, "CTRU-Prime-1277", MixedRadix => 2738, Packed13 => 2747
 }

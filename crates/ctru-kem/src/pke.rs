@@ -4,8 +4,7 @@ use ctru_math::product::residue::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 
-use crate::hash;
-use crate::params::SEED_BYTES;
+use crate::hash::{self, SEED_BYTES};
 
 /// The secret `f = 2 f' + 1` and the numerator `g` of a key pair's `h = g / f`.
 pub(crate) struct KeyPolynomials<R: Ring> {

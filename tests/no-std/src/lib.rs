@@ -43,8 +43,8 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
     let public_part = P::Ring::SECRET_POLY_BYTES..P::DECAPSULATION_KEY_BYTES - 32;
     mark(hide, seeds.as_flattened());
     let key = generate::<P>(&seeds[0], &seeds[1]);
-    mark(reveal, &key.as_bytes()[public_part]);
-    let Ok(key) = DecapsulationKey::<P>::from_bytes(black_box(key.as_bytes())) else { return 1 };
+    mark(reveal, &key.as_ref()[public_part]);
+    let Ok(key) = DecapsulationKey::<P>::from_bytes(black_box(key.as_ref())) else { return 1 };
     let mut consistent = u8::from(key.check().is_ok());
     // Not by `mark`: the compiler takes what is behind its reference as unchanged, and would branch
     // on a copy that is still marked.
@@ -53,12 +53,12 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
         return 5;
     }
     let public = key.encapsulation_key();
-    let Ok(public) = EncapsulationKey::<P>::from_bytes(black_box(public.as_bytes())) else {
+    let Ok(public) = EncapsulationKey::<P>::from_bytes(black_box(public.as_ref())) else {
         return 2;
     };
     let (sent, secret) = public.encapsulate_deterministic(&seeds[2]);
-    mark(reveal, sent.as_bytes());
-    let Ok(received) = Ciphertext::<P>::from_bytes(black_box(sent.as_bytes())) else { return 3 };
+    mark(reveal, sent.as_ref());
+    let Ok(received) = Ciphertext::<P>::from_bytes(black_box(sent.as_ref())) else { return 3 };
     let answer = key.decapsulate(&received);
     let rejection = key.decapsulate(&Ciphertext::default());
     for secret in [&secret, &answer, &rejection] {

@@ -15,10 +15,10 @@ fn check<P: ParameterSet>(choose: impl Fn(&Intermediate) -> &Encapsulation) {
         &array(&vector.z),
     );
     let public = key.encapsulation_key();
-    assert_eq!(public.as_bytes(), expected.pk);
-    assert_eq!(key.as_bytes(), [&vector.f_packed[..], &expected.pk, &vector.z].concat());
+    assert_eq!(public.as_ref(), expected.pk);
+    assert_eq!(key.as_ref(), [&vector.f_packed[..], &expected.pk, &vector.z].concat());
     let (ciphertext, secret) = public.encapsulate_deterministic(&array(&vector.encaps_seed));
-    assert_eq!(ciphertext.as_bytes(), expected.ct);
+    assert_eq!(ciphertext.as_ref(), expected.ct);
     assert_eq!(secret.as_bytes()[..], expected.ss);
     assert_eq!(key.decapsulate(&ciphertext), secret);
     let received = Ciphertext::<P>::from_bytes(&expected.ct).unwrap();

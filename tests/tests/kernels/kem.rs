@@ -9,7 +9,7 @@ use ctru_kem::{
 };
 use ctru_math::Poly;
 use ctru_math::array::Array;
-use ctru_math::codec::bits;
+use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::compress::compress_with_message;
 use ctru_math::product::residue;
 use ctru_math::sample::sample;
@@ -27,11 +27,10 @@ fn agrees_with_the_kem<P: ParameterSet>() {
         .iter()
         .map(|s| DecapsulationKey::<P>::generate_deterministic(&seed(&s[..32]), &seed(&s[32..])))
         .collect();
-    let ids = |key: &DecapsulationKey<P>| {
-        key.encapsulation_key().as_bytes()[..ID_BYTES as usize].to_vec()
-    };
+    let ids =
+        |key: &DecapsulationKey<P>| key.encapsulation_key().as_ref()[..ID_BYTES as usize].to_vec();
     let z = |key: &DecapsulationKey<P>| {
-        key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec()
+        key.as_ref()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..].to_vec()
     };
     let mut operations = Operations {
         ids: keys.iter().map(ids).collect(),
@@ -43,9 +42,9 @@ fn agrees_with_the_kem<P: ParameterSet>() {
     for (i, key) in keys.iter().enumerate() {
         let public = key.encapsulation_key();
         let (ciphertext, secret) = public.encapsulate_deterministic(&seed(&operations.seeds[i]));
-        assert_eq!(secrets[i], secret.as_bytes());
-        assert_eq!(encrypt::<P>(&public, &messages[i], &coins[i]), ciphertext.as_bytes());
-        sent.push(ciphertext.as_bytes().to_vec());
+        assert_eq!(secrets[i], secret.as_ref());
+        assert_eq!(encrypt::<P>(&public, &messages[i], &coins[i]), ciphertext.as_ref());
+        sent.push(ciphertext.as_ref().to_vec());
     }
     operations.messages = messages;
     assert_eq!(operations.decapsulate::<P::Ring>(&DERIVE_DECAPSULATION), (secrets.clone(), coins));
@@ -58,13 +57,16 @@ fn agrees_with_the_kem<P: ParameterSet>() {
     assert_eq!(chosen, [&secrets[0], &rejection[1], &rejection[2]].map(Vec::clone));
     for (i, key) in keys.iter().enumerate() {
         let received = Ciphertext::from_bytes(&operations.ciphertexts[i]).unwrap();
-        assert_eq!(chosen[i], key.decapsulate(&received).as_bytes());
+        assert_eq!(chosen[i], key.decapsulate(&received).as_ref());
     }
 }
 
 /// Encrypts a row of a message with a row of coins.
 fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
-    let h: Poly<P::Ring> = P::Encoding::decode(&Array::from_fn(|i| public.as_bytes()[i])).unwrap();
+    let h: Poly<P::Ring> = match P::Encoding::NAME {
+        "packed13" => bits::unpack13(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
+        _ => mixed_radix::decode_canonical(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
+    };
     let sigma = residue::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
     let rounded = compress_with_message(&sigma, &Array::from_fn(|i| message[i]));
     bits::pack_rounded(&rounded).as_ref().to_vec()

@@ -11,11 +11,17 @@ use core::array;
 
 use ctru_math::Ring;
 
-use crate::params::{KEY_ID_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::wipe::Secret;
 use side_by_side::SideBySide;
 use sponge::{Function, Padded, Sha3_512, Shake256, hash};
 use words::dispatch;
+
+/// Bytes of a shared secret.
+pub const SHARED_SECRET_BYTES: usize = 32;
+/// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
+pub const SEED_BYTES: usize = 32;
+/// Bytes of `ID(pk)`, the first bytes of the encoded public key. They enter every hash of a message.
+pub const KEY_ID_BYTES: usize = 33;
 
 /// Inputs of SHAKE256 here are short: one block, padding included.
 const SHAKE256_INPUT: usize = Shake256::BLOCK;

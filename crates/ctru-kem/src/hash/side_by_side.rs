@@ -5,8 +5,7 @@ use core::slice::from_ref;
 
 use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges, hash_together};
 use super::words::{Hashing, Words};
-use super::{Digest, MESSAGE_INPUT, REJECTION_INPUT, seed_input};
-use crate::params::SHARED_SECRET_BYTES;
+use super::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
 
 /// Two states: the first hashes the message and expands the coins, the second rejects.
 pub(super) struct SideBySide<'a> {

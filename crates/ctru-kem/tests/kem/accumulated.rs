@@ -68,7 +68,7 @@ fn accumulated<P: ParameterSet>() -> String {
             .iter()
             .zip(&inputs)
             .map(|(sent, input)| {
-                let mut bytes = sent.as_bytes().to_vec();
+                let mut bytes = sent.as_ref().to_vec();
                 bytes[input.flip / 8] ^= 1 << (input.flip % 8);
                 Ciphertext::from_bytes(&bytes).unwrap()
             })
@@ -76,11 +76,11 @@ fn accumulated<P: ParameterSet>() -> String {
         engine.decapsulate(Keys::Each(&secret), &tampered, &mut rejections).unwrap();
         for i in 0..count {
             assert_ne!(rejections[i], secrets[i]);
-            Digest::update(&mut hash, public[i].as_bytes());
-            Digest::update(&mut hash, secret[i].as_bytes());
-            Digest::update(&mut hash, sent[i].as_bytes());
-            Digest::update(&mut hash, secrets[i].as_bytes());
-            Digest::update(&mut hash, rejections[i].as_bytes());
+            Digest::update(&mut hash, public[i].as_ref());
+            Digest::update(&mut hash, secret[i].as_ref());
+            Digest::update(&mut hash, sent[i].as_ref());
+            Digest::update(&mut hash, secrets[i].as_ref());
+            Digest::update(&mut hash, rejections[i].as_ref());
         }
     }
     const_hex::encode(hash.finalize())

@@ -1,9 +1,8 @@
 //! Whether the two parts of a decapsulation key belong together.
 
-use crate::common::{array, every_set, strategies};
+use crate::common::{array, decode, encode, every_set, strategies};
 use ctru_kem::{
-    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, PublicKeyEncoding,
-    SEED_BYTES,
+    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, SEED_BYTES,
 };
 use ctru_math::codec::secret_poly;
 use ctru_math::product::residue::mul_small;
@@ -42,7 +41,7 @@ fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulation
 
 /// The secret polynomial, the public part and `z` of a key.
 fn parts<P: ParameterSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
-    let (f, rest) = key.as_bytes().split_at(P::Ring::SECRET_POLY_BYTES);
+    let (f, rest) = key.as_ref().split_at(P::Ring::SECRET_POLY_BYTES);
     let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
     [f, public, z]
 }
@@ -102,13 +101,13 @@ fn one_other_nibble_is_refused<P: ParameterSet>() {
 fn one_other_coefficient_is_refused<P: ParameterSet>() {
     let key = key::<P>(4);
     let [f, public, z] = parts(&key);
-    let h = P::Encoding::decode::<P::Ring>(&array(public)).unwrap();
+    let h = decode::<P>(public);
     proptest((any::<Index>(), 1..P::Ring::Q), |(index, more)| {
         let mut coefficients = h.coefficients().to_vec();
         let coefficient = &mut coefficients[index.index(P::Ring::N)];
         *coefficient = ((u32::from(*coefficient) + more) % P::Ring::Q) as u16;
         let changed = Poly::<P::Ring>::from_coefficients(&coefficients).unwrap();
-        prop_assert_eq!(tested::<P>([f, P::Encoding::encode(&changed).as_ref(), z]), INCONSISTENT);
+        prop_assert_eq!(tested::<P>([f, encode::<P>(&changed).as_ref(), z]), INCONSISTENT);
         Ok(())
     });
 }
@@ -124,7 +123,7 @@ fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
         let inverse = invert::invert(&Poly::from(&f)).unwrap();
         let check = |g: &[i8]| {
             let g = SmallPoly::<P::Ring>::from_coefficients(g).unwrap();
-            let h = P::Encoding::encode(&mul_small(&inverse, &g));
+            let h = encode::<P>(&mul_small(&inverse, &g));
             let parts = [secret_poly::pack(&f).as_ref(), h.as_ref(), &[0; SEED_BYTES]].concat();
             DecapsulationKey::<P>::from_bytes(&parts).unwrap().check()
         };
@@ -143,7 +142,7 @@ fn placeholders_are_refused<P: ParameterSet>() {
     // Its public part with the secret polynomial of a real key.
     let key = key::<P>(5);
     let [f, _, z] = parts(&key);
-    let mixed = [f, EncapsulationKey::<P>::placeholder().as_bytes(), z].concat();
+    let mixed = [f, EncapsulationKey::<P>::placeholder().as_ref(), z].concat();
     if let Ok(mixed) = DecapsulationKey::<P>::from_bytes(&mixed) {
         assert_eq!(mixed.check(), INCONSISTENT);
     }

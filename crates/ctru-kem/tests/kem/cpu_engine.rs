@@ -144,7 +144,7 @@ fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
         operations
             .map(|(i, seed)| {
                 let (sent, secret) = public[key(i)].encapsulate_deterministic(&seed);
-                let mut bytes = sent.as_bytes().to_vec();
+                let mut bytes = sent.as_ref().to_vec();
                 if i % 3 == 2 {
                     bytes[i] ^= 1;
                 }

@@ -37,8 +37,8 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
     let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(&MASTER) };
     let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(&MASTER) };
     engine.generate(pair_seeds, &mut public, &mut private).unwrap();
-    bytes.extend(public.iter().map(|key| key.as_bytes().to_vec()));
-    bytes.extend(private.iter().map(|key| key.as_bytes().to_vec()));
+    bytes.extend(public.iter().map(|key| key.as_ref().to_vec()));
+    bytes.extend(private.iter().map(|key| key.as_ref().to_vec()));
     let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
     engine.generate_decapsulation_keys(pair_seeds, &mut alone).unwrap();
     assert!(alone == private);
@@ -53,17 +53,17 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
         let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
         let mut secrets = vec![SharedSecret::default(); count];
         engine.encapsulate(public_keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
-        bytes.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_bytes().to_vec()));
-        bytes.extend(secrets.iter().map(|secret| secret.as_bytes().to_vec()));
+        bytes.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_ref().to_vec()));
+        bytes.extend(secrets.iter().map(|secret| secret.as_ref().to_vec()));
         // The last ciphertext is rejected: one bit of it flips.
-        let mut tampered = ciphertexts[2].as_bytes().to_vec();
+        let mut tampered = ciphertexts[2].as_ref().to_vec();
         *tampered.last_mut().unwrap() ^= 0x80;
         ciphertexts[2] = Ciphertext::from_bytes(&tampered).unwrap();
         let mut decapsulated = vec![SharedSecret::default(); count];
         engine.decapsulate(private_keys, &ciphertexts, &mut decapsulated).unwrap();
         assert_eq!(decapsulated[..2], secrets[..2]);
         assert_ne!(decapsulated[2], secrets[2]);
-        bytes.extend(decapsulated.iter().map(|secret| secret.as_bytes().to_vec()));
+        bytes.extend(decapsulated.iter().map(|secret| secret.as_ref().to_vec()));
     }
     bytes
 }
@@ -112,12 +112,10 @@ fn several_devices_and_pinned_memory() {
 
     let loaded = engine.load_decapsulation_keys(&private).unwrap();
     let loaded_one = engine.load_decapsulation_keys(&private[..1]).unwrap();
-    let (public, private) = (
-        Engine::<P>::memory(&engine, public).unwrap(),
-        Engine::<P>::memory(&engine, private).unwrap(),
-    );
+    let (public, private) =
+        (Engine::<P>::pin(&engine, public).unwrap(), Engine::<P>::pin(&engine, private).unwrap());
     let mut ciphertexts =
-        Engine::<P>::memory(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
+        Engine::<P>::pin(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
     let mut secrets = vec![SharedSecret::default(); count];
     let mut again = secrets.clone();
     for (public, private) in [
@@ -163,8 +161,8 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
 
-    let mut public = Engine::<P>::memory(&engine, pinned.0).unwrap();
-    let mut private = Engine::<P>::memory(&engine, pinned.1).unwrap();
+    let mut public = Engine::<P>::pin(&engine, pinned.0).unwrap();
+    let mut private = Engine::<P>::pin(&engine, pinned.1).unwrap();
     engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
     assert!((&public[..], &private[..]) == (&expected.0[..], &expected.1[..]));
     private.fill_with(DecapsulationKey::placeholder);
@@ -199,9 +197,9 @@ fn large_arrays_are_fetched() {
     let seeds = Seeds::Expand(&MASTER);
     cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
 
-    let public = Engine::<P>::memory(&engine, public).unwrap();
-    let private = Engine::<P>::memory(&engine, private).unwrap();
-    let mut ciphertexts = Engine::<P>::memory(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
+    let public = Engine::<P>::pin(&engine, public).unwrap();
+    let private = Engine::<P>::pin(&engine, private).unwrap();
+    let mut ciphertexts = Engine::<P>::pin(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
     let mut secrets = vec![SharedSecret::default(); COUNT];
     engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
     assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
@@ -384,8 +382,8 @@ fn a_lost_device_leaves_keys_well_formed() {
         (COUNT, 5),
         |engine| {
             let (public, private) = blank();
-            let mut public = Engine::<P>::memory(engine, public).unwrap();
-            let mut private = Engine::<P>::memory(engine, private).unwrap();
+            let mut public = Engine::<P>::pin(engine, public).unwrap();
+            let mut private = Engine::<P>::pin(engine, private).unwrap();
             (engine.generate(seeds, &mut public, &mut private), (public, private))
         },
         |done, (public, private)| {
@@ -623,9 +621,7 @@ fn wrong_lengths_touch_nothing() {
         &mut secrets,
     );
     assert_eq!(result, Err(EngineError::Length { slice: "loaded keys", expected: 3, actual: 2 }));
-    assert!(
-        ciphertexts.iter().all(|ciphertext| ciphertext.as_bytes().iter().all(|&byte| byte == 0))
-    );
+    assert!(ciphertexts.iter().all(|ciphertext| ciphertext.as_ref().iter().all(|&byte| byte == 0)));
 }
 
 #[test]

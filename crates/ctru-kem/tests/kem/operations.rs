@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;
 
-use crate::common::{array, every_set, strategies};
+use crate::common::{array, decode, encode, every_set, strategies};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix,
-    Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    Packed13, ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{Poly, Ring};
@@ -45,7 +45,7 @@ fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
 
 /// The last bytes of a key: the secret that only implicit rejection uses.
 fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
-    &key.as_bytes()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
+    &key.as_ref()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
 }
 
 /// The first half of `SHA3-512(ID(pk) || middle || end)`.
@@ -55,7 +55,7 @@ fn hash<P: ParameterSet>(
     end: &[u8],
 ) -> [u8; SHARED_SECRET_BYTES] {
     let public = key.encapsulation_key();
-    let input = [&public.as_bytes()[..KEY_ID_BYTES], middle, end].concat();
+    let input = [&public.as_ref()[..KEY_ID_BYTES], middle, end].concat();
     array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
 }
 
@@ -88,13 +88,13 @@ fn round_trips<P: ParameterSet>() {
         let secret_key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
         let public_key = secret_key.encapsulation_key();
         let (sent, secret) = public_key.encapsulate_deterministic(&encapsulation_seed);
-        prop_assert_eq!(sent.as_bytes().len(), P::CIPHERTEXT_BYTES);
+        prop_assert_eq!(sent.as_ref().len(), P::CIPHERTEXT_BYTES);
         prop_assert_eq!(&secret_key.decapsulate(&sent), &secret);
 
         // Both sides go through bytes, and a second run gives the same bytes.
-        let received = DecapsulationKey::<P>::from_bytes(secret_key.as_bytes()).unwrap();
-        prop_assert_eq!(&received.decapsulate(&ciphertext(sent.as_bytes())), &secret);
-        let received = EncapsulationKey::<P>::try_from(public_key.as_bytes()).unwrap();
+        let received = DecapsulationKey::<P>::from_bytes(secret_key.as_ref()).unwrap();
+        prop_assert_eq!(&received.decapsulate(&ciphertext(sent.as_ref())), &secret);
+        let received = EncapsulationKey::<P>::try_from(public_key.as_ref()).unwrap();
         prop_assert_eq!(received.encapsulate_deterministic(&encapsulation_seed), (sent, secret));
         prop_assert_eq!(DecapsulationKey::<P>::generate_deterministic(&seed, &z), secret_key);
         Ok(())
@@ -107,24 +107,24 @@ fn every_tampered_byte_is_rejected<P: ParameterSet>() {
     let (sent, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
     let last = P::CIPHERTEXT_BYTES - 1;
     let padding = 8 * P::CIPHERTEXT_BYTES - P::Ring::Q2_BITS as usize * P::Ring::N;
-    assert!(padding > 0 && sent.as_bytes()[last] >> (8 - padding) == 0);
+    assert!(padding > 0 && sent.as_ref()[last] >> (8 - padding) == 0);
 
     let flips =
         (0..=last).map(|byte| (byte, 1 << (byte % 8))).chain((0..8).map(|bit| (last, 1 << bit)));
     for (byte, flip) in flips {
-        let mut bytes = sent.as_bytes().to_vec();
+        let mut bytes = sent.as_ref().to_vec();
         bytes[byte] ^= flip;
         let answer = secret_key.decapsulate(&ciphertext(&bytes));
         assert_ne!(answer, secret, "byte {byte} ^ {flip}");
         assert_eq!(
-            *answer.as_bytes(),
+            *answer.as_ref(),
             hash(&secret_key, z(&secret_key), &bytes),
             "byte {byte} ^ {flip}"
         );
         assert_eq!(answer, secret_key.decapsulate(&ciphertext(&bytes)), "byte {byte} ^ {flip}");
     }
     // The untampered one is not answered by the rejection secret.
-    assert_ne!(*secret.as_bytes(), hash(&secret_key, z(&secret_key), sent.as_bytes()));
+    assert_ne!(*secret.as_bytes(), hash(&secret_key, z(&secret_key), sent.as_ref()));
 }
 
 fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
@@ -181,7 +181,7 @@ fn wrong_lengths<P: ParameterSet>() {
     let secret_key = key::<P>(6);
     let public_key = secret_key.encapsulation_key();
     let (sent, _) = public_key.encapsulate_deterministic(&[7; SEED_BYTES]);
-    let values = [public_key.as_bytes(), secret_key.as_bytes(), sent.as_bytes()];
+    let values = [public_key.as_ref(), secret_key.as_ref(), sent.as_ref()];
     let [public_len, secret_len, ciphertext_len] = sizes::<P>();
     for expected in sizes::<P>() {
         let lengths = [0, 1, expected - 1, expected + 1, 2 * expected].into_iter();
@@ -217,7 +217,7 @@ fn wrong_lengths<P: ParameterSet>() {
 
 /// The decapsulation key `secret_key` with other bytes for its public part.
 fn with_public_part<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8]) -> Vec<u8> {
-    let mut bytes = secret_key.as_bytes().to_vec();
+    let mut bytes = secret_key.as_ref().to_vec();
     bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES].copy_from_slice(public);
     bytes
 }
@@ -253,7 +253,7 @@ fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
     {
         let error = InvalidEncapsulationKey::Coefficient { index };
         assert_eq!(error.to_string(), format!("the coefficient of x^{index} is not below q"));
-        let mut bytes = public_key.as_bytes().to_vec();
+        let mut bytes = public_key.as_ref().to_vec();
         for value in [q, q + 1, 8190, 8191] {
             set_coefficient(&mut bytes, index, value);
             refused(&secret_key, &bytes, error);
@@ -264,13 +264,13 @@ fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
         set_coefficient(&mut bytes, n - 1, 0);
         for value in [0, q - 1] {
             set_coefficient(&mut bytes, index, value);
-            assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_bytes(), bytes);
+            assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_ref(), bytes);
         }
     }
     let padding = 8 * P::ENCAPSULATION_KEY_BYTES - 13 * n;
     assert_eq!(padding, if P::Ring::N == 761 { 3 } else { 7 });
     for bit in 8 - padding..8 {
-        let mut bytes = public_key.as_bytes().to_vec();
+        let mut bytes = public_key.as_ref().to_vec();
         *bytes.last_mut().unwrap() |= 1 << bit;
         refused(&secret_key, &bytes, InvalidEncapsulationKey::Padding);
     }
@@ -296,7 +296,7 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
 
     // The value at the end is the root's radix or more.
     for value in (root..1 << (8 * root_bytes)).step_by(1 + (root as usize / 97)) {
-        let mut bytes = public_key.as_bytes().to_vec();
+        let mut bytes = public_key.as_ref().to_vec();
         let start = bytes.len() - root_bytes;
         bytes[start..].copy_from_slice(&value.to_le_bytes()[..root_bytes]);
         refused(&secret_key, &bytes, error);
@@ -307,7 +307,7 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
         coefficients[2 * pair..2 * pair + 2].fill(q - 1);
         let poly = Poly::<P::Ring>::from_coefficients(&coefficients).unwrap();
         let mut bytes = mixed_radix::encode(&poly).as_ref().to_vec();
-        assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_bytes(), bytes);
+        assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_ref(), bytes);
         bytes[2 * pair..2 * pair + 2].fill(0xff);
         refused(&secret_key, &bytes, error);
     }
@@ -327,7 +327,7 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
         } else if again.as_ref() == bytes {
             canonical_seen.set(canonical_seen.get() + 1);
             let key = EncapsulationKey::<P>::from_bytes(&bytes);
-            prop_assert_eq!(key.as_ref().map(|key| key.as_bytes()), Ok(&bytes[..]));
+            prop_assert_eq!(key.as_ref().map(|key| key.as_ref()), Ok(&bytes[..]));
         } else {
             refused(&secret_key, &bytes, error);
         }
@@ -350,7 +350,7 @@ fn secret_nibbles<P: ParameterSet>() {
     let n = P::Ring::N;
     for index in [0, 1, 2, 3, 4, 5, n / 2, n / 2 + 1, n - 3, n - 2, n - 1, n] {
         for nibble in 0..16 {
-            let mut bytes = secret_key.as_bytes().to_vec();
+            let mut bytes = secret_key.as_ref().to_vec();
             let shift = 4 * (index % 2);
             bytes[index / 2] = bytes[index / 2] & !(15 << shift) | nibble << shift;
             // f = 2 f' + 1 with |f'_i| <= eta, stored as 2 eta + 1 - f_i.
@@ -362,7 +362,7 @@ fn secret_nibbles<P: ParameterSet>() {
             match DecapsulationKey::<P>::from_bytes(&bytes) {
                 Ok(key) => {
                     assert!(valid, "nibble {nibble} of coefficient {index} is accepted");
-                    assert_eq!(key.as_bytes(), bytes);
+                    assert_eq!(key.as_ref(), bytes);
                     let _ = key.decapsulate(&sent);
                 }
                 Err(error) => {
@@ -387,8 +387,8 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_public)| {
         // The public part of another key is fine: that it belongs to f is not checked.
         let mut bytes = match other_public {
-            true => with_public_part(&first, second.encapsulation_key().as_bytes()),
-            false => first.as_bytes().to_vec(),
+            true => with_public_part(&first, second.encapsulation_key().as_ref()),
+            false => first.as_ref().to_vec(),
         };
         let start = if in_z { P::DECAPSULATION_KEY_BYTES - SEED_BYTES } else { 0 };
         for (index, value) in mutations {
@@ -400,10 +400,10 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
         counts[usize::from(accepted.is_ok())] += 1;
         seen.set(counts);
         if let Ok(key) = accepted {
-            prop_assert_eq!(key.as_bytes(), bytes);
+            prop_assert_eq!(key.as_ref(), bytes);
             let public_key = key.encapsulation_key();
             prop_assert!(
-                EncapsulationKey::from_bytes(public_key.as_bytes()) == Ok(public_key.clone())
+                EncapsulationKey::from_bytes(public_key.as_ref()) == Ok(public_key.clone())
             );
             let _ = key.decapsulate(&sent);
             let (again, _) = public_key.encapsulate_deterministic(&[15; SEED_BYTES]);
@@ -420,41 +420,41 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
 fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     let honest = key::<P>(16).encapsulation_key();
     proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {
-        let mut bytes = honest.as_bytes().to_vec();
+        let mut bytes = honest.as_ref().to_vec();
         for (index, value) in mutations {
             let place = index.index(bytes.len());
             bytes[place] ^= value;
         }
         if let Ok(key) = EncapsulationKey::<P>::from_bytes(&bytes) {
-            prop_assert_eq!(key.as_bytes(), &bytes);
-            let poly = P::Encoding::decode::<P::Ring>(&array(key.as_bytes())).unwrap();
-            prop_assert!(P::Encoding::encode(&poly).as_ref() == bytes);
+            prop_assert_eq!(key.as_ref(), &bytes);
+            let poly = decode::<P>(key.as_ref());
+            prop_assert!(encode::<P>(&poly).as_ref() == bytes);
             let _ = key.encapsulate_deterministic(&[17; SEED_BYTES]);
         }
         Ok(())
     });
     proptest(100, strategies::poly::<P::Ring>(), |poly| {
         prop_assume!(poly != Poly::zero());
-        let bytes = P::Encoding::encode(&poly);
+        let bytes = encode::<P>(&poly);
         let key = EncapsulationKey::<P>::from_bytes(bytes.as_ref()).unwrap();
-        prop_assert_eq!(key.as_bytes(), bytes.as_ref());
+        prop_assert_eq!(key.as_ref(), &bytes[..]);
         let (_, secret) = key.encapsulate_deterministic(&[18; SEED_BYTES]);
         prop_assert_ne!(secret, SharedSecret::default());
         Ok(())
     });
     // The packed key has the same polynomial as the mixed-radix one.
-    let poly = P::Encoding::decode::<P::Ring>(&array(honest.as_bytes())).unwrap();
+    let poly = decode::<P>(honest.as_ref());
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }
 
 /// A file of zeros, as a power cut leaves it: encapsulation to `h = 0` would show the message.
 fn the_zero_key_is_refused<P: ParameterSet>() {
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
-    assert_eq!(P::Encoding::encode(&Poly::<P::Ring>::zero()).as_ref(), zeros);
+    assert_eq!(encode::<P>(&Poly::<P::Ring>::zero()).as_ref(), zeros);
     assert_eq!(InvalidEncapsulationKey::Zero.to_string(), "the polynomial is zero");
     refused(&key::<P>(27), &zeros, InvalidEncapsulationKey::Zero);
     // Any other constant is a polynomial like all others.
-    let one = P::Encoding::encode(&Poly::<P::Ring>::one());
+    let one = encode::<P>(&Poly::<P::Ring>::one());
     assert!(EncapsulationKey::<P>::from_bytes(one.as_ref()).is_ok());
 }
 
@@ -463,12 +463,12 @@ fn placeholders<P: ParameterSet>() {
     let public_key = EncapsulationKey::<P>::placeholder();
     let secret_key = DecapsulationKey::<P>::placeholder();
     let error = InvalidEncapsulationKey::Zero;
-    assert_eq!(EncapsulationKey::<P>::from_bytes(public_key.as_bytes()), Err(error));
+    assert_eq!(EncapsulationKey::<P>::from_bytes(public_key.as_ref()), Err(error));
     let error = InvalidDecapsulationKey::PublicPart(error);
-    assert_eq!(DecapsulationKey::<P>::from_bytes(secret_key.as_bytes()), Err(error));
+    assert_eq!(DecapsulationKey::<P>::from_bytes(secret_key.as_ref()), Err(error));
     assert_eq!(secret_key.encapsulation_key(), public_key);
-    assert_eq!(Ciphertext::<P>::default().as_bytes(), vec![0; P::CIPHERTEXT_BYTES]);
-    assert_eq!(SharedSecret::default().as_bytes(), &[0; SHARED_SECRET_BYTES]);
+    assert_eq!(Ciphertext::<P>::default().as_ref(), vec![0; P::CIPHERTEXT_BYTES]);
+    assert_eq!(SharedSecret::default().as_ref(), &[0; SHARED_SECRET_BYTES]);
     // It is well formed but no real key: decapsulation answers.
     let (sent, _) = public_key.encapsulate_deterministic(&[19; SEED_BYTES]);
     let _ = secret_key.decapsulate(&sent);
@@ -502,16 +502,16 @@ fn debug_shows_no_secret<P: ParameterSet>() {
     let (sent, secret) = public_key.encapsulate_deterministic(&[21; SEED_BYTES]);
     for text in [format!("{secret_key:?}"), format!("{secret_key:#?}")] {
         assert!(text.contains(P::NAME), "{text}");
-        assert!(!shows(&text, secret_key.as_bytes()), "{text}");
+        assert!(!shows(&text, secret_key.as_ref()), "{text}");
     }
     // Nothing of it depends on the secret.
     assert_eq!(format!("{secret_key:?}"), format!("{:?}", key::<P>(22)));
     assert_eq!(format!("{secret:?}"), format!("{:?}", SharedSecret::default()));
-    assert!(!shows(&format!("{secret:#?}"), secret.as_bytes()));
+    assert!(!shows(&format!("{secret:#?}"), secret.as_ref()));
     // The search finds bytes where they are shown: public values can be told apart.
-    assert!(shows(&format!("{public_key:?}"), public_key.as_bytes()));
-    assert!(shows(&format!("{sent:?}"), sent.as_bytes()));
-    assert!(shows(&format!("{:?}", secret.as_bytes()), secret.as_bytes()));
+    assert!(shows(&format!("{public_key:?}"), public_key.as_ref()));
+    assert!(shows(&format!("{sent:?}"), sent.as_ref()));
+    assert!(shows(&format!("{:?}", secret.as_ref()), secret.as_ref()));
 }
 
 fn equality<P: ParameterSet>() {
@@ -519,13 +519,13 @@ fn equality<P: ParameterSet>() {
     assert!(bool::from(secret_key.ct_eq(&secret_key.clone())));
     // A difference anywhere that leaves a key: z, then the secret polynomial.
     for place in P::DECAPSULATION_KEY_BYTES - SEED_BYTES..P::DECAPSULATION_KEY_BYTES {
-        let mut bytes = secret_key.as_bytes().to_vec();
+        let mut bytes = secret_key.as_ref().to_vec();
         bytes[place] ^= 0x80;
         let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
         assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);
     }
     for place in 1..P::Ring::SECRET_POLY_BYTES - 1 {
-        let mut bytes = secret_key.as_bytes().to_vec();
+        let mut bytes = secret_key.as_ref().to_vec();
         bytes[place] = if bytes[place] == 0x11 { 0x33 } else { 0x11 };
         let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
         assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);

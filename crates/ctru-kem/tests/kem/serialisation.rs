@@ -41,9 +41,9 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, by
 
 fn round_trips<P: ParameterSet>() {
     let Values { public, secret, ciphertext } = Values::<P>::new();
-    round_trip(&public, public.as_bytes());
-    round_trip(&secret, secret.as_bytes());
-    round_trip(&ciphertext, ciphertext.as_bytes());
+    round_trip(&public, public.as_ref());
+    round_trip(&secret, secret.as_ref());
+    round_trip(&ciphertext, ciphertext.as_ref());
 }
 
 /// Both formats refuse the bytes, with a message that contains `reason`.
@@ -80,7 +80,7 @@ fn refused_values_are_errors<P: ParameterSet>() {
             &format!("expected {} bytes, got {wrong}", P::CIPHERTEXT_BYTES),
         );
     }
-    for (bytes, change) in [(public.as_bytes(), -1), (public.as_bytes(), 1)] {
+    for (bytes, change) in [(public.as_ref(), -1), (public.as_ref(), 1)] {
         let mut other = bytes.to_vec();
         other.resize(bytes.len().saturating_add_signed(change), 0);
         refused::<EncapsulationKey<P>>(&other, "bytes, got");
@@ -94,19 +94,19 @@ fn refused_values_are_errors<P: ParameterSet>() {
 
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
     refused::<EncapsulationKey<P>>(&zeros, "the polynomial is zero");
-    let mut with_zeros = secret.as_bytes().to_vec();
+    let mut with_zeros = secret.as_ref().to_vec();
     with_zeros[P::Ring::SECRET_POLY_BYTES..][..zeros.len()].fill(0);
     refused::<DecapsulationKey<P>>(&with_zeros, "the polynomial is zero");
 
-    let mut with_public_part = secret.as_bytes().to_vec();
+    let mut with_public_part = secret.as_ref().to_vec();
     with_public_part[P::Ring::SECRET_POLY_BYTES..][..no_key.len()].copy_from_slice(&no_key);
     refused::<DecapsulationKey<P>>(&with_public_part, reason);
-    let mut with_nibble = secret.as_bytes().to_vec();
+    let mut with_nibble = secret.as_ref().to_vec();
     with_nibble[1] = 0xff;
     refused::<DecapsulationKey<P>>(&with_nibble, "coefficients that no key has");
 
     // Neither hexadecimal nor whole; other JSON types.
-    let hex = const_hex::encode(ciphertext.as_bytes());
+    let hex = const_hex::encode(ciphertext.as_ref());
     let odd = format!("\"{}\"", &hex[1..]);
     let letters = format!("\"zz{}\"", &hex[2..]);
     for text in [&odd[..], &letters, "null", "7", "[1,2,3]", "{}", "\"", ""] {

@@ -53,9 +53,9 @@ fn key_generation<P: ParameterSet>() {
     let traces = SECRETS.map(|secret| {
         trace::<P>(Products::Polyphase, COUNT, |engine| {
             let mut public =
-                Engine::<P>::memory(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
+                Engine::<P>::pin(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
             let mut private =
-                Engine::<P>::memory(engine, vec![DecapsulationKey::placeholder(); COUNT]).unwrap();
+                Engine::<P>::pin(engine, vec![DecapsulationKey::placeholder(); COUNT]).unwrap();
             let each = seeds::<KEY_PAIR_SEED_BYTES>(secret, COUNT);
             engine.generate(Seeds::Each(&each), &mut public, &mut private).unwrap();
             private[0].check().unwrap();
@@ -116,7 +116,7 @@ fn decapsulation<P: ParameterSet>() {
                     .map(|(i, seed)| {
                         let (sent, secret) =
                             private[key(i)].encapsulation_key().encapsulate_deterministic(&seed);
-                        let mut bytes = sent.as_bytes().to_vec();
+                        let mut bytes = sent.as_ref().to_vec();
                         bytes[5 * i] ^= u8::from(rejected.contains(&i));
                         (Ciphertext::from_bytes(&bytes).unwrap(), secret)
                     })

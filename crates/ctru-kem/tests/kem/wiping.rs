@@ -76,7 +76,7 @@ fn key<P: ParameterSet>() -> DecapsulationKey<P> {
 fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
     let public = key.encapsulation_key();
-    let digest = Sha3_512::digest([&public.as_bytes()[..33], &message].concat());
+    let digest = Sha3_512::digest([&public.as_ref()[..33], &message].concat());
     let coins = shake256(&digest[32..], P::Ring::COIN_BYTES);
     [message, digest[32..].to_vec(), coins]
 }
@@ -88,7 +88,7 @@ fn key_generation_wipes_seed_and_coins<P: ParameterSet>() {
         let left = left_by(|| generated = key::<P>());
         assert_absent(&left, &[("coins", &coins), ("seed", &KEY_SEED)]);
         let left = left_by(|| generated.check().unwrap());
-        let f = &generated.as_bytes()[..P::Ring::SECRET_POLY_BYTES];
+        let f = &generated.as_ref()[..P::Ring::SECRET_POLY_BYTES];
         assert_absent(&left, &[("f", f), ("z", &Z)]);
     });
 }
@@ -113,7 +113,7 @@ fn decapsulation_wipes_key_message_and_coins<P: ParameterSet>() {
     let key = key::<P>();
     let [message, coin_seed, coins] = message(&key);
     let (ciphertext, secret) = key.encapsulation_key().encapsulate_deterministic(&SEED);
-    let mut tampered = ciphertext.as_bytes().to_vec();
+    let mut tampered = ciphertext.as_ref().to_vec();
     tampered[0] ^= 1;
     let tampered = Ciphertext::from_bytes(&tampered).unwrap();
     on_every_backend(|| {
@@ -121,7 +121,7 @@ fn decapsulation_wipes_key_message_and_coins<P: ParameterSet>() {
             let mut answer = None;
             let left = left_by(|| answer = Some(key.decapsulate(received)));
             assert_eq!(answer.as_ref() == Some(&secret), accepted);
-            let f = &key.as_bytes()[..P::Ring::SECRET_POLY_BYTES];
+            let f = &key.as_ref()[..P::Ring::SECRET_POLY_BYTES];
             // The error that was added is small enough to be corrected.
             let secrets: [(&str, &[u8]); 5] = [
                 ("f", f),

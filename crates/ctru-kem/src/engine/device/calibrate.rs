@@ -12,8 +12,9 @@ use ctru_gpu_runtime::{Device, RuntimeError};
 use super::slots::lock;
 use super::{DeviceEngine, DeviceOptions};
 use crate::engine::{Engine, EngineError, Keys, Seeds};
+use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::{ParameterSet, SEED_BYTES};
+use crate::params::ParameterSet;
 
 /// Chunks and slots that are tried.
 const CANDIDATES: [(usize, usize); 5] = [(2048, 16), (4096, 8), (4096, 16), (8192, 8), (8192, 16)];
@@ -76,9 +77,9 @@ fn time<P: ParameterSet, D: Device>(
     engine: &DeviceEngine<P, D>,
     operations: usize,
 ) -> Result<Duration, EngineError> {
-    let mut public = engine.memory(copies(EncapsulationKey::<P>::placeholder(), operations)?)?;
-    let mut private = engine.memory(copies(DecapsulationKey::<P>::placeholder(), operations)?)?;
-    let mut ciphertexts = engine.memory(copies(Ciphertext::<P>::default(), operations)?)?;
+    let mut public = engine.pin(copies(EncapsulationKey::<P>::placeholder(), operations)?)?;
+    let mut private = engine.pin(copies(DecapsulationKey::<P>::placeholder(), operations)?)?;
+    let mut ciphertexts = engine.pin(copies(Ciphertext::<P>::default(), operations)?)?;
     let mut secrets = copies(SharedSecret::default(), operations)?;
     let mut least = Duration::MAX;
     for _ in 0..REPETITIONS {

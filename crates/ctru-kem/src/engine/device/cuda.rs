@@ -8,8 +8,8 @@
 //! const COUNT: usize = 1 << 20;
 //! let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, DeviceOptions::default())?;
 //! // Ordinary slices will do. Keys and ciphertexts in memory that the engine has pinned travel without another copy.
-//! let mut keys = engine.memory(vec![DecapsulationKey::placeholder(); COUNT])?;
-//! let mut ciphertexts = engine.memory(vec![Ciphertext::default(); COUNT])?;
+//! let mut keys = engine.pin(vec![DecapsulationKey::placeholder(); COUNT])?;
+//! let mut ciphertexts = engine.pin(vec![Ciphertext::default(); COUNT])?;
 //! let (mut secrets, mut answers) = (vec![SharedSecret::default(); COUNT], vec![SharedSecret::default(); COUNT]);
 //!
 //! // Master seeds: 32 random bytes each in earnest, for one batch only.

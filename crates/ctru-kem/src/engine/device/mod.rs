@@ -26,16 +26,15 @@ use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
+use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::{ParameterSet, SEED_BYTES};
+use crate::params::ParameterSet;
 use arrays::{Footprint, Slot, most_operations};
 use keys::BatchKeys;
 use slots::Slots;
 
 pub use keys::{LoadedPrivate, LoadedPublic};
 pub use options::{DeviceOptions, Products};
-pub use pipeline::KeyKernels;
-pub(crate) use pipeline::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
 
 /// Runs batches of one parameter set on a device, or on several that are alike.
 ///
@@ -145,9 +144,9 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     type EncapsulationKeys = LoadedPublic<P, D>;
     type DecapsulationKeys = LoadedPrivate<P, D>;
 
-    type Memory<T: Send + Sync> = PinnedVec<T, D::Registration>;
+    type Pinned<T: Send + Sync> = PinnedVec<T, D::Registration>;
 
-    fn memory<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Memory<T>, EngineError> {
+    fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Pinned<T>, EngineError> {
         self.devices[0].register(content).map_err(EngineError::device)
     }
 

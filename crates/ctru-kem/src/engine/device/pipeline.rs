@@ -12,25 +12,27 @@ use super::arrays::{Array, Arrays, Pinned, PrivateArrays, PublicArrays, Slot, le
 use super::keys::ChunkKeys;
 use super::products::Launches;
 use super::rows;
+use crate::encoding::{Encode, Encoding};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
+use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
+use crate::params::ParameterSet;
 
 /// The kernels that know a public-key encoding.
 #[derive(Copy, Clone, Debug)]
-pub struct KeyKernels {
+struct KeyKernels {
     /// Encapsulation keys to `h` and `ID(pk)`.
-    pub(crate) decode: &'static Kernels,
+    decode: &'static Kernels,
     /// Decapsulation keys to their parts.
-    pub(crate) unpack_secret_key: &'static Kernels,
+    unpack_secret_key: &'static Kernels,
     /// `h` to encapsulation keys.
-    pub(crate) encode: &'static Kernels,
+    encode: &'static Kernels,
     /// Parts to decapsulation keys.
-    pub(crate) pack_secret_key: &'static Kernels,
+    pack_secret_key: &'static Kernels,
 }
 
 /// The kernels of [`MixedRadix`](crate::MixedRadix).
-pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
+static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_MIXED_RADIX,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
@@ -38,12 +40,20 @@ pub(crate) static MIXED_RADIX_KERNELS: KeyKernels = KeyKernels {
 };
 
 /// The kernels of [`Packed13`](crate::Packed13).
-pub(crate) static PACKED13_KERNELS: KeyKernels = KeyKernels {
+static PACKED13_KERNELS: KeyKernels = KeyKernels {
     decode: &table::DECODE_PACKED13,
     unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
     pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
 };
+
+/// Returns the kernels that know the encoding of a parameter set.
+fn key_kernels<P: ParameterSet>() -> &'static KeyKernels {
+    match P::Encoding::ENCODING {
+        Encoding::MixedRadix => &MIXED_RADIX_KERNELS,
+        Encoding::Packed13 => &PACKED13_KERNELS,
+    }
+}
 
 /// Up to this many operations a warp hashes a state; beyond it, a thread does. On an H200 the
 /// warp is faster at 1024, the thread at 4096.
@@ -142,7 +152,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
         run(&table::SAMPLE, &[more_coins, small])?;
         invert::<P, Q>(queue, arrays, range.len())?;
         run(&table::POLYPHASE_SMALL, &[operands, small, products])?;
-        run(P::Encoding::KERNELS.pack_secret_key, &[f, products, z, &arrays.keys])?;
+        run(key_kernels::<P>().pack_secret_key, &[f, products, z, &arrays.keys])?;
 
         receive_key_pairs(queue, pinned, arrays, public_keys, private_keys)
     }
@@ -279,7 +289,7 @@ fn decode_public<P: ParameterSet, Q: Queue>(
     to: &PublicArrays<Q>,
 ) -> Result<(), RuntimeError> {
     send(queue, [(rows::bytes(keys), &mut pinned.keys, &arrays.keys)])?;
-    let decode = P::Encoding::KERNELS.decode.of::<P::Ring>();
+    let decode = key_kernels::<P>().decode.of::<P::Ring>();
     queue.launch(decode, &[&arrays.keys, &to.h, &to.ids], Batch::each(keys.len() as u32))
 }
 
@@ -290,7 +300,7 @@ fn unpack<P: ParameterSet, Q: Queue>(
     count: usize,
     to: &PrivateArrays<Q>,
 ) -> Result<(), RuntimeError> {
-    let unpack = P::Encoding::KERNELS.unpack_secret_key.of::<P::Ring>();
+    let unpack = key_kernels::<P>().unpack_secret_key.of::<P::Ring>();
     let PrivateArrays { f, z, public } = to;
     queue.launch(unpack, &[&arrays.keys, f, &public.h, &public.ids, z], Batch::each(count as u32))
 }
@@ -372,7 +382,7 @@ fn receive_key_pairs<P: ParameterSet, Q: Queue>(
     const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
     let Arrays { keys, ciphertexts: encoded, products: h, .. } = arrays;
     if !sent.is_empty() {
-        let encode = P::Encoding::KERNELS.encode.of::<P::Ring>();
+        let encode = key_kernels::<P>().encode.of::<P::Ring>();
         queue.launch(encode, &[h, encoded], Batch::each(sent.len() as u32))?;
     }
     if straight {
@@ -400,7 +410,7 @@ fn copy_public_keys<P: ParameterSet>(from: &[DecapsulationKey<P>], to: &mut [Enc
     for i in 0..to.len() {
         if let (Some(private), Some(public)) = (from.get(i + AHEAD), to.get(i + AHEAD)) {
             rows::prefetch(private.public_bytes());
-            rows::prefetch(public.as_bytes());
+            rows::prefetch(public.as_ref());
         }
         to[i].overwrite(from[i].public_bytes());
     }

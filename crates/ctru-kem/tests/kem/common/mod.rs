@@ -4,8 +4,11 @@ pub(crate) mod strategies;
 
 use std::sync::{Mutex, PoisonError};
 
+use ctru_kem::{ParameterSet, PublicKeyEncoding};
+use ctru_math::Poly;
 use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
+use ctru_math::codec::{bits, mixed_radix};
 
 /// Makes a module of six tests, one for each parameter set and public-key encoding, of every
 /// generic function `fn check<P: ParameterSet>()` that is named.
@@ -80,4 +83,22 @@ impl Drop for NameOnPanic {
 pub(crate) fn array<A: Array<u8>>(bytes: &[u8]) -> A {
     assert_eq!(bytes.len(), A::LEN);
     A::from_fn(|i| bytes[i])
+}
+
+/// Returns the encoding of a public polynomial, by the codecs of `ctru-math`.
+pub(crate) fn encode<P: ParameterSet>(h: &Poly<P::Ring>) -> Vec<u8> {
+    match P::Encoding::NAME {
+        "mixed-radix" => mixed_radix::encode(h).as_ref().to_vec(),
+        "packed13" => bits::pack13(h).as_ref().to_vec(),
+        other => panic!("unknown encoding {other}"),
+    }
+}
+
+/// Returns the polynomial that bytes encode, by the codecs of `ctru-math`.
+pub(crate) fn decode<P: ParameterSet>(bytes: &[u8]) -> Poly<P::Ring> {
+    match P::Encoding::NAME {
+        "mixed-radix" => mixed_radix::decode_canonical(&array(bytes)).unwrap(),
+        "packed13" => bits::unpack13(&array(bytes)).unwrap(),
+        other => panic!("unknown encoding {other}"),
+    }
 }

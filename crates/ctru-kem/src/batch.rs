@@ -1,0 +1,334 @@
+//! Batches on the cores of the machine, from bytes to bytes, and what batches of every engine take:
+//! [`Seeds`] and [`Keys`].
+
+use core::{array, fmt};
+use std::vec::Vec;
+
+use ctru_math::invert::{BatchNode, invert_batch};
+use ctru_math::product::residue::Multiplier;
+use ctru_math::{Poly, Ring};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::encoding::Encode;
+use crate::hash::{self, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+use crate::pke::{self, KeyPolynomials};
+use crate::wipe::Secret;
+
+/// Seed bytes of one key pair: the seed of the polynomials, then the rejection secret `z`.
+pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
+
+/// Key pairs that share one inversion. With more of them the inversion is already small beside the
+/// three products per key.
+const KEYS_PER_INVERSION: usize = 128;
+
+/// Operations that share their hashing: the widest vectors hold as many states.
+const GROUP: usize = 8;
+
+/// The seeds of a batch, `N` bytes for each operation.
+///
+/// Seeds must be uniform and secret, and each must be used once.
+#[derive(Copy, Clone)]
+pub enum Seeds<'a, const N: usize> {
+    /// One seed for each operation.
+    Each(&'a [[u8; N]]),
+    /// One master seed for the batch: the seed of operation `i` is
+    /// `SHAKE256("ctru batch seed" || N as one byte || master || i as 8 bytes, little-endian)`.
+    /// A master seed must serve one batch only.
+    Expand(&'a [u8; SEED_BYTES]),
+}
+
+/// The keys of a batch.
+pub enum Keys<'a, K, L: ?Sized> {
+    /// One key for all operations.
+    One(&'a K),
+    /// One key for each operation.
+    Each(&'a [K]),
+    /// Keys that the engine has loaded: one for all operations, or one for each.
+    Loaded(&'a L),
+}
+
+impl<const N: usize> fmt::Debug for Seeds<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Each(seeds) => write!(f, "Seeds::Each({} seeds)", seeds.len()),
+            Self::Expand(_) => f.write_str("Seeds::Expand(..)"),
+        }
+    }
+}
+
+impl<K, L: ?Sized> fmt::Debug for Keys<'_, K, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(_) => f.write_str("Keys::One(..)"),
+            Self::Each(keys) => write!(f, "Keys::Each({} keys)", keys.len()),
+            Self::Loaded(_) => f.write_str("Keys::Loaded(..)"),
+        }
+    }
+}
+
+impl<K, L: ?Sized> Copy for Keys<'_, K, L> {}
+impl<K, L: ?Sized> Clone for Keys<'_, K, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<const N: usize> Seeds<'_, N> {
+    /// Writes the seed of operation `index`.
+    ///
+    /// # Panics
+    /// If there is a seed for each operation and none for this one.
+    pub fn write(&self, index: usize, seed: &mut [u8; N]) {
+        self.write_group(index, [seed]);
+    }
+
+    /// Returns the seeds of operations `first..first + G`.
+    fn group<const G: usize>(&self, first: usize) -> [Secret<[u8; N]>; G] {
+        let mut seeds = array::from_fn(|_| Secret::zeroed());
+        self.write_group(first, seeds.each_mut().map(|seed: &mut Secret<_>| &mut **seed));
+        seeds
+    }
+
+    fn write_group<const G: usize>(&self, first: usize, group: [&mut [u8; N]; G]) {
+        match self {
+            Self::Each(seeds) => {
+                for (seed, from) in group.into_iter().zip(&seeds[first..first + G]) {
+                    seed.copy_from_slice(from);
+                }
+            }
+            Self::Expand(master) => {
+                let indices: [[u8; 8]; G] = array::from_fn(|i| ((first + i) as u64).to_le_bytes());
+                let length = [N as u8];
+                let input =
+                    |i: usize| [b"ctru batch seed".as_slice(), &length, *master, &indices[i]];
+                hash::shake256(array::from_fn(input), group.map(|seed| seed.as_mut_slice()));
+            }
+        }
+    }
+}
+
+/// The keys of a batch where its chunks read them.
+enum Source<'a, K, D> {
+    /// One key for each operation, to be decoded.
+    Encoded(&'a [K]),
+    /// Decoded keys: one for all operations, or one for each.
+    Decoded(&'a [D]),
+}
+
+impl<K, D> Copy for Source<'_, K, D> {}
+impl<K, D> Clone for Source<'_, K, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<'a, K, D> Source<'a, K, D> {
+    /// Returns the source of a batch's keys. A key for all operations is decoded into `one`.
+    fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
+        match keys {
+            Keys::One(key) => Self::Decoded(array::from_ref(one.insert(decode(key)))),
+            Keys::Each(keys) => Self::Encoded(keys),
+            Keys::Loaded(keys) => Self::Decoded(keys),
+        }
+    }
+
+    /// Calls `operation` with the decoded keys of operations `first..first + N`.
+    fn with<const N: usize>(
+        self,
+        first: usize,
+        decode: impl Fn(&K) -> D,
+        operation: impl FnOnce([&D; N]),
+    ) {
+        match self {
+            Self::Decoded([key]) => operation([key; N]),
+            Self::Decoded(keys) => operation(array::from_fn(|i| &keys[first + i])),
+            Self::Encoded(keys) => {
+                let decoded: [D; N] = array::from_fn(|i| decode(&keys[first + i]));
+                operation(decoded.each_ref());
+            }
+        }
+    }
+}
+
+/// Returns how many operations a thread takes at a time: at most `most`, and fewer where some
+/// threads would get none.
+fn share(pool: &ThreadPool, count: usize, most: usize) -> usize {
+    count.div_ceil(pool.current_num_threads()).clamp(1, most)
+}
+
+/// Decodes encapsulation keys.
+pub(crate) fn decode_encapsulation_keys<R: Ring, E: Encode>(
+    pool: &ThreadPool,
+    keys: &[E::Bytes<R>],
+) -> Vec<DecodedEncapsulationKey<R>> {
+    pool.install(|| keys.par_iter().map(DecodedEncapsulationKey::new::<E>).collect())
+}
+
+/// Decodes decapsulation keys.
+pub(crate) fn decode_decapsulation_keys<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+    pool: &ThreadPool,
+    keys: &[K],
+) -> Vec<DecodedDecapsulationKey<R>> {
+    let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
+    pool.install(|| keys.par_iter().map(decode).collect())
+}
+
+/// Generates key pairs. There is one encapsulation key for each decapsulation key, or none at all.
+pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
+    pool: &ThreadPool,
+    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    encapsulation_keys: &mut [E::Bytes<R>],
+    decapsulation_keys: &mut [K],
+) {
+    let share = share(pool, decapsulation_keys.len(), KEYS_PER_INVERSION);
+    pool.install(|| {
+        let outputs = decapsulation_keys.par_chunks_mut(share).enumerate();
+        if encapsulation_keys.is_empty() {
+            outputs.for_each(|(index, secret)| {
+                generate_together::<R, E, K>(seeds, index * share, &mut [], secret);
+            });
+        } else {
+            let outputs = outputs.zip(encapsulation_keys.par_chunks_mut(share));
+            outputs.for_each(|((index, secret), public)| {
+                generate_together::<R, E, K>(seeds, index * share, public, secret);
+            });
+        }
+    });
+}
+
+/// Encapsulates. All slices have the batch's length, and so have keys that are not one for all.
+pub(crate) fn encapsulate<R: Ring, E: Encode>(
+    pool: &ThreadPool,
+    keys: Keys<'_, E::Bytes<R>, [DecodedEncapsulationKey<R>]>,
+    seeds: Seeds<'_, SEED_BYTES>,
+    ciphertexts: &mut [R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) {
+    let mut one = None;
+    let keys = Source::new(keys, &mut one, DecodedEncapsulationKey::new::<E>);
+    let share = share(pool, secrets.len(), GROUP);
+    pool.install(|| {
+        let outputs = ciphertexts.par_chunks_mut(share).zip(secrets.par_chunks_mut(share));
+        outputs.enumerate().for_each(|(index, (ciphertexts, secrets))| {
+            let first = index * share;
+            let (groups, rest) = ciphertexts.as_chunks_mut();
+            let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+            let after = first + groups.as_flattened().len();
+            encapsulate_groups::<R, E, GROUP>(keys, seeds, first, groups, secret_groups);
+            let (rest, secret_rest) = (rest.as_chunks_mut().0, secret_rest.as_chunks_mut().0);
+            encapsulate_groups::<R, E, 1>(keys, seeds, after, rest, secret_rest);
+        });
+    });
+}
+
+/// Decapsulates. All slices have the batch's length, and so have keys that are not one for all.
+pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+    pool: &ThreadPool,
+    keys: Keys<'_, K, [DecodedDecapsulationKey<R>]>,
+    ciphertexts: &[R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) {
+    let mut one = None;
+    let keys =
+        Source::new(keys, &mut one, |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref()));
+    let share = share(pool, secrets.len(), GROUP);
+    pool.install(|| {
+        let operations = ciphertexts.par_chunks(share).zip(secrets.par_chunks_mut(share));
+        operations.enumerate().for_each(|(index, (ciphertexts, secrets))| {
+            let first = index * share;
+            let (groups, rest) = ciphertexts.as_chunks();
+            let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+            let after = first + groups.as_flattened().len();
+            decapsulate_groups::<R, E, K, GROUP>(keys, first, groups, secret_groups);
+            let (rest, secret_rest) = (rest.as_chunks().0, secret_rest.as_chunks_mut().0);
+            decapsulate_groups::<R, E, K, 1>(keys, after, rest, secret_rest);
+        });
+    });
+}
+
+/// Encapsulates operations `first..`, `N` at a time.
+fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
+    keys: Source<'_, E::Bytes<R>, DecodedEncapsulationKey<R>>,
+    seeds: Seeds<'_, SEED_BYTES>,
+    first: usize,
+    ciphertexts: &mut [[R::CiphertextBytes; N]],
+    secrets: &mut [[[u8; SHARED_SECRET_BYTES]; N]],
+) {
+    for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(secrets).enumerate() {
+        let first = first + index * N;
+        let seeds = seeds.group::<N>(first);
+        keys.with(first, DecodedEncapsulationKey::new::<E>, |keys| {
+            kem::encapsulate(keys, seeds.each_ref().map(|seed| &**seed), ciphertexts, secrets);
+        });
+    }
+}
+
+/// Decapsulates operations `first..`, `N` at a time.
+fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
+    keys: Source<'_, K, DecodedDecapsulationKey<R>>,
+    first: usize,
+    ciphertexts: &[[R::CiphertextBytes; N]],
+    secrets: &mut [[[u8; SHARED_SECRET_BYTES]; N]],
+) {
+    let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
+    for (index, (ciphertexts, secrets)) in ciphertexts.iter().zip(secrets).enumerate() {
+        keys.with(first + index * N, decode, |keys| {
+            kem::decapsulate(keys, ciphertexts, secrets);
+        });
+    }
+}
+
+/// Generates key pairs `first..` of a batch with one inversion. There is one encapsulation key for
+/// each of them, or none at all.
+fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
+    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    first: usize,
+    encapsulation_keys: &mut [E::Bytes<R>],
+    decapsulation_keys: &mut [K],
+) {
+    let count = decapsulation_keys.len();
+    let mut sampled: Vec<Sampled<R>> = Vec::with_capacity(count);
+    while sampled.len() + GROUP <= count {
+        sampled.extend(sample_keys::<R, GROUP>(seeds, first + sampled.len()));
+    }
+    while sampled.len() < count {
+        sampled.extend(sample_keys::<R, 1>(seeds, first + sampled.len()));
+    }
+    let elements: Vec<_> = sampled.iter().map(|key| &key.polynomials.f).collect();
+    let mut inverses = std::vec![Poly::zero(); count];
+    let mut nodes: Vec<BatchNode<R>> = (0..count).map(|_| BatchNode::new()).collect();
+    invert_batch(&elements, &mut inverses, &mut nodes).expect("room for the batch");
+    let mut multiplier = Multiplier::new();
+    let mut encapsulation_keys = encapsulation_keys.iter_mut();
+    for ((Sampled { polynomials, z }, inverse), key) in
+        sampled.iter().zip(&inverses).zip(decapsulation_keys)
+    {
+        let public = kem::assemble::<R, E>(&mut multiplier, polynomials, inverse, z, key.as_mut());
+        if let Some(encapsulation_key) = encapsulation_keys.next() {
+            *encapsulation_key = public;
+        }
+    }
+}
+
+/// A key pair before the inversion.
+struct Sampled<R: Ring> {
+    polynomials: KeyPolynomials<R>,
+    z: Secret<[u8; SEED_BYTES]>,
+}
+
+/// Samples key pairs `first..first + N`.
+fn sample_keys<R: Ring, const N: usize>(
+    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    first: usize,
+) -> impl Iterator<Item = Sampled<R>> {
+    let seeds = seeds.group::<N>(first);
+    let polynomials = pke::sample_keys(
+        seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")),
+    );
+    seeds
+        .into_iter()
+        .zip(polynomials)
+        .map(|(seed, polynomials)| Sampled { polynomials, z: Secret::copied(&seed[SEED_BYTES..]) })
+}

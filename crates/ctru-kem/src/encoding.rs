@@ -1,0 +1,99 @@
+//! The two encodings of public keys, as zero-sized types.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use ctru_math::array::Array;
+use ctru_math::codec::{bits, mixed_radix};
+use ctru_math::{Poly, Ring};
+
+use crate::error::InvalidEncapsulationKey;
+
+/// An encoding of public keys: [`MixedRadix`] or [`Packed13`].
+///
+/// Keys with different encodings are different keys: the bytes enter the hashes. The trait is
+/// sealed.
+pub trait PublicKeyEncoding: Encode {
+    /// Name in records and vectors.
+    const NAME: &'static str;
+}
+
+/// The operations of an encoding. Users cannot name this trait, which seals [`PublicKeyEncoding`].
+pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+    /// The encoding as a value.
+    const ENCODING: Encoding;
+
+    /// The encoded polynomial.
+    type Bytes<R: Ring>: Array<u8>;
+
+    /// Encodes `h`.
+    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R>;
+
+    /// Decodes the encoding of a polynomial.
+    ///
+    /// # Errors
+    /// [`InvalidEncapsulationKey`], never its length variant, if the bytes encode no polynomial.
+    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
+
+    /// Decodes bytes that [`decode`](Self::decode) accepts, without the check where it costs time.
+    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
+}
+
+/// The encodings as values, for code that chooses by encoding.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// [`MixedRadix`].
+    MixedRadix,
+    /// [`Packed13`].
+    Packed13,
+}
+
+/// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MixedRadix;
+
+/// 13 bits per coefficient: 1062, 1237 or 2076 bytes, faster to decode.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Packed13;
+
+impl PublicKeyEncoding for MixedRadix {
+    const NAME: &'static str = "mixed-radix";
+}
+
+impl PublicKeyEncoding for Packed13 {
+    const NAME: &'static str = "packed13";
+}
+
+impl Encode for MixedRadix {
+    const ENCODING: Encoding = Encoding::MixedRadix;
+    type Bytes<R: Ring> = R::MixedRadixBytes;
+
+    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
+        mixed_radix::encode(h)
+    }
+
+    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
+        mixed_radix::decode_canonical(bytes).map_err(|_| InvalidEncapsulationKey::NotCanonical)
+    }
+
+    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
+        mixed_radix::decode(bytes)
+    }
+}
+
+impl Encode for Packed13 {
+    const ENCODING: Encoding = Encoding::Packed13;
+    type Bytes<R: Ring> = R::Packed13Bytes;
+
+    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
+        bits::pack13(h)
+    }
+
+    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
+        bits::unpack13(bytes).map_err(InvalidEncapsulationKey::from)
+    }
+
+    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
+        bits::unpack13(bytes).expect("a validated encapsulation key")
+    }
+}
