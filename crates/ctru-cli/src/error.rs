@@ -99,7 +99,9 @@ pub enum Error {
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
     /// The program was built without GPUs.
-    #[error("this program was built without GPUs: build ctru-cli with --features cuda")]
+    #[error(
+        "this program was built without GPUs: build ctru-cli with the feature `cuda`, which is on by default"
+    )]
     WithoutGpu,
     /// This CPU lacks the instructions that were asked for.
     #[error(transparent)]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
-use ctru_kem::engine::cuda::{self, CudaEngine, DeviceInfo};
+use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
 
 use crate::engine::any_set::AnySetEngine;
@@ -21,13 +21,13 @@ pub struct GpuArgs {
     /// Number of the GPU; repeat for several of a kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
-    /// Operations that travel to the GPU together
+    /// Most operations that travel to the GPU together, as a chunk
     #[arg(long, default_value_t = DeviceOptions::default().chunk, value_name = "N")]
     chunk: usize,
-    /// Chunks on their way at a time
+    /// Chunks that are under way at the same time
     #[arg(long, default_value_t = DeviceOptions::default().slots, value_name = "N")]
     slots: usize,
-    /// MiB of GPU memory that they may take
+    /// MiB of GPU memory that the chunks may take
     #[arg(
         long,
         default_value_t = DeviceOptions::default().memory_limit >> 20,
@@ -44,7 +44,7 @@ pub struct GpuArgs {
     products: ProductsArg,
 }
 
-/// Ways to multiply.
+/// How to multiply.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ProductsArg {
     /// Incomplete NTT on CUDA cores
@@ -65,7 +65,7 @@ impl From<ProductsArg> for Products {
     }
 }
 
-/// GPUs that are there. Their kernels are compiled for one parameter set at a time.
+/// GPUs of this machine, of which engines of any parameter set are made.
 #[derive(Debug)]
 pub struct Gpu {
     infos: Vec<DeviceInfo>,
@@ -73,7 +73,7 @@ pub struct Gpu {
     calibrate: bool,
 }
 
-/// Operations of a calibration.
+/// Operations per measurement of a calibration.
 const CALIBRATION: usize = 1 << 18;
 
 /// Runs the command.
@@ -99,7 +99,7 @@ pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether there is a GPU to use.
+/// Returns whether there is a GPU to use.
 pub(crate) fn is_there() -> bool {
     cuda::devices().is_ok_and(|devices| !devices.is_empty())
 }
@@ -109,7 +109,7 @@ fn no_device(error: RuntimeError) -> Error {
 }
 
 impl GpuArgs {
-    /// Finds the GPUs.
+    /// Finds the GPUs of these numbers.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions {
             chunk: self.chunk,
@@ -132,12 +132,18 @@ impl GpuArgs {
     }
 }
 
+impl Gpu {
+    /// Opens the GPUs, which fails if the driver or a GPU does not run the kernels.
+    pub(crate) fn open(&self) -> Result<Vec<CudaDevice>, Error> {
+        Ok(self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<_, _>>()?)
+    }
+}
+
 impl AnySetEngine for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
-        let devices =
-            self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<Vec<_>, _>>()?;
+        let devices = self.open()?;
         let options = match self.calibrate {
             true => self.options.calibrated::<P, _>(&devices, CALIBRATION)?,
             false => self.options,

@@ -29,6 +29,18 @@ impl Batch {
     pub const fn key(self, operation: u32) -> u32 {
         if self.keys == 1 { 0 } else { operation }
     }
+
+    /// Returns whether kernels run such a batch: it has one key, or one for each operation.
+    #[must_use]
+    pub const fn is_consistent(self) -> bool {
+        self.keys == 1 || self.keys == self.count
+    }
+
+    /// Returns the numbers that every kernel takes after its arrays, in order.
+    #[must_use]
+    pub const fn numbers(self) -> [u32; 2] {
+        [self.count, self.keys]
+    }
 }
 
 /// The shape of a kernel's blocks. Block `b` works on the operations

@@ -1,4 +1,4 @@
-//! Checks before anything is issued.
+//! Checks of the arguments of launches and copies, before anything is issued.
 #![cfg_attr(not(any(feature = "cuda", feature = "emulator")), allow(dead_code))]
 
 use core::ops::Range;
@@ -8,14 +8,14 @@ use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use crate::error::RuntimeError;
 use crate::memory::DeviceMemory;
 
-/// Checks that `kernel` takes this memory and this batch, so that a launch touches nothing but the
-/// memory. A batch without operations touches nothing, so only the number of arrays counts.
+/// Checks that `kernel` takes this memory and this batch, so that a launch touches only this
+/// memory. A batch without operations touches nothing, so that only the number of arrays counts.
 pub(crate) fn check<M: DeviceMemory>(
     kernel: &Kernel,
     memory: &[&M],
     batch: Batch,
 ) -> Result<(), RuntimeError> {
-    let (name, parameters, Batch { count, keys }) = (kernel.name(), kernel.parameters(), batch);
+    let (name, parameters, count) = (kernel.name(), kernel.parameters(), batch.count);
     if parameters.len() != memory.len() {
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
@@ -23,8 +23,8 @@ pub(crate) fn check<M: DeviceMemory>(
     if count == 0 {
         return Ok(());
     }
-    if keys != 1 && keys != count {
-        return Err(RuntimeError::Batch { kernel: name, count, keys });
+    if !batch.is_consistent() {
+        return Err(RuntimeError::Batch { kernel: name, batch });
     }
     if count > kernel.most_operations() {
         return Err(RuntimeError::TooManyOperations {
@@ -56,12 +56,13 @@ pub(crate) fn check<M: DeviceMemory>(
     Ok(())
 }
 
-/// Returns the elements of an array, whose size is a power of two.
+/// Returns the number of elements of an array. The size of an element is a power of two.
 fn elements<M: DeviceMemory>(memory: &M) -> u64 {
     memory.bytes() as u64 >> memory.element_bytes().trailing_zeros()
 }
 
-/// Whether `range` lies in `from` elements, and as many elements from `start` on in `to` elements.
+/// Checks that `range` lies within `from` elements, and that as many elements beginning at `start`
+/// lie within `to` elements.
 pub(crate) fn check_copy(
     range: &Range<usize>,
     from: usize,

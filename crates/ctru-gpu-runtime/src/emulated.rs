@@ -1,4 +1,5 @@
-//! The device on the CPU: kernels run on the [emulator], operations are done when they are called.
+//! The device on the CPU: kernels run on the [emulator], and a call returns when its operation is
+//! done.
 
 use core::fmt;
 use core::ops::Range;
@@ -15,10 +16,10 @@ use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
 use crate::registered::{self, Registered};
 
-/// What memory holds at first: anything. Here a pattern that is no sensible number.
+/// The content of new memory, which is undefined: a pattern that is no sensible number.
 const UNDEFINED: u8 = 0xa5;
 
-/// The lock's content. A thread that panicked has left plain numbers there.
+/// Locks `mutex`. Its content is plain numbers, which are valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -30,20 +31,20 @@ pub struct EmulatedDevice(Arc<State>);
 struct State {
     total: usize,
     used: AtomicUsize,
-    /// What threads did, if launches are traced.
+    /// The events of threads, if launches are traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
-    /// Copies and launches until the device is lost.
+    /// The number of copies and launches until the device is lost.
     left: AtomicUsize,
 }
 
 impl State {
-    /// Counts a copy or a launch.
+    /// Counts a copy or a launch, and fails if the device is lost.
     fn work(&self) -> Result<(), RuntimeError> {
         let left = self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        // What the driver says of a GPU that works no more.
+        // The code that a driver returns for a GPU that works no more.
         let lost = |_| RuntimeError::Driver {
             call: "EmulatedDevice::lost_after",
             code: 719,
@@ -54,25 +55,26 @@ impl State {
 }
 
 impl EmulatedDevice {
-    /// A device with as much memory as the host can give.
+    /// Creates a device with as much memory as the host can give.
     #[must_use]
     pub fn new() -> Self {
         Self::with_memory(isize::MAX as usize)
     }
 
-    /// A device with this many bytes of memory.
+    /// Creates a device with this many bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
         Self::from_parts(total, None, usize::MAX)
     }
 
-    /// A device that records what the threads of every launch do.
+    /// Creates a device that records the events of the threads of every launch.
     #[must_use]
     pub fn traced() -> Self {
         Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
     }
 
-    /// A device that does so many copies and launches. All others fail, as with a GPU that is lost.
+    /// Creates a device that does this many copies and launches. All later ones fail, as they do on
+    /// a GPU that is lost.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
         Self::from_parts(isize::MAX as usize, None, operations)
@@ -83,8 +85,9 @@ impl EmulatedDevice {
         Self(Arc::new(State { total, used, trace, registered: Registered::new(), left }))
     }
 
-    /// What threads have done since the last call: launch after launch, in each the blocks, in each the threads. Empty if
-    /// the device is not [traced](Self::traced).
+    /// Returns the events of threads since the last call, in the order of launches, of blocks in a
+    /// launch, and of threads in a block. There are none if the device is not
+    /// [traced](Self::traced).
     #[must_use]
     pub fn take_trace(&self) -> Vec<Event> {
         self.0.trace.as_ref().map(|trace| core::mem::take(&mut *lock(trace))).unwrap_or_default()
@@ -126,7 +129,7 @@ impl Device for EmulatedDevice {
     }
 }
 
-/// A registration of an [`EmulatedDevice`].
+/// A registration of host memory with an [`EmulatedDevice`].
 #[derive(Debug)]
 pub struct EmulatedRegistration {
     device: EmulatedDevice,
@@ -190,7 +193,7 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
 impl<T: Plain> Drop for EmulatedPinned<T> {
     fn drop(&mut self) {
         self.0.fill(T::default());
-        // Without a reader the compiler may leave the writes out.
+        // The compiler could leave the writes out if nothing read them.
         core::hint::black_box(&self.0);
     }
 }
@@ -201,7 +204,7 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
     }
 }
 
-/// A queue of an [`EmulatedDevice`]: every operation is done when its call returns.
+/// A queue of an [`EmulatedDevice`]. A call returns when its operation is done.
 #[derive(Clone)]
 pub struct EmulatedQueue {
     device: EmulatedDevice,
@@ -347,7 +350,7 @@ impl Queue for EmulatedQueue {
         if batch.count == 0 {
             return Ok(());
         }
-        // Memory that occurs twice is one array.
+        // Memory that occurs twice is one array of the emulator.
         let mut arrays: Vec<Array<'_>> = Vec::new();
         let mut arguments = Vec::new();
         for &memory in memory {
@@ -372,7 +375,8 @@ impl Queue for EmulatedQueue {
             }
         }
         for Array { memory, before, emulated } in &arrays {
-            // Other queues may have written elsewhere in the meantime: only what changed is taken over.
+            // Other queues may have written to other bytes in the meantime, so that only the bytes
+            // that the kernel has changed are copied.
             let after = Zeroizing::new(emulated.bytes());
             let mut content = lock(&memory.content);
             for ((byte, before), after) in content.iter_mut().zip(before.iter()).zip(after.iter()) {
@@ -385,7 +389,7 @@ impl Queue for EmulatedQueue {
     }
 
     fn follow(&self, _: &Self) -> Result<(), RuntimeError> {
-        // Whatever the other one has been given is done.
+        // All operations of the other queue are done.
         Ok(())
     }
 

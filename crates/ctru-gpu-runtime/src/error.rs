@@ -1,21 +1,22 @@
-//! What can go wrong.
+//! Errors of devices and queues.
 
+use ctru_gpu_kernels::kernel::Batch;
 use thiserror::Error;
 
-/// Why a device did not do what it was asked to. The text says what to do about it.
+/// Why a device did not do what it was asked to do. The text says what helps.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// There is no NVIDIA driver on this machine.
     #[error("no NVIDIA driver: {reason}; install the driver, or compute on the CPU")]
     NoDriver {
-        /// What the dynamic linker says.
+        /// The message of the dynamic linker.
         reason: String,
     },
     /// There is a driver, but no GPU that this process may use.
     #[error(
-        "the NVIDIA driver sees no GPU: see `nvidia-smi`, the permissions of /dev/nvidia* and the variable \
-         CUDA_VISIBLE_DEVICES, or compute on the CPU"
+        "the NVIDIA driver sees no GPU: see `nvidia-smi`, the permissions of /dev/nvidia* and the \
+         variable CUDA_VISIBLE_DEVICES, or compute on the CPU"
     )]
     NoDevice,
     /// There is no GPU of this number.
@@ -23,13 +24,14 @@ pub enum RuntimeError {
     UnknownDevice {
         /// The number asked for.
         index: u32,
-        /// GPUs there are.
+        /// The number of GPUs.
         count: u32,
     },
     /// A call of the driver failed.
     #[error("{call}: {name} ({code}){}", advice(*code))]
     Driver {
-        /// The call that reported it. Where it waits for operations, an earlier one may be the cause.
+        /// The call that reported the error. If it waits for operations, one of these may be the
+        /// cause.
         call: &'static str,
         /// The driver's code.
         code: i32,
@@ -43,12 +45,13 @@ pub enum RuntimeError {
         code: i32,
         /// The driver's name for the code.
         name: String,
-        /// What its compiler says.
+        /// The messages of its compiler.
         log: String,
     },
     /// The loaded kernels have none of this name.
     #[error(
-        "the loaded kernels have none named {name}: were the kernels and this program built from the same sources?"
+        "the loaded kernels have none named {name}: were the kernels and this program built from \
+         the same sources?"
     )]
     UnknownKernel {
         /// The name.
@@ -56,7 +59,8 @@ pub enum RuntimeError {
     },
     /// A kernel was launched on a device that was opened with another module.
     #[error(
-        "{name} is not a kernel of the module with which the device was opened: open the device with its module"
+        "{name} is not a kernel of the module with which the device was opened: open the device \
+         with its module"
     )]
     ForeignKernel {
         /// The kernel.
@@ -67,34 +71,33 @@ pub enum RuntimeError {
     ArgumentCount {
         /// The kernel.
         kernel: &'static str,
-        /// Arrays that it takes.
+        /// How many arrays the kernel takes.
         expected: usize,
-        /// Arrays given.
+        /// How many arrays the launch has.
         actual: usize,
     },
     /// An array of a launch has elements of another size.
     #[error(
-        "{kernel}: the array {parameter} has elements of {expected} bytes, the launch has one with {actual}"
+        "{kernel}: the array {parameter} has elements of {expected} bytes, the launch has one with \
+         {actual}"
     )]
     Argument {
         /// The kernel.
         kernel: &'static str,
         /// The array.
         parameter: &'static str,
-        /// Bytes of an element that it takes.
+        /// Bytes per element that the kernel takes.
         expected: u32,
-        /// Bytes of an element given.
+        /// Bytes per element of the launch's array.
         actual: u32,
     },
-    /// The number of keys of a launch is neither 1 nor that of its operations.
-    #[error("{kernel}: a batch of {count} operations has 1 key or {count}, not {keys}")]
+    /// The numbers of a launch's batch contradict each other.
+    #[error("{kernel} does not run {batch:?}, whose numbers contradict each other")]
     Batch {
         /// The kernel.
         kernel: &'static str,
-        /// Operations.
-        count: u32,
-        /// Keys.
-        keys: u32,
+        /// The batch.
+        batch: Batch,
     },
     /// A launch has more operations than the kernel can number.
     #[error(
@@ -103,51 +106,54 @@ pub enum RuntimeError {
     TooManyOperations {
         /// The kernel.
         kernel: &'static str,
-        /// Operations that it takes at the most.
+        /// The most operations that it takes.
         most: u32,
-        /// Operations.
+        /// Operations of the batch.
         count: u32,
     },
-    /// An array of a launch is shorter than what the kernel touches on such a batch.
+    /// An array of a launch is shorter than the part that the kernel touches on such a batch.
     #[error(
-        "{kernel}: the array {parameter} must have {needed} elements, the launch has one with {actual}"
+        "{kernel}: the array {parameter} must have {needed} elements, the launch has one with \
+         {actual}"
     )]
     Length {
         /// The kernel.
         kernel: &'static str,
         /// The array.
         parameter: &'static str,
-        /// Elements that it needs.
+        /// Elements that the kernel needs.
         needed: u64,
-        /// Elements given.
+        /// Elements of the launch's array.
         actual: u64,
     },
-    /// A copy from or to elements that are not there.
-    #[error("a copy of the elements {start}..{end} of memory with {len}")]
+    /// A copy goes beyond the end of its memory.
+    #[error("a copy of the elements {start}..{end} of memory that has {len}")]
     Range {
         /// First element.
         start: usize,
-        /// Element after the last one.
+        /// Element behind the last one.
         end: usize,
-        /// Elements there are.
+        /// Elements of the memory.
         len: usize,
     },
-    /// Memory was used on a queue of another device, or pinned memory on another queue than the one that made it.
+    /// Memory was used on a queue of another device, or pinned memory on another queue than the one
+    /// that made it.
     #[error("{what} belongs to another {owner}: use it where it was allocated")]
     Foreign {
-        /// What was used.
+        /// The kind of memory.
         what: &'static str,
-        /// What it belongs to.
+        /// The kind of its owner.
         owner: &'static str,
     },
     /// The device has less memory than was asked for.
     #[error(
-        "the device has no room for {requested} bytes, {free} are free: ask for smaller or fewer buffers"
+        "the device has no room for {requested} bytes, {free} are free: ask for smaller or fewer \
+         buffers"
     )]
     OutOfMemory {
         /// Bytes asked for.
         requested: usize,
-        /// Bytes that were free, not always in one piece.
+        /// Bytes that were free, perhaps in several pieces.
         free: usize,
     },
     /// The host has less memory that can be pinned than was asked for.
@@ -162,7 +168,7 @@ pub enum RuntimeError {
     Emulator(#[from] ctru_gpu_kernels::emulator::Fault),
 }
 
-/// What to do about a code of the driver, where there is more to say than its name does.
+/// Returns what helps against an error of the driver, if more than its name is known about it.
 fn advice(code: i32) -> &'static str {
     match code {
         46 => ": another process has this GPU for itself (see `nvidia-smi -q -d COMPUTE`)",
@@ -177,7 +183,8 @@ fn advice(code: i32) -> &'static str {
         }
         802 => ": the system is still starting, or its fabric manager is not running",
         803 => {
-            ": the driver in the kernel and its libraries have different versions; restart the machine"
+            ": the driver in the kernel and its libraries have different versions; restart the \
+             machine"
         }
         _ => "",
     }

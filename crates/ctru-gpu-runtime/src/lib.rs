@@ -1,21 +1,27 @@
 //! Queues, memory and launches for GPU kernels, behind one trait with two implementations:
 //!
-//! - `cuda::CudaDevice` (feature `cuda`): NVIDIA GPUs through the driver. A queue is a stream: operations are issued and
-//!   return at once, the GPU does them in order.
-//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_gpu_kernels`]. A queue does every operation at
-//!   once, and checks what a GPU does not.
+//! - `cuda::CudaDevice` (feature `cuda`): NVIDIA GPUs through the driver. A queue is a CUDA stream:
+//!   calls issue operations and return at once, and the GPU does the operations in order.
+//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_gpu_kernels`]. A queue
+//!   does each operation at once, and checks what a GPU does not check.
 //!
-//! Pipelines are written once, generic over [`Queue`]:
+//! A pipeline is written once, generic over [`Queue`]:
 //!
 //! ```
 //! use ctru_gpu_kernels::kernel::{Batch, Kernel};
 //! use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 //!
 //! /// Runs a kernel that takes an array of `u8` and an array of `u16`.
-//! fn run<Q: Queue>(queue: &Q, kernel: &Kernel, bytes: &[u8], output: &mut [u16]) -> Result<(), RuntimeError> {
+//! fn run<Q: Queue>(
+//!     queue: &Q,
+//!     kernel: &Kernel,
+//!     bytes: &[u8],
+//!     output: &mut [u16],
+//! ) -> Result<(), RuntimeError> {
 //!     let mut staged = queue.pinned::<u8>(bytes.len())?;
 //!     let mut result = queue.pinned::<u16>(output.len())?;
-//!     let (from, to) = (queue.allocate::<u8>(bytes.len())?, queue.allocate::<u16>(output.len())?);
+//!     let from = queue.allocate::<u8>(bytes.len())?;
+//!     let to = queue.allocate::<u16>(output.len())?;
 //!
 //!     staged.write()?.copy_from_slice(bytes);
 //!     queue.upload(&staged, 0..bytes.len(), &from, 0)?;
@@ -28,14 +34,14 @@
 //!
 //! # Rules
 //!
-//! - Operations of one queue happen in the order of the calls. Between queues nothing is ordered until one of them is
-//!   synchronised: what one queue writes, another may use after that. Reading the same memory from many queues is fine.
-//! - Copies that go on while the host does take pinned host memory only, which a GPU can reach by itself; the types say so.
-//!   Looking at it ([`HostMemory::read`], [`HostMemory::write`]) waits for the queue's operations on it, so the host never
-//!   sees it half done. Copies of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) wait, and are as
-//!   fast where it has been pinned ([`Device::register`]).
-//! - All memory, host and device, is overwritten with zeros before it is given back.
-//! - Every failure is a [`RuntimeError`]; nothing here panics.
+//! - The operations of a queue happen in the order of the calls. Operations of different queues are
+//!   ordered only by [`Queue::follow`] and by waiting. Several queues may read the same memory.
+//! - Copies that go on while the host continues take pinned host memory; the types enforce this.
+//!   [`HostMemory::read`] and [`HostMemory::write`] wait for the operations on the memory. Copies
+//!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) wait until they
+//!   are done, and are as fast if that memory is pinned in place ([`Device::register`]).
+//! - All memory, of host and device, is overwritten with zeros before it is given back.
+//! - Every failure is a [`RuntimeError`]. Nothing here panics.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;

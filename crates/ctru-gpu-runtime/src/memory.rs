@@ -1,4 +1,4 @@
-//! Memory on the device and on the host, with types.
+//! Typed memory of the device and of the host.
 
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
@@ -12,8 +12,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What copies move: numbers without padding, of which every pattern of bits is one. The trait is sealed, because memory
-/// that a device has written is read as such numbers.
+/// Numbers that copies move: without padding, and with a value for every pattern of bits. The trait
+/// is sealed, because memory that a device has written is read as such numbers.
 pub trait Plain: Word + sealed::Sealed {}
 
 macro_rules! plain {
@@ -24,58 +24,61 @@ macro_rules! plain {
 }
 plain!(u8, u16, u32, u64, Quad);
 
-/// Memory on a device. It is overwritten with zeros when it is dropped, after all operations on it.
+/// Memory of a device. When it is dropped, it is overwritten with zeros after all operations on it
+/// are done.
 pub trait DeviceMemory: Debug + Send + Sync {
-    /// Bytes of an element.
+    /// Returns the bytes per element.
     fn element_bytes(&self) -> u32;
 
-    /// Bytes in all.
+    /// Returns the bytes of all elements.
     fn bytes(&self) -> usize;
 }
 
-/// Host memory that copies take and fill. It is overwritten with zeros when it is dropped, after all operations on it.
+/// Host memory for copies. When it is dropped, it is overwritten with zeros after all operations on
+/// it are done.
 pub trait HostMemory<T>: Debug + Send + Sync {
-    /// Elements.
+    /// Returns the number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The content. Waits for the operations on it.
+    /// Waits for the operations on the memory and returns its content.
     ///
     /// # Errors
-    /// What went wrong in the queue's operations.
+    /// Those of operations of the queue.
     fn read(&self) -> Result<&[T], RuntimeError>;
 
-    /// The content, to be changed. Waits for the operations on it.
+    /// Waits for the operations on the memory and returns its content, to be changed.
     ///
     /// # Errors
-    /// What went wrong in the queue's operations.
+    /// Those of operations of the queue.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 }
 
-/// Device memory that holds elements `T`. Launches take the [memory](DeviceMemory) that it dereferences to.
+/// Device memory for elements `T`. It dereferences to the [memory](DeviceMemory) that launches
+/// take.
 pub struct Buffer<T, M> {
     memory: M,
     element: PhantomData<fn() -> T>,
 }
 
 impl<T: Plain, M: DeviceMemory> Buffer<T, M> {
-    /// `memory` must have been allocated for elements `T`.
+    /// Types memory that has been allocated for elements `T`.
     #[cfg(any(feature = "cuda", feature = "emulator"))]
     pub(crate) fn new(memory: M) -> Self {
         Self { memory, element: PhantomData }
     }
 
-    /// Elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.memory.bytes() / size_of::<T>()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -96,23 +99,23 @@ impl<T, M: Debug> Debug for Buffer<T, M> {
     }
 }
 
-/// A vector whose memory the device reaches where it lies: copies from and to it need no other memory of the host. Made by
-/// [`Device::register`](crate::Device::register).
+/// A vector whose memory is pinned in place: the device copies from and to it directly.
+/// [`Device::register`](crate::Device::register) makes it.
 #[derive(Debug)]
 pub struct PinnedVec<T, G> {
-    // Before the content, so that it ends before the memory is freed.
+    // Fields are dropped in order: the registration must end before the memory is freed.
     registration: G,
     content: Vec<T>,
 }
 
 impl<T, G> PinnedVec<T, G> {
-    /// `registration` holds for the memory of `content`.
+    /// Joins a vector with the registration of its memory.
     #[cfg(any(feature = "cuda", feature = "emulator"))]
     pub(crate) fn new(registration: G, content: Vec<T>) -> Self {
         Self { registration, content }
     }
 
-    /// The vector, pinned no more.
+    /// Ends the registration and returns the vector.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         drop(self.registration);

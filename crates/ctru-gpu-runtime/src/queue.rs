@@ -1,4 +1,4 @@
-//! What a device can do.
+//! The traits of devices and of their queues.
 
 use core::fmt::Debug;
 use core::ops::Range;
@@ -11,32 +11,32 @@ use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 /// Bytes of a device's memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Bytes that nobody holds.
+    /// Free bytes.
     pub free: usize,
-    /// Bytes that the device has.
+    /// All bytes.
     pub total: usize,
 }
 
-/// A copy to a device: of the bytes to the array's first ones.
+/// A copy to a device: of all bytes of the slice to the beginning of the array.
 pub type Upload<'a, M> = (&'a [u8], &'a Buffer<u8, M>);
 
-/// A copy from a device: of the array's first bytes, as many as the slice has, to the slice.
+/// A copy from a device: from the beginning of the array to all bytes of the slice.
 pub type Download<'a, M> = (&'a Buffer<u8, M>, &'a mut [u8]);
 
 /// A device that runs kernels. Clones are the same device.
 pub trait Device: Clone + Debug + Send + Sync {
     /// Its queues.
     type Queue: Queue;
-    /// That some memory of the host is pinned; until it is dropped.
+    /// Keeps memory of the host pinned until it is dropped.
     type Registration: Debug + Send + Sync;
 
-    /// A new queue.
+    /// Creates a queue.
     ///
     /// # Errors
     /// [`RuntimeError`] if the device has no room for one.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
 
-    /// Pins the memory of a vector where it lies, which takes some microseconds a page.
+    /// Pins the memory of a vector in place, which takes some microseconds per page.
     ///
     /// # Errors
     /// [`RuntimeError`] if the memory cannot be pinned. The vector is lost.
@@ -45,38 +45,38 @@ pub trait Device: Clone + Debug + Send + Sync {
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
 
-    /// How much memory there is.
+    /// Returns how much memory the device has.
     ///
     /// # Errors
     /// [`RuntimeError`] if the device does not answer.
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError>;
 }
 
-/// Operations on a device, done in order. The calls may return before the operation is done; see the
+/// Operations on a device, done in order. A call may return before its operation is done; see the
 /// [rules](crate#rules).
 pub trait Queue: Debug + Send + Sync {
-    /// Memory of the device, whatever its elements.
+    /// Memory of the device, for elements of any type.
     type Memory: DeviceMemory;
-    /// Host memory that copies take and fill.
+    /// Host memory for copies.
     type Pinned<T: Plain>: HostMemory<T>;
 
-    /// Memory for `len` elements on the device. What it holds at first is undefined.
+    /// Allocates memory for `len` elements on the device. Its content is undefined at first.
     ///
     /// # Errors
     /// [`RuntimeError::OutOfMemory`], among others.
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Self::Memory>, RuntimeError>;
 
-    /// Memory for `len` elements on the host, zeros at first, for copies on this queue.
+    /// Allocates memory for `len` elements on the host, all zero, for copies on this queue.
     ///
     /// # Errors
     /// [`RuntimeError::OutOfHostMemory`], among others.
     fn pinned<T: Plain>(&self, len: usize) -> Result<Self::Pinned<T>, RuntimeError>;
 
-    /// Copies elements `range` of host memory to the device, to `start` and following.
+    /// Copies the elements `range` of host memory to the device, to the elements from `start` on.
     ///
     /// # Errors
-    /// [`RuntimeError::Range`] if either does not have these elements; [`RuntimeError::Foreign`] if one is not of this
-    /// queue or device.
+    /// [`RuntimeError::Range`] if one of the two does not have these elements;
+    /// [`RuntimeError::Foreign`] if one of the two does not belong to this queue or its device.
     fn upload<T: Plain>(
         &self,
         from: &Self::Pinned<T>,
@@ -85,10 +85,10 @@ pub trait Queue: Debug + Send + Sync {
         start: usize,
     ) -> Result<(), RuntimeError>;
 
-    /// Copies elements `range` of device memory to the host, to `start` and following.
+    /// Copies the elements `range` of device memory to the host, to the elements from `start` on.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     fn download<T: Plain>(
         &self,
         from: &Buffer<T, Self::Memory>,
@@ -97,21 +97,23 @@ pub trait Queue: Debug + Send + Sync {
         start: usize,
     ) -> Result<(), RuntimeError>;
 
-    /// Whether [`Device::register`] has pinned this memory.
+    /// Returns whether [`Device::register`] has pinned all of this memory.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Copies bytes of the host to the device, and waits for that and all operations before. Fast from
-    /// [registered](Device::register) memory; from other memory the driver copies them once more.
+    /// Copies bytes of the host to the device, and waits for these copies and all operations before
+    /// them. Copies from [registered](Device::register) memory are fast; the driver moves other
+    /// memory through a buffer of its own.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload), and what went wrong in an operation before.
+    /// Those of [`upload`](Self::upload), and those of operations before.
     fn upload_from(&self, copies: &[Upload<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
-    /// Copies device memory to the host, and waits for that and all operations before. Fast to [registered](Device::register) memory.
-    /// After an error, any bytes may be there.
+    /// Copies device memory to the host, and waits for these copies and all operations before them.
+    /// Copies to [registered](Device::register) memory are fast. After an error, the content of the
+    /// slices is undefined.
     ///
     /// # Errors
-    /// As [`upload_from`](Self::upload_from).
+    /// Those of [`upload_from`](Self::upload_from).
     fn download_to(&self, copies: &mut [Download<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Overwrites device memory with zeros.
@@ -120,16 +122,16 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. A batch without operations is no error, whatever its keys and the
-    /// arrays are, as long as there are as many arrays as the kernel takes. Some of the arrays may
-    /// be the same memory; what a kernel reads where it also writes is undefined.
+    /// Runs `kernel` on a batch. A batch without operations is no error as long as there are as
+    /// many arrays as the kernel takes. Several arrays may be the same memory; if a kernel reads an
+    /// element that it also writes, it reads an undefined value.
     ///
     /// # Errors
     /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`], [`RuntimeError::Batch`],
-    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes
-    /// something else, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
-    /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. Nothing has been issued
-    /// then.
+    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes other
+    /// arguments, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
+    /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. After these errors,
+    /// nothing has been issued.
     fn launch(
         &self,
         kernel: &Kernel,
@@ -137,8 +139,8 @@ pub trait Queue: Debug + Send + Sync {
         batch: Batch,
     ) -> Result<(), RuntimeError>;
 
-    /// Lets the operations that follow on this queue begin only after those that `other`, a queue of the same device, has been
-    /// given so far. The host does not wait.
+    /// Makes the operations that follow on this queue wait for all operations that `other`, a queue
+    /// of the same device, has been given so far. The host does not wait.
     ///
     /// # Errors
     /// [`RuntimeError`] if the operation cannot be issued.
@@ -147,6 +149,6 @@ pub trait Queue: Debug + Send + Sync {
     /// Waits until all operations are done.
     ///
     /// # Errors
-    /// What went wrong in an operation since the last call.
+    /// Those of operations since the last call.
     fn synchronise(&self) -> Result<(), RuntimeError>;
 }

@@ -1,9 +1,9 @@
-//! Which memory of the host is pinned where it lies.
+//! The memory of the host that is pinned in place.
 
 use core::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Ranges of addresses.
+/// Ranges of addresses, some perhaps more than once.
 pub(crate) struct Registered(Mutex<Vec<Range<usize>>>);
 
 impl Registered {
@@ -15,7 +15,7 @@ impl Registered {
         self.lock().push(range);
     }
 
-    /// Removes one range like this.
+    /// Removes a range that was inserted, once.
     pub(crate) fn remove(&self, range: &Range<usize>) {
         let mut ranges = self.lock();
         if let Some(index) = ranges.iter().position(|known| known == range) {
@@ -23,19 +23,19 @@ impl Registered {
         }
     }
 
-    /// Whether all of `range`, which is not empty, is in one of the ranges.
+    /// Returns whether `range` is not empty and lies within one of the ranges.
     pub(crate) fn contains(&self, range: &Range<usize>) -> bool {
         let inside = |known: &Range<usize>| known.start <= range.start && range.end <= known.end;
         !range.is_empty() && self.lock().iter().any(inside)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        // A list of numbers is whole whenever the lock is free.
+        // No operation on the list panics halfway, so that it is valid even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The addresses of a slice's bytes.
+/// Returns the addresses of the bytes of a slice.
 pub(crate) fn addresses<T>(slice: &[T]) -> Range<usize> {
     let range = slice.as_ptr_range();
     range.start.addr()..range.end.addr()

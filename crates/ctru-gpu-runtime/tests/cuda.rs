@@ -1,8 +1,8 @@
 //! NVIDIA GPUs.
 //!
-//! On a machine without one the tests that need it print a line and pass, unless `CTRU_REQUIRE_GPU` is set: then they
-//! fail, so that a run on a GPU machine cannot pass by mistake. Everywhere, all of them run once on a driver that is made
-//! up.
+//! On a machine without one the tests that need it print a line and pass, unless `CTRU_REQUIRE_GPU`
+//! is set: then they fail, so that a run on a GPU machine cannot pass by mistake. Everywhere, all
+//! of them run once on a driver that is made up.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used, unsafe_code)]

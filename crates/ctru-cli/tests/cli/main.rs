@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 mod check;
+mod engine;
 #[cfg(unix)]
 mod files;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -470,7 +471,7 @@ fn kat_check_of_files_without_records() {
 #[test]
 fn bench_records_have_all_keys() {
     let report = Place::new().succeed(
-        "bench --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1",
+        "bench --engine cpu --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1",
     );
     let records: Vec<serde_json::Value> =
         report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -510,7 +511,8 @@ fn bench_records_have_all_keys() {
 #[test]
 fn bench_from_several_threads() {
     let report = Place::new().succeed(
-        "bench --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 --threads 1 --callers 3",
+        "bench --engine cpu --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 --threads 1 \
+         --callers 3",
     );
     for line in report.lines() {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -526,7 +528,8 @@ fn bench_from_several_threads() {
 
 #[test]
 fn bench_table() {
-    let table = Place::new().succeed("bench --set 761 --op encaps --seconds 0.001 --batch 3");
+    let bench = "bench --engine cpu --set 761 --op encaps --seconds 0.001 --batch 3";
+    let table = Place::new().succeed(bench);
     assert_contains(&table, &["cpu engine on ", "| 761 | mixed-radix | encaps | single | one "]);
 }
 
@@ -546,8 +549,8 @@ fn a_backend_can_be_chosen() {
     let mut command = place.command("info");
     let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
     assert_contains(&String::from_utf8(output.stdout).unwrap(), &["backend portable in use"]);
-    let table =
-        place.succeed("bench --backend portable --set 653 --op encaps --batch 2 --seconds 0.01");
+    let bench = "bench --engine cpu --backend portable --set 653 --op encaps --batch 2";
+    let table = place.succeed(&format!("{bench} --seconds 0.01"));
     assert_contains(&table, &["(portable)"]);
 }
 

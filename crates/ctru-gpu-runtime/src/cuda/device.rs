@@ -1,4 +1,4 @@
-//! GPUs, and their kernels.
+//! GPUs and the kernels that are loaded into them.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -16,27 +16,24 @@ use cust::sys::{
 };
 
 use super::driver;
-use super::memory::CudaRegistration;
 use super::ptx;
-use super::stream::CudaQueue;
 use crate::error::RuntimeError;
-use crate::memory::PinnedVec;
-use crate::queue::{Device, MemoryInfo};
+use crate::queue::MemoryInfo;
 
-/// Shared memory that a block may use without asking.
+/// Bytes of shared memory that a block may use unless the function is told otherwise.
 const SHARED_BYTES_BY_DEFAULT: u32 = 48 << 10;
 /// Room for the name of a GPU.
 const NAME_BYTES: usize = 256;
-/// Room for what the compiler says.
+/// Room for the messages of the compiler.
 const LOG_BYTES: usize = 16 << 10;
 
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// Its number, from 0; what [`CudaDevice::open`] takes.
+    /// Its number, from 0, for [`CudaDevice::open`].
     pub index: u32,
-    /// Its name, as "NVIDIA H200".
+    /// Its name, such as "NVIDIA H200".
     pub name: String,
     /// Its compute capability: 9 and 0 for sm_90.
     pub compute_capability: (u32, u32),
@@ -44,6 +41,20 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// Bytes of its memory.
     pub memory_bytes: usize,
+}
+
+/// The resources that a kernel uses, as the driver has compiled it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelResources {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Bytes of local memory per thread, where the compiler spills registers.
+    pub local_bytes: u32,
+    /// Bytes of shared memory per block.
+    pub shared_bytes: u32,
+    /// Blocks that a multiprocessor runs at the same time.
+    pub blocks: u32,
 }
 
 /// Loads and initialises the driver. Later calls take next to no time.
@@ -123,11 +134,12 @@ fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
     })
 }
 
-/// A GPU with kernels, ready to run them.
+/// A GPU that is open for the kernels of a module.
 #[derive(Copy, Clone)]
 pub struct CudaDevice(&'static Opened);
 
-/// Lives until the process ends: the context is never released, no module ever unloaded, so their handles stay valid.
+/// An open GPU. It stays open until the process ends: the context is never released and no module
+/// is unloaded, so that their handles stay valid.
 struct Opened {
     index: u32,
     context: CUcontext,
@@ -135,44 +147,47 @@ struct Opened {
     functions: Mutex<HashMap<&'static str, Function>>,
 }
 
-// SAFETY: the handles may be used from all threads, says the driver's documentation; nothing else is not `Send` or `Sync`.
+// SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
+// thread may push a context and use it.
 unsafe impl Send for Opened {}
-// SAFETY: as above.
+// SAFETY: the context is the only field that is not `Sync`. Several threads may have the same
+// context current at the same time: the driver's functions are thread-safe.
 unsafe impl Sync for Opened {}
 
-/// A kernel in the driver, and how much shared memory its blocks may use.
+/// A kernel in the driver, and the bytes of shared memory that its blocks may use.
 #[derive(Copy, Clone)]
 struct Function {
     raw: CUfunction,
     shared_bytes: u32,
 }
 
-// SAFETY: as for `Opened`.
+// SAFETY: a function belongs to its context, which any thread may use.
 unsafe impl Send for Function {}
 
-/// Devices that have been opened, each with its kernels.
+/// All open devices.
 static OPENED: Mutex<Vec<&'static Opened>> = Mutex::new(Vec::new());
 
-/// The lock's content. It is changed in single steps, so a thread that panicked has left it whole.
+/// Locks `mutex`. Its content changes in single steps, so that it is valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CudaDevice {
-    /// Opens a GPU with the kernels of `module`, whose PTX is in the layout that compilers give it:
-    /// each begins with a line `.visible .entry name(` and ends with a line `}`.
+    /// Opens a GPU for the kernels of `module`, whose PTX has the layout that compilers give it:
+    /// each kernel begins with a line `.visible .entry name(` and ends with a line `}`.
     ///
-    /// The driver compiles a kernel, with all that stands outside of kernels, when it is first
-    /// wanted; once in a process, however often the GPU is opened with the same module. So each
-    /// kernel has variables of the device to itself.
+    /// The driver compiles a kernel, together with all text outside of kernels, when the kernel is
+    /// first needed: once per process, even if the GPU is opened several times with the same
+    /// module. So each kernel has variables of its own on the device.
     ///
     /// # Errors
-    /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if there is no such
-    /// GPU, [`RuntimeError::Compilation`] if the driver does not accept what stands outside of kernels, such as the version of the
-    /// language and the architecture. Launches give the same error if the driver does not accept the kernel.
+    /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if
+    /// there is no such GPU. [`RuntimeError::Compilation`] if the driver does not accept the text
+    /// outside of kernels, such as the version of the language and the architecture. A launch
+    /// returns the same error if the driver does not accept the kernel.
     pub fn open(index: u32, module: &'static Module) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
-        // Held until it is opened, so that two threads do not open the same.
+        // Held until the device is open, so that no other thread opens it at the same time.
         let mut all = lock(&OPENED);
         if let Some(opened) =
             all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
@@ -180,7 +195,7 @@ impl CudaDevice {
             return Ok(Self(opened));
         }
         let mut context = ptr::null_mut();
-        // SAFETY: `context` may be written, and the device exists.
+        // SAFETY: `context` may be written, and the GPU exists.
         unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
         {
             let _current = Current::enter(context)?;
@@ -192,13 +207,13 @@ impl CudaDevice {
         Ok(Self(opened))
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.0.index
     }
 
-    /// What is known of the GPU.
+    /// Returns what the driver knows about the GPU.
     ///
     /// # Errors
     /// [`RuntimeError::Driver`] if the driver does not answer.
@@ -206,23 +221,70 @@ impl CudaDevice {
         info(self.0.index)
     }
 
-    /// Whether `other` has the same memory.
+    /// Returns the resources of a kernel in blocks of its shape.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device has no such
+    /// kernel, [`RuntimeError::Driver`] if the driver does not answer.
+    pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
+        let _current = self.enter()?;
+        let function = self.function(kernel)?;
+        let attribute = |attribute| -> Result<u32, RuntimeError> {
+            let mut value: c_int = 0;
+            // SAFETY: `value` may be written, and the function belongs to a module that stays
+            // loaded.
+            unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
+            Ok(value.unsigned_abs())
+        };
+        let shape = kernel.shape();
+        let mut blocks: c_int = 0;
+        // SAFETY: `blocks` may be written, and the function belongs to a module that stays loaded.
+        unsafe {
+            driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut blocks,
+                function,
+                shape.threads() as c_int,
+                shape.shared_bytes() as usize,
+            )
+        }?;
+        Ok(KernelResources {
+            registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            // Memory that the code declares, and memory that the launch asks for.
+            shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?
+                + shape.shared_bytes(),
+            blocks: blocks.unsigned_abs(),
+        })
+    }
+
+    /// Returns how much memory the GPU has.
+    pub(super) fn memory(&self) -> Result<MemoryInfo, RuntimeError> {
+        let _current = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both may be written.
+        unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) }?;
+        Ok(MemoryInfo { free, total })
+    }
+
+    /// Returns whether `other` is the same GPU, so that both use the same memory.
     pub(super) fn is(&self, other: &Self) -> bool {
         ptr::eq(self.0.context, other.0.context)
     }
 
-    /// Makes the device the one that the driver's functions work on, in this thread and while the result lives.
+    /// Makes the device current: until the result is dropped, the driver's functions work on it
+    /// when this thread calls them.
     pub(super) fn enter(&self) -> Result<Current, RuntimeError> {
         Current::enter(self.0.context)
     }
 
-    /// The kernel in the driver. The device must be [entered](Self::enter).
+    /// Returns the driver's handle of a kernel, and loads the kernel if it is new. The device must
+    /// be [current](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
         let name = kernel.name();
         if !kernel.is_of(self.0.module) {
             return Err(RuntimeError::ForeignKernel { name });
         }
-        // Held while the driver compiles, so that two threads do not compile the same.
+        // Held while the driver compiles, so that no other thread compiles the same kernel.
         let mut functions = lock(&self.0.functions);
         let function = match functions.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
@@ -234,14 +296,14 @@ impl CudaDevice {
         let wanted = kernel.shape().shared_bytes();
         if wanted > function.shared_bytes {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function was found in the module, which stays loaded.
+            // SAFETY: the function belongs to a module that stays loaded.
             unsafe { driver::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
             function.shared_bytes = wanted;
         }
         Ok(function.raw)
     }
 
-    /// Has the driver compile the kernel of this name. The device must be [entered](Self::enter).
+    /// Compiles the kernel of this name. The device must be [current](Self::enter).
     fn load(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
@@ -260,31 +322,7 @@ impl fmt::Debug for CudaDevice {
     }
 }
 
-impl Device for CudaDevice {
-    type Queue = CudaQueue;
-    type Registration = CudaRegistration;
-
-    fn queue(&self) -> Result<CudaQueue, RuntimeError> {
-        CudaQueue::new(*self)
-    }
-
-    fn register<T: Send>(
-        &self,
-        content: Vec<T>,
-    ) -> Result<PinnedVec<T, CudaRegistration>, RuntimeError> {
-        Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
-    }
-
-    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
-        let _current = self.enter()?;
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: both may be written.
-        unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) }?;
-        Ok(MemoryInfo { free, total })
-    }
-}
-
-/// Loads kernels into the current device.
+/// Compiles kernels and loads them into the current device.
 fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let refused = |code: c_int, name: String, log: &[u8]| {
         let log: Vec<u8> = log.iter().copied().take_while(|&byte| byte != 0).collect();
@@ -306,9 +344,10 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let mut log = vec![0u8; LOG_BYTES];
     let mut options =
         [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // Values that fit are passed in place of pointers.
+    // The driver takes a number in place of the pointer.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
-    // SAFETY: all arrays live until the call returns and have the lengths told, the image is a C string.
+    // SAFETY: all arrays live until the call returns and have the lengths given, and the image is a
+    // C string.
     let result = unsafe {
         driver::cuModuleLoadDataEx(
             &raw mut module,
@@ -320,7 +359,7 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     };
     match result {
         Ok(()) => Ok(module),
-        // What the compiler and the loader of code report; others have nothing to do with the text.
+        // Codes of the compiler and the loader. Other codes have nothing to do with the text.
         Err(RuntimeError::Driver { code, name, .. })
             if matches!(code, 200 | 209 | 218 | 221..=223 | 300) =>
         {
@@ -330,15 +369,15 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     }
 }
 
-/// While it lives, its context is this thread's current one.
+/// Keeps a context current in this thread until it is dropped.
 pub(super) struct Current {
-    /// Contexts are current in a thread, so this must stay there.
+    /// Not `Send`: the context is current in this thread only.
     _thread: core::marker::PhantomData<*mut ()>,
 }
 
 impl Current {
     fn enter(context: CUcontext) -> Result<Self, RuntimeError> {
-        // SAFETY: contexts of this crate are retained for ever.
+        // SAFETY: contexts of this crate are never released.
         unsafe { driver::cuCtxPushCurrent_v2(context) }?;
         Ok(Self { _thread: core::marker::PhantomData })
     }
@@ -347,8 +386,9 @@ impl Current {
 impl Drop for Current {
     fn drop(&mut self) {
         let mut context = ptr::null_mut();
-        // SAFETY: `enter` pushed a context, and guards are dropped in the reverse order, so the top is ours. It can fail
-        // only if the process is ending, and then there is nothing to restore.
+        // SAFETY: `context` may be written. `enter` pushed a context, and the guards of a thread
+        // are dropped in the reverse order, so that this pops the same one. The call fails only
+        // while the process ends, and then there is nothing to restore.
         let _ = unsafe { driver::cuCtxPopCurrent_v2(&raw mut context) };
     }
 }

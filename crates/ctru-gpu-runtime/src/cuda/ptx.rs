@@ -1,14 +1,16 @@
-//! Kernels cut out of PTX: the driver takes seconds to compile many, and nobody needs all.
+//! Cuts single kernels out of the text of a module.
+//!
+//! The driver takes seconds to compile all kernels of a module, and a program needs only some.
 
 /// The line that begins a kernel, up to its name.
 const ENTRY: &str = ".visible .entry ";
 
-/// What stands outside of kernels.
+/// Returns the lines outside of kernels.
 pub(super) fn outside_kernels(ptx: &str) -> String {
     lines(ptx).filter(|(kernel, _)| kernel.is_none()).map(|(_, line)| line).collect()
 }
 
-/// A kernel with what stands outside of kernels, if there is one of that name.
+/// Returns the lines of a kernel and those outside of kernels, if the text has such a kernel.
 pub(super) fn of_kernel(ptx: &str, name: &str) -> Option<String> {
     let is_wanted = |kernel: Option<&str>| kernel == Some(name);
     let has_it = lines(ptx).any(|(kernel, _)| is_wanted(kernel));
@@ -16,7 +18,7 @@ pub(super) fn of_kernel(ptx: &str, name: &str) -> Option<String> {
     has_it.then(|| wanted.map(|(_, line)| line).collect())
 }
 
-/// All lines with their ends, and the kernels that they belong to.
+/// Returns all lines with their line ends, each with the name of the kernel to which it belongs.
 fn lines(ptx: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     ptx.split_inclusive('\n').scan(None, |inside, line| {
         if let Some(entry) = line.strip_prefix(ENTRY) {

@@ -1,4 +1,4 @@
-//! What every device must do. Both test files run all of it.
+//! Checks that every device must pass. Both test files run all of them.
 #![allow(unsafe_code)]
 
 use ctru_gpu_kernels::emulator::Emulate;
@@ -20,7 +20,7 @@ fn reverse<S: Simt>(s: S, keys: S::Global<u16>, output: S::Global<u32>, batch: B
     s.store(output, operation * LEN + i, mirrored + i);
 }
 
-/// The same by hand for the GPU.
+/// The same kernel for the GPU, written by hand.
 #[allow(dead_code)] // The test of the emulator has no use for it.
 pub(crate) const PTX: &str = "
 .version 7.0
@@ -28,7 +28,8 @@ pub(crate) const PTX: &str = "
 .address_size 64
 .extern .shared .align 16 .b8 smem[];
 
-.visible .entry reverse(.param .u64 p_keys, .param .u64 p_output, .param .u32 p_count, .param .u32 p_number)
+.visible .entry reverse(
+    .param .u64 p_keys, .param .u64 p_output, .param .u32 p_count, .param .u32 p_number)
 {
     .reg .pred %p;
     .reg .u16 %h;
@@ -71,7 +72,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter::new("output", 4, Rows::EachOperation, LEN),
 ];
 
-/// More shared memory than a block may use without asking.
+/// More shared memory than a block may use unless the function is told so.
 pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);
 
 pub(crate) static REVERSE: Kernel = {
@@ -88,14 +89,14 @@ static EMULATE_REVERSE: Emulate = |thread, buffers, batch| {
 
 type Done = Result<(), RuntimeError>;
 
-/// Everything below.
+/// Runs all checks.
 pub(crate) fn check<D: Device>(device: &D) -> Done {
     copies::<D, u8>(device, |i| i as u8)?;
     copies::<D, u16>(device, |i| i as u16 * 257)?;
     copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
     copies::<D, u64>(device, |i| u64::from(i) << 40 | 7)?;
     copies::<D, Quad>(device, |i| Quad([i, !i, i << 8, 1]))?;
-    straight_copies(device)?;
+    zero_copy(device)?;
     launches(device, 5, 5)?;
     launches(device, 5, 1)?;
     launches(device, 1, 1)?;
@@ -138,8 +139,8 @@ fn copies<D: Device, T: Plain>(device: &D, element: impl Fn(u32) -> T) -> Done {
     Ok(())
 }
 
-/// Copies of memory that is registered, and of other memory, where it lies.
-fn straight_copies<D: Device>(device: &D) -> Done {
+/// Copies from and to the memory of the caller, both registered and not.
+fn zero_copy<D: Device>(device: &D) -> Done {
     const BYTES: usize = 1 << 17;
     let queue = device.queue()?;
     let content: Vec<u8> = (0..BYTES).map(|i| (i * 7 + (i >> 8)) as u8).collect();
@@ -189,7 +190,8 @@ fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
     Ok(())
 }
 
-/// One queue writes, the other reads, again and again in the same memory, and the host waits only at the end.
+/// One queue writes, the other reads, again and again in the same memory, and the host waits only
+/// at the end.
 fn queues_follow_one_another<D: Device>(device: &D) -> Done {
     const BYTES: usize = 1 << 20;
     const ROUNDS: usize = 4;
@@ -306,7 +308,7 @@ fn bad_arguments<D: Device>(device: &D) -> Done {
     );
     assert_eq!(
         launch(&[&keys, &output], Batch { count: 3, keys: 2 }),
-        Err(RuntimeError::Batch { kernel: "reverse", count: 3, keys: 2 })
+        Err(RuntimeError::Batch { kernel: "reverse", batch: Batch { count: 3, keys: 2 } })
     );
 
     let mut pinned = queue.pinned::<u16>(10)?;

@@ -1,0 +1,283 @@
+//! The queue of a GPU, and the traits of the crate for GPUs.
+#![allow(unsafe_code)]
+
+use core::ffi::c_void;
+use core::ops::Range;
+use core::{fmt, ptr};
+use std::sync::Arc;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use cust::sys::CUdeviceptr;
+
+use super::device::CudaDevice;
+use super::driver;
+use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
+use super::stream::{CudaEvent, Stream};
+use crate::arguments;
+use crate::error::RuntimeError;
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
+use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
+
+impl Device for CudaDevice {
+    type Queue = CudaQueue;
+    type Registration = CudaRegistration;
+
+    fn queue(&self) -> Result<CudaQueue, RuntimeError> {
+        Ok(CudaQueue(Arc::new(Stream::new(*self)?)))
+    }
+
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, CudaRegistration>, RuntimeError> {
+        Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
+        self.memory()
+    }
+}
+
+/// A queue of a [`CudaDevice`], which is a CUDA stream. Clones are the same queue.
+#[derive(Clone)]
+pub struct CudaQueue(Arc<Stream>);
+
+impl CudaQueue {
+    /// Returns its device.
+    #[must_use]
+    pub fn device(&self) -> CudaDevice {
+        self.0.device
+    }
+
+    /// Returns an event that happens when all operations issued so far are done.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Driver`] if the operation cannot be issued.
+    pub fn record(&self) -> Result<CudaEvent, RuntimeError> {
+        self.0.record()
+    }
+
+    /// Makes the operations that follow on this queue wait for `event`, which another queue may
+    /// have recorded. The host does not wait.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Driver`] if the operation cannot be issued.
+    pub fn wait_for(&self, event: &CudaEvent) -> Result<(), RuntimeError> {
+        self.0.wait_for(event)
+    }
+
+    /// Issues copies of memory that the caller has back when this call returns, and waits for them.
+    fn issue_and_wait<C>(
+        &self,
+        mut copies: impl Iterator<Item = C>,
+        issue: impl FnMut(C) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let current = self.0.device.enter()?;
+        let issued = copies.try_for_each(issue);
+        // Even after an error, copies that have been issued must end before the borrow ends.
+        let done = self.0.synchronise_in(&current);
+        if done.as_ref().is_err_and(driver::did_not_wait) {
+            // The GPU may still read or write memory that the caller has back when this returns,
+            // and may free. Nothing else keeps the GPU from that memory.
+            std::process::abort();
+        }
+        issued.and(done)
+    }
+
+    fn check_device(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
+        match self.0.device.is(&memory.device) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
+        }
+    }
+
+    fn check_queue<T: Plain>(&self, pinned: &CudaPinned<T>) -> Result<(), RuntimeError> {
+        match Arc::ptr_eq(&self.0, &pinned.stream) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" }),
+        }
+    }
+}
+
+impl fmt::Debug for CudaQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaQueue({:?})", self.0.device)
+    }
+}
+
+impl Queue for CudaQueue {
+    type Memory = CudaMemory;
+    type Pinned<T: Plain> = CudaPinned<T>;
+
+    fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, CudaMemory>, RuntimeError> {
+        CudaMemory::allocate::<T>(self.0.device, len).map(Buffer::new)
+    }
+
+    fn pinned<T: Plain>(&self, len: usize) -> Result<CudaPinned<T>, RuntimeError> {
+        CudaPinned::new(Arc::clone(&self.0), len)
+    }
+
+    fn upload<T: Plain>(
+        &self,
+        from: &CudaPinned<T>,
+        range: Range<usize>,
+        to: &Buffer<T, CudaMemory>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_queue(from)?;
+        self.check_device(to)?;
+        arguments::check_copy(&range, from.len(), start, to.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the elements exist on both sides. Until the copy is done, `from` does not hand
+        // out its content to be changed and is not freed, because it waits for the operation
+        // counted below. Dropping `to` waits for the device.
+        let result = unsafe {
+            let source = from.pointer.add(range.start);
+            let target = to.pointer + (start * size_of::<T>()) as CUdeviceptr;
+            driver::cuMemcpyHtoDAsync_v2(
+                target,
+                source.as_ptr().cast(),
+                range.len() * size_of::<T>(),
+                self.0.raw,
+            )
+        };
+        from.used_by(self.0.count());
+        result
+    }
+
+    fn download<T: Plain>(
+        &self,
+        from: &Buffer<T, CudaMemory>,
+        range: Range<usize>,
+        to: &mut CudaPinned<T>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        self.check_queue(to)?;
+        self.check_device(from)?;
+        arguments::check_copy(&range, from.len(), start, to.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the elements exist on both sides, and all bits are elements. Nobody looks at
+        // `to`, which is borrowed exclusively. Until the copy is done, it does not hand out its
+        // content and is not freed, because it waits for the operation counted below.
+        let result = unsafe {
+            let source = from.pointer + (range.start * size_of::<T>()) as CUdeviceptr;
+            let target = to.pointer.add(start);
+            driver::cuMemcpyDtoHAsync_v2(
+                target.as_ptr().cast(),
+                source,
+                range.len() * size_of::<T>(),
+                self.0.raw,
+            )
+        };
+        to.used_by(self.0.count());
+        result
+    }
+
+    fn is_registered(&self, memory: &[u8]) -> bool {
+        CudaRegistration::covers(memory)
+    }
+
+    fn upload_from(&self, copies: &[Upload<'_, CudaMemory>]) -> Result<(), RuntimeError> {
+        for (from, to) in copies {
+            self.check_device(to)?;
+            arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
+        }
+        self.issue_and_wait(copies.iter().filter(|(from, _)| !from.is_empty()), |(from, to)| {
+            // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done,
+            // because this call waits for it.
+            unsafe {
+                driver::cuMemcpyHtoDAsync_v2(
+                    to.pointer,
+                    from.as_ptr().cast(),
+                    from.len(),
+                    self.0.raw,
+                )
+            }
+        })
+    }
+
+    fn download_to(&self, copies: &mut [Download<'_, CudaMemory>]) -> Result<(), RuntimeError> {
+        for (from, to) in &*copies {
+            self.check_device(from)?;
+            arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+        }
+        self.issue_and_wait(copies.iter_mut().filter(|(_, to)| !to.is_empty()), |(from, to)| {
+            // SAFETY: the bytes exist on both sides, and `to` is borrowed until the copy is done,
+            // because this call waits for it.
+            unsafe {
+                driver::cuMemcpyDtoHAsync_v2(
+                    to.as_mut_ptr().cast(),
+                    from.pointer,
+                    to.len(),
+                    self.0.raw,
+                )
+            }
+        })
+    }
+
+    fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
+        self.check_device(memory)?;
+        if memory.bytes() == 0 {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the memory has this many bytes, and dropping it waits for the device.
+        unsafe { driver::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) }
+    }
+
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&CudaMemory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
+        memory.iter().try_for_each(|memory| self.check_device(memory))?;
+        arguments::check(kernel, memory, batch)?;
+        if batch.count == 0 {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        let function = self.0.device.function(kernel)?;
+        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
+        let mut numbers = batch.numbers();
+        let mut parameters: Vec<*mut c_void> = pointers
+            .iter_mut()
+            .map(|pointer| ptr::from_mut(pointer).cast())
+            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
+            .collect();
+        // SAFETY: the function belongs to the current device and to the module of the descriptor.
+        // So it takes the arrays of the descriptor and then the numbers of the batch, which the
+        // driver copies before it returns. The arrays are at least as long as the descriptor says,
+        // so that the kernel touches nothing else: this is the promise of `Kernel::new`. Dropping
+        // the memory waits for the device.
+        unsafe {
+            driver::cuLaunchKernel(
+                function,
+                kernel.blocks(batch.count),
+                1,
+                1,
+                kernel.shape().threads(),
+                1,
+                1,
+                kernel.shape().shared_bytes(),
+                self.0.raw,
+                parameters.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        }
+    }
+
+    fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
+        self.0.follow(&other.0)
+    }
+
+    fn synchronise(&self) -> Result<(), RuntimeError> {
+        self.0.synchronise()
+    }
+}
