@@ -1,32 +1,32 @@
-//! Engines chosen at run time.
+//! The engine that the user chooses at run time.
 
-pub(crate) mod any_set;
+mod factory;
 
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 
-pub use any_set::{AnySetEngine, cpu_name};
+pub(crate) use factory::EngineFactory;
 
 use crate::error::Error;
 
-/// Which engine computes batches.
+/// An engine, or the choice of one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineChoice {
-    /// All cores of this machine.
+pub(crate) enum EngineChoice {
+    /// All cores of this machine
     Cpu,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU
     Gpu,
-    /// A GPU if there is one, the CPU otherwise.
+    /// A GPU if there is one, the CPU otherwise
     Auto,
 }
 
-/// Options of every command that runs batches.
+/// The options of every command that runs batches.
 #[derive(Clone, Debug, clap::Args)]
-pub struct EngineArgs {
+pub(crate) struct EngineArgs {
     /// Which engine computes batches
     #[arg(long, value_enum, default_value = "cpu")]
     engine: EngineChoice,
-    /// Threads of the CPU engine, one for each core if 0, 4096 at most
+    /// Threads of the CPU engine, one per core if 0, 4096 at most
     #[arg(
         long,
         default_value_t = 0,
@@ -40,26 +40,27 @@ pub struct EngineArgs {
     gpu: crate::gpu::GpuArgs,
 }
 
-/// An engine that has been started; `with_engine!` makes one type of it.
+/// The factory of the chosen engine.
 #[derive(Debug)]
-pub enum Started {
-    /// On the CPU.
+pub(crate) enum AnyFactory {
+    /// The CPU engine.
     Cpu(CpuEngine),
-    /// On a GPU.
+    /// The engine on GPUs.
     #[cfg(feature = "cuda")]
     Gpu(crate::gpu::Gpu),
 }
 
-/// Evaluates an expression with the started engine of [`EngineArgs`] as a reference to some [`AnySetEngine`].
+/// Evaluates an expression in which `$engine` is a reference to the [`EngineFactory`] that the
+/// [`EngineArgs`] choose.
 macro_rules! with_engine {
     ($args:expr, |$engine:ident| $body:expr) => {
         match $args.start()? {
-            $crate::engine::Started::Cpu(engine) => {
+            $crate::engine::AnyFactory::Cpu(engine) => {
                 let $engine = &engine;
                 $body
             }
             #[cfg(feature = "cuda")]
-            $crate::engine::Started::Gpu(engine) => {
+            $crate::engine::AnyFactory::Gpu(engine) => {
                 let $engine = &engine;
                 $body
             }
@@ -69,20 +70,21 @@ macro_rules! with_engine {
 pub(crate) use with_engine;
 
 impl EngineArgs {
-    /// Starts the engine.
+    /// Finds the chosen device.
     ///
     /// # Errors
-    /// [`Error::Engine`] if it cannot work here, [`Error::WithoutGpu`] if this program knows no GPU.
-    pub fn start(&self) -> Result<Started, Error> {
-        let cpu = || Ok(Started::Cpu(CpuEngine::with_threads(self.threads.into())?));
+    /// [`Error::Engine`] if there is no such device, [`Error::WithoutGpu`] if this program was built
+    /// without GPUs.
+    pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
+        let cpu = || Ok(AnyFactory::Cpu(CpuEngine::with_threads(self.threads.into())?));
         match self.engine {
             EngineChoice::Cpu => cpu(),
             #[cfg(feature = "cuda")]
-            EngineChoice::Gpu => Ok(Started::Gpu(self.gpu.start()?)),
+            EngineChoice::Gpu => Ok(AnyFactory::Gpu(self.gpu.start()?)),
             #[cfg(feature = "cuda")]
             EngineChoice::Auto => {
                 if crate::gpu::is_there() {
-                    Ok(Started::Gpu(self.gpu.start()?))
+                    Ok(AnyFactory::Gpu(self.gpu.start()?))
                 } else {
                     cpu()
                 }
