@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{Error, IoContext, Result, process, workspace};
 
-/// Builds target/gpu-bundle: the program ctru, the tests that need a GPU, and run.sh, which runs them
+/// Builds target/gpu-bundle: the programs ctru and ctru-bench, the tests that need a GPU, and run.sh, which runs them
 ///
 /// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout there:
 /// `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
@@ -33,6 +33,9 @@ pub fn run(options: &Options) -> Result<()> {
     fs::create_dir_all(&bundle).at("create", &bundle)?;
 
     let program = ["build", "--release", "-p", "ctru-cli"];
+    // The peers need a C compiler, and run on no GPU.
+    let research =
+        ["build", "--release", "-p", "ctru-bench", "--no-default-features", "--features", "cuda"];
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
@@ -41,9 +44,9 @@ pub fn run(options: &Options) -> Result<()> {
         kernels.extend(["--test", test]);
     }
     let builds = if options.lab {
-        &[&program[..], &kernels][..]
+        &[&program[..], &research, &kernels][..]
     } else {
-        &[&program[..], &kernels, &runtime, &faults]
+        &[&program[..], &research, &kernels, &runtime, &faults]
     };
     for arguments in builds {
         for Executable { name, path } in build(arguments)? {

@@ -1,35 +1,35 @@
-//! `ctru check`: whether files of keys hold what they should.
+//! `ctru check`: checks key files.
 
 use std::io::Write;
 
 use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet};
 
 use crate::error::Error;
-use crate::files::{self, Place};
+use crate::files::{self, PathOrStdio};
 use crate::format::{self, Kind, Problem};
-use crate::set::Task;
+use crate::selection::Visitor;
 
 /// Check public and private keys
 ///
-/// A key must be well formed, and both parts of a private key must belong together, so that it
-/// decapsulates what its public key encapsulates. A line for each file says what it is. Keys that
-/// are wrong are reported as errors, and the others are checked all the same.
+/// A key must be well formed. The two parts of a private key must belong together, so that the
+/// private key decapsulates what its public key encapsulates. The report has one line per file.
+/// Wrong keys are reported as errors, and do not stop the check of the other files.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<Place>,
+    files: Vec<PathOrStdio>,
 }
 
-/// Runs the command. The result says whether all keys are right.
+/// Runs the command. Returns whether all keys are right.
 ///
 /// # Errors
-/// [`Error::Report`].
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+/// [`Error::Report`] if standard output fails.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let mut all_right = true;
-    for place in &args.files {
-        match check(place) {
-            Ok(key) => writeln!(out, "{place}: valid {key}")?,
+    for file in &args.files {
+        match check(file) {
+            Ok(key) => writeln!(out, "{file}: valid {key}")?,
             Err(error) => {
                 all_right = false;
                 crate::tell("error", &error);
@@ -39,17 +39,17 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     Ok(all_right)
 }
 
-/// Checks one file. Comes back with what it is.
-fn check(place: &Place) -> Result<String, Error> {
+/// Checks one file. Returns a description of the key.
+fn check(file: &PathOrStdio) -> Result<String, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
-    let (kind, suite, key) =
-        files::read(place, WANTED, |contents| format::parse_key(WANTED, contents))?;
+    let (kind, selection, key) =
+        files::read(file, WANTED, |contents| format::parse_key(WANTED, contents))?;
     if kind == Kind::PrivateKey {
-        files::warn_of_readers(place);
+        files::warn_of_readers(file);
     }
-    let checked = suite.run(Check { kind, key: &key });
-    checked.map_err(|problem| Error::Contents { file: place.to_string(), problem })?;
-    Ok(format!("{suite} {kind}"))
+    let checked = selection.accept(Check { kind, key: &key });
+    checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
+    Ok(format!("{selection} {kind}"))
 }
 
 struct Check<'a> {
@@ -57,10 +57,10 @@ struct Check<'a> {
     key: &'a [u8],
 }
 
-impl Task for Check<'_> {
+impl Visitor for Check<'_> {
     type Output = Result<(), Problem>;
 
-    fn run<P: ParameterSet>(self) -> Self::Output {
+    fn visit<P: ParameterSet>(self) -> Self::Output {
         if self.kind == Kind::PrivateKey {
             DecapsulationKey::<P>::from_bytes(self.key)?.check()?;
         } else {

@@ -1,28 +1,28 @@
-//! `ctru decaps`: the shared secret of a ciphertext.
+//! `ctru decaps`: recovers the shared secret of a ciphertext.
 
 use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, Place};
+use crate::files::{self, Output, PathOrStdio};
 use crate::format::{self, Kind};
-use crate::set::Task;
+use crate::selection::Visitor;
 
 /// Recover the shared secret of a ciphertext
 ///
-/// A ciphertext that was not made for this key, or was changed on the way, is no error: it gives another secret, which
-/// its sender does not know. Only its length and its PEM form can be wrong.
+/// A ciphertext that was made for another key or changed on the way is no error. It gives another
+/// secret, which its sender does not know. Only its length and its PEM form can be wrong.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Private key, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
-    key: Place,
+    key: PathOrStdio,
     /// Ciphertext, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
-    ciphertext: Place,
-    /// Where the shared secret goes, - for standard output
+    ciphertext: PathOrStdio,
+    /// File for the shared secret, - for standard output
     #[arg(long, short, value_name = "FILE")]
-    secret: Place,
+    secret: PathOrStdio,
     /// Write bare bytes, not PEM
     #[arg(long)]
     raw: bool,
@@ -34,22 +34,22 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written or replaced, except those that
-/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
-pub fn run(args: &Args) -> Result<(), Error> {
-    if args.key == Place::Standard && args.ciphertext == Place::Standard {
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
+/// [`Error::NotUndone`] name.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if args.key == PathOrStdio::Stdio && args.ciphertext == PathOrStdio::Stdio {
         return Err(Error::SameInput);
     }
     const WANTED: &[Kind] = &[Kind::PrivateKey];
-    let (_, suite, key) =
+    let (_, selection, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
     files::warn_of_readers(&args.key);
     let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
-        format::parse_ciphertext(suite, contents)
+        format::parse_ciphertext(selection, contents)
     })?;
-    let secret = suite.run(Decapsulate { args, key: &key, ciphertext: &ciphertext })?;
-    let contents = format::contents(Kind::SharedSecret, suite, secret, args.raw);
-    let outputs = [Output { place: &args.secret, contents, secret: true }];
+    let secret = selection.accept(Decapsulate { args, key: &key, ciphertext: &ciphertext })?;
+    let contents = format::contents(Kind::SharedSecret, selection, secret, args.raw);
+    let outputs = [Output { to: &args.secret, contents, secret: true }];
     files::write(&[&args.key, &args.ciphertext], &outputs, args.force)
 }
 
@@ -59,11 +59,11 @@ struct Decapsulate<'a> {
     ciphertext: &'a [u8],
 }
 
-impl Task for Decapsulate<'_> {
+impl Visitor for Decapsulate<'_> {
     /// The shared secret.
     type Output = Result<Zeroizing<Vec<u8>>, Error>;
 
-    fn run<P: ParameterSet>(self) -> Self::Output {
+    fn visit<P: ParameterSet>(self) -> Self::Output {
         let Self { args, key, ciphertext } = self;
         let key = DecapsulationKey::<P>::from_bytes(key).map_err(|error| Error::Contents {
             file: args.key.to_string(),

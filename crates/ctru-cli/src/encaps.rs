@@ -1,27 +1,29 @@
-//! `ctru encaps`: a fresh shared secret for the holder of a private key.
+//! `ctru encaps`: makes a shared secret and the ciphertext that carries it to the holder of a
+//! private key.
 
 use ctru_kem::{EncapsulationKey, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, Place};
+use crate::files::{self, Output, PathOrStdio};
 use crate::format::{self, Kind};
-use crate::set::Task;
+use crate::selection::Visitor;
 
 /// Make a shared secret and the ciphertext that carries it
 ///
-/// The shared secret is 32 bytes, in a file that only its owner may read. Both files are written or neither.
+/// The shared secret has 32 bytes; only the owner of its file may read it. Either both files are
+/// written or neither.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Public key, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
-    key: Place,
-    /// Where the ciphertext goes, - for standard output
+    key: PathOrStdio,
+    /// File for the ciphertext, - for standard output
     #[arg(long, short, value_name = "FILE")]
-    ciphertext: Place,
-    /// Where the shared secret goes, - for standard output
+    ciphertext: PathOrStdio,
+    /// File for the shared secret, - for standard output
     #[arg(long, short, value_name = "FILE")]
-    secret: Place,
+    secret: PathOrStdio,
     /// Write bare bytes, not PEM
     #[arg(long)]
     raw: bool,
@@ -33,25 +35,21 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written or replaced, except those that
-/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
-pub fn run(args: &Args) -> Result<(), Error> {
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
+/// [`Error::NotUndone`] name.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
-    let (_, suite, key) =
+    let (_, selection, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
-    let (ciphertext, secret) = suite.run(Encapsulate { args, key: &key })?;
-    let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
+    let (ciphertext, secret) = selection.accept(Encapsulate { args, key: &key })?;
+    let contents = |kind, bytes| format::contents(kind, selection, bytes, args.raw);
     let outputs = [
         Output {
-            place: &args.ciphertext,
+            to: &args.ciphertext,
             contents: contents(Kind::Ciphertext, ciphertext),
             secret: false,
         },
-        Output {
-            place: &args.secret,
-            contents: contents(Kind::SharedSecret, secret),
-            secret: true,
-        },
+        Output { to: &args.secret, contents: contents(Kind::SharedSecret, secret), secret: true },
     ];
     files::write(&[&args.key], &outputs, args.force)
 }
@@ -61,11 +59,11 @@ struct Encapsulate<'a> {
     key: &'a [u8],
 }
 
-impl Task for Encapsulate<'_> {
+impl Visitor for Encapsulate<'_> {
     /// Ciphertext and shared secret.
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
-    fn run<P: ParameterSet>(self) -> Self::Output {
+    fn visit<P: ParameterSet>(self) -> Self::Output {
         let key = EncapsulationKey::<P>::from_bytes(self.key).map_err(|error| Error::Contents {
             file: self.args.key.to_string(),
             problem: error.into(),

@@ -1,4 +1,4 @@
-//! What can go wrong. Messages name the file and what is wrong with it.
+//! The errors of the program. Each message names the file and the problem.
 
 use std::io;
 
@@ -6,140 +6,81 @@ use ctru_kem::engine::EngineError;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::RuntimeError;
 use ctru_math::backend::Unavailable;
-use ctru_math::ntt::cyclic::CyclicError;
 use thiserror::Error;
 
 use crate::format::Problem;
 
-/// Why a command did not do what it was asked for.
+/// The reason why a command failed.
 #[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum Error {
+pub(crate) enum Error {
     /// A file could not be read.
     #[error("{file}: cannot be read: {source}")]
-    Read {
-        /// Which file.
-        file: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { file: String, source: io::Error },
     /// A file could not be written.
     #[error("{file}: cannot be written: {source}")]
-    Write {
-        /// Which file.
-        file: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A file is there already.
+    Write { file: String, source: io::Error },
+    /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
-    Exists {
-        /// Which file.
-        file: String,
-    },
-    /// Even `--force` replaces nothing but files.
+    Exists { file: String },
+    /// An output exists and is no file. Even `--force` replaces only files.
     #[error("{file}: is not a regular file, so it is not replaced")]
-    NotRegular {
-        /// What is no file.
-        file: String,
-    },
-    /// Two outputs have the same name.
+    NotRegular { file: String },
+    /// Two outputs name the same file.
     #[error("{file}: named for two outputs")]
-    SameOutput {
-        /// The name.
-        file: String,
-    },
-    /// An output would replace what the command has read.
+    SameOutput { file: String },
+    /// An output names a file that the command has read.
     #[error("{file}: named for an input and an output")]
-    InputAsOutput {
-        /// The name of the output.
-        file: String,
-    },
-    /// Something failed after files had been written.
+    InputAsOutput { file: String },
+    /// The command failed after it had written files.
     #[error("{error}; written all the same: {files}")]
     AfterWriting {
-        /// What failed.
         error: Box<Self>,
-        /// Which files are written, and where the old ones are that had to stay.
+        /// The new files, and the names of the old files that had to stay.
         files: String,
     },
-    /// A file of several could not be written, and another that had been could not be taken back.
+    /// One of several files could not be written, and another one, which is new, could not be
+    /// replaced by its old version.
     #[error("{error}; {file} is new all the same: {source}{}", kept(previous.as_deref()))]
     NotUndone {
-        /// What failed first.
+        /// The first failure.
         error: Box<Self>,
-        /// Which file is new.
+        /// The new file.
         file: String,
-        /// What the system says.
         source: io::Error,
-        /// Where the file is that it replaced, if it replaced one.
+        /// The name under which the old version still exists, if there was one.
         previous: Option<String>,
     },
-    /// Two inputs are to come from standard input.
+    /// Two inputs name standard input.
     #[error("standard input cannot be both key and ciphertext")]
     SameInput,
-    /// Two files of one name cannot go to standard output.
+    /// A key pair cannot go to standard output: it is two files.
     #[error("a key pair is two files: --out needs a name, not -")]
     KeyPairToStandardOutput,
-    /// A file does not contain what it should.
+    /// A file has wrong contents.
     #[error("{file}: {problem}")]
-    Contents {
-        /// Which file.
-        file: String,
-        /// What is wrong with it.
-        problem: Problem,
-    },
-    /// A file of known-answer records has none.
+    Contents { file: String, problem: Problem },
+    /// A file of known-answer records has no records.
     #[error("{file}: no records")]
-    NoRecords {
-        /// Which file.
-        file: String,
-    },
+    NoRecords { file: String },
     /// The operating system gave no randomness.
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
     /// The program was built without GPUs.
-    #[error(
-        "this program was built without GPUs: build ctru-cli with the feature `cuda`, which is on by default"
-    )]
+    #[cfg(not(feature = "cuda"))]
+    #[error("this program was built without GPUs: build ctru-cli with the feature `cuda`")]
     WithoutGpu,
-    /// This CPU lacks the instructions that were asked for.
+    /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),
-    /// The paper's tables are made of measurements on a GPU.
-    #[error(
-        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}"
-    )]
-    NeedsGpu(#[source] Box<Self>),
-    /// A line of a file of measurements is none.
-    #[error("{file}:{line}: no measurement: {reason}")]
-    Measurement {
-        /// Which file.
-        file: String,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// An engine refused to work.
+    /// An engine failed.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),
-    /// The laboratory asked for a transform that there is not.
-    #[error("transform: {0}")]
-    Transform(#[from] CyclicError),
-    /// A drawing could not be made.
-    #[error("{file}: cannot be drawn: {reason}")]
-    Drawing {
-        /// Which file.
-        file: String,
-        /// What the library says.
-        reason: String,
-    },
-    /// A report could not be written.
+    /// The report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
 }
 
+/// Names the old version of a file, if it still exists.
 fn kept(previous: Option<&str>) -> String {
     previous.map_or_else(String::new, |name| format!("; what it replaced is {name}"))
 }

@@ -1,16 +1,16 @@
-//! How files are read and written.
+//! Reads and writes files.
 //!
-//! What is written appears under its name complete or not at all: it is written to a temporary file
-//! beside it, `.ctru-*`, which then takes the name. A file that is replaced keeps its name until
-//! that moment. Outputs that belong together are all written or none is: each file that is replaced
-//! before the last is kept under a second name, `.ctru-*.old`, until all have theirs, and gets its
-//! name back if one fails. If the new names may not survive a power cut, it keeps the second name,
-//! and the error says which that is.
+//! A file appears under its name complete or not at all: the program writes a temporary file,
+//! `.ctru-*`, in the same folder, and then renames it. A file that is replaced keeps its name until
+//! that moment. Of several outputs, either all are written or none. For this, the program keeps each
+//! old file but the last under a second name, `.ctru-*.old`, until all new files have their names. If
+//! one of them fails, the old files get their names back. If the new names may not survive a power
+//! cut, the old files keep their second names, and the error names them.
 //!
-//! On Unix, signals wait while this goes on, so only `SIGKILL` or a crash of the machine can end it
-//! halfway. Then some of the files can be new and the others old. Nothing is lost: what has not its
-//! own name, old or new, has a temporary or a second one, if the file system keeps such changes in
-//! order. Elsewhere an interruption can do the same.
+//! On Unix, signals wait during these steps, so only `SIGKILL` or a crash of the machine can
+//! interrupt them. Then some of the files can be new and the others old. Nothing is lost if the file
+//! system keeps the order of changes: each old and each new file still has its name, a temporary name
+//! or a second name. On other systems, any interruption can do the same.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -32,57 +32,57 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::format::{Kind, Problem};
 
-/// More than any key or ciphertext has in any form, with room for text around its PEM form.
+/// A limit above the length of all objects in all forms, with room for text around a PEM form.
 const LONGEST_FILE: usize = 64 * 1024;
 
-/// Temporary files begin like this, so that one that a crash left behind tells where it is from.
+/// The prefix of temporary files. It tells the origin of a file that a crash left behind.
 const TEMPORARY_PREFIX: &str = ".ctru-";
 
-/// Where something is read from or written to.
+/// An input or output on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Standard input or output: `-`.
-    Standard,
+pub(crate) enum PathOrStdio {
+    /// Standard input or output, written as `-`.
+    Stdio,
     /// A file.
-    File(PathBuf),
+    Path(PathBuf),
 }
 
-impl From<OsString> for Place {
+impl From<OsString> for PathOrStdio {
     fn from(name: OsString) -> Self {
-        if name == "-" { Self::Standard } else { Self::File(name.into()) }
+        if name == "-" { Self::Stdio } else { Self::Path(name.into()) }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PathOrStdio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Standard => f.write_str("-"),
-            Self::File(path) => path.display().fmt(f),
+            Self::Stdio => f.write_str("-"),
+            Self::Path(path) => path.display().fmt(f),
         }
     }
 }
 
-/// Reads what should be one of `wanted` and parses it.
+/// Reads an object of one of the kinds `wanted`, and parses it.
 pub(crate) fn read<T>(
-    place: &Place,
+    from: &PathOrStdio,
     wanted: &'static [Kind],
     parse: impl FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Problem>,
 ) -> Result<T, Error> {
-    let contents = match place {
-        Place::Standard => unbuffered(io::stdin()).and_then(read_limited),
-        Place::File(path) => File::open(path).and_then(read_limited),
+    let contents = match from {
+        PathOrStdio::Stdio => unbuffered(io::stdin()).and_then(read_limited),
+        PathOrStdio::Path(path) => File::open(path).and_then(read_limited),
     };
-    let contents = contents.map_err(|source| Error::Read { file: place.to_string(), source })?;
+    let contents = contents.map_err(|source| Error::Read { file: from.to_string(), source })?;
     let parsed = if contents.len() > LONGEST_FILE {
         Err(Problem::TooLong { wanted, limit: LONGEST_FILE })
     } else {
         parse(contents)
     };
-    parsed.map_err(|problem| Error::Contents { file: place.to_string(), problem })
+    parsed.map_err(|problem| Error::Contents { file: from.to_string(), problem })
 }
 
-/// Up to one byte more than the longest file, in a vector that never moves: moving would leave
-/// secrets behind.
+/// Reads at most one byte more than the longest file. The vector never moves: a move would leave a
+/// copy of secrets in memory.
 fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     let limit = LONGEST_FILE + 1;
     let mut contents = Zeroizing::new(vec![0; limit]);
@@ -100,7 +100,7 @@ fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(contents)
 }
 
-/// A standard stream without the buffer of the standard library, which would keep secrets.
+/// Returns a standard stream without the buffer of the standard library, which would keep secrets.
 fn unbuffered(stream: impl AsStream) -> io::Result<File> {
     #[cfg(unix)]
     let owned = stream.as_fd().try_clone_to_owned();
@@ -109,10 +109,10 @@ fn unbuffered(stream: impl AsStream) -> io::Result<File> {
     owned.map(File::from)
 }
 
-/// Says on standard error that a private key's file is open to others than its owner, if it is.
-pub(crate) fn warn_of_readers(place: &Place) {
+/// Warns on standard error if others than the owner may use the file of a private key.
+pub(crate) fn warn_of_readers(file: &PathOrStdio) {
     #[cfg(unix)]
-    if let Place::File(path) = place
+    if let PathOrStdio::Path(path) = file
         && let Ok(there) = fs::metadata(path)
         && there.is_file()
         && there.mode() & 0o077 != 0
@@ -121,46 +121,48 @@ pub(crate) fn warn_of_readers(place: &Place) {
         crate::tell(
             "warning",
             &format_args!(
-                "{place}: its mode {mode:04o} opens this private key to others; mode 0600 closes it"
+                "{file}: its mode {mode:04o} opens this private key to others; mode 0600 closes it"
             ),
         );
     }
     #[cfg(not(unix))]
-    let _ = place;
+    let _ = file;
 }
 
-/// Something to be written.
+/// A file to be written.
 pub(crate) struct Output<'a> {
-    /// Where to.
-    pub(crate) place: &'a Place,
-    /// What.
+    pub(crate) to: &'a PathOrStdio,
     pub(crate) contents: Zeroizing<Vec<u8>>,
-    /// Whether only the owner may read it.
+    /// Whether only the owner may read the file.
     pub(crate) secret: bool,
 }
 
-/// Writes all outputs or none, except that standard output comes last: if it fails, the files are
-/// there, and the error says so.
+/// Writes all outputs or none. Standard output comes last: if it fails, the files are already
+/// written, and the error says so.
 ///
-/// None of the `inputs` is replaced.
-pub(crate) fn write(inputs: &[&Place], outputs: &[Output<'_>], force: bool) -> Result<(), Error> {
+/// The call replaces none of the `inputs`.
+pub(crate) fn write(
+    inputs: &[&PathOrStdio],
+    outputs: &[Output<'_>],
+    force: bool,
+) -> Result<(), Error> {
     check_names(inputs, outputs)?;
     uninterrupted(|| {
         let mut staged = Vec::new();
         for output in outputs {
-            if let Place::File(path) = output.place {
+            if let PathOrStdio::Path(path) = output.to {
                 staged.push((path.as_path(), stage(path, output, force)?));
             }
         }
         publish_all(staged, force)
     })?;
     for output in outputs {
-        if *output.place == Place::Standard {
+        if *output.to == PathOrStdio::Stdio {
             let stdout = unbuffered(io::stdout());
             stdout.and_then(|mut stdout| stdout.write_all(&output.contents)).map_err(|source| {
-                let files = outputs.iter().filter_map(|output| match output.place {
-                    Place::Standard => None,
-                    Place::File(path) => Some(display(path)),
+                let files = outputs.iter().filter_map(|output| match output.to {
+                    PathOrStdio::Stdio => None,
+                    PathOrStdio::Path(path) => Some(display(path)),
                 });
                 after_writing(files.collect(), source.into())
             })?;
@@ -169,7 +171,7 @@ pub(crate) fn write(inputs: &[&Place], outputs: &[Output<'_>], force: bool) -> R
     Ok(())
 }
 
-/// The error of what failed after these files had been written.
+/// Adds to an error the names of files that were written before it.
 fn after_writing(files: Vec<String>, error: Error) -> Error {
     if files.is_empty() {
         error
@@ -178,11 +180,11 @@ fn after_writing(files: Vec<String>, error: Error) -> Error {
     }
 }
 
-/// Lets signals wait until `action` has ended. Otherwise they could end the program while temporary
-/// files with secrets are there, or while one of two files has its name.
+/// Delays signals until `action` has ended. Otherwise a signal could end the program while there are
+/// temporary files with secrets, or while only one of two files has its name.
 ///
-/// It is for writing a few kilobytes. The signals of this thread are all of the program's: no
-/// command that writes keys has a second thread.
+/// The action should be short: it writes a few kilobytes. It is enough to block the signals of this
+/// thread, since no command that writes keys has a second thread.
 fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
@@ -193,36 +195,36 @@ fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
 }
 
 /// Refuses outputs that would replace each other or an input.
-fn check_names(inputs: &[&Place], outputs: &[Output<'_>]) -> Result<(), Error> {
-    let inputs: Vec<_> = inputs.iter().map(|place| Target::of(place, io::stdin())).collect();
+fn check_names(inputs: &[&PathOrStdio], outputs: &[Output<'_>]) -> Result<(), Error> {
+    let inputs: Vec<_> = inputs.iter().map(|input| Target::of(input, io::stdin())).collect();
     let mut earlier = Vec::new();
-    for Output { place, .. } in outputs {
-        let file = || place.to_string();
-        let target = Target::of(place, io::stdout());
-        if earlier.iter().any(|&(other, ref its)| other == *place || target.is(its)) {
+    for Output { to, .. } in outputs {
+        let file = || to.to_string();
+        let target = Target::of(to, io::stdout());
+        if earlier.iter().any(|&(other, ref its)| other == *to || target.is(its)) {
             return Err(Error::SameOutput { file: file() });
         }
-        if **place != Place::Standard && inputs.iter().any(|input| target.is(input)) {
+        if **to != PathOrStdio::Stdio && inputs.iter().any(|input| target.is(input)) {
             return Err(Error::InputAsOutput { file: file() });
         }
-        earlier.push((*place, target));
+        earlier.push((*to, target));
     }
     Ok(())
 }
 
-/// What a place is to the file system, however it is spelled.
+/// The file that a path denotes, independent of the spelling of the path.
 struct Target {
-    /// The folder and the name in it.
+    /// The folder, and the name in it.
     name: Option<(FileId, OsString)>,
-    /// The file that is there, if one is.
+    /// The file under that name, if it exists.
     file: Option<FileId>,
 }
 
 impl Target {
-    fn of(place: &Place, standard: impl AsStream) -> Self {
-        match place {
-            Place::Standard => Self { name: None, file: stream_id(standard) },
-            Place::File(path) => Self {
+    fn of(path: &PathOrStdio, standard: impl AsStream) -> Self {
+        match path {
+            PathOrStdio::Stdio => Self { name: None, file: stream_id(standard) },
+            PathOrStdio::Path(path) => Self {
                 name: file_id(directory(path)).zip(path.file_name().map(ToOwned::to_owned)),
                 file: file_id(path),
             },
@@ -238,7 +240,7 @@ impl Target {
 /// Device and inode.
 #[cfg(unix)]
 type FileId = (u64, u64);
-/// The path without links, where the standard library gives no number.
+/// The path without links. The standard library offers no numbers on these systems.
 #[cfg(not(unix))]
 type FileId = PathBuf;
 
@@ -254,7 +256,7 @@ fn file_id(path: &Path) -> Option<FileId> {
     return fs::canonicalize(path).ok();
 }
 
-/// The file that a standard stream is redirected to.
+/// Returns the file that a standard stream is redirected to.
 fn stream_id(stream: impl AsStream) -> Option<FileId> {
     #[cfg(unix)]
     return unbuffered(stream).and_then(|file| file.metadata()).ok().as_ref().map(identity);
@@ -265,18 +267,17 @@ fn stream_id(stream: impl AsStream) -> Option<FileId> {
     }
 }
 
-/// A temporary file that tells where it is from.
+/// Returns a builder of temporary files with the prefix of this program.
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY_PREFIX);
     builder
 }
 
-/// Writes a temporary file beside `path`, which has its mode from the beginning. It is deleted when
-/// dropped.
+/// Writes a temporary file in the folder of `path`. It has its mode from the beginning, and is
+/// deleted when dropped.
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
-    // To fail here saves the work; that nothing is overwritten is made sure of when the file takes
-    // its name.
+    // This check only saves work. The renaming makes sure that nothing is overwritten.
     match fs::symlink_metadata(path) {
         Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
         Ok(there) if !there.is_file() && !there.is_symlink() => {
@@ -285,7 +286,7 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         _ => {}
     }
     let mut builder = temporary();
-    // The umask takes from this what the user does not want others to have.
+    // The umask removes further permissions.
     #[cfg(unix)]
     builder.permissions(fs::Permissions::from_mode(if output.secret { 0o600 } else { 0o666 }));
     #[cfg(not(unix))]
@@ -299,16 +300,16 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     write().map_err(|source| Error::Write { file: display(path), source })
 }
 
-/// A file that has its name.
+/// A new file that has got its name.
 struct Published<'a> {
     path: &'a Path,
-    /// While it is open, no other file gets its number.
+    /// Kept open, so that no other file gets its inode number.
     file: File,
-    /// What had the name before, under a second name. It is deleted when dropped.
+    /// The second name of the replaced file, which is deleted when dropped.
     previous: Option<TempPath>,
 }
 
-/// Gives all staged files their names; if one does not get it, the others lose theirs again.
+/// Renames all staged files. If one fails, it undoes the others.
 fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), Error> {
     let mut published: Vec<Published<'_>> = Vec::new();
     let last = staged.len();
@@ -327,8 +328,8 @@ fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), E
     settle(published)
 }
 
-/// Makes the names last, and lets the old files go. If the names may not last, the old files stay:
-/// after a power cut, one of them may be all that there is.
+/// Makes sure that the new names survive a power cut, and deletes the old files. If this fails, the
+/// old files stay: after a power cut, an old file may be the only one.
 fn settle(published: Vec<Published<'_>>) -> Result<(), Error> {
     let synchronised = published.iter().try_for_each(|done| sync_folder(directory(done.path)));
     synchronised.map_err(|error| {
@@ -337,6 +338,7 @@ fn settle(published: Vec<Published<'_>>) -> Result<(), Error> {
     })
 }
 
+/// Renames one staged file.
 fn publish<'a>(
     path: &'a Path,
     file: NamedTempFile,
@@ -352,24 +354,25 @@ fn publish<'a>(
         let file = file.persist_noclobber(path).map_err(|error| failed(error.error))?;
         return Ok(Published { path, file, previous: None });
     }
-    // Two names that differ may be one for the file system, which may ignore case. It shows now.
+    // The file system may treat two different names as one, for example if it ignores case. Now that
+    // the earlier files exist, this can be seen.
     let there = file_id(path);
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
         return Err(Error::SameOutput { file: display(path) });
     }
-    // After the last nothing can fail that would bring the old file back.
+    // No later step can fail and need the old version of the last file.
     let previous = if is_last { None } else { keep(path).map_err(failed)? };
     let file = file.persist(path).map_err(|error| failed(error.error))?;
     Ok(Published { path, file, previous })
 }
 
 impl Published<'_> {
-    /// Puts back what was there, because of `error`. Comes back with what is to be reported.
+    /// Restores the old state because of `error`. Returns the error to report.
     fn undo(self, error: Error) -> Error {
         let Self { path, file, previous } = self;
         let undone = match previous {
             Some(previous) => {
-                // Not every system replaces a file that is open.
+                // Some systems do not replace an open file.
                 drop(file);
                 previous.persist(path).map_err(|failed| (failed.error, Some(retain(failed.path))))
             }
@@ -383,7 +386,7 @@ impl Published<'_> {
         }
     }
 
-    /// Leaves the old file where it is. Comes back with the names of both.
+    /// Keeps the old file. Returns a text with the names of both files.
     fn with_previous(self) -> String {
         let name = display(self.path);
         match self.previous {
@@ -393,7 +396,7 @@ impl Published<'_> {
     }
 }
 
-/// Removes a file, unless its name is gone or another file's by now.
+/// Removes a file, unless its name is gone or belongs to another file now.
 fn remove(path: &Path, file: &File) -> io::Result<()> {
     #[cfg(unix)]
     match fs::symlink_metadata(path) {
@@ -407,25 +410,25 @@ fn remove(path: &Path, file: &File) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Keeps a file that would be deleted. Comes back with its name.
+/// Keeps a file that would be deleted when dropped. Returns its name.
 fn retain(mut kept: TempPath) -> String {
     kept.disable_cleanup(true);
     display(&kept)
 }
 
-/// Gives a file that is about to be replaced a second name, under which it is deleted when dropped.
+/// Gives a file that is about to be replaced a second name. The second name is deleted when dropped.
 fn keep(path: &Path) -> io::Result<Option<TempPath>> {
     let mut builder = temporary();
     builder.suffix(".old");
     match builder.make_in(directory(path), |second| fs::hard_link(path, second)) {
         Ok(kept) => Ok(Some(kept.into_temp_path())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // The file system has no second names, or does not give them to everybody.
+        // The file system has no hard links, or refuses them to this user.
         Err(_) => copy(path, &builder).map(Some),
     }
 }
 
-/// Makes a copy with the same permissions, which survives a power cut.
+/// Makes a copy with the same permissions that survives a power cut.
 fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath> {
     let mut old = File::open(path)?;
     let mut copy = builder.tempfile_in(directory(path))?;
@@ -435,19 +438,19 @@ fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath
     Ok(copy.into_temp_path())
 }
 
-/// Makes the names in a folder last, where the system can.
+/// Makes the names in a folder survive a power cut, if the system can do it.
 fn sync_folder(folder: &Path) -> Result<(), Error> {
-    // Other systems do not open folders.
+    // Other systems cannot open folders.
     if !cfg!(unix) {
         return Ok(());
     }
     let opened = match File::open(folder) {
-        // Who may write into a folder need not be one who may read it.
+        // A user may be allowed to write into a folder but not to read it.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         opened => opened,
     };
     match opened.and_then(|folder| folder.sync_all()) {
-        // The file system does not do it for folders.
+        // The file system does not synchronise folders.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done.map_err(|source| Error::Write { file: display(folder), source }),
     }
@@ -465,9 +468,9 @@ fn display(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn outputs<'a>(first: &'a Place, second: &'a Place) -> [Output<'a>; 2] {
+    fn outputs<'a>(first: &'a PathOrStdio, second: &'a PathOrStdio) -> [Output<'a>; 2] {
         let contents = || Zeroizing::new(b"new".to_vec());
-        [first, second].map(|place| Output { place, contents: contents(), secret: true })
+        [first, second].map(|to| Output { to, contents: contents(), secret: true })
     }
 
     fn names(directory: &Path) -> Vec<OsString> {
@@ -477,14 +480,14 @@ mod tests {
         names
     }
 
-    /// A file that appears between staging and publishing is not overwritten, and its companion
-    /// disappears again.
+    /// A file that appears between staging and renaming is not overwritten, and the other file of the
+    /// pair disappears again.
     #[test]
     fn race_lost() {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join("b"));
-        let places = [&first, &second].map(|path| Place::File(path.clone()));
-        let outputs = outputs(&places[0], &places[1]);
+        let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
+        let outputs = outputs(&paths[0], &paths[1]);
         let staged = vec![
             (first.as_path(), stage(&first, &outputs[0], false).unwrap()),
             (second.as_path(), stage(&second, &outputs[1], false).unwrap()),
@@ -495,13 +498,13 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"theirs");
     }
 
-    /// With `--force`, too, a pair that cannot be written leaves the old pair.
+    /// With `--force`, too, the old pair stays if the new pair cannot be written.
     #[test]
     fn forced_pair_undone() {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join("b"));
-        let places = [&first, &second].map(|path| Place::File(path.clone()));
-        let outputs = outputs(&places[0], &places[1]);
+        let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
+        let outputs = outputs(&paths[0], &paths[1]);
         fs::write(&first, "old").unwrap();
         let staged = vec![
             (first.as_path(), stage(&first, &outputs[0], true).unwrap()),
@@ -517,13 +520,13 @@ mod tests {
         assert_eq!(fs::read(&first).unwrap(), b"new");
     }
 
-    /// Where the file system knows one name for both, the first file is not replaced by the second.
+    /// If the file system treats two names as one, the second file does not replace the first one.
     #[test]
     fn spellings_that_only_the_file_system_knows() {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join(".").join("a"));
-        let places = [&first, &second].map(|path| Place::File(path.clone()));
-        let outputs = outputs(&places[0], &places[1]);
+        let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
+        let outputs = outputs(&paths[0], &paths[1]);
         for old in [None, Some(b"old")] {
             if let Some(old) = old {
                 fs::write(&first, old).unwrap();
@@ -537,7 +540,7 @@ mod tests {
         }
     }
 
-    /// If what was replaced cannot be put back, the error says where it is, and it stays there.
+    /// If the old file cannot be restored, it keeps its second name, and the error names it.
     #[test]
     fn what_cannot_be_put_back_is_named() {
         let directory = tempfile::tempdir().unwrap();
@@ -556,7 +559,7 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"old");
     }
 
-    /// Where names may not last, what was replaced stays, and the error says where.
+    /// If the names may not survive a power cut, the old file stays, and the error names it.
     #[cfg(unix)]
     #[test]
     fn old_files_stay_if_the_folder_cannot_be_synchronised() {
@@ -580,7 +583,7 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"old");
     }
 
-    /// Only a folder that is there and may not be read goes without.
+    /// Only a folder that exists but may not be read is not synchronised.
     #[cfg(unix)]
     #[test]
     fn folders_are_synchronised() {
@@ -594,14 +597,14 @@ mod tests {
         assert!(error.starts_with(&display(&gone)), "{error}");
     }
 
-    /// What another program has put under the name of a new file by then is not removed with it.
+    /// A file of another program under the name of the new file is not removed.
     #[cfg(unix)]
     #[test]
     fn what_others_publish_is_not_undone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
-        let place = Place::File(path.clone());
-        let [output, _] = outputs(&place, &place);
+        let to = PathOrStdio::Path(path.clone());
+        let [output, _] = outputs(&to, &to);
         let publish = || {
             let staged = stage(&path, &output, false).unwrap();
             publish(&path, staged, false, false, &[]).unwrap()
@@ -621,7 +624,7 @@ mod tests {
         assert!(matches!(published.undo(Error::SameInput), Error::SameInput));
     }
 
-    /// A file system without hard links has copies instead.
+    /// On a file system without hard links, the old file is copied.
     #[test]
     fn copies_are_kept_like_links() {
         let directory = tempfile::tempdir().unwrap();

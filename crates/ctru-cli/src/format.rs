@@ -1,8 +1,9 @@
-//! What a file contains: the PEM and raw forms of keys, ciphertexts and shared secrets.
+//! The contents of files: the PEM and raw forms of keys, ciphertexts and shared secrets.
 //!
-//! A PEM label names set, encoding and kind. Raw bytes have no label, but no two kinds of any two suites have the same
-//! length, except that the encoding of the public key does not show in a ciphertext.
-//! A file as long as a raw ciphertext for the key in use is one, whatever its bytes are.
+//! A PEM label names the parameter set, the encoding and the kind of object. Raw bytes have no label,
+//! but their length tells the kind and the parameter set, and for keys the encoding: no two of them
+//! have the same length. A file of the length of a raw ciphertext for the key in use is a raw
+//! ciphertext, whatever its bytes are.
 
 use std::fmt;
 
@@ -11,18 +12,18 @@ use pem_rfc7468::LineEnding;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::set::{Encoding, Set, Suite};
+use crate::selection::{Encoding, Selection, Set};
 
-/// What a file can contain.
+/// A kind of object in a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The key that encapsulates.
+pub(crate) enum Kind {
+    /// The key for encapsulation.
     PublicKey,
-    /// The key that decapsulates.
+    /// The key for decapsulation.
     PrivateKey,
-    /// What encapsulation sends.
+    /// The ciphertext that encapsulation sends.
     Ciphertext,
-    /// What both sides share.
+    /// The secret that both sides share.
     SharedSecret,
 }
 
@@ -30,9 +31,9 @@ impl Kind {
     const ALL: [Self; 4] =
         [Self::PublicKey, Self::PrivateKey, Self::Ciphertext, Self::SharedSecret];
 
-    /// Bytes of this kind, where they tell it from other kinds.
-    fn length(self, suite: Suite) -> Option<usize> {
-        let sizes = suite.sizes();
+    /// Returns the number of bytes of this kind, unless other kinds have the same number.
+    fn length(self, selection: Selection) -> Option<usize> {
+        let sizes = selection.sizes();
         match self {
             Self::PublicKey => Some(sizes.public_key),
             Self::PrivateKey => Some(sizes.private_key),
@@ -53,89 +54,45 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Why a file does not contain what it should.
+/// The reason why a file has wrong contents.
 #[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// No object of the wanted kind has this length.
+pub(crate) enum Problem {
+    /// The length is wrong for each of the wanted kinds.
     #[error("{actual} bytes are no {}; expected {expected}", any_of(wanted))]
-    Length {
-        /// What was wanted, one of these.
-        wanted: &'static [Kind],
-        /// Which lengths there are.
-        expected: String,
-        /// Bytes of the file.
-        actual: usize,
-    },
-    /// The file is larger than anything that could be meant.
+    Length { wanted: &'static [Kind], expected: String, actual: usize },
+    /// The file is longer than any object.
     #[error("more than {limit} bytes, so no {}", any_of(wanted))]
-    TooLong {
-        /// What was wanted, one of these.
-        wanted: &'static [Kind],
-        /// How much is read at most.
-        limit: usize,
-    },
-    /// The PEM form is of another program.
+    TooLong { wanted: &'static [Kind], limit: usize },
+    /// The file has the PEM form of another program.
     #[error("a PEM file, but its label is none of this program's")]
     Label,
-    /// The PEM form has no last line.
+    /// The PEM form has no last line. `expected` and `actual` are bytes of text.
     #[error(
-        "the PEM form of a {suite} {kind} is cut off; expected {expected} bytes of text, the file has {actual}"
+        "the PEM form of a {selection} {kind} is cut off; expected {expected} bytes of text, \
+         the file has {actual}"
     )]
-    Truncated {
-        /// What the label says it is.
-        kind: Kind,
-        /// For which suite.
-        suite: Suite,
-        /// Bytes of the whole form as this program writes it.
-        expected: usize,
-        /// Bytes of the file.
-        actual: usize,
-    },
-    /// The PEM form is damaged.
+    Truncated { kind: Kind, selection: Selection, expected: usize, actual: usize },
+    /// The PEM form is damaged. `expected` and `actual` are bytes of text.
     #[error(
-        "the PEM form of a {suite} {kind} is damaged: {source}; expected {expected} bytes of text, the file has {actual}"
+        "the PEM form of a {selection} {kind} is damaged: {source}; expected {expected} bytes of \
+         text, the file has {actual}"
     )]
     Pem {
-        /// What the label says it is.
         kind: Kind,
-        /// For which suite.
-        suite: Suite,
-        /// What the decoder says.
+        selection: Selection,
         source: pem_rfc7468::Error,
-        /// Bytes of the intact form as this program writes it.
         expected: usize,
-        /// Bytes of the file.
         actual: usize,
     },
-    /// The PEM form holds another number of bytes than its label says.
-    #[error("the PEM form of a {suite} {kind} holds {actual} bytes, expected {expected}")]
-    PemLength {
-        /// What the label says it is.
-        kind: Kind,
-        /// For which suite.
-        suite: Suite,
-        /// Bytes of such an object.
-        expected: usize,
-        /// Bytes inside.
-        actual: usize,
-    },
-    /// The file contains something else.
+    /// The PEM form holds another number of bytes than objects of its label have.
+    #[error("the PEM form of a {selection} {kind} holds {actual} bytes, expected {expected}")]
+    PemLength { kind: Kind, selection: Selection, expected: usize, actual: usize },
+    /// The file contains an object of another kind.
     #[error("a {found}, not a {}", any_of(wanted))]
-    Kind {
-        /// What was wanted, one of these.
-        wanted: &'static [Kind],
-        /// What it is.
-        found: Object,
-    },
-    /// The ciphertext belongs to another suite than the key.
+    Kind { wanted: &'static [Kind], found: Object },
+    /// The ciphertext belongs to another parameter set or encoding than the key.
     #[error("a {found}, but the key is of {key}")]
-    Suite {
-        /// The suite of the key.
-        key: Suite,
-        /// What it is.
-        found: Object,
-    },
+    Selection { key: Selection, found: Object },
     /// The bytes are no public key.
     #[error("not a valid public key: {0}")]
     PublicKey(#[from] InvalidEncapsulationKey),
@@ -147,17 +104,17 @@ pub enum Problem {
     Ciphertext(#[from] InvalidLength),
 }
 
-/// Names the kinds in a message.
+/// Lists kinds for a message.
 fn any_of(kinds: &[Kind]) -> String {
     kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
 }
 
-/// What bytes are, as far as a label or their length tells.
+/// A description of bytes, as far as their label or length tells it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub(crate) struct Object {
     kind: Kind,
     set: Set,
-    /// Unknown for a raw ciphertext.
+    /// `None` for a raw ciphertext, whose length does not depend on the encoding.
     encoding: Option<Encoding>,
 }
 
@@ -170,66 +127,66 @@ impl fmt::Display for Object {
     }
 }
 
-/// The label of an object's PEM form. Hyphens are left out: many readers refuse them.
-fn label(kind: Kind, suite: Suite) -> String {
-    let encoding = match suite.encoding {
+/// Returns the label of an object's PEM form. It has no hyphens, which many readers refuse.
+fn label(kind: Kind, selection: Selection) -> String {
+    let encoding = match selection.encoding {
         Encoding::MixedRadix => "MIXED RADIX",
         Encoding::Packed13 => "PACKED13",
     };
-    format!("CTRU PRIME {} {encoding} {kind}", suite.set.degree()).to_uppercase()
+    format!("CTRU PRIME {} {encoding} {kind}", selection.set.degree()).to_uppercase()
 }
 
-/// An object's PEM form.
-fn armour(kind: Kind, suite: Suite, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
-    let text = pem_rfc7468::encode_string(&label(kind, suite), LineEnding::LF, bytes);
+/// Returns an object's PEM form.
+fn armour(kind: Kind, selection: Selection, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    let text = pem_rfc7468::encode_string(&label(kind, selection), LineEnding::LF, bytes);
     Zeroizing::new(text.expect("the label is well formed and memory suffices").into_bytes())
 }
 
-/// The contents of an object's file: its PEM form or its bare bytes.
+/// Returns the contents of an object's file: its PEM form or its bytes.
 pub(crate) fn contents(
     kind: Kind,
-    suite: Suite,
+    selection: Selection,
     bytes: Zeroizing<Vec<u8>>,
     raw: bool,
 ) -> Zeroizing<Vec<u8>> {
-    if raw { bytes } else { armour(kind, suite, &bytes) }
+    if raw { bytes } else { armour(kind, selection, &bytes) }
 }
 
-/// Reads a key of one of the kinds `wanted`; kind and suite show in its label or its length.
+/// Parses a key of one of the kinds `wanted`. Its label or length tells the kind and the parameter set.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
     contents: Zeroizing<Vec<u8>>,
-) -> Result<(Kind, Suite, Zeroizing<Vec<u8>>), Problem> {
+) -> Result<(Kind, Selection, Zeroizing<Vec<u8>>), Problem> {
     let (object, bytes) = parse(wanted, None, contents)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
-    Ok((object.kind, Suite { set: object.set, encoding }, bytes))
+    Ok((object.kind, Selection { set: object.set, encoding }, bytes))
 }
 
-/// Reads a ciphertext for a key of `suite`.
+/// Parses a ciphertext for a key of `selection`.
 pub(crate) fn parse_ciphertext(
-    suite: Suite,
+    selection: Selection,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let (object, bytes) = parse(&[Kind::Ciphertext], Some(suite), contents)?;
-    if object.set == suite.set && object.encoding.is_none_or(|encoding| encoding == suite.encoding)
+    let (object, bytes) = parse(&[Kind::Ciphertext], Some(selection), contents)?;
+    if object.set == selection.set
+        && object.encoding.is_none_or(|encoding| encoding == selection.encoding)
     {
         Ok(bytes)
     } else {
-        Err(Problem::Suite { key: suite, found: object })
+        Err(Problem::Selection { key: selection, found: object })
     }
 }
 
-/// Reads an object of one of the kinds `wanted`. What comes back has the right length for what it
-/// is.
+/// Parses an object of one of the kinds `wanted`. The result has the length of its kind.
 fn parse(
     wanted: &'static [Kind],
-    suite: Option<Suite>,
+    selection: Option<Selection>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     let raw = identify(contents.len());
-    // Who sends a ciphertext chooses its bytes, so they must not decide whether it is refused.
-    let expected = |object: &Object| suite.is_some_and(|suite| object.set == suite.set);
+    // The sender chooses the bytes of a ciphertext. They must not decide whether it is accepted.
+    let expected = |object: &Object| selection.is_some_and(|selection| object.set == selection.set);
     if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
         return Ok((object, contents));
     }
@@ -239,7 +196,7 @@ fn parse(
         None => {
             let object = raw.ok_or_else(|| Problem::Length {
                 wanted,
-                expected: lengths(wanted, suite),
+                expected: lengths(wanted, selection),
                 actual: contents.len(),
             })?;
             (object, contents)
@@ -252,29 +209,34 @@ fn parse(
     }
 }
 
-/// Reads the PEM form `text`, in which `from_label` is what follows the word BEGIN.
+/// Parses the PEM form `text`. `from_label` is the part of it after "-----BEGIN ".
 fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
-    let (kind, suite) = Kind::ALL
+    let (kind, selection) = Kind::ALL
         .into_iter()
-        .flat_map(|kind| Suite::all().map(move |suite| (kind, suite)))
-        .find(|&(kind, suite)| {
-            from_label.starts_with(format!("{}-----", label(kind, suite)).as_bytes())
+        .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)))
+        .find(|&(kind, selection)| {
+            from_label.starts_with(format!("{}-----", label(kind, selection)).as_bytes())
         })
         .ok_or(Problem::Label)?;
-    let length = kind.length(suite);
+    let length = kind.length(selection);
     let expected =
-        || armour(kind, suite, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
-    let last_line = format!("-----END {}-----", label(kind, suite));
-    // The decoder would call it an error of the first line.
+        || armour(kind, selection, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
+    let last_line = format!("-----END {}-----", label(kind, selection));
+    // The decoder would report an error of the first line.
     if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
-        return Err(Problem::Truncated { kind, suite, expected: expected(), actual: text.len() });
+        return Err(Problem::Truncated {
+            kind,
+            selection,
+            expected: expected(),
+            actual: text.len(),
+        });
     }
-    // More than enough; `decode_vec` would leave the first bytes of a damaged key in memory.
+    // This is more than enough. `decode_vec` would not wipe the first bytes of a damaged key.
     let mut bytes = Zeroizing::new(vec![0; text.len()]);
     let decoded = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len());
     let actual = decoded.map_err(|source| Problem::Pem {
         kind,
-        suite,
+        selection,
         source,
         expected: expected(),
         actual: text.len(),
@@ -282,27 +244,31 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
     bytes.truncate(actual);
     match length {
         Some(expected) if expected != bytes.len() => {
-            Err(Problem::PemLength { kind, suite, expected, actual: bytes.len() })
+            Err(Problem::PemLength { kind, selection, expected, actual: bytes.len() })
         }
-        _ => Ok((Object { kind, set: suite.set, encoding: Some(suite.encoding) }, bytes)),
+        _ => Ok((Object { kind, set: selection.set, encoding: Some(selection.encoding) }, bytes)),
     }
 }
 
-/// What raw bytes of this length are.
+/// Describes raw bytes of this length, if an object has it.
 fn identify(length: usize) -> Option<Object> {
-    let mut objects =
-        Kind::ALL.into_iter().flat_map(|kind| Suite::all().map(move |suite| (kind, suite)));
-    let (kind, Suite { set, encoding }) =
-        objects.find(|&(kind, suite)| kind.length(suite) == Some(length))?;
+    let mut objects = Kind::ALL
+        .into_iter()
+        .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)));
+    let (kind, Selection { set, encoding }) =
+        objects.find(|&(kind, selection)| kind.length(selection) == Some(length))?;
     Some(Object { kind, set, encoding: (kind != Kind::Ciphertext).then_some(encoding) })
 }
 
-/// The lengths that an object can have, for a message.
-fn lengths(kinds: &[Kind], suite: Option<Suite>) -> String {
-    let length = |kind: Kind, suite| kind.length(suite).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
-    let of_kind = |&kind: &Kind| match suite {
-        Some(suite) => vec![format!("{} for {}", length(kind, suite), suite.set)],
-        None => Suite::all().map(|suite| format!("{} for {suite}", length(kind, suite))).collect(),
+/// Lists the lengths of objects for a message.
+fn lengths(kinds: &[Kind], selection: Option<Selection>) -> String {
+    let length =
+        |kind: Kind, selection| kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
+    let of_kind = |&kind: &Kind| match selection {
+        Some(selection) => vec![format!("{} for {}", length(kind, selection), selection.set)],
+        None => Selection::all()
+            .map(|selection| format!("{} for {selection}", length(kind, selection)))
+            .collect(),
     };
     kinds.iter().flat_map(of_kind).collect::<Vec<_>>().join(", ")
 }
@@ -311,21 +277,22 @@ fn lengths(kinds: &[Kind], suite: Option<Suite>) -> String {
 mod tests {
     use super::*;
 
-    fn objects() -> impl Iterator<Item = (Kind, Suite, usize)> {
+    fn objects() -> impl Iterator<Item = (Kind, Selection, usize)> {
         Kind::ALL.into_iter().filter(|&kind| kind != Kind::SharedSecret).flat_map(|kind| {
-            Suite::all()
-                .map(move |suite| (kind, suite, kind.length(suite).expect("not a shared secret")))
+            Selection::all().map(move |selection| {
+                (kind, selection, kind.length(selection).expect("not a shared secret"))
+            })
         })
     }
 
-    /// The invariant that raw files rest on.
+    /// Raw files can be read only because of this property.
     #[test]
     fn raw_lengths_tell_objects_apart() {
-        for (kind, suite, length) in objects() {
+        for (kind, selection, length) in objects() {
             let object = identify(length).expect("a known length");
-            assert_eq!((object.kind, object.set), (kind, suite.set));
+            assert_eq!((object.kind, object.set), (kind, selection.set));
             match object.encoding {
-                Some(encoding) => assert_eq!(encoding, suite.encoding),
+                Some(encoding) => assert_eq!(encoding, selection.encoding),
                 None => assert_eq!(kind, Kind::Ciphertext),
             }
         }
@@ -333,46 +300,47 @@ mod tests {
 
     #[test]
     fn pem_round_trip() {
-        for (kind, suite, length) in objects() {
+        for (kind, selection, length) in objects() {
             let bytes: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            let text = armour(kind, suite, &bytes);
+            let text = armour(kind, selection, &bytes);
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
                 let (object, read) =
                     parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
-                assert_eq!((object.kind, object.set), (kind, suite.set));
-                assert_eq!(object.encoding, Some(suite.encoding));
+                assert_eq!((object.kind, object.set), (kind, selection.set));
+                assert_eq!(object.encoding, Some(selection.encoding));
                 assert_eq!(*read, bytes);
             }
         }
     }
 
-    /// What is raw by its length is never a PEM form that this program has written.
+    /// No PEM form of this program has the length of a raw object.
     #[test]
     fn pem_forms_have_no_raw_length() {
         for kind in Kind::ALL {
-            for suite in Suite::all() {
-                let bytes = vec![0; kind.length(suite).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
-                let text = armour(kind, suite, &bytes);
+            for selection in Selection::all() {
+                let bytes =
+                    vec![0; kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
+                let text = armour(kind, selection, &bytes);
                 let lines = text.iter().filter(|&&byte| byte == b'\n').count();
                 for length in [text.len(), text.len() + lines] {
-                    assert_eq!(identify(length), None, "{kind} of {suite}");
+                    assert_eq!(identify(length), None, "{kind} of {selection}");
                 }
             }
         }
     }
 
-    /// Wherever a PEM file is cut off before its last line is complete, that is noticed, unless
-    /// what is left is as long as a raw ciphertext.
+    /// A PEM file that was cut off before its last line is complete is refused, unless the rest has
+    /// the length of a raw ciphertext.
     #[test]
     fn truncated_pem() {
-        let suite = Suite { set: Set::N653, encoding: Encoding::Packed13 };
-        let text = armour(Kind::Ciphertext, suite, &[1; 898]);
+        let selection = Selection { set: Set::N653, encoding: Encoding::Packed13 };
+        let text = armour(Kind::Ciphertext, selection, &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
-            let result = parse(&[Kind::Ciphertext], Some(suite), cut);
-            assert_eq!(result.is_err(), length != suite.sizes().ciphertext, "{length} bytes");
+            let result = parse(&[Kind::Ciphertext], Some(selection), cut);
+            assert_eq!(result.is_err(), length != selection.sizes().ciphertext, "{length} bytes");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! NVIDIA GPUs: `ctru devices`, and the engine on one.
+//! NVIDIA GPUs: `ctru devices`, and the factory of engines on them.
 
 use std::io::Write;
 
@@ -6,28 +6,28 @@ use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
+use ctru_measure::table;
 
-use crate::engine::any_set::AnySetEngine;
+use crate::engine::EngineFactory;
 use crate::error::Error;
-use crate::info::new_table;
 
 /// List the GPUs that the engine can use
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(crate) struct Args {}
 
-/// Options of the engine on a GPU.
+/// The options of the engine on GPUs.
 #[derive(Clone, Debug, clap::Args)]
-pub struct GpuArgs {
-    /// Number of the GPU; repeat for several of a kind
+pub(crate) struct GpuArgs {
+    /// Number of the GPU; repeat for several GPUs of one kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
-    /// Most operations that travel to the GPU together, as a chunk
+    /// Operations per chunk: each chunk travels to the GPU at once
     #[arg(long, default_value_t = DeviceOptions::default().chunk, value_name = "N")]
     chunk: usize,
-    /// Chunks that are under way at the same time
+    /// Chunks that are in flight at the same time
     #[arg(long, default_value_t = DeviceOptions::default().slots, value_name = "N")]
     slots: usize,
-    /// MiB of GPU memory that the chunks may take
+    /// Limit of the GPU memory that all chunks take, in MiB
     #[arg(
         long,
         default_value_t = DeviceOptions::default().memory_limit >> 20,
@@ -36,7 +36,7 @@ pub struct GpuArgs {
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
-    /// Choose chunk and slots by measuring some first, for a few seconds
+    /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,
     /// How to multiply
@@ -44,14 +44,14 @@ pub struct GpuArgs {
     products: ProductsArg,
 }
 
-/// How to multiply.
+/// The kernels that multiply polynomials.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ProductsArg {
     /// Incomplete NTT on CUDA cores
     Ntt,
     /// Matrix products on tensor cores
     Polyphase,
-    /// The same, and a full matrix where one key serves all operations
+    /// Matrix products on tensor cores, with a full matrix where all operations use one key
     SameKey,
 }
 
@@ -65,26 +65,27 @@ impl From<ProductsArg> for Products {
     }
 }
 
-/// GPUs of this machine, of which engines of any parameter set are made.
+/// The chosen GPUs. A parameter set's kernels are compiled when an engine is made.
 #[derive(Debug)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     infos: Vec<DeviceInfo>,
     options: DeviceOptions,
     calibrate: bool,
 }
 
-/// Operations per measurement of a calibration.
+/// Operations per batch of a calibration.
 const CALIBRATION: usize = 1 << 18;
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output does not
-/// take the list.
-pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
+/// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output fails.
+pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let devices = cuda::devices().map_err(no_device)?;
-    let mut table =
-        new_table(["gpu", "name", "compute capability", "multiprocessors", "memory MiB"], 2..5);
+    let mut table = table::markdown(
+        ["gpu", "name", "compute capability", "multiprocessors", "memory MiB"],
+        2..5,
+    );
     for device in devices {
         table.add_row([
             device.index.to_string(),
@@ -99,17 +100,12 @@ pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether there is a GPU to use.
-pub(crate) fn is_there() -> bool {
-    cuda::devices().is_ok_and(|devices| !devices.is_empty())
-}
-
 fn no_device(error: RuntimeError) -> Error {
     Error::Engine(EngineError::Device { error, done: Vec::new() })
 }
 
 impl GpuArgs {
-    /// Finds the GPUs of these numbers.
+    /// Finds the chosen GPUs.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions {
             chunk: self.chunk,
@@ -139,7 +135,7 @@ impl Gpu {
     }
 }
 
-impl AnySetEngine for Gpu {
+impl EngineFactory for Gpu {
     type For<P: ParameterSet> = CudaEngine<P>;
 
     fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
@@ -182,7 +178,7 @@ mod tests {
         gpu: GpuArgs,
     }
 
-    /// More memory than a `usize` counts in bytes is refused; it would become little.
+    /// A number of MiB whose number of bytes does not fit into `usize` is refused: it would wrap around.
     #[test]
     fn memory_has_a_limit() {
         let memory = |mib: usize| {

@@ -1,24 +1,24 @@
-//! `ctru info`: parameter sets, sizes, security status, what this CPU runs.
+//! `ctru info`: parameter sets, sizes, security status, and the backend of this CPU.
 
 use std::io::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
 use ctru_kem::{ParameterSet, SHARED_SECRET_BYTES};
 use ctru_math::Ring;
 use ctru_math::backend::{self, Backend};
+use ctru_measure::table;
 
 use crate::error::Error;
-use crate::set::{Set, Suite, Task};
+use crate::selection::{Selection, Set, Visitor};
 
-/// Show parameter sets, sizes, security status and the instructions that this CPU is used with
+/// Show parameter sets, sizes, security status and the instructions of this CPU that are in use
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(crate) struct Args {}
 
-/// The probability that decapsulation of an honest ciphertext gives the wrong secret, as binary logarithms.
+/// The binary logarithm of the probability that an honest ciphertext decapsulates to a wrong secret.
 struct FailureRate {
-    /// What the founding paper claims.
+    /// The claim of the founding paper.
     claimed: i32,
-    /// What follows from an upper bound that takes account of correlated coefficients (ePrint 2026/1350).
+    /// An upper bound that takes account of correlated coefficients (ePrint 2026/1350).
     bound: i32,
     /// This project's estimate for the exact decoder.
     estimate: i32,
@@ -32,44 +32,45 @@ fn failure_rate(set: Set) -> FailureRate {
     }
 }
 
-/// What somebody who makes a key of this set must know.
-#[must_use]
-pub fn warning(set: Set) -> Option<String> {
+/// Returns the warning for users who make a key of this set, if it needs one.
+pub(crate) fn warning(set: Set) -> Option<String> {
     let FailureRate { claimed, bound, estimate } = failure_rate(set);
     (estimate.max(bound) > -128).then(|| {
         format!(
-            "nothing shows that {set} fails to decapsulate less often than once in 2^128: its paper's 2^{claimed} is \
-             not established, the best upper bound is 2^{bound}, this project's estimate 2^{estimate}. Limit how many \
-             ciphertexts a key decapsulates; see `ctru info`."
+            "nothing shows that {set} fails to decapsulate less often than once in 2^128: its paper's \
+             2^{claimed} is not established, the best upper bound is 2^{bound}, this project's \
+             estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see `ctru info`."
         )
     })
 }
 
 const STATUS: &str = "\
-CTRU-Prime is not standardised. It is published research; the authors of its family now put forward other parameters.
-Use it to study and to measure, and beside an established KEM where you must rely on it.
+CTRU-Prime is not standardised. It is published research; the authors of its family now put forward
+other parameters. Use it for studies and measurements. Where you must rely on it, combine it with an
+established KEM.
 
-Failure rates are logarithms to base 2 of the probability that an honest ciphertext gives the wrong secret. Who can
-cause or find failures learns about the private key. None of these rates is established. The claims are the paper's and
-take neighbouring coefficients for independent, which they are not; the bounds are upper bounds of a later analysis
-(ePrint 2026/1350); the estimates are this project's for the exact decoder, which nobody has reviewed. Nothing shows
-that CTRU-Prime-1277 fails less often than once in 2^128, so limit the number of ciphertexts that one of its keys
-decapsulates.
+A failure rate is the probability that an honest ciphertext gives the wrong secret, as a logarithm
+to base 2. An attacker who can cause or find failures learns about the private key. None of these
+rates is established. The claims are the paper's; they treat neighbouring coefficients as
+independent, which is wrong. The bounds are upper bounds of a later analysis (ePrint 2026/1350). The
+estimates are this project's for the exact decoder, and nobody has reviewed them. Nothing shows that
+CTRU-Prime-1277 fails less often than once in 2^128, so limit the number of ciphertexts that one of
+its keys decapsulates.
 ";
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error::Report`].
-pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    let mut sizes = new_table(
+/// [`Error::Report`] if standard output fails.
+pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
+    let mut sizes = table::markdown(
         ["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"],
         2..8,
     );
-    for suite in Suite::all() {
-        sizes.add_row(suite.run(Row(suite)));
+    for selection in Selection::all() {
+        sizes.add_row(selection.accept(Row(selection)));
     }
-    let mut rates = new_table(["set", "claimed", "bound", "estimate"], 1..4);
+    let mut rates = table::markdown(["set", "claimed", "bound", "estimate"], 1..4);
     for set in Set::ALL {
         let FailureRate { claimed, bound, estimate } = failure_rate(set);
         rates.add_row([
@@ -86,12 +87,13 @@ pub fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-struct Row(Suite);
+/// Makes a row of the table of sizes.
+struct Row(Selection);
 
-impl Task for Row {
+impl Visitor for Row {
     type Output = [String; 8];
 
-    fn run<P: ParameterSet>(self) -> [String; 8] {
+    fn visit<P: ParameterSet>(self) -> [String; 8] {
         [
             P::NAME.to_owned(),
             self.0.encoding.to_string(),
@@ -103,19 +105,4 @@ impl Task for Row {
             SHARED_SECRET_BYTES.to_string(),
         ]
     }
-}
-
-/// A table that can be pasted into Markdown, with the columns of numbers to the right.
-pub(crate) fn new_table(
-    header: impl Into<comfy_table::Row>,
-    numbers: std::ops::Range<usize>,
-) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
-    for column in numbers {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
 }

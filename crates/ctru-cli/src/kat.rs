@@ -1,8 +1,8 @@
 //! `ctru kat check`: known-answer vectors.
 //!
-//! A file holds one JSON object a line, with the fields that `ctru kat check --help` lists. Each
-//! record is checked in three ways: by the methods of the key types, and by an engine with and
-//! without resident keys.
+//! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
+//! record is checked three times: by the methods of the key types, by an engine that receives the
+//! keys with each batch, and by an engine that has loaded the keys.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,14 +13,14 @@ use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEE
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use crate::engine::{AnySetEngine, EngineArgs, with_engine};
+use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::set::{Encoding, Set, Suite, Task};
-use crate::transcript::{Inputs, Transcript, Way, transcripts};
+use crate::selection::{Encoding, Selection, Set, Visitor};
+use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
 /// Known-answer vectors
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -29,10 +29,10 @@ pub struct Args {
 enum Action {
     /// Check files of known-answer records
     ///
-    /// A file holds one JSON object a line with the fields n, pk_encoding, keygen_seed, z, pk, sk,
-    /// encaps_seed, ct, ss, bad_ct and bad_ss; bytes are hexadecimal. Each record is checked by the
-    /// methods of the key types and by the engine. The last line is "N passed, M failed"; a file
-    /// without records or that cannot be read counts as failed.
+    /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk, sk,
+    /// encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is checked
+    /// by the methods of the key types and by the engine. The last line of the report is
+    /// "N passed, M failed". A file that has no records or cannot be read counts as one failure.
     Check {
         #[command(flatten)]
         engine: EngineArgs,
@@ -42,46 +42,45 @@ enum Action {
     },
 }
 
-/// What checking a file gave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Records that agree in everything.
-    pub passed: usize,
-    /// Records that do not, and lines that are no records.
-    pub failed: usize,
-    /// Everything that does not agree.
-    pub failures: Vec<Failure>,
+/// The result of checking one file.
+#[derive(Debug, Default)]
+struct Report {
+    /// Number of records that agree in all fields.
+    passed: usize,
+    /// Number of records that do not, and of lines that are no records.
+    failed: usize,
+    /// All differences.
+    failures: Vec<Failure>,
 }
 
-/// Something that does not agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Line of the record, from 1.
-    pub line: usize,
-    /// Field of the record, if it is one that is wrong.
-    pub field: Option<&'static str>,
-    /// What is wrong.
-    pub problem: String,
+/// A difference between a record and the computed values.
+#[derive(Debug)]
+struct Failure {
+    /// Line number of the record, from 1.
+    line: usize,
+    /// The wrong field, or `None` if the whole line is wrong.
+    field: Option<&'static str>,
+    problem: String,
 }
 
-/// Runs the command. The result says whether everything passed.
+/// Runs the command. Returns whether all records passed.
 ///
 /// # Errors
-/// [`Error`] if no report could be given.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+/// [`Error`] if the engine or standard output fails.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
-    with_engine!(engine, |engine| check_files(files, engine, out))
+    with_engine!(engine, |factory| check_files(files, factory, out))
 }
 
-fn check_files<E: AnySetEngine>(
+fn check_files<F: EngineFactory>(
     files: &[PathBuf],
-    engine: &E,
+    factory: &F,
     out: &mut dyn Write,
 ) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
     for path in files {
         let file = path.display();
-        match check_file(path, engine) {
+        match check_file(path, factory) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
                     match field {
@@ -105,12 +104,12 @@ fn check_files<E: AnySetEngine>(
     Ok(failed == 0)
 }
 
-/// Checks a file.
+/// Checks one file.
 ///
 /// # Errors
-/// [`Error::Read`] if it cannot be read, [`Error::NoRecords`] if there is nothing in it,
-/// [`Error::Engine`].
-pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Error> {
+/// [`Error::Read`] if the file cannot be read, [`Error::NoRecords`] if it has no records,
+/// [`Error::Engine`] if the engine fails.
+fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Error> {
     let unreadable = |source| Error::Read { file: path.display().to_string(), source };
     let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
     let mut report = Report::default();
@@ -129,11 +128,11 @@ pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Er
         if records.is_empty() {
             break;
         }
-        for suite in Suite::all() {
+        for selection in Selection::all() {
             let batch: Vec<_> =
-                records.iter().filter(|(_, record)| record.suite == suite).collect();
+                records.iter().filter(|(_, record)| record.selection == selection).collect();
             if !batch.is_empty() {
-                suite.run(Check { records: &batch, engine, report: &mut report })?;
+                selection.accept(Check { records: &batch, factory, report: &mut report })?;
             }
         }
     }
@@ -144,10 +143,10 @@ pub fn check_file<E: AnySetEngine>(path: &Path, engine: &E) -> Result<Report, Er
     Ok(report)
 }
 
-/// Enough for every core, and little memory however long the file is.
+/// Enough records to occupy all cores. The limit bounds the memory for files of any length.
 const RECORDS_PER_BATCH: usize = 256;
 
-/// The lines of a file that are not blank.
+/// Reads the lines of a file that are not blank.
 struct Lines<R> {
     reader: R,
     line: Vec<u8>,
@@ -173,7 +172,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A record as it is written.
+/// A record as the file holds it.
 #[derive(Deserialize)]
 struct Line<'a> {
     n: u32,
@@ -189,10 +188,9 @@ struct Line<'a> {
     bad_ss: &'a str,
 }
 
-/// A key pair, an encapsulation, its decapsulation, and that of the ciphertext with one bit
-/// changed.
+/// A key pair, an encapsulation, its decapsulation, and the decapsulation of a changed ciphertext.
 struct Record {
-    suite: Suite,
+    selection: Selection,
     keygen_seed: [u8; SEED_BYTES],
     z: [u8; SEED_BYTES],
     pk: Zeroizing<Vec<u8>>,
@@ -204,13 +202,13 @@ struct Record {
     bad_ss: Zeroizing<Vec<u8>>,
 }
 
-/// What is wrong, and with which field if with one.
+/// The wrong field, or `None` if the whole line is wrong, and a message.
 type Wrong = (Option<&'static str>, String);
 
 impl Record {
     fn parse(line: &[u8]) -> Result<Self, Wrong> {
         let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-            // The parser sees one line, so it calls each the first.
+            // The parser sees only one line, and counts it as the first.
             let error = error.to_string().replace(" at line 1 column", " at column");
             (None, format!("not a known-answer record: {error}"))
         })?;
@@ -225,7 +223,7 @@ impl Record {
                 (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding))
             })?;
         Ok(Self {
-            suite: Suite { set, encoding },
+            selection: Selection { set, encoding },
             keygen_seed: seed("keygen_seed", line.keygen_seed)?,
             z: seed("z", line.z)?,
             pk: bytes("pk", line.pk)?,
@@ -254,7 +252,7 @@ impl Record {
         })
     }
 
-    /// Which fields differ from the transcript, and how.
+    /// Returns the fields that differ from the transcript, each with a message.
     fn compare<P: ParameterSet>(&self, transcript: &Transcript<P>) -> Vec<(&'static str, String)> {
         let [decapsulated, rejected] = &transcript.decapsulated;
         [
@@ -280,7 +278,7 @@ fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
 
 fn bytes(field: &'static str, hex: &str) -> Result<Zeroizing<Vec<u8>>, Wrong> {
     let hex = hex.strip_prefix("0x").unwrap_or(hex);
-    // `decode` would leave the first bytes of a damaged key in memory.
+    // `decode` would not wipe the first bytes of a damaged key.
     let mut bytes = Zeroizing::new(vec![0; hex.len() / 2]);
     const_hex::decode_to_slice(hex, &mut bytes).map_err(|error| invalid(field, error))?;
     Ok(bytes)
@@ -292,7 +290,7 @@ fn seed(field: &'static str, hex: &str) -> Result<[u8; SEED_BYTES], Wrong> {
     seed.map_err(|_| (Some(field), format!("expected {SEED_BYTES} bytes, got {}", bytes.len())))
 }
 
-/// Where two strings differ first.
+/// Describes the first difference of two byte strings, if they differ.
 fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     if expected.len() != actual.len() {
         return Some(format!("{} in the record, {} computed", expected.len(), actual.len()));
@@ -302,19 +300,19 @@ fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     Some(format!("from byte {at} on {} in the record, {} computed", shown(expected), shown(actual)))
 }
 
-/// Checks records of one suite, with their lines.
-struct Check<'a, E> {
+/// Checks records of one parameter set and encoding. Each record comes with its line number.
+struct Check<'a, F> {
     records: &'a [&'a (usize, Record)],
-    engine: &'a E,
+    factory: &'a F,
     report: &'a mut Report,
 }
 
-impl<E: AnySetEngine> Task for Check<'_, E> {
+impl<F: EngineFactory> Visitor for Check<'_, F> {
     type Output = Result<(), Error>;
 
-    fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { records, engine, report } = self;
-        let engine = engine.engine::<P>()?;
+    fn visit<P: ParameterSet>(self) -> Result<(), Error> {
+        let Self { records, factory, report } = self;
+        let engine = factory.engine::<P>()?;
         let mut sound = Vec::new();
         let mut inputs = Vec::new();
         for (line, record) in records {
@@ -329,18 +327,18 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
                 }
             }
         }
-        // The same difference in several ways is told once, with all of them.
-        let mut differences: Vec<Vec<(&'static str, String, Vec<Way>)>> =
+        // A difference that several API paths have in common is reported once, with all of them.
+        let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
             vec![Vec::new(); sound.len()];
-        for way in Way::ALL {
-            let transcripts = transcripts(way, &engine, &inputs)?;
+        for path in ApiPath::ALL {
+            let transcripts = transcripts(path, &engine, &inputs)?;
             for ((transcript, (_, record)), told) in
                 transcripts.iter().zip(&sound).zip(&mut differences)
             {
                 for (field, problem) in record.compare(transcript) {
                     match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
-                        Some((_, _, ways)) => ways.push(way),
-                        None => told.push((field, problem, vec![way])),
+                        Some((_, _, paths)) => paths.push(path),
+                        None => told.push((field, problem, vec![path])),
                     }
                 }
             }
@@ -351,12 +349,12 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
             } else {
                 report.failed += 1;
             }
-            report.failures.extend(told.into_iter().map(|(field, problem, ways)| {
-                let ways: Vec<_> = ways.iter().map(Way::to_string).collect();
+            report.failures.extend(told.into_iter().map(|(field, problem, paths)| {
+                let paths: Vec<_> = paths.iter().map(ApiPath::to_string).collect();
                 Failure {
                     line,
                     field: Some(field),
-                    problem: format!("{problem} ({})", ways.join(", ")),
+                    problem: format!("{problem} ({})", paths.join(", ")),
                 }
             }));
         }

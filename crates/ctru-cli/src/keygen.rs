@@ -1,4 +1,4 @@
-//! `ctru keygen`: a new key pair.
+//! `ctru keygen`: generates a key pair.
 
 use std::path::PathBuf;
 
@@ -6,30 +6,30 @@ use ctru_kem::{DecapsulationKey, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, Place};
+use crate::files::{self, Output, PathOrStdio};
 use crate::format::{self, Kind};
 use crate::info;
-use crate::set::{Encoding, Set, Suite, Task};
+use crate::selection::{Encoding, Selection, Set, Visitor};
 
 /// Generate a key pair
 ///
-/// The private key goes to the file that --out names, readable by its owner alone, and the public key to the same name
-/// with .pub appended. Both files are written or neither.
+/// The private key goes to the file that --out names; only its owner may read it. The public key
+/// goes to the same name with .pub appended. Either both files are written or neither.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Parameter set
     #[arg(long, value_enum)]
     set: Set,
-    /// How the public key is encoded
+    /// Encoding of the public key
     #[arg(long, value_enum, default_value = "mixed-radix")]
     encoding: Encoding,
     /// File of the private key
     #[arg(long, short, value_name = "FILE")]
-    out: Place,
+    out: PathOrStdio,
     /// Write bare bytes, not PEM
     #[arg(long)]
     raw: bool,
-    /// Test that the private key decapsulates what the public key encapsulates, before they are
+    /// Test that the private key decapsulates what the public key encapsulates, before both are
     /// written
     #[arg(long)]
     check: bool,
@@ -41,20 +41,20 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]; then no file has been written or replaced, except those that
-/// [`Error::AfterWriting`] and [`Error::NotUndone`] name.
-pub fn run(args: &Args) -> Result<(), Error> {
-    let Place::File(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
+/// [`Error::NotUndone`] name.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let PathOrStdio::Path(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
     let mut public_path = path.clone().into_os_string();
     public_path.push(".pub");
-    let public_place = Place::File(PathBuf::from(public_path));
+    let public_file = PathOrStdio::Path(PathBuf::from(public_path));
 
-    let suite = Suite { set: args.set, encoding: args.encoding };
-    let (private, public) = suite.run(Generate { args })?;
-    let contents = |kind, bytes| format::contents(kind, suite, bytes, args.raw);
+    let selection = Selection { set: args.set, encoding: args.encoding };
+    let (private, public) = selection.accept(Generate { args })?;
+    let contents = |kind, bytes| format::contents(kind, selection, bytes, args.raw);
     let outputs = [
-        Output { place: &args.out, contents: contents(Kind::PrivateKey, private), secret: true },
-        Output { place: &public_place, contents: contents(Kind::PublicKey, public), secret: false },
+        Output { to: &args.out, contents: contents(Kind::PrivateKey, private), secret: true },
+        Output { to: &public_file, contents: contents(Kind::PublicKey, public), secret: false },
     ];
     files::write(&[], &outputs, args.force)?;
     if let Some(warning) = info::warning(args.set) {
@@ -67,11 +67,11 @@ struct Generate<'a> {
     args: &'a Args,
 }
 
-impl Task for Generate<'_> {
+impl Visitor for Generate<'_> {
     /// Private and public key.
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
-    fn run<P: ParameterSet>(self) -> Self::Output {
+    fn visit<P: ParameterSet>(self) -> Self::Output {
         let key = DecapsulationKey::<P>::try_generate()?;
         if self.args.check {
             let mut seed = Zeroizing::new([0; SEED_BYTES]);

@@ -1,7 +1,110 @@
-//! The program `ctru`; everything is in the library.
+//! The program `ctru`: keys, encapsulation and decapsulation on files, known-answer checks and
+//! benchmarks.
+//!
+//! Each subcommand is one module. Below them, [`selection`] turns a parameter set that was chosen at
+//! run time into a type of `ctru-kem`, [`engine`] does the same for engines, [`backend`] chooses the
+//! instructions of the CPU, [`format`] knows what files contain, and [`files`] reads and writes them.
+//! Only the subcommands know the command line.
 
+// These macros panic if their stream accepts no output.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod backend;
+mod bench;
+mod check;
+mod decaps;
+mod encaps;
+mod engine;
+mod error;
+mod files;
+mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
+mod info;
+mod kat;
+mod keygen;
+mod selection;
+mod selftest;
+mod transcript;
+
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+
+use crate::error::Error;
+
+/// The post-quantum KEM CTRU-Prime on files and in benchmarks. Not standardised: see `ctru info`.
+#[derive(Debug, Parser)]
+#[command(name = "ctru", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    backend: backend::BackendArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Keygen(keygen::Args),
+    Encaps(encaps::Args),
+    Decaps(decaps::Args),
+    Check(check::Args),
+    Info(info::Args),
+    Kat(kat::Args),
+    Bench(bench::Args),
+    Selftest(selftest::Args),
+    #[cfg(feature = "cuda")]
+    Devices(gpu::Args),
+}
+
+/// Runs the program. It reports errors on standard error, and exits with 1 after errors and failed
+/// checks, or with 2 after a wrong command line.
 fn main() -> ExitCode {
-    ctru_cli::main()
+    let result = match Cli::try_parse() {
+        Ok(cli) => cli.backend.select().and_then(|()| execute(&cli.command)),
+        Err(wrong) if wrong.use_stderr() => {
+            // The status tells the caller even if standard error accepts no output.
+            let _ = wrong.print();
+            return ExitCode::from(2);
+        }
+        Err(help) => help.print().map(|()| true).map_err(Error::from),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            // A reader who closed the pipe needs no message.
+            if !matches!(&error, Error::Report(source) if source.kind() == io::ErrorKind::BrokenPipe)
+            {
+                tell("error", &error);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes a message to standard error, and ignores a failure to do so.
+fn tell(kind: &str, message: &dyn Display) {
+    let _ = io::stderr().write_all(format!("{kind}: {message}\n").as_bytes());
+}
+
+/// Runs a command. Returns whether all of its checks passed.
+fn execute(command: &Command) -> Result<bool, Error> {
+    let out = &mut io::stdout();
+    let passed = match command {
+        Command::Keygen(args) => keygen::run(args).map(|()| true),
+        Command::Encaps(args) => encaps::run(args).map(|()| true),
+        Command::Decaps(args) => decaps::run(args).map(|()| true),
+        Command::Check(args) => check::run(args, out),
+        Command::Info(args) => info::run(args, out).map(|()| true),
+        Command::Kat(args) => kat::run(args, out),
+        Command::Bench(args) => bench::run(args, out).map(|()| true),
+        #[cfg(feature = "cuda")]
+        Command::Devices(args) => gpu::run(args, out).map(|()| true),
+        Command::Selftest(args) => selftest::run(args, out),
+    }?;
+    out.flush()?;
+    Ok(passed)
 }

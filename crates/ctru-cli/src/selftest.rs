@@ -1,7 +1,8 @@
-//! `ctru selftest`: does this build, on this machine, compute what it should?
+//! `ctru selftest`: checks that this build computes correct results on this machine.
 //!
-//! For every suite a chain of operations from fixed seeds is hashed and compared with a constant, computed once by an
-//! implementation that passes all known-answer vectors. Then keys from the system's randomness are used both ways.
+//! For each parameter set and encoding, the self-test runs a chain of operations from fixed seeds,
+//! and compares the hash of all outputs with a constant. An implementation that passes all
+//! known-answer vectors computed the constants. Then fresh keys encapsulate and decapsulate.
 
 use std::io::Write;
 
@@ -10,28 +11,28 @@ use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
 use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-use crate::engine::{AnySetEngine, EngineArgs, with_engine};
+use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::set::{Encoding, Set, Suite, Task};
-use crate::transcript::{Inputs, Transcript, Way, transcripts};
+use crate::selection::{Encoding, Selection, Set, Visitor};
+use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
-/// Check that this build computes what it should
+/// Check that this build computes correct results
 ///
-/// Compares chains of operations with built-in known answers, by the methods of the key types and by the engine, then
-/// makes keys from the system's randomness, encapsulates and decapsulates with them, and checks that a changed
-/// ciphertext gives another secret.
+/// Compares chains of operations with built-in known answers, by the methods of the key types and by
+/// the engine. Then it makes keys from the system's randomness, encapsulates and decapsulates with
+/// them, and checks that a changed ciphertext gives another secret.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 }
 
-/// Runs of the chain: with more than one the engine has a batch.
+/// Operations of the chain, which an engine runs as one batch.
 const CHAIN: u8 = 8;
 
-/// SHA3-256 over everything that the chain makes.
-fn known_answer(suite: Suite) -> &'static str {
-    match (suite.set, suite.encoding) {
+/// Returns the SHA3-256 hash of all outputs of the chain.
+fn known_answer(selection: Selection) -> &'static str {
+    match (selection.set, selection.encoding) {
         (Set::N653, Encoding::MixedRadix) => {
             "61f585c3e7899373f11f47a8f39ad27d1f65f18c60d859a1b72ba367fe0c1f8e"
         }
@@ -53,27 +54,28 @@ fn known_answer(suite: Suite) -> &'static str {
     }
 }
 
-/// Runs the command. The result says whether everything passed.
+/// Runs the command. Returns whether all checks passed.
 ///
 /// # Errors
-/// [`Error`] if there is no randomness, the engine fails or standard output does.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
-    with_engine!(args.engine, |engine| check(engine, out))
+/// [`Error`] if the system gives no randomness, or the engine or standard output fails.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+    with_engine!(args.engine, |factory| check(factory, out))
 }
 
-fn check<E: AnySetEngine>(engine: &E, out: &mut dyn Write) -> Result<bool, Error> {
+fn check<F: EngineFactory>(factory: &F, out: &mut dyn Write) -> Result<bool, Error> {
     writeln!(
         out,
         "{} engine on {} ({}), {} threads",
-        engine.name(),
-        engine.device(),
-        engine.backend(),
-        engine.threads()
+        factory.name(),
+        factory.device(),
+        factory.backend(),
+        factory.threads()
     )?;
     let mut all = true;
-    for suite in Suite::all() {
-        for (check, passed) in suite.run(Check { engine, known_answer: known_answer(suite) })? {
-            writeln!(out, "{} {suite}: {check}", if passed { "ok    " } else { "FAILED" })?;
+    for selection in Selection::all() {
+        let checks = Check { factory, known_answer: known_answer(selection) };
+        for (check, passed) in selection.accept(checks)? {
+            writeln!(out, "{} {selection}: {check}", if passed { "ok    " } else { "FAILED" })?;
             all &= passed;
         }
     }
@@ -81,21 +83,21 @@ fn check<E: AnySetEngine>(engine: &E, out: &mut dyn Write) -> Result<bool, Error
     Ok(all)
 }
 
-struct Check<'a, E> {
-    engine: &'a E,
+struct Check<'a, F> {
+    factory: &'a F,
     known_answer: &'a str,
 }
 
-impl<E: AnySetEngine> Task for Check<'_, E> {
-    /// What was checked, and whether it passed.
+impl<F: EngineFactory> Visitor for Check<'_, F> {
+    /// The name of each check, and whether it passed.
     type Output = Result<Vec<(String, bool)>, Error>;
 
-    fn run<P: ParameterSet>(self) -> Self::Output {
-        let engine = self.engine.engine::<P>()?;
+    fn visit<P: ParameterSet>(self) -> Self::Output {
+        let engine = self.factory.engine::<P>()?;
         let mut checks = Vec::new();
-        for way in Way::ALL {
-            let answer = chain::<P, _>(way, &engine)?;
-            checks.push((format!("known answer, {way}"), answer == self.known_answer));
+        for path in ApiPath::ALL {
+            let answer = chain::<P, _>(path, &engine)?;
+            checks.push((format!("known answer, {path}"), answer == self.known_answer));
         }
         let Fresh { agreed, rejected } = fresh::<P>()?;
         checks.push(("fresh keys agree on a secret".to_owned(), agreed));
@@ -104,11 +106,11 @@ impl<E: AnySetEngine> Task for Check<'_, E> {
     }
 }
 
-/// The hash of everything that comes of fixed seeds.
-fn chain<P: ParameterSet, E: Engine<P>>(way: Way, engine: &E) -> Result<String, Error> {
+/// Runs the chain, and returns the hash of all outputs.
+fn chain<P: ParameterSet, E: Engine<P>>(path: ApiPath, engine: &E) -> Result<String, Error> {
     let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
     let mut hash = Sha3_256::new();
-    for transcript in transcripts(way, engine, &inputs)? {
+    for transcript in transcripts(path, engine, &inputs)? {
         let Transcript {
             encapsulation_key,
             decapsulation_key,
@@ -127,7 +129,8 @@ fn chain<P: ParameterSet, E: Engine<P>>(way: Way, engine: &E) -> Result<String, 
     Ok(const_hex::encode(hash.finalize()))
 }
 
-/// Run `index` of the chain: a key pair, an encapsulation for it, the ciphertext and a changed one.
+/// Makes the inputs of operation `index` of the chain: a key pair, the seed of an encapsulation to it,
+/// the ciphertext and a changed ciphertext.
 fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
     let mut shake = Shake256::default();
     Update::update(&mut shake, b"ctru selftest");
@@ -155,11 +158,11 @@ struct Fresh {
     rejected: bool,
 }
 
-/// Keys from the system's randomness.
+/// Tries keys from the system's randomness.
 fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
     let key = DecapsulationKey::<P>::try_generate()?;
     let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
-    // The last bit of all carries no coefficient in some sets; it must count all the same.
+    // In some sets, the last bit belongs to no coefficient. A change of it must matter, too.
     let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
     let instead = key.decapsulate(&changed);
     Ok(Fresh {

@@ -1,5 +1,5 @@
-//! Every operation of the KEM on given inputs, in every way that this workspace offers: what known answers are
-//! compared with.
+//! Runs every operation of the KEM on given inputs through each part of the interface of `ctru-kem`,
+//! for comparison with known answers.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
 
-/// A way to compute.
+/// A part of the interface of `ctru-kem` that performs all operations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// The methods of the key types, one operation after the other.
+pub(crate) enum ApiPath {
+    /// The methods of the key types, one operation at a time.
     KeyTypes,
-    /// An engine that is given the keys with every batch.
+    /// The methods of an engine, which receives the keys with each batch.
     Engine,
-    /// An engine that holds the keys.
+    /// The methods of an engine that has loaded the keys.
     Resident,
 }
 
-impl Way {
+impl ApiPath {
     pub(crate) const ALL: [Self; 3] = [Self::KeyTypes, Self::Engine, Self::Resident];
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ApiPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::KeyTypes => "key types",
@@ -33,7 +33,8 @@ impl fmt::Display for Way {
     }
 }
 
-/// The inputs of a key generation, an encapsulation and two decapsulations. They need not belong together.
+/// The inputs of a key generation, an encapsulation and two decapsulations. They need not belong to
+/// one key pair.
 pub(crate) struct Inputs<P: ParameterSet> {
     pub(crate) keygen_seed: [u8; SEED_BYTES],
     pub(crate) z: [u8; SEED_BYTES],
@@ -43,7 +44,7 @@ pub(crate) struct Inputs<P: ParameterSet> {
     pub(crate) ciphertexts: [Ciphertext<P>; 2],
 }
 
-/// What comes of [`Inputs`].
+/// The outputs for [`Inputs`].
 pub(crate) struct Transcript<P: ParameterSet> {
     pub(crate) encapsulation_key: EncapsulationKey<P>,
     pub(crate) decapsulation_key: DecapsulationKey<P>,
@@ -52,16 +53,16 @@ pub(crate) struct Transcript<P: ParameterSet> {
     pub(crate) decapsulated: [SharedSecret; 2],
 }
 
-/// The transcripts of all inputs.
+/// Runs all operations on all inputs.
 pub(crate) fn transcripts<P: ParameterSet, E: Engine<P>>(
-    way: Way,
+    path: ApiPath,
     engine: &E,
     inputs: &[Inputs<P>],
 ) -> Result<Vec<Transcript<P>>, EngineError> {
-    match way {
-        Way::KeyTypes => Ok(inputs.iter().map(by_key_types).collect()),
-        Way::Engine => by_engine(engine, inputs, false),
-        Way::Resident => by_engine(engine, inputs, true),
+    match path {
+        ApiPath::KeyTypes => Ok(inputs.iter().map(by_key_types).collect()),
+        ApiPath::Engine => by_engine(engine, inputs, false),
+        ApiPath::Resident => by_engine(engine, inputs, true),
     }
 }
 

@@ -1,91 +1,64 @@
-//! Known-answer vectors: by the methods of the key types and by the CPU engine on every backend, and by the device engine on
-//! the emulator.
+//! Known-answer vectors on the device engine, which runs on the emulator.
+//!
+//! The tests of `ctru-cli` check all vectors by the key types and by the CPU engine on every backend.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ctru_cli::Error;
-use ctru_cli::engine::AnySetEngine;
-use ctru_cli::kat::{Report, check_file};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::ParameterSet;
-use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions};
-use ctru_tests::backends::on_every_backend;
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    Packed13, ParameterSet, PublicKeyEncoding, SharedSecret,
+};
+use ctru_math::Ring;
+use ctru_tests::vectors::array;
+use serde_json::Value;
 
-/// The files of known-answer records in a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let is_kat = |path: &PathBuf| {
-        path.file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(|name| name.starts_with("ctru-prime-"))
-    };
-    let mut files: Vec<_> = paths.filter(is_kat).collect();
-    files.sort();
-    files
-}
+/// Checks the first record of a parameter set's file, with keys that travel with each batch and with
+/// loaded keys.
+fn check_first_record<P: ParameterSet>() {
+    let name = format!("ctru-prime-{}-{}.jsonl", P::Ring::N, P::Encoding::NAME);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(&name);
+    let records = fs::read_to_string(path).unwrap();
+    let record: Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
+    let bytes = |field: &str| const_hex::decode(record[field].as_str().unwrap()).unwrap();
 
-fn check(directory: &Path, records: usize) {
-    let engine = CpuEngine::new().unwrap();
-    let files = files(directory);
-    assert_eq!(files.len(), 6, "{}", directory.display());
-    for file in files {
-        let expected = Report { passed: records, ..Report::default() };
-        assert_eq!(check_file(&file, &engine).unwrap(), expected, "{}", file.display());
+    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let seed: [u8; KEY_PAIR_SEED_BYTES] = array(&[bytes("keygen_seed"), bytes("z")].concat());
+    let mut public = [EncapsulationKey::<P>::placeholder()];
+    let mut private = [DecapsulationKey::<P>::placeholder()];
+    engine.generate(Seeds::Each(&[seed]), &mut public, &mut private).unwrap();
+    assert_eq!(*public[0].as_ref(), bytes("pk"), "{name}");
+    assert_eq!(*private[0].as_ref(), bytes("sk"), "{name}");
+
+    let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
+    let loaded_private = engine.load_decapsulation_keys(&private).unwrap();
+    let ciphertexts = ["ct", "bad_ct"].map(|ct| Ciphertext::from_bytes(&bytes(ct)).unwrap());
+    let expected = ["ss", "bad_ss"].map(bytes);
+    for loaded in [false, true] {
+        let keys = if loaded { Keys::Loaded(&loaded_public) } else { Keys::Each(&public) };
+        let (mut ciphertext, mut secret) = ([Ciphertext::default()], [SharedSecret::default()]);
+        let seed = [array(&bytes("encaps_seed"))];
+        engine.encapsulate(keys, Seeds::Each(&seed), &mut ciphertext, &mut secret).unwrap();
+        assert_eq!(ciphertext[0], ciphertexts[0], "{name}");
+        assert_eq!(secret[0].as_bytes()[..], expected[0], "{name}");
+        for (ciphertext, expected) in ciphertexts.iter().zip(&expected) {
+            let keys = if loaded { Keys::Loaded(&loaded_private) } else { Keys::Each(&private) };
+            engine.decapsulate(keys, std::slice::from_ref(ciphertext), &mut secret).unwrap();
+            assert_eq!(secret[0].as_bytes()[..], expected[..], "{name}");
+        }
     }
 }
 
-/// The first records of every file.
-#[test]
-fn vendored() {
-    on_every_backend(|| check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"), 26));
-}
-
-/// All records, where they lie beside the workspace.
-#[test]
-fn complete() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/kat");
-    if directory.exists() {
-        on_every_backend(|| check(&directory, 100));
-    }
-}
-
-/// The device engine on the emulator.
-struct Emulated;
-
-impl AnySetEngine for Emulated {
-    type For<P: ParameterSet> = DeviceEngine<P, EmulatedDevice>;
-
-    fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error> {
-        let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
-        Ok(DeviceEngine::new(EmulatedDevice::new(), options)?)
-    }
-    fn name(&self) -> &'static str {
-        "emulator"
-    }
-    fn device(&self) -> String {
-        "emulator".to_owned()
-    }
-    fn backend(&self) -> &'static str {
-        "emulator"
-    }
-    fn transfers(&self) -> &'static str {
-        "none"
-    }
-    fn threads(&self) -> usize {
-        1
-    }
-}
-
-/// The first record of every file: a second would only make the emulator take longer.
+/// Checks only one record of each file, since the emulator is slow.
 #[test]
 fn on_the_emulator() {
-    let folder = tempfile::tempdir().unwrap();
-    for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")) {
-        let records = fs::read_to_string(&file).unwrap();
-        let first = folder.path().join(file.file_name().unwrap());
-        fs::write(&first, records.lines().next().unwrap()).unwrap();
-        let expected = Report { passed: 1, ..Report::default() };
-        assert_eq!(check_file(&first, &Emulated).unwrap(), expected, "{}", file.display());
-    }
+    check_first_record::<CtruPrime653>();
+    check_first_record::<CtruPrime653<Packed13>>();
+    check_first_record::<CtruPrime761>();
+    check_first_record::<CtruPrime761<Packed13>>();
+    check_first_record::<CtruPrime1277>();
+    check_first_record::<CtruPrime1277<Packed13>>();
 }

@@ -58,7 +58,7 @@ if [[ $what == sanitizer || $what == all ]]; then
     done
 fi
 if [[ $what == bench || $what == all ]]; then
-    "$bundle/ctru" kernels --json > "$out/kernels.jsonl" && wc -l "$out/kernels.jsonl"
+    "$bundle/ctru-bench" kernels --json "$out/kernels.jsonl" > "$out/kernels.txt" && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
 fi
@@ -70,14 +70,14 @@ if [[ ($what == devices || $what == all) && ${#gpus[@]} -gt 1 ]]; then
     wc -l "$out"/devices-*.jsonl
 fi
 if [[ $what == paper || $what == all ]]; then
-    "$bundle/ctru" bench paper --json "$out/h200-paper.jsonl" --plots "$out/plots" > "$out/paper.txt" || failed=1
+    "$bundle/ctru-bench" paper --json "$out/h200-paper.jsonl" > "$out/paper.txt" || failed=1
     wc -l "$out/h200-paper.jsonl"
 fi
 if [[ $what == lab || $what == all ]]; then
     check lab "$bundle/kernels" lab:: --test-threads 2
     for bench in reductions ntt; do
-        "$bundle/ctru" bench "$bench" --engine gpu --json > "$out/lab-$bench.jsonl"
-        "$bundle/ctru" bench "$bench" --engine cpu --json > "$out/lab-$bench-cpu.jsonl"
+        "$bundle/ctru-bench" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" > "$out/lab-$bench.txt"
+        "$bundle/ctru-bench" lab "$bench" --engine cpu --json "$out/lab-$bench-cpu.jsonl" > "$out/lab-$bench-cpu.txt"
         wc -l "$out/lab-$bench.jsonl" "$out/lab-$bench-cpu.jsonl"
     done
 fi

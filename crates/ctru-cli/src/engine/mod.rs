@@ -1,33 +1,33 @@
-//! Engines chosen at run time.
+//! The engine that the user chooses at run time.
 
-pub(crate) mod any_set;
+mod factory;
 
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 
-pub use any_set::{AnySetEngine, cpu_name};
+pub(crate) use factory::EngineFactory;
 
 use crate::error::Error;
 use crate::tell;
 
-/// Which engine computes batches.
+/// An engine, or the choice of one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineChoice {
-    /// All cores of this machine.
+pub(crate) enum EngineChoice {
+    /// All cores of this machine
     Cpu,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU
     Gpu,
-    /// A GPU if there is one, the CPU otherwise.
+    /// A GPU if there is one, the CPU otherwise
     Auto,
 }
 
-/// Options of every command that runs batches.
+/// The options of every command that runs batches.
 #[derive(Clone, Debug, clap::Args)]
-pub struct EngineArgs {
+pub(crate) struct EngineArgs {
     /// Which engine computes batches; `auto` says which it takes
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineChoice,
-    /// Threads of the CPU engine, one for each core if 0, 4096 at most
+    /// Threads of the CPU engine, one per core if 0, 4096 at most
     #[arg(
         long,
         default_value_t = 0,
@@ -41,27 +41,27 @@ pub struct EngineArgs {
     gpu: crate::gpu::GpuArgs,
 }
 
-/// An engine that has been started, of one of the types that `with_engine!` tells apart.
+/// The factory of the chosen engine.
 #[derive(Debug)]
-pub enum Started {
-    /// On the CPU.
+pub(crate) enum AnyFactory {
+    /// The CPU engine.
     Cpu(CpuEngine),
-    /// On a GPU.
+    /// The engine on GPUs.
     #[cfg(feature = "cuda")]
     Gpu(crate::gpu::Gpu),
 }
 
-/// Starts the engine of [`EngineArgs`] and evaluates an expression with a reference to it, which is
-/// some [`AnySetEngine`].
+/// Evaluates an expression in which `$engine` is a reference to the [`EngineFactory`] that the
+/// [`EngineArgs`] choose.
 macro_rules! with_engine {
     ($args:expr, |$engine:ident| $body:expr) => {
         match $args.start()? {
-            $crate::engine::Started::Cpu(engine) => {
+            $crate::engine::AnyFactory::Cpu(engine) => {
                 let $engine = &engine;
                 $body
             }
             #[cfg(feature = "cuda")]
-            $crate::engine::Started::Gpu(engine) => {
+            $crate::engine::AnyFactory::Gpu(engine) => {
                 let $engine = &engine;
                 $body
             }
@@ -77,7 +77,7 @@ impl EngineArgs {
     /// # Errors
     /// [`Error::Engine`] if it cannot work here, [`Error::WithoutGpu`] if this program was built
     /// without GPUs.
-    pub fn start(&self) -> Result<Started, Error> {
+    pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),
             EngineChoice::Gpu => self.start_gpu(),
@@ -100,31 +100,31 @@ impl EngineArgs {
         }
     }
 
-    fn start_cpu(&self) -> Result<Started, Error> {
-        Ok(Started::Cpu(CpuEngine::with_threads(self.threads.into())?))
+    fn start_cpu(&self) -> Result<AnyFactory, Error> {
+        Ok(AnyFactory::Cpu(CpuEngine::with_threads(self.threads.into())?))
     }
 
     #[cfg(feature = "cuda")]
-    fn start_gpu(&self) -> Result<Started, Error> {
-        self.gpu.start().map(Started::Gpu)
+    fn start_gpu(&self) -> Result<AnyFactory, Error> {
+        self.gpu.start().map(AnyFactory::Gpu)
     }
 
     /// Starts the engine on a GPU that runs the kernels, and returns it with the name of the GPU.
     #[cfg(feature = "cuda")]
-    fn start_usable_gpu(&self) -> Result<(Started, String), Error> {
+    fn start_usable_gpu(&self) -> Result<(AnyFactory, String), Error> {
         let gpu = self.gpu.start()?;
         gpu.open()?;
         let name = gpu.device();
-        Ok((Started::Gpu(gpu), name))
+        Ok((AnyFactory::Gpu(gpu), name))
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn start_gpu(&self) -> Result<Started, Error> {
+    fn start_gpu(&self) -> Result<AnyFactory, Error> {
         Err(Error::WithoutGpu)
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn start_usable_gpu(&self) -> Result<(Started, String), Error> {
+    fn start_usable_gpu(&self) -> Result<(AnyFactory, String), Error> {
         Err(Error::WithoutGpu)
     }
 }

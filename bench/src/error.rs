@@ -1,0 +1,68 @@
+//! The errors of the program. Each message names the file and the problem.
+
+use std::io;
+use std::path::Path;
+
+use ctru_gpu_runtime::RuntimeError;
+use ctru_kem::engine::EngineError;
+use ctru_math::backend::Unavailable;
+use ctru_math::ntt::cyclic::CyclicError;
+use thiserror::Error;
+
+/// The reason why a command failed.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// A file could not be read.
+    #[error("{file}: cannot be read: {source}")]
+    Read { file: String, source: io::Error },
+    /// A file could not be written.
+    #[error("{file}: cannot be written: {source}")]
+    Write { file: String, source: io::Error },
+    /// A line of a file is no record.
+    #[error("{file}:{line}: no measurement: {source}")]
+    Record { file: String, line: usize, source: serde_json::Error },
+    /// A picture could not be drawn.
+    #[error("{file}: cannot be drawn: {reason}")]
+    Drawing { file: String, reason: String },
+    /// The records of a picture are missing.
+    #[error("{file}: no records of {wanted}")]
+    Missing { file: String, wanted: String },
+    /// The paper's tables need measurements on a GPU.
+    #[error(
+        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}"
+    )]
+    NeedsGpu(#[source] Box<Self>),
+    /// The program was built without GPUs.
+    #[cfg(not(feature = "cuda"))]
+    #[error("this program was built without GPUs: build ctru-bench with --features cuda")]
+    WithoutGpu,
+    /// This CPU lacks the instructions of the chosen backend.
+    #[error(transparent)]
+    Backend(#[from] Unavailable),
+    /// An engine failed.
+    #[error("engine: {0}")]
+    Engine(#[from] EngineError),
+    /// A device failed.
+    #[error("device: {0}")]
+    Device(#[from] RuntimeError),
+    /// The arithmetic has no such transform.
+    #[error("transform: {0}")]
+    Transform(#[from] CyclicError),
+    /// The report could not be written.
+    #[error("standard output: {0}")]
+    Report(#[from] io::Error),
+}
+
+impl Error {
+    /// Makes the error of a failure to read `path`.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let file = path.display().to_string();
+        move |source| Self::Read { file, source }
+    }
+
+    /// Makes the error of a failure to write `path`.
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let file = path.display().to_string();
+        move |source| Self::Write { file, source }
+    }
+}

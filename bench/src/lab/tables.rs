@@ -1,0 +1,141 @@
+//! Tables of the reduction laboratory.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use ctru_gpu_kernels::lab::chain::LENGTH;
+use ctru_measure::{Record, table};
+
+use super::Bench;
+use crate::error::Error;
+use crate::records::{Records, distinct, figure, kind};
+
+/// A table with the best value of each row and column, in the order of their first appearance.
+struct Pivot {
+    title: &'static str,
+    row: fn(&Record) -> String,
+    column: fn(&Record) -> String,
+    value: fn(&Record) -> f64,
+    best: fn(f64, f64) -> f64,
+}
+
+/// Returns the modulus of a measurement, or 0.
+pub(crate) fn modulus(record: &Record) -> f64 {
+    record.figure(figure::MODULUS).unwrap_or_default()
+}
+
+/// Returns the number of elements or coefficients of a measurement.
+pub(crate) fn len(record: &Record) -> usize {
+    record.figure(figure::LEN).unwrap_or_default() as usize
+}
+
+/// Returns the modular products of a chain in units of 10^9 per second.
+pub(crate) fn giga_products(record: &Record) -> f64 {
+    (len(record) * LENGTH) as f64 * record.ops_per_s / 1e9
+}
+
+fn microseconds(record: &Record) -> f64 {
+    record.median_ns_per_op / 1000.0
+}
+
+const BY_MODULUS: Pivot = Pivot {
+    title: "10^9 products per second by modulus, with the best number of threads per block",
+    row: |record| record.op.clone(),
+    column: |record| modulus(record).to_string(),
+    value: giga_products,
+    best: f64::max,
+};
+
+const BY_THREADS: Pivot = Pivot {
+    title: "10^9 products per second by threads per block, modulo 268369921",
+    column: |record| record.threads.to_string(),
+    ..BY_MODULUS
+};
+
+const PRODUCTS: Pivot = Pivot {
+    title: "Microseconds per product by modulus, length and batch, with the best number of threads",
+    row: |record| record.op.clone(),
+    column: |record| format!("{} {} x{}", modulus(record), len(record), record.batch),
+    value: microseconds,
+    best: f64::min,
+};
+
+const PRODUCTS_BY_THREADS: Pivot = Pivot {
+    title: "Microseconds per product by threads, modulo 469762049, n = 131072, one at a time",
+    column: |record| record.threads.to_string(),
+    ..PRODUCTS
+};
+
+const ALONE: Pivot = Pivot {
+    title: "Microseconds of one product alone by the host's clock, n = 131072",
+    column: |record| modulus(record).to_string(),
+    ..PRODUCTS
+};
+
+const STEPS: Pivot = Pivot {
+    title: "Microseconds per product by step, with Shoup's method modulo 469762049, n = 131072",
+    row: |record| record.bench.clone(),
+    column: |record| format!("x{}", record.batch),
+    ..PRODUCTS
+};
+
+/// Writes the tables of a measurement.
+pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    if let Some(Record { engine, device, commit, date, .. }) = records.0.last() {
+        writeln!(out, "{engine}: {device}, commit {commit}, {date}")?;
+    }
+    let is_long = |record: &&Record| len(record) == 1 << 17;
+    let is_largest = |record: &&Record| modulus(record) == 469_762_049.0;
+    match bench {
+        Bench::Reductions => {
+            let chains = || records.of_kind(kind::CHAIN);
+            BY_MODULUS.write(chains(), out)?;
+            BY_THREADS.write(chains().filter(|record| modulus(record) == 268_369_921.0), out)
+        }
+        Bench::Ntt => {
+            let products = || records.of_kind(kind::CYCLIC);
+            let longest = || products().filter(is_long).filter(is_largest);
+            PRODUCTS.write(products(), out)?;
+            PRODUCTS_BY_THREADS.write(longest().filter(|record| record.batch == 1), out)?;
+            ALONE.write(records.of_kind(kind::CYCLIC_ALONE).filter(is_long), out)?;
+            let all = records.0.iter().filter(is_long).filter(is_largest);
+            let steps = all.filter(|record| record.bench != kind::CYCLIC_ALONE);
+            STEPS.write(steps.filter(|record| record.op == "shoup"), out)
+        }
+    }
+}
+
+impl Pivot {
+    fn write<'a>(
+        &self,
+        records: impl Iterator<Item = &'a Record>,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let (mut cells, mut values) = (Vec::new(), BTreeMap::new());
+        for record in records {
+            let cell = ((self.row)(record), (self.column)(record));
+            let value = (self.value)(record);
+            let best = values.entry(cell.clone()).or_insert(value);
+            *best = (self.best)(*best, value);
+            cells.push(cell);
+        }
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let (rows, columns) = (
+            distinct(cells.iter().map(|(row, _)| row)),
+            distinct(cells.iter().map(|(_, column)| column)),
+        );
+        let header = std::iter::once("").chain(columns.iter().map(|column| column.as_str()));
+        let mut table = table::markdown(header.collect::<Vec<_>>(), 1..columns.len() + 1);
+        for row in rows {
+            let value = |column: &&String| {
+                let value = values.get(&(row.clone(), (*column).clone()));
+                value.map_or_else(String::new, |value| format!("{value:.2}"))
+            };
+            table.add_row(std::iter::once(row.clone()).chain(columns.iter().map(value)));
+        }
+        writeln!(out, "\n{}\n\n{table}", self.title)?;
+        Ok(())
+    }
+}

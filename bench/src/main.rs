@@ -1,0 +1,76 @@
+//! The measurements of the workspace: beside peers, of the paper's tables and figures, of modular
+//! reductions and of every kernel; and the pictures that show them.
+//!
+//! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per line.
+
+mod error;
+#[cfg(feature = "cuda")]
+mod gpu;
+#[cfg(feature = "cuda")]
+mod kernels;
+mod lab;
+mod old_records;
+mod paper;
+#[cfg(feature = "peers")]
+mod peers;
+mod plot;
+mod records;
+mod references;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use ctru_math::backend::{self, Backend};
+
+use crate::error::Error;
+
+/// Measurements of CTRU-Prime for research. For the speed of this machine, see `ctru bench`.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest
+    /// that it has]
+    #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
+    backend: Option<Backend>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[cfg(feature = "peers")]
+    Peers(peers::Args),
+    Paper(paper::Args),
+    #[command(subcommand)]
+    Lab(lab::Laboratory),
+    #[cfg(feature = "cuda")]
+    Kernels(kernels::Args),
+    Plot(plot::Args),
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Error> {
+    if let Some(chosen) = cli.backend {
+        backend::select(chosen)?;
+    }
+    let out = &mut io::stdout();
+    match &cli.command {
+        #[cfg(feature = "peers")]
+        Command::Peers(args) => peers::run(args, out),
+        Command::Paper(args) => paper::run(args, out),
+        Command::Lab(laboratory) => laboratory.run(out),
+        #[cfg(feature = "cuda")]
+        Command::Kernels(args) => kernels::run(args, out),
+        Command::Plot(args) => plot::run(args),
+    }
+}

@@ -1,0 +1,122 @@
+//! The best rates of the machine.
+
+use std::time::Duration;
+
+use ctru_gpu_kernels::kernel::Kernels;
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_gpu_runtime::{Device, Queue, RuntimeError};
+use ctru_math::Ring;
+use ctru_measure::{Record, Statistics, sample};
+
+use super::cost::{self, Work};
+use super::session::Session;
+use crate::error::Error;
+use crate::gpu;
+use crate::paper::tables::unit;
+use crate::records::kind;
+
+/// Bytes per copy.
+const BYTES: usize = 256 << 20;
+/// Time for each measurement.
+const BUDGET: Duration = Duration::from_millis(300);
+
+/// Measures transfers and memory.
+pub(super) fn of_machine(session: &mut Session<'_>, device: &CudaDevice) -> Result<(), Error> {
+    let (upward, downward) = (device.queue()?, device.queue()?);
+    let from = upward.pinned::<u8>(BYTES)?;
+    let mut to = downward.pinned::<u8>(BYTES)?;
+    let (received, sent) = (upward.allocate::<u8>(BYTES)?, downward.allocate::<u8>(BYTES)?);
+    downward.wipe(&sent)?;
+
+    let up = || upward.upload(&from, 0..BYTES, &received, 0);
+    let mut down = || downward.download(&sent, 0..BYTES, &mut to, 0);
+    let to_device = sample(BUDGET, || up().and_then(|()| upward.synchronise()))?;
+    let from_device = sample(BUDGET, || down().and_then(|()| downward.synchronise()))?;
+    let both = sample(BUDGET, || -> Result<(), RuntimeError> {
+        up()?;
+        down()?;
+        upward.synchronise()?;
+        downward.synchronise()
+    })?;
+    let wiped = gpu::time_in_a_row(&upward, || upward.wipe(&received))?;
+    for (op, statistics, bytes) in [
+        (unit::BYTES_TO_DEVICE, to_device, BYTES),
+        (unit::BYTES_FROM_DEVICE, from_device, BYTES),
+        (unit::BYTES_BOTH_WAYS, both, 2 * BYTES),
+        (unit::BYTES_OF_DEVICE, wiped, BYTES),
+    ] {
+        report(session, op, statistics, bytes as f64)?;
+    }
+    Ok(())
+}
+
+/// The kernels that hash.
+static HASHING: [&Kernels; 4] = [
+    &table::DERIVE_KEY_PAIR,
+    &table::DERIVE_ENCAPSULATION,
+    &table::DERIVE_DECAPSULATION,
+    &table::REJECTION_SECRET,
+];
+/// Operations per launch, enough to fill a GPU several times.
+const HASHES: u32 = 1 << 19;
+
+/// The kernels that multiply on tensor cores.
+static MULTIPLYING: [&Kernels; 6] = [
+    &table::POLYPHASE_SMALL,
+    &table::POLYPHASE_ROUNDED,
+    &table::FUSED_ENCRYPT,
+    &table::FUSED_DECRYPT,
+    &table::MULTIPLY_NODES,
+    &table::DIVIDE_NODES,
+];
+/// Operations per launch.
+const PRODUCTS: u32 = 1 << 16;
+
+/// Measures hashing and tensor cores, each with the fastest kernel of the KEM.
+pub(super) fn of_ring<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+    let permutations = |work: Work| work.permutations;
+    let byte_products = |work: Work| work.byte_products;
+    fastest::<R>(session, queue, unit::PERMUTATIONS, &HASHING, HASHES, permutations)?;
+    fastest::<R>(session, queue, unit::BYTE_PRODUCTS, &MULTIPLYING, PRODUCTS, byte_products)
+}
+
+/// Reports the best rate of launches of `count` operations.
+fn fastest<R: Ring>(
+    session: &mut Session<'_>,
+    queue: &CudaQueue,
+    op: &str,
+    candidates: &[&Kernels],
+    count: u32,
+    amount: fn(Work) -> f64,
+) -> Result<(), Error> {
+    let measure = |kernels: &&Kernels| {
+        let kernel = kernels.of::<R>();
+        let done = f64::from(count) * cost::of::<R>(kernel.name()).map_or(0.0, amount);
+        Ok((gpu::time_kernel(queue, kernel, count)?, done))
+    };
+    let measured: Result<Vec<_>, RuntimeError> = candidates.iter().map(measure).collect();
+    let rate = |(statistics, done): &(Statistics, f64)| done / statistics.median;
+    match measured?.into_iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) {
+        Some((statistics, done)) => report(session, op, statistics, done),
+        None => Ok(()),
+    }
+}
+
+/// Reports the rate of `amount` units per repetition.
+fn report(
+    session: &mut Session<'_>,
+    op: &str,
+    statistics: Statistics,
+    amount: f64,
+) -> Result<(), Error> {
+    let record = Record {
+        bench: kind::CEILING.to_owned(),
+        op: op.to_owned(),
+        batch: 1,
+        transfers: "none".to_owned(),
+        threads: 1,
+        ..Record::default()
+    };
+    session.time(statistics, amount, record)
+}

@@ -1,0 +1,203 @@
+//! The work of kernels in the units of the ceilings.
+
+use ctru_math::Ring;
+
+use super::counting::Counts;
+
+/// The work of an operation, besides the access to arrays.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Work {
+    /// Permutations of Keccak-f\[1600\].
+    pub(crate) permutations: f64,
+    /// Products of polynomials whose coefficients are bytes. A coefficient modulo `q` or `q2` counts as
+    /// two bytes.
+    pub(crate) byte_products: f64,
+}
+
+/// Bytes of `ID(pk)`.
+const ID_BYTES: usize = 33;
+/// Bytes of a seed.
+const SEED_BYTES: usize = 32;
+
+/// Returns the number of permutations of SHA3-512 for an input of `bytes` bytes.
+const fn sha3_512(bytes: usize) -> usize {
+    bytes / 72 + 1
+}
+
+/// Returns the number of permutations of SHAKE256 for `bytes` bytes of output and an input of less
+/// than a block.
+const fn shake256(bytes: usize) -> usize {
+    bytes.div_ceil(136)
+}
+
+/// Returns the work per operation of the kernel of this name, which ends with the ring's degree, or
+/// `None` if the table does not list the kernel.
+pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
+    let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
+    let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
+        "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
+        "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
+        "derive_encapsulation" | "derive_encapsulation_small" => (1 + secret_and_coins, 0.0),
+        "derive_decapsulation" | "derive_decapsulation_small" => (secret_and_coins, 0.0),
+        "rejection_secret" | "rejection_secret_small" => {
+            (sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES), 0.0)
+        }
+        "polyphase_small"
+        | "polyphase_rounded"
+        | "fused_encrypt"
+        | "fused_verify"
+        | "fused_decrypt"
+        | "same_public_key_multiply"
+        | "same_public_key_encrypt"
+        | "same_public_key_verify"
+        | "same_secret_key_multiply"
+        | "same_secret_key_decrypt"
+        | "schoolbook_small"
+        | "schoolbook_rounded" => (0, 2.0),
+        // One operation is one of the two factors.
+        "multiply_leaves" => (0, 0.5),
+        "multiply_nodes" => (0, 2.0),
+        "divide_nodes" => (0, 4.0),
+        "divide_leaves" => (0, 2.0),
+        "multiply_sampled"
+        | "multiply_rounded"
+        | "sample"
+        | "sample_secret"
+        | "encrypt"
+        | "unfused_encode_message"
+        | "unfused_compress_and_add"
+        | "unfused_pack_ciphertext"
+        | "unpack_ciphertext"
+        | "decode_message"
+        | "decode_mixed_radix"
+        | "encode_mixed_radix"
+        | "unpack_secret_key_mixed_radix"
+        | "pack_secret_key_mixed_radix"
+        | "decode_packed13"
+        | "encode_packed13"
+        | "unpack_secret_key_packed13"
+        | "pack_secret_key_packed13"
+        | "invert"
+        | "select" => (0, 0.0),
+        _ => return None,
+    };
+    Some(Work { permutations: permutations as f64, byte_products })
+}
+
+/// Returns the work per operation of a batch of `count` operations.
+pub(crate) fn of_batch<R: Ring>(counts: &Counts, count: usize) -> Work {
+    counts.launches.iter().fold(Work::default(), |sum, launch| {
+        let work = of::<R>(launch.kernel).unwrap_or_default();
+        let share = f64::from(launch.batch.count) / count as f64;
+        Work {
+            permutations: sum.permutations + share * work.permutations,
+            byte_products: sum.byte_products + share * work.byte_products,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::measure::counting::{CountingDevice, Launch};
+    use ctru_gpu_kernels::table;
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+    use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
+    use ctru_kem::{
+        Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet,
+        SharedSecret,
+    };
+    use ctru_math::{R653, R761, R1277};
+
+    /// The table must list every kernel.
+    #[test]
+    fn every_kernel_is_known() {
+        for kernels in table::ALL {
+            let [of_653, of_761, of_1277] = kernels.each();
+            for work in
+                [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())]
+            {
+                assert!(work.is_some(), "{}", of_761.name());
+            }
+        }
+        assert_eq!(of::<R653>("select_761"), None);
+    }
+
+    type Set = CtruPrime761<MixedRadix>;
+    const COUNT: usize = 2;
+
+    /// The counts of encapsulation and decapsulation, each operation with its own key, are those that
+    /// follow from the scheme.
+    #[test]
+    fn chunks_cost_what_the_scheme_says() {
+        let device = CountingDevice::new(EmulatedDevice::new());
+        let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+        let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
+        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+        let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+        let (mut ciphertexts, mut secrets) =
+            (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        device.take();
+
+        let keys = Keys::Each(&public);
+        engine.encapsulate(keys, Seeds::Expand(&[2; 32]), &mut ciphertexts, &mut secrets).unwrap();
+        let expected = secrets.clone();
+        let seen = device.take();
+        // The master seed and the number of the first operation travel once per chunk.
+        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + 40);
+        assert_eq!(seen.downloaded, COUNT * (Set::CIPHERTEXT_BYTES + 32));
+        // One for the seed, one for the message, two for the secret, three for the coins.
+        assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
+        // The encoded key is read. `h` and ID are written and read, and so are the seed, the message
+        // and the coins. The secret and the ciphertext are written.
+        let expected_bytes = 1158 + 2 * (1536 + 33) + 2 * (32 + 48 + 384) + 32 + 952;
+        let bytes: usize = seen.launches.iter().map(|launch| launch.bytes).sum::<u64>() as usize;
+        assert_eq!(bytes, COUNT * expected_bytes + 40);
+
+        engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
+        assert_eq!(secrets, expected);
+        let seen = device.take();
+        assert_eq!(seen.uploaded, COUNT * (Set::DECAPSULATION_KEY_BYTES + Set::CIPHERTEXT_BYTES));
+        assert_eq!(seen.downloaded, COUNT * 32);
+        // The rejection secret takes fifteen more.
+        assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 20.0, byte_products: 4.0 });
+    }
+
+    /// Without copies, the same kernels run on the data on the device, and the outputs stay unchanged.
+    #[test]
+    fn without_copies_the_kernels_remain() {
+        let device = CountingDevice::new(EmulatedDevice::new());
+        let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+        let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
+        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+        let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        let (mut ciphertexts, mut secrets) =
+            (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
+        let mut encapsulate = |ciphertexts: &mut [_]| {
+            device.take();
+            engine
+                .encapsulate(
+                    Keys::Each(&public),
+                    Seeds::Expand(&[2; 32]),
+                    ciphertexts,
+                    &mut secrets,
+                )
+                .unwrap();
+            device.take()
+        };
+        let names =
+            |launches: &[Launch]| launches.iter().map(|launch| launch.kernel).collect::<Vec<_>>();
+        let with = encapsulate(&mut ciphertexts);
+        device.leave_out_copies(true);
+        let mut others = ciphertexts.clone();
+        let without = encapsulate(&mut others);
+        assert_eq!(names(&with.launches), names(&without.launches));
+        assert_eq!((with.uploaded, with.downloaded), (without.uploaded, without.downloaded));
+        assert!(!without.kernels.is_zero());
+        assert!(without.launches.iter().all(|launch| launch.batch.count == COUNT as u32));
+        // The pinned memory of the slot still holds the previous results.
+        assert_eq!(others, ciphertexts);
+    }
+}

@@ -1,0 +1,221 @@
+//! A device that counts copies and launches of an engine, and that can leave out the copies. Without
+//! copies, only the kernels of an operation remain, on data on the device.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter};
+use ctru_gpu_runtime::{
+    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
+};
+
+/// Counts the kernels and copies of one operation at a time. An engine on it must have one slot.
+#[derive(Clone, Debug)]
+pub(crate) struct CountingDevice<D> {
+    device: D,
+    log: Log,
+}
+
+/// A queue of a [`CountingDevice`].
+#[derive(Debug)]
+pub(crate) struct CountingQueue<Q> {
+    queue: Q,
+    log: Log,
+}
+
+/// The counts since the last call of [`CountingDevice::take`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// Bytes copied to the device, including copies that were left out.
+    pub(crate) uploaded: usize,
+    /// Bytes copied from the device, including copies that were left out.
+    pub(crate) downloaded: usize,
+    /// All launches in order.
+    pub(crate) launches: Vec<Launch>,
+    /// Time from the first launch to the end of the last one by the host's clock. It is meaningful only
+    /// if copies are left out.
+    pub(crate) kernels: Duration,
+}
+
+/// A launch of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: &'static str,
+    pub(crate) batch: Batch,
+    /// Bytes of the arrays that the kernel reads and writes.
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    leaves_out_copies: bool,
+    /// The time of the first launch for which nobody has waited yet.
+    started: Option<Instant>,
+    counts: Counts,
+}
+
+impl Log {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state consists of numbers, so a panic cannot leave it inconsistent.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+impl<D> CountingDevice<D> {
+    pub(crate) fn new(device: D) -> Self {
+        Self { device, log: Log::default() }
+    }
+
+    /// Returns the counts since the last call.
+    pub(crate) fn take(&self) -> Counts {
+        let mut log = self.log.lock();
+        log.started = None;
+        std::mem::take(&mut log.counts)
+    }
+
+    /// Chooses whether to leave out copies from now on. Without copies, the results of an engine are
+    /// meaningless.
+    pub(crate) fn leave_out_copies(&self, leave_out: bool) {
+        self.log.lock().leaves_out_copies = leave_out;
+    }
+}
+
+impl<D: Device> Device for CountingDevice<D> {
+    type Queue = CountingQueue<D::Queue>;
+    type Registration = D::Registration;
+
+    fn queue(&self) -> Result<Self::Queue, RuntimeError> {
+        Ok(CountingQueue { queue: self.device.queue()?, log: self.log.clone() })
+    }
+
+    fn register<T: Send>(
+        &self,
+        content: Vec<T>,
+    ) -> Result<PinnedVec<T, D::Registration>, RuntimeError> {
+        self.device.register(content)
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
+        self.device.memory_info()
+    }
+}
+
+impl<Q: Queue> CountingQueue<Q> {
+    /// Counts bytes to the device. Returns whether to copy them.
+    fn uploads(&self, bytes: usize) -> bool {
+        let mut log = self.log.lock();
+        log.counts.uploaded += bytes;
+        !log.leaves_out_copies
+    }
+
+    /// Counts bytes from the device. Returns whether to copy them. The first such copy ends the time of
+    /// an operation's kernels.
+    fn downloads(&self, bytes: usize) -> Result<bool, RuntimeError> {
+        let mut log = self.log.lock();
+        log.counts.downloaded += bytes;
+        if let Some(started) = log.started.take() {
+            self.queue.synchronise()?;
+            log.counts.kernels += started.elapsed();
+        }
+        Ok(!log.leaves_out_copies)
+    }
+}
+
+impl<Q: Queue> Queue for CountingQueue<Q> {
+    type Memory = Q::Memory;
+    type Pinned<T: Plain> = Q::Pinned<T>;
+
+    fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Q::Memory>, RuntimeError> {
+        self.queue.allocate(len)
+    }
+
+    fn pinned<T: Plain>(&self, len: usize) -> Result<Q::Pinned<T>, RuntimeError> {
+        self.queue.pinned(len)
+    }
+
+    fn upload<T: Plain>(
+        &self,
+        from: &Q::Pinned<T>,
+        range: Range<usize>,
+        to: &Buffer<T, Q::Memory>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        if self.uploads(range.len() * size_of::<T>()) {
+            self.queue.upload(from, range, to, start)?;
+        }
+        Ok(())
+    }
+
+    fn download<T: Plain>(
+        &self,
+        from: &Buffer<T, Q::Memory>,
+        range: Range<usize>,
+        to: &mut Q::Pinned<T>,
+        start: usize,
+    ) -> Result<(), RuntimeError> {
+        if self.downloads(range.len() * size_of::<T>())? {
+            self.queue.download(from, range, to, start)?;
+        }
+        Ok(())
+    }
+
+    fn is_registered(&self, memory: &[u8]) -> bool {
+        self.queue.is_registered(memory)
+    }
+
+    fn upload_from(&self, copies: &[Upload<'_, Q::Memory>]) -> Result<(), RuntimeError> {
+        if self.uploads(copies.iter().map(|(from, _)| from.len()).sum()) {
+            self.queue.upload_from(copies)?;
+        }
+        Ok(())
+    }
+
+    fn download_to(&self, copies: &mut [Download<'_, Q::Memory>]) -> Result<(), RuntimeError> {
+        if self.downloads(copies.iter().map(|(_, to)| to.len()).sum())? {
+            self.queue.download_to(copies)?;
+        }
+        Ok(())
+    }
+
+    fn wipe(&self, memory: &Q::Memory) -> Result<(), RuntimeError> {
+        self.queue.wipe(memory)
+    }
+
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        memory: &[&Q::Memory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
+        {
+            let mut log = self.log.lock();
+            log.started.get_or_insert_with(Instant::now);
+            let bytes = |array: &Parameter| {
+                kernel.elements(array, batch) * u64::from(array.element_bytes())
+            };
+            let bytes = kernel.parameters().iter().map(bytes).sum();
+            let kernel = kernel.name();
+            log.counts.launches.push(Launch { kernel, batch, bytes });
+        }
+        self.queue.launch(kernel, memory, batch)
+    }
+
+    fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
+        self.queue.follow(&other.queue)
+    }
+
+    fn synchronise(&self) -> Result<(), RuntimeError> {
+        self.queue.synchronise()
+    }
+}

@@ -1,0 +1,191 @@
+//! The engine: tables 6 and 7, figure 7, latencies, and its kernels without transfers.
+
+use ctru_gpu_runtime::cuda::CudaDevice;
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
+use ctru_kem::{ParameterSet, PublicKeyEncoding};
+use ctru_measure::{KeyUse, Operation, Record, Statistics, Workload, sample};
+
+use super::cost::{self, Work};
+use super::counting::{CountingDevice, Counts};
+use super::power;
+use super::session::Session;
+use crate::error::Error;
+use crate::records::{figure, kind, watts};
+
+/// All operations with all kinds of keys.
+const CASES: [(Operation, KeyUse); 8] = [
+    (Operation::Keygen, KeyUse::Each),
+    (Operation::Keygen, KeyUse::Private),
+    (Operation::Encaps, KeyUse::Each),
+    (Operation::Encaps, KeyUse::One),
+    (Operation::Encaps, KeyUse::Resident),
+    (Operation::Decaps, KeyUse::Each),
+    (Operation::Decaps, KeyUse::One),
+    (Operation::Decaps, KeyUse::Resident),
+];
+
+/// The degree of the parameter set of figure 7.
+pub(super) const STREAMS_SET: usize = 761;
+/// Operations of figure 7.
+const STREAMED: usize = 16384;
+/// Numbers of chunks of figure 7.
+const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
+
+/// Batches of the latencies.
+const LATENCY_BATCHES: [usize; 2] = [1, 32];
+
+/// Operations per chunk without transfers: so many that the time of a launch does not matter.
+const ON_DEVICE_BATCH: usize = 1 << 17;
+const ON_DEVICE_SAMPLES: usize = 15;
+
+/// Makes a record of batches on the engine.
+fn new_record<P: ParameterSet>(
+    bench: &str,
+    operation: Operation,
+    keys: KeyUse,
+    batch: usize,
+) -> Record {
+    Record {
+        bench: bench.to_owned(),
+        pk_encoding: P::Encoding::NAME.to_owned(),
+        op: operation.name().to_owned(),
+        keys,
+        batch,
+        transfers: "pinned host memory".to_owned(),
+        ..Record::default()
+    }
+}
+
+/// Measures table 7, and power and memory of table 6.
+pub(super) fn operations<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
+    let batch = session.options.batch as usize;
+    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+    let (threads, device_bytes, pinned_bytes) =
+        (engine.slots(), engine.device_bytes(), engine.pinned_bytes());
+    let workload = Workload::new(engine, batch)?;
+    let budget = session.options.budget();
+    for (operation, keys) in CASES {
+        let record = Record { threads, ..new_record::<P>(kind::BATCH, operation, keys, batch) };
+        if keys != KeyUse::Each {
+            let statistics = workload.batch(operation, keys, budget, 1)?;
+            session.time(statistics, batch as f64, record)?;
+            continue;
+        }
+        let (statistics, readings) = workload.with_batch(operation, keys, |run| {
+            let statistics = sample(budget, &mut *run)?;
+            // This is a separate run, because reading the power takes time of the host.
+            let (load, readings) = power::during(session.options.gpu, || sample(power::LEAST, run));
+            load.map(|_| (statistics, readings))
+        })?;
+        session.time(statistics, batch as f64, record)?;
+        let load = new_record::<P>(kind::LOAD, operation, keys, batch).with_figures([
+            (figure::DEVICE_BYTES, device_bytes as f64),
+            (figure::PINNED_BYTES, pinned_bytes as f64),
+        ]);
+        session.count(load.with_figures(watts(readings)))?;
+    }
+    Ok(())
+}
+
+/// Measures small batches.
+pub(super) fn latencies<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
+    for batch in LATENCY_BATCHES {
+        let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+        let workload = Workload::new(engine, batch)?;
+        for (operation, keys) in CASES {
+            let statistics = workload.batch(operation, keys, session.options.budget() / 2, 1)?;
+            let record =
+                Record { threads: 1, ..new_record::<P>(kind::BATCH, operation, keys, batch) };
+            session.time(statistics, batch as f64, record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Measures figure 7: chunks on as many slots, and the same chunks on one slot.
+pub(super) fn streams<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
+    for count in STREAM_COUNTS {
+        let chunk = STREAMED / count;
+        for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
+            let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
+            let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, STREAMED)?;
+            for operation in Operation::ALL {
+                let statistics =
+                    workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
+                let record = Record {
+                    threads: slots,
+                    ..new_record::<P>(bench, operation, KeyUse::Each, chunk)
+                };
+                session.time(statistics, STREAMED as f64, record)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Counts the work of operations, and measures their kernels on one queue without transfers.
+pub(super) fn on_device<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+) -> Result<(), Error> {
+    let batch = ON_DEVICE_BATCH;
+    let device = CountingDevice::new(device);
+    let options = DeviceOptions {
+        chunk: batch,
+        slots: 1,
+        memory_limit: usize::MAX,
+        ..DeviceOptions::default()
+    };
+    let workload = Workload::new(DeviceEngine::<P, _>::new(device.clone(), options)?, batch)?;
+    for (operation, keys) in CASES {
+        let (counts, statistics) =
+            workload.with_batch(operation, keys, |run| count(&device, run))?;
+        let per_operation = |amount: usize| amount as f64 / batch as f64;
+        let Work { permutations, byte_products } = cost::of_batch::<P::Ring>(&counts, batch);
+        let bytes: u64 = counts.launches.iter().map(|launch| launch.bytes).sum();
+        let cost = new_record::<P>(kind::COST, operation, keys, batch).with_figures([
+            (figure::UPLOADED, per_operation(counts.uploaded)),
+            (figure::DOWNLOADED, per_operation(counts.downloaded)),
+            (figure::PERMUTATIONS, permutations),
+            (figure::BYTE_PRODUCTS, byte_products),
+            (figure::MEMORY_BYTES, per_operation(bytes as usize)),
+        ]);
+        session.count(cost)?;
+        let record = Record {
+            transfers: "none".to_owned(),
+            threads: 1,
+            ..new_record::<P>(kind::ON_DEVICE, operation, keys, batch)
+        };
+        session.time(statistics, batch as f64, record)?;
+    }
+    Ok(())
+}
+
+/// Counts the work of a run, and measures its kernels.
+fn count(
+    device: &CountingDevice<CudaDevice>,
+    run: &mut dyn FnMut() -> Result<(), EngineError>,
+) -> Result<(Counts, Statistics), EngineError> {
+    // After this run, all data is on the device.
+    device.take();
+    run()?;
+    let counts = device.take();
+    device.leave_out_copies(true);
+    let times: Result<Vec<f64>, EngineError> = (0..ON_DEVICE_SAMPLES)
+        .map(|_| {
+            run()?;
+            Ok(device.take().kernels.as_nanos() as f64)
+        })
+        .collect();
+    device.leave_out_copies(false);
+    Ok((counts, Statistics::of(times?)))
+}

@@ -1,0 +1,213 @@
+//! Kernels on random data on the device: tables 4, 5 and 6 and figure 6.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
+use ctru_gpu_runtime::{Queue, RuntimeError};
+use ctru_math::Ring;
+use ctru_measure::{KeyUse, Record};
+
+use super::session::Session;
+use crate::error::Error;
+use crate::gpu::{self, Array};
+use crate::records::{figure, kind};
+
+/// A method to multiply elements of `R_q` by small ones.
+struct Method {
+    name: &'static str,
+    kernels: &'static Kernels,
+    /// Whether each product has its own large operand or all products share one.
+    keys: KeyUse,
+}
+
+/// The methods of table 4.
+static METHODS: [Method; 4] = [
+    Method { name: "NTT", kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
+    Method {
+        name: "polyphase, tensor cores",
+        kernels: &table::POLYPHASE_SMALL,
+        keys: KeyUse::Each,
+    },
+    Method {
+        name: "one key, tensor cores",
+        kernels: &table::SAME_PUBLIC_KEY_MULTIPLY,
+        keys: KeyUse::One,
+    },
+    Method {
+        name: "schoolbook, tensor cores",
+        kernels: &table::SCHOOLBOOK_SMALL,
+        keys: KeyUse::Each,
+    },
+];
+
+/// Products per launch.
+const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
+
+/// Kernels that follow one another and compute ciphertexts from coins and messages.
+struct Path {
+    name: &'static str,
+    kernels: &'static [&'static Kernels],
+}
+
+/// The encryptions of table 5. The savings of the others refer to the first one.
+static PATHS: [Path; 4] = [
+    Path {
+        name: "NTT, five kernels",
+        kernels: &[
+            &table::SAMPLE,
+            &table::MULTIPLY_SAMPLED,
+            &table::UNFUSED_ENCODE_MESSAGE,
+            &table::UNFUSED_COMPRESS_AND_ADD,
+            &table::UNFUSED_PACK_CIPHERTEXT,
+        ],
+    },
+    Path {
+        name: "NTT, three kernels",
+        kernels: &[&table::SAMPLE, &table::MULTIPLY_SAMPLED, &table::ENCRYPT],
+    },
+    Path {
+        name: "polyphase, five kernels",
+        kernels: &[
+            &table::SAMPLE,
+            &table::POLYPHASE_SMALL,
+            &table::UNFUSED_ENCODE_MESSAGE,
+            &table::UNFUSED_COMPRESS_AND_ADD,
+            &table::UNFUSED_PACK_CIPHERTEXT,
+        ],
+    },
+    Path { name: "polyphase, one kernel", kernels: &[&table::FUSED_ENCRYPT] },
+];
+
+/// Encryptions per launch.
+const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
+
+/// The kernels of table 6 besides those of [`METHODS`].
+static OTHERS: [&Kernels; 9] = [
+    &table::FUSED_ENCRYPT,
+    &table::FUSED_VERIFY,
+    &table::FUSED_DECRYPT,
+    &table::MULTIPLY_NODES,
+    &table::DIVIDE_NODES,
+    &table::INVERT,
+    &table::DERIVE_ENCAPSULATION,
+    &table::DERIVE_DECAPSULATION,
+    &table::REJECTION_SECRET,
+];
+
+/// Measures table 4 and figure 6.
+pub(super) fn products<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+    let most = PRODUCT_BATCHES.into_iter().max().unwrap_or(1);
+    for Method { name, kernels, keys } in &METHODS {
+        let kernel = kernels.of::<R>();
+        let arrays = Arrays::new(queue, [kernel], most)?;
+        for count in PRODUCT_BATCHES {
+            let batch = Batch { count, keys: if *keys == KeyUse::One { 1 } else { count } };
+            let launch = || arrays.launch(queue, kernel, batch);
+            let in_a_row = gpu::time_in_a_row(queue, launch)?;
+            let alone = gpu::time_alone(queue, launch)?;
+            for (bench, statistics) in [(kind::PRODUCTS, in_a_row), (kind::PRODUCTS_ALONE, alone)] {
+                let record = Record { keys: *keys, ..on_device(bench, name, count) };
+                session.time(statistics, f64::from(count), record)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Measures table 5.
+pub(super) fn encryption<R: Ring>(
+    session: &mut Session<'_>,
+    queue: &CudaQueue,
+) -> Result<(), Error> {
+    let most = ENCRYPTION_BATCHES.into_iter().max().unwrap_or(1);
+    for Path { name, kernels } in &PATHS {
+        let kernels: Vec<&Kernel> = kernels.iter().map(|kernels| kernels.of::<R>()).collect();
+        let arrays = Arrays::new(queue, kernels.iter().copied(), most)?;
+        for count in ENCRYPTION_BATCHES {
+            let launch = || {
+                kernels
+                    .iter()
+                    .try_for_each(|kernel| arrays.launch(queue, kernel, Batch::each(count)))
+            };
+            let statistics = gpu::time_in_a_row(queue, launch)?;
+            session.time(statistics, f64::from(count), on_device(kind::ENCRYPTION, name, count))?;
+        }
+    }
+    Ok(())
+}
+
+fn on_device(bench: &str, op: &str, count: u32) -> Record {
+    Record {
+        bench: bench.to_owned(),
+        op: op.to_owned(),
+        batch: count as usize,
+        transfers: "none".to_owned(),
+        threads: 1,
+        ..Record::default()
+    }
+}
+
+/// Reports the first half of table 6.
+pub(super) fn resources<R: Ring>(
+    session: &mut Session<'_>,
+    device: &CudaDevice,
+) -> Result<(), Error> {
+    for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
+        let kernel = kernels.of::<R>();
+        let resources = device.resources(kernel)?;
+        let record = Record {
+            bench: kind::RESOURCES.to_owned(),
+            op: kernel.name().trim_end_matches(&format!("_{}", R::N)).to_owned(),
+            threads: kernel.shape().threads() as usize,
+            ..Record::default()
+        };
+        session.count(record.with_figures([
+            (figure::REGISTERS, resources.registers.into()),
+            (figure::LOCAL_BYTES, resources.local_bytes.into()),
+            (figure::SHARED_BYTES, resources.shared_bytes.into()),
+            (figure::BLOCKS, resources.blocks.into()),
+        ]))?;
+    }
+    Ok(())
+}
+
+/// Arrays of random elements for kernels that follow one another, by the name of their contents.
+struct Arrays(HashMap<&'static str, Array>);
+
+impl Arrays {
+    /// Makes arrays of `rows` rows.
+    fn new<'a>(
+        queue: &CudaQueue,
+        kernels: impl IntoIterator<Item = &'a Kernel>,
+        rows: u32,
+    ) -> Result<Self, RuntimeError> {
+        let mut arrays = HashMap::new();
+        for parameter in kernels.into_iter().flat_map(|kernel| kernel.parameters()) {
+            if let Entry::Vacant(place) = arrays.entry(content(parameter.name())) {
+                place.insert(Array::new(queue, parameter.element_bytes(), rows)?);
+            }
+        }
+        Ok(Self(arrays))
+    }
+
+    /// Launches one of the kernels.
+    fn launch(&self, queue: &CudaQueue, kernel: &Kernel, batch: Batch) -> Result<(), RuntimeError> {
+        let memory = kernel
+            .parameters()
+            .iter()
+            .filter_map(|parameter| self.0.get(content(parameter.name())));
+        let memory: Vec<&CudaMemory> = memory.map(Array::memory).collect();
+        queue.launch(kernel, &memory, batch)
+    }
+}
+
+/// Returns the name of a parameter's contents: its own name, or its name in the preceding kernel.
+fn content(parameter: &'static str) -> &'static str {
+    match parameter {
+        "product" => "sigma",
+        other => other,
+    }
+}

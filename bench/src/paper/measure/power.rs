@@ -1,0 +1,56 @@
+//! The power that a GPU draws, read from `nvidia-smi`.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A GPU reports the average of about the last second, so earlier readings belong to another load.
+const SETTLING: Duration = Duration::from_millis(1250);
+/// Time between two readings.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Least time of a load that is to be metered.
+pub(super) const LEAST: Duration = Duration::from_millis(2500);
+
+/// Runs `load`. Returns its result, and the watts that GPU number `gpu` of the machine drew meanwhile.
+/// There are no readings if the load was too short or `nvidia-smi` is missing. The driver may number
+/// the GPUs of this process differently.
+pub(super) fn during<T>(gpu: u32, load: impl FnOnce() -> T) -> (T, Vec<f64>) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let meter = scope.spawn(|| {
+            let start = Instant::now();
+            let mut watts = Vec::new();
+            while !done.load(Ordering::Relaxed) {
+                let Some(now) = ask(gpu) else { break };
+                if start.elapsed() > SETTLING && !done.load(Ordering::Relaxed) {
+                    watts.push(now);
+                }
+                std::thread::sleep(PAUSE);
+            }
+            watts
+        });
+        let result = {
+            let _stop = Stop(&done);
+            load()
+        };
+        (result, meter.join().unwrap_or_default())
+    })
+}
+
+/// Ends the readings when dropped, also if the load panics.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Returns the present power in watts.
+fn ask(gpu: u32) -> Option<f64> {
+    let arguments =
+        ["--query-gpu=power.draw", "--format=csv,noheader,nounits", "-i", &gpu.to_string()];
+    let output = Command::new("nvidia-smi").args(arguments).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}

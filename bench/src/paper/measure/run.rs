@@ -1,0 +1,61 @@
+//! The order of the measurements.
+
+use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_kem::engine::cuda;
+use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
+use ctru_math::Ring;
+
+use super::session::{Options, Part, Session};
+use super::{ceilings, engine, kernels};
+use crate::error::Error;
+use crate::records::Report;
+
+/// Measures everything that the user wants.
+///
+/// # Errors
+/// [`Error`] if the GPU fails or `report` returns an error.
+pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
+    let device = cuda::open(options.gpu)?;
+    let mut session = Session::new(options, device.info()?.name, report);
+    if options.wants(Part::Roofline) {
+        ceilings::of_machine(&mut session, &device)?;
+    }
+    // The paper's keys have the default encoding, mixed-radix.
+    one_set::<CtruPrime653>(&mut session, device)?;
+    one_set::<CtruPrime761>(&mut session, device)?;
+    one_set::<CtruPrime1277>(&mut session, device)
+}
+
+/// Measures everything for one parameter set.
+fn one_set<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Result<(), Error> {
+    let options = session.options;
+    session.set = P::Ring::N.to_string();
+    if !options.wants_set(&session.set) {
+        return Ok(());
+    }
+    let queue: CudaQueue = device.queue()?;
+    if options.wants(Part::Products) {
+        kernels::products::<P::Ring>(session, &queue)?;
+    }
+    if options.wants(Part::Fusion) {
+        kernels::encryption::<P::Ring>(session, &queue)?;
+    }
+    if options.wants(Part::Resources) {
+        kernels::resources::<P::Ring>(session, &device)?;
+    }
+    if options.wants(Part::Streams) && P::Ring::N == engine::STREAMS_SET {
+        engine::streams::<P>(session, device)?;
+    }
+    if options.wants(Part::Operations) {
+        engine::operations::<P>(session, device)?;
+    }
+    if options.wants(Part::Latency) {
+        engine::latencies::<P>(session, device)?;
+    }
+    if options.wants(Part::Roofline) {
+        ceilings::of_ring::<P::Ring>(session, &queue)?;
+        engine::on_device::<P>(session, device)?;
+    }
+    Ok(())
+}

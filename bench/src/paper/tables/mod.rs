@@ -1,0 +1,95 @@
+//! Tables of the measurements beside known results.
+
+mod kernels;
+mod operations;
+mod roofline;
+mod streams;
+
+use std::io::Write;
+
+use comfy_table::Table;
+use ctru_measure::Record;
+
+pub(crate) use streams::comparisons;
+
+use crate::error::Error;
+use crate::records::Records;
+
+/// The units of the ceilings, as the field `op` of their records names them.
+pub(in crate::paper) mod unit {
+    pub(crate) const BYTES_TO_DEVICE: &str = "bytes to the device";
+    pub(crate) const BYTES_FROM_DEVICE: &str = "bytes from the device";
+    pub(crate) const BYTES_BOTH_WAYS: &str = "bytes both ways";
+    pub(crate) const BYTES_OF_DEVICE: &str = "bytes of device memory";
+    pub(crate) const PERMUTATIONS: &str = "permutations";
+    pub(crate) const BYTE_PRODUCTS: &str = "byte products";
+}
+
+/// Writes all tables for which there are measurements.
+pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    if let Some(Record { device, commit, date, .. }) =
+        records.0.iter().find(|record| record.samples > 0)
+    {
+        writeln!(
+            out,
+            "{device}, commit {commit}, {date}. M = million operations per second; times are medians."
+        )?;
+    }
+    kernels::products(records, out)?;
+    kernels::fusion(records, out)?;
+    streams::write(records, out)?;
+    kernels::resources(records, out)?;
+    operations::loads(records, out)?;
+    operations::rates(records, out)?;
+    operations::on_device(records, out)?;
+    operations::latencies(records, out)?;
+    roofline::ceilings(records, out)?;
+    roofline::write(records, out)
+}
+
+/// Writes a table under its title, if the table has rows.
+fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error> {
+    if table.row_count() > 0 {
+        writeln!(out, "\n{title}\n\n{table}")?;
+    }
+    Ok(())
+}
+
+/// Formats a number with three significant digits, or a dash if there is none.
+fn digits(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value >= 100.0 => format!("{value:.0}"),
+        Some(value) if value >= 10.0 => format!("{value:.1}"),
+        Some(value) if value >= 1.0 => format!("{value:.2}"),
+        Some(value) => format!("{value:.4}"),
+    }
+}
+
+/// Formats a rate in millions per second.
+fn mega(rate: Option<f64>) -> String {
+    digits(rate.map(|rate| rate / 1e6))
+}
+
+/// Returns the time of the whole batch in microseconds.
+fn batch_us(record: &Record) -> f64 {
+    record.median_ns_per_op * record.batch as f64 / 1e3
+}
+
+/// Returns the percentage of `before` that `time` saves.
+pub(crate) fn saving(before: f64, time: f64) -> f64 {
+    100.0 * (1.0 - time / before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let texts = [123.4, 56.78, 9.876, 0.0544].map(|value| digits(Some(value)));
+        assert_eq!(texts, ["123", "56.8", "9.88", "0.0544"]);
+        assert_eq!((digits(None), mega(Some(2_745_000.0))), ("-".to_owned(), "2.75".to_owned()));
+        assert_eq!(saving(200.0, 50.0), 75.0);
+    }
+}

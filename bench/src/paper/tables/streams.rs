@@ -1,0 +1,88 @@
+//! Figure 7: chunks side by side, and the same chunks one after the other.
+
+use std::io::Write;
+
+use ctru_measure::{Operation, Record, table};
+
+use super::{batch_us, saving, section};
+use crate::error::Error;
+use crate::records::{Records, distinct, kind};
+use crate::references;
+
+/// The times of operations that are cut into one chunk per stream.
+pub(crate) struct Comparison {
+    pub(crate) streams: usize,
+    /// Operations of all chunks together.
+    operations: usize,
+    /// Microseconds, one chunk after the other.
+    sequential_us: f64,
+    /// Microseconds, all chunks side by side.
+    streams_us: f64,
+}
+
+impl Comparison {
+    /// Returns the percentage of the time that streams save.
+    pub(crate) fn saving(&self) -> f64 {
+        saving(self.sequential_us, self.streams_us)
+    }
+}
+
+/// Returns the measurements of an operation by number of streams.
+pub(crate) fn comparisons(records: &Records, operation: Operation) -> Vec<Comparison> {
+    let of = |bench| records.of_kind(bench).filter(move |record| record.op == operation.name());
+    // The field `batch` of these records is the size of a chunk. Both have the same number of chunks.
+    let compare = |streams: &Record| {
+        let sequential =
+            of(kind::SEQUENTIAL).find(|sequential| sequential.batch == streams.batch)?;
+        let Record { threads, batch, .. } = *streams;
+        let [sequential_us, streams_us] =
+            [sequential, streams].map(|record| threads as f64 * batch_us(record));
+        Some(Comparison {
+            streams: threads,
+            operations: threads * batch,
+            sequential_us,
+            streams_us,
+        })
+    };
+    of(kind::STREAMS).filter_map(compare).collect()
+}
+
+/// Writes the table of figure 7.
+pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let header = [
+        "op",
+        "streams",
+        "operations",
+        "sequential us",
+        "streams us",
+        "saved %",
+        "authors, H200 %",
+    ];
+    let mut table = table::markdown(header, 1..7);
+    for operation in Operation::ALL {
+        for comparison in comparisons(records, operation) {
+            let Comparison { streams, operations, sequential_us, streams_us } = comparison;
+            let known =
+                (streams == references::STREAMS).then(|| references::streams_save(operation));
+            table.add_row([
+                operation.name().to_owned(),
+                streams.to_string(),
+                operations.to_string(),
+                format!("{sequential_us:.0}"),
+                format!("{streams_us:.0}"),
+                format!("{:.0}", comparison.saving()),
+                known.map_or_else(String::new, |saved| format!("{saved:.0}")),
+            ]);
+        }
+    }
+    let sets =
+        distinct(records.of_kind(kind::STREAMS).map(|record| record.set.as_str())).join(", ");
+    section(
+        &format!(
+            "Figure 7: streams against the same number of sequential runs, n = {sets}, a key each, \
+             transfers included"
+        ),
+        &table,
+        out,
+    )
+}

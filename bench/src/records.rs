@@ -1,0 +1,176 @@
+//! Files of measurements: one [`Record`] per line, as JSON.
+//!
+//! The value of [`Record::bench`] tells the kind of a measurement. Kinds with numbers besides times
+//! keep these in [`Record::figures`], under the names of the module [`figure`].
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use ctru_measure::{KeyUse, Operation, Record};
+
+use crate::error::Error;
+use crate::old_records;
+
+/// Kinds of measurements.
+pub(crate) mod kind {
+    /// Batches on an engine, transfers included.
+    pub(crate) const BATCH: &str = "batch";
+    /// The kernels of one chunk on data on the device, without transfers.
+    pub(crate) const ON_DEVICE: &str = "on device";
+    /// The kernels that multiply, launched in a row, by the device's clock.
+    pub(crate) const PRODUCTS: &str = "products";
+    /// One launch of such a kernel from its call to its end, by the host's clock.
+    pub(crate) const PRODUCTS_ALONE: &str = "products alone";
+    /// The kernels of an encryption on data on the device.
+    pub(crate) const ENCRYPTION: &str = "encryption";
+    /// Chunks side by side, one per stream.
+    pub(crate) const STREAMS: &str = "streams";
+    /// The same chunks one after the other.
+    pub(crate) const SEQUENTIAL: &str = "sequential";
+    /// The best rate of the machine in one unit, which `op` names.
+    pub(crate) const CEILING: &str = "ceiling";
+    /// The amounts that an operation needs: counts, no time.
+    pub(crate) const COST: &str = "cost";
+    /// The resources that a kernel takes of a multiprocessor: counts, no time.
+    pub(crate) const RESOURCES: &str = "resources";
+    /// Power and memory of an engine at work: no time.
+    pub(crate) const LOAD: &str = "load";
+    /// One kernel of the KEM on random data on the device.
+    #[cfg(feature = "cuda")]
+    pub(crate) const KERNEL: &str = "kernel";
+    /// Chains of modular products by the method `op`.
+    pub(crate) const CHAIN: &str = "chain";
+    /// A copy of the same array, for comparison.
+    pub(crate) const COPY: &str = "copy";
+    /// Products of polynomials modulo `x^n - 1` by the method `op`.
+    pub(crate) const CYCLIC: &str = "cyclic";
+    /// One such product from its call to its end, by the host's clock.
+    pub(crate) const CYCLIC_ALONE: &str = "cyclic alone";
+    /// Such products with one launch per layer of the transform.
+    pub(crate) const LAYERS_APART: &str = "layers apart";
+    /// The products of the KEM's rings.
+    pub(crate) const RING_PRODUCT: &str = "ring product";
+}
+
+/// Names of further numbers.
+pub(crate) mod figure {
+    /// Bytes per operation to the device.
+    pub(crate) const UPLOADED: &str = "uploaded";
+    /// Bytes per operation from the device.
+    pub(crate) const DOWNLOADED: &str = "downloaded";
+    /// Permutations of Keccak per operation.
+    pub(crate) const PERMUTATIONS: &str = "permutations";
+    /// Products per operation of polynomials whose coefficients are bytes.
+    pub(crate) const BYTE_PRODUCTS: &str = "byte_products";
+    /// Bytes of device memory per operation that kernels read and write.
+    pub(crate) const MEMORY_BYTES: &str = "memory_bytes";
+    /// Registers per thread.
+    pub(crate) const REGISTERS: &str = "registers";
+    /// Bytes of local memory per thread.
+    pub(crate) const LOCAL_BYTES: &str = "local_bytes";
+    /// Bytes of shared memory per block.
+    pub(crate) const SHARED_BYTES: &str = "shared_bytes";
+    /// Blocks that fit on a multiprocessor.
+    pub(crate) const BLOCKS: &str = "blocks";
+    /// Bytes of device memory that an engine holds.
+    pub(crate) const DEVICE_BYTES: &str = "device_bytes";
+    /// Bytes of pinned host memory that an engine holds, without the caller's.
+    pub(crate) const PINNED_BYTES: &str = "pinned_bytes";
+    /// Median power in watts.
+    pub(crate) const WATTS: &str = "watts";
+    /// Largest power in watts.
+    pub(crate) const MOST_WATTS: &str = "most_watts";
+    /// The modulus.
+    pub(crate) const MODULUS: &str = "modulus";
+    /// Elements of an array, or coefficients of a polynomial.
+    pub(crate) const LEN: &str = "len";
+    /// Bytes of the arrays that a launch reads and writes, without tables of factors.
+    pub(crate) const BYTES: &str = "bytes";
+}
+
+/// Measurements.
+#[derive(Debug, Default)]
+pub(crate) struct Records(pub(crate) Vec<Record>);
+
+impl Records {
+    /// Reads files of measurements.
+    pub(crate) fn read(paths: &[PathBuf]) -> Result<Self, Error> {
+        let mut records = Vec::new();
+        for path in paths {
+            let text = fs::read_to_string(path).map_err(Error::read(path))?;
+            for (number, line) in text.lines().enumerate() {
+                let record = old_records::parse(line).map_err(|source| Error::Record {
+                    file: path.display().to_string(),
+                    line: number + 1,
+                    source,
+                })?;
+                records.push(record);
+            }
+        }
+        Ok(Self(records))
+    }
+
+    /// Returns the measurements of one kind.
+    pub(crate) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Record> {
+        self.0.iter().filter(move |record| record.bench == kind)
+    }
+
+    /// Returns the measurements of an operation of a parameter set.
+    pub(crate) fn of<'a>(
+        &'a self,
+        kind: &str,
+        set: &str,
+        operation: Operation,
+        keys: KeyUse,
+    ) -> impl Iterator<Item = &'a Record> {
+        self.of_kind(kind).filter(move |record| {
+            record.set == set && record.op == operation.name() && record.keys == keys
+        })
+    }
+}
+
+/// Takes measurements one by one.
+pub(crate) type Report<'a> = &'a mut dyn FnMut(Record) -> Result<(), Error>;
+
+/// Collects the measurements that `measure` reports, and writes each to `json` at once, if that is
+/// given.
+pub(crate) fn collect(
+    json: Option<&Path>,
+    measure: impl FnOnce(Report<'_>) -> Result<(), Error>,
+) -> Result<Records, Error> {
+    let mut records = Records::default();
+    let open = |path| File::create(path).map(BufWriter::new).map_err(Error::write(path));
+    let mut file = json.map(|path| Ok::<_, Error>((path, open(path)?))).transpose()?;
+    measure(&mut |record| {
+        if let Some((path, file)) = &mut file {
+            record.write_line(&mut *file).map_err(Error::write(path))?;
+        }
+        records.0.push(record);
+        Ok(())
+    })?;
+    if let Some((path, mut file)) = file {
+        file.flush().map_err(Error::write(path))?;
+    }
+    Ok(records)
+}
+
+/// Returns each value of `items` once, in the order of their first appearance.
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    items.fold(Vec::new(), |mut found, item| {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+        found
+    })
+}
+
+/// Summarises power in watts; returns nothing if nothing was read.
+pub(crate) fn watts(mut watts: Vec<f64>) -> Vec<(&'static str, f64)> {
+    watts.sort_by(f64::total_cmp);
+    let (median, most) = (watts.get(watts.len() / 2), watts.last());
+    [(figure::WATTS, median), (figure::MOST_WATTS, most)]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, *value?)))
+        .collect()
+}

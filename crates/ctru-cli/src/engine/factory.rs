@@ -1,0 +1,53 @@
+//! An engine before the parameter set is known.
+
+use ctru_kem::ParameterSet;
+use ctru_kem::engine::{CpuEngine, Engine};
+use ctru_measure::cpu_name;
+
+use crate::error::Error;
+
+/// Makes engines for parameter sets, and describes them for records.
+pub(crate) trait EngineFactory {
+    /// The engine for one parameter set.
+    type For<P: ParameterSet>: Engine<P>;
+
+    /// Makes the engine for one parameter set.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the device has too little memory.
+    fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error>;
+
+    /// Returns the name on the command line and in records.
+    fn name(&self) -> &'static str;
+    /// Returns the name of the device that computes.
+    fn device(&self) -> String;
+    /// Returns the kind of code that runs on the device.
+    fn backend(&self) -> &'static str;
+    /// Tells how data travels between host and device.
+    fn transfers(&self) -> &'static str;
+    /// Returns the number of host threads that compute or serve the device.
+    fn threads(&self) -> usize;
+}
+
+impl EngineFactory for CpuEngine {
+    type For<P: ParameterSet> = Self;
+
+    fn engine<P: ParameterSet>(&self) -> Result<Self, Error> {
+        Ok(self.clone())
+    }
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+    fn device(&self) -> String {
+        cpu_name()
+    }
+    fn backend(&self) -> &'static str {
+        ctru_math::backend::in_use().name()
+    }
+    fn transfers(&self) -> &'static str {
+        "none"
+    }
+    fn threads(&self) -> usize {
+        self.threads()
+    }
+}

@@ -1,0 +1,30 @@
+//! Passes the commit of the sources to the compiler, for the records.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // A copy that lies inside the checkout of another project must not name that project's commit.
+    if !workspace.join(".git").exists() {
+        return;
+    }
+    // Git appends to this log whenever another commit is checked out, and only then.
+    if let Some(log) = git(&workspace, &["rev-parse", "--git-path", "logs/HEAD"]) {
+        let log: PathBuf = workspace.join(log);
+        if log.exists() {
+            println!("cargo::rerun-if-changed={}", log.display());
+        }
+    }
+    if let Some(commit) = git(&workspace, &["rev-parse", "--short=12", "HEAD"]) {
+        println!("cargo::rustc-env=CTRU_COMMIT={commit}");
+    }
+}
+
+/// Returns what git prints, if git is installed and succeeds.
+fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().ok()?;
+    let answer = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| answer.trim().to_owned())
+}

@@ -1,0 +1,80 @@
+//! Repeats operations for a given time.
+
+use std::time::{Duration, Instant};
+
+/// What the repetitions of an operation took.
+#[derive(Copy, Clone, Debug)]
+pub struct Statistics {
+    /// Median time of a repetition in nanoseconds.
+    pub median: f64,
+    /// Distance between the 10th and the 90th percentile, divided by the median.
+    pub spread: f64,
+    /// Number of repetitions.
+    pub samples: usize,
+}
+
+impl Statistics {
+    /// Summarises `times`, in nanoseconds.
+    ///
+    /// # Panics
+    /// If `times` is empty.
+    #[must_use]
+    pub fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let percentile = |percent: usize| times[(times.len() - 1) * percent / 100];
+        let median = percentile(50);
+        Self { median, spread: (percentile(90) - percentile(10)) / median, samples: times.len() }
+    }
+}
+
+/// With fewer repetitions, percentiles mean nothing.
+const LEAST_SAMPLES: usize = 5;
+
+/// Repeats `operation` for the time `budget`, after a tenth of that time to warm up.
+///
+/// # Errors
+/// The first error of `operation`.
+pub fn sample<E>(
+    budget: Duration,
+    operation: impl FnMut() -> Result<(), E>,
+) -> Result<Statistics, E> {
+    times(budget, operation).map(Statistics::of)
+}
+
+/// Does the same as [`sample`], and returns the nanoseconds of each repetition.
+///
+/// # Errors
+/// The first error of `operation`.
+pub fn times<E>(
+    budget: Duration,
+    mut operation: impl FnMut() -> Result<(), E>,
+) -> Result<Vec<f64>, E> {
+    let start = Instant::now();
+    loop {
+        operation()?;
+        if start.elapsed() >= budget / 10 {
+            break;
+        }
+    }
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < LEAST_SAMPLES || start.elapsed() < budget {
+        let before = Instant::now();
+        operation()?;
+        samples.push(before.elapsed().as_nanos() as f64);
+    }
+    Ok(samples)
+}
+
+/// Parses a number of seconds from a command line: more than 0, at most an hour.
+///
+/// # Errors
+/// A message for the user.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    if seconds > 0.0 && seconds <= 3600.0 {
+        Ok(seconds)
+    } else {
+        Err("not between 0 and 3600".to_owned())
+    }
+}

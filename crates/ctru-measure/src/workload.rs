@@ -1,0 +1,154 @@
+//! Runs single operations and batches on prepared keys, to measure them.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::hint::black_box;
+use std::iter::repeat_n;
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::Duration;
+
+use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+};
+
+use crate::{KeyUse, Operation, Statistics, sample, times};
+
+/// Keys of one parameter set, and the engine that runs batches on them.
+///
+/// The keys come from a constant seed. They protect nothing, and no time depends on the seed.
+pub struct Workload<P: ParameterSet, E: Engine<P>> {
+    engine: E,
+    public: E::Pinned<EncapsulationKey<P>>,
+    private: E::Pinned<DecapsulationKey<P>>,
+}
+
+impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workload").field("batch", &self.public.len()).finish_non_exhaustive()
+    }
+}
+
+/// The seed of all keys, messages and coins.
+const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+
+impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
+    /// Generates one key pair per operation of a batch on the engine, in memory that the engine
+    /// reaches fastest.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine fails.
+    pub fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
+        let mut public = engine.pin(apart(repeat_n(EncapsulationKey::placeholder(), batch)))?;
+        let mut private = engine.pin(apart(repeat_n(DecapsulationKey::placeholder(), batch)))?;
+        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+        Ok(Self { engine, public, private })
+    }
+
+    /// Measures the method of the key types for `operation`, which decodes the key each time.
+    #[must_use]
+    pub fn single(&self, operation: Operation, budget: Duration) -> Statistics {
+        let (public, private) = (&self.public[0], &self.private[0]);
+        let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+        let Ok(statistics) = sample(budget, || -> Result<(), Infallible> {
+            match operation {
+                Operation::Keygen => {
+                    black_box(DecapsulationKey::<P>::generate_deterministic(
+                        black_box(SEED),
+                        black_box(SEED),
+                    ));
+                }
+                Operation::Encaps => {
+                    black_box(black_box(public).encapsulate_deterministic(black_box(SEED)));
+                }
+                Operation::Decaps => {
+                    black_box(black_box(private).decapsulate(black_box(&ciphertext)));
+                }
+            }
+            Ok(())
+        });
+        statistics
+    }
+
+    /// Measures batches, which `callers` threads give to the engine at the same time. Returns the
+    /// time per batch, as each thread sees it.
+    ///
+    /// Each thread prepares its batch first, so the threads begin at slightly different times.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine fails.
+    pub fn batch(
+        &self,
+        operation: Operation,
+        keys: KeyUse,
+        budget: Duration,
+        callers: usize,
+    ) -> Result<Statistics, EngineError> {
+        let call = || self.with_batch(operation, keys, |run| times(budget, run));
+        let times: Result<Vec<_>, EngineError> = thread::scope(|scope| {
+            let callers: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
+            callers
+                .into_iter()
+                .map(|caller| caller.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        Ok(Statistics::of(times?.concat()))
+    }
+
+    /// Prepares a batch, and calls `measure` with a function that runs it once.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine fails, or the error of `measure`.
+    pub fn with_batch<T>(
+        &self,
+        operation: Operation,
+        keys: KeyUse,
+        measure: impl FnOnce(&mut dyn FnMut() -> Result<(), EngineError>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let Self { engine, public, private } = self;
+        if operation == Operation::Keygen {
+            let mut private = engine.pin(apart(private.iter().cloned()))?;
+            if keys == KeyUse::Private {
+                return measure(&mut || {
+                    engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
+                });
+            }
+            let mut public = engine.pin(apart(public.iter().cloned()))?;
+            return measure(&mut || {
+                engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
+            });
+        }
+        let mut ciphertexts = engine.pin(apart(repeat_n(Ciphertext::default(), public.len())))?;
+        let mut secrets = engine.pin(apart(repeat_n(SharedSecret::default(), public.len())))?;
+        let resident = keys == KeyUse::Resident;
+        let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
+        let public = choose(keys, public, loaded.as_ref());
+        let mut encapsulate =
+            || engine.encapsulate(public, Seeds::Expand(SEED), &mut ciphertexts, &mut secrets);
+        if operation == Operation::Encaps {
+            return measure(&mut encapsulate);
+        }
+        encapsulate()?;
+        let loaded = resident.then(|| engine.load_decapsulation_keys(private)).transpose()?;
+        let private = choose(keys, private, loaded.as_ref());
+        measure(&mut || engine.decapsulate(private, &ciphertexts, &mut secrets))
+    }
+}
+
+/// Collects `content` into a vector whose memory shares no page with another such vector: an engine
+/// can pin each page only once.
+fn apart<T>(content: impl ExactSizeIterator<Item = T>) -> Vec<T> {
+    const LARGEST_PAGE: usize = 64 << 10;
+    let mut apart = Vec::with_capacity(content.len() + LARGEST_PAGE.div_ceil(size_of::<T>()));
+    apart.extend(content);
+    apart
+}
+
+fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: Option<&'a L>) -> Keys<'a, K, L> {
+    match loaded {
+        Some(loaded) => Keys::Loaded(loaded),
+        None if keys == KeyUse::One => Keys::One(&all[0]),
+        None => Keys::Each(all),
+    }
+}
