@@ -1,10 +1,11 @@
 //! All measurements, one after the other.
 
-use ctru_gpu_runtime::Device;
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_gpu_kernels::lab;
+use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda;
 
+use super::kernels::Devices;
 use super::session::{Options, Part, Session};
 use super::{ceilings, engine, kernels};
 use crate::error::Error;
@@ -17,6 +18,7 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// [`Error`] if the GPU fails or a measurement cannot be written down.
 pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
     let device = cuda::open(options.gpu)?;
+    let laboratory = CudaDevice::open(options.gpu, &lab::MODULE)?;
     let mut session = Session::new(options, device.info()?.name, report);
     if options.wants(Part::Roofline) {
         ceilings::of_machine(&mut session, &device)?;
@@ -26,7 +28,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
         // The paper's keys, and the engine's default.
         Suite { set, encoding: Encoding::MixedRadix }.run(OneSet {
             set,
-            device,
+            devices: Devices { engine: device, laboratory },
             session: &mut session,
         })?;
     }
@@ -36,7 +38,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
 /// Everything for one parameter set.
 struct OneSet<'a, 'b> {
     set: Set,
-    device: CudaDevice,
+    devices: Devices,
     session: &'a mut Session<'b>,
 }
 
@@ -44,17 +46,17 @@ impl Task for OneSet<'_, '_> {
     type Output = Result<(), Error>;
 
     fn run<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { set, device, session } = self;
+        let Self { set, devices, session } = self;
+        let device = devices.engine;
         let options = session.options;
-        let queue: CudaQueue = device.queue()?;
         if options.wants(Part::Products) {
-            kernels::products::<P::Ring>(session, &queue)?;
+            kernels::products::<P::Ring>(session, devices)?;
         }
         if options.wants(Part::Fusion) {
-            kernels::encryption::<P::Ring>(session, &queue)?;
+            kernels::encryption::<P::Ring>(session, devices)?;
         }
         if options.wants(Part::Resources) {
-            kernels::resources::<P::Ring>(session, &device)?;
+            kernels::resources::<P::Ring>(session, devices)?;
         }
         if options.wants(Part::Streams) && set == engine::STREAMS_SET {
             engine::streams::<P>(session, device)?;
@@ -66,7 +68,7 @@ impl Task for OneSet<'_, '_> {
             engine::latencies::<P>(session, device)?;
         }
         if options.wants(Part::Roofline) {
-            ceilings::of_ring::<P::Ring>(session, &queue)?;
+            ceilings::of_ring::<P::Ring>(session, devices)?;
             engine::on_device::<P>(session, device)?;
         }
         Ok(())
