@@ -1,13 +1,11 @@
 //! The entry points of the reduction laboratory's kernels.
 
-use ctru_gpu_kernels::kernel::Batch;
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab_kernel;
 use ctru_gpu_kernels::simt::Quad;
 use ctru_math::reduce::*;
-use ctru_math::{R653, R761, R1277};
 
-use crate::gpu::{Global, Gpu};
+use crate::entry_points::entry_point;
 
 macro_rules! entry_points {
     (
@@ -15,9 +13,7 @@ macro_rules! entry_points {
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
-        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
-        $(lab_kernel!(entry_points ring $arithmetic $n $ring, $type);)*
         lab_kernel!(entry_points copy);
         $(lab_kernel!(entry_points chain $chain $chain_modulus $reducer);)*
         $(
@@ -35,18 +31,18 @@ macro_rules! entry_points {
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
         ($($array:ident: $element:ty [$($length:tt)*]),*)) => {
-        const _: () = {
-            #[unsafe(export_name = concat!($($name)*))]
-            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
-                // SAFETY: the host launches the kernel by its descriptor, which is made of the same
-                // entry of the list: with arrays of the lengths and in blocks of the shape that it
-                // states. Under these conditions the kernel keeps the rules: the tests run it on
-                // arrays of exactly these lengths on the emulator, which stops at every broken rule.
-                let gpu = unsafe { Gpu::new() };
-                $function(gpu, $(Global::new($array),)* Batch { count, keys });
-            }
-        };
+        entry_point!([$($name)*], $function, ($($array: $element),*));
     };
 }
 
 ctru_gpu_kernels::for_each_lab_kernel!(entry_points);
+
+mod compared {
+    //! Kernels of the scheme that are compared with those of the engine.
+
+    use ctru_gpu_kernels::lab::compared::*;
+
+    use crate::entry_points::ring_entry_points;
+
+    ctru_gpu_kernels::for_each_compared_kernel!(ring_entry_points);
+}

@@ -5,6 +5,7 @@
 // The intrinsics of LLVM that `gpu` links have no stable interface; the compiler is pinned by the committed PTX.
 #![allow(internal_features)]
 
+mod entry_points;
 mod gpu;
 #[cfg(not(feature = "lab"))]
 mod kem;

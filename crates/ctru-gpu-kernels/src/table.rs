@@ -1,4 +1,5 @@
-//! The list of all kernels, from which device entry points and host descriptors are made.
+//! The list of the kernels that the engine launches. Entry points for the device and descriptors for
+//! the host are made of it.
 
 #![allow(unsafe_code)]
 
@@ -11,7 +12,7 @@ use crate::ptx::MODULE;
 use crate::simt::Word;
 
 /// Bytes of a ciphertext's row.
-const fn ciphertext_bytes<R: Ring>() -> u32 {
+pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }
 
@@ -41,11 +42,6 @@ macro_rules! for_each_kernel {
                     large: u16[EachKey; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
-            POLYPHASE_ROUNDED "polyphase_rounded" =
-                polyphase::multiply_rounded(
-                    large: u16[EachOperation; row::<R>()],
-                    small: u8[EachKey; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
             FUSED_ENCRYPT "fused_encrypt" =
                 fused::encrypt(
                     h: u16[EachKey; row::<R>()],
@@ -65,11 +61,6 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     f: u8[EachKey; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()]);
-            SAME_PUBLIC_KEY_MULTIPLY "same_public_key_multiply" =
-                same_public_key::multiply(
-                    large: u16[One; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
             SAME_PUBLIC_KEY_ENCRYPT "same_public_key_encrypt" =
                 same_public_key::encrypt(
                     h: u16[One; row::<R>()],
@@ -84,26 +75,11 @@ macro_rules! for_each_kernel {
                     received: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
-            SAME_SECRET_KEY_MULTIPLY "same_secret_key_multiply" =
-                same_secret_key::multiply(
-                    large: u16[EachOperation; row::<R>()],
-                    small: u8[One; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
                 same_secret_key::decrypt(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     f: u8[One; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()]);
-            SCHOOLBOOK_SMALL "schoolbook_small" =
-                schoolbook::multiply_small(
-                    large: u16[EachKey; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
-            SCHOOLBOOK_ROUNDED "schoolbook_rounded" =
-                schoolbook::multiply_rounded(
-                    large: u16[EachOperation; row::<R>()],
-                    small: u8[EachKey; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
             SAMPLE "sample" =
                 sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
@@ -116,19 +92,6 @@ macro_rules! for_each_kernel {
                 encrypt::encrypt(
                     sigma: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
-            UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
-                unfused::encode_message(
-                    messages: u64[EachOperation; message_words::<R>()],
-                    encoded: u16[EachOperation; row::<R>()]);
-            UNFUSED_COMPRESS_AND_ADD "unfused_compress_and_add" =
-                unfused::compress_and_add(
-                    sigma: u16[EachOperation; row::<R>()],
-                    encoded: u16[EachOperation; row::<R>()],
-                    coefficients: u16[EachOperation; row::<R>()]);
-            UNFUSED_PACK_CIPHERTEXT "unfused_pack_ciphertext" =
-                unfused::pack_ciphertext(
-                    coefficients: u16[EachOperation; row::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
                 unpack_ciphertext::unpack_ciphertext(
@@ -268,6 +231,8 @@ macro_rules! for_each_kernel {
     };
 }
 
+/// Makes a descriptor of each entry of a list. The modules that the entries name, `MODULE` and the
+/// functions for lengths are those in scope.
 macro_rules! descriptors {
     ($($name:ident $text:literal = $module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
@@ -315,9 +280,12 @@ macro_rules! descriptors {
             };
         )*
 
-        /// Every kernel.
+        /// Every kernel of the list.
         pub static ALL: &[&Kernels] = &[$(&$name),*];
     };
 }
+
+#[cfg(feature = "lab")]
+pub(crate) use descriptors;
 
 for_each_kernel!(descriptors);

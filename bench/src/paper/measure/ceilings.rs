@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use ctru_gpu_kernels::kernel::Kernels;
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_measure::{Record, Statistics, sample};
 
 use super::cost::{self, Work};
+use super::kernels::Devices;
 use super::session::Session;
 use crate::error::Error;
 use crate::gpu;
@@ -64,7 +66,7 @@ const HASHES: u32 = 1 << 19;
 /// The kernels that multiply on tensor cores.
 static MULTIPLYING: [&Kernels; 6] = [
     &table::POLYPHASE_SMALL,
-    &table::POLYPHASE_ROUNDED,
+    &compared::POLYPHASE_ROUNDED,
     &table::FUSED_ENCRYPT,
     &table::FUSED_DECRYPT,
     &table::MULTIPLY_NODES,
@@ -74,17 +76,17 @@ static MULTIPLYING: [&Kernels; 6] = [
 const PRODUCTS: u32 = 1 << 16;
 
 /// Measures hashing and tensor cores, each with the fastest kernel of the KEM.
-pub(super) fn of_ring<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+pub(super) fn of_ring<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let permutations = |work: Work| work.permutations;
     let byte_products = |work: Work| work.byte_products;
-    fastest::<R>(session, queue, unit::PERMUTATIONS, &HASHING, HASHES, permutations)?;
-    fastest::<R>(session, queue, unit::BYTE_PRODUCTS, &MULTIPLYING, PRODUCTS, byte_products)
+    fastest::<R>(session, devices, unit::PERMUTATIONS, &HASHING, HASHES, permutations)?;
+    fastest::<R>(session, devices, unit::BYTE_PRODUCTS, &MULTIPLYING, PRODUCTS, byte_products)
 }
 
 /// Reports the best rate of launches of `count` operations.
 fn fastest<R: Ring>(
     session: &mut Session<'_>,
-    queue: &CudaQueue,
+    devices: Devices,
     op: &str,
     candidates: &[&Kernels],
     count: u32,
@@ -93,7 +95,8 @@ fn fastest<R: Ring>(
     let measure = |kernels: &&Kernels| {
         let kernel = kernels.of::<R>();
         let done = f64::from(count) * cost::of::<R>(kernel.name()).map_or(0.0, amount);
-        Ok((gpu::time_kernel(queue, kernel, count)?, done))
+        let queue = devices.with(kernel).queue()?;
+        Ok((gpu::time_kernel(&queue, kernel, count)?, done))
     };
     let measured: Result<Vec<_>, RuntimeError> = candidates.iter().map(measure).collect();
     let rate = |(statistics, done): &(Statistics, f64)| done / statistics.median;

@@ -47,13 +47,9 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "fused_encrypt"
         | "fused_verify"
         | "fused_decrypt"
-        | "same_public_key_multiply"
         | "same_public_key_encrypt"
         | "same_public_key_verify"
-        | "same_secret_key_multiply"
-        | "same_secret_key_decrypt"
-        | "schoolbook_small"
-        | "schoolbook_rounded" => (0, 2.0),
+        | "same_secret_key_decrypt" => (0, 2.0),
         // One operation is one of the two factors.
         "multiply_leaves" => (0, 0.5),
         "multiply_nodes" => (0, 2.0),
@@ -64,9 +60,6 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "sample"
         | "sample_secret"
         | "encrypt"
-        | "unfused_encode_message"
-        | "unfused_compress_and_add"
-        | "unfused_pack_ciphertext"
         | "unpack_ciphertext"
         | "decode_message"
         | "decode_mixed_radix"

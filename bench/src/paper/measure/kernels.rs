@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
+use ctru_gpu_kernels::lab::{self, compared};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
-use ctru_gpu_runtime::{Queue, RuntimeError};
+use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_measure::{KeyUse, Record};
 
@@ -33,12 +34,12 @@ static METHODS: [Method; 4] = [
     },
     Method {
         name: "one key, tensor cores",
-        kernels: &table::SAME_PUBLIC_KEY_MULTIPLY,
+        kernels: &compared::SAME_PUBLIC_KEY_MULTIPLY,
         keys: KeyUse::One,
     },
     Method {
         name: "schoolbook, tensor cores",
-        kernels: &table::SCHOOLBOOK_SMALL,
+        kernels: &compared::SCHOOLBOOK_SMALL,
         keys: KeyUse::Each,
     },
 ];
@@ -57,11 +58,11 @@ static PATHS: [Path; 4] = [
     Path {
         name: "NTT, five kernels",
         kernels: &[
-            &table::SAMPLE,
-            &table::MULTIPLY_SAMPLED,
-            &table::UNFUSED_ENCODE_MESSAGE,
-            &table::UNFUSED_COMPRESS_AND_ADD,
-            &table::UNFUSED_PACK_CIPHERTEXT,
+            &compared::SAMPLE,
+            &compared::MULTIPLY_MULTIPLYING,
+            &compared::UNFUSED_ENCODE_MESSAGE,
+            &compared::UNFUSED_COMPRESS_AND_ADD,
+            &compared::UNFUSED_PACK_CIPHERTEXT,
         ],
     },
     Path {
@@ -71,11 +72,11 @@ static PATHS: [Path; 4] = [
     Path {
         name: "polyphase, five kernels",
         kernels: &[
-            &table::SAMPLE,
-            &table::POLYPHASE_SMALL,
-            &table::UNFUSED_ENCODE_MESSAGE,
-            &table::UNFUSED_COMPRESS_AND_ADD,
-            &table::UNFUSED_PACK_CIPHERTEXT,
+            &compared::SAMPLE,
+            &compared::POLYPHASE_SMALL,
+            &compared::UNFUSED_ENCODE_MESSAGE,
+            &compared::UNFUSED_COMPRESS_AND_ADD,
+            &compared::UNFUSED_PACK_CIPHERTEXT,
         ],
     },
     Path { name: "polyphase, one kernel", kernels: &[&table::FUSED_ENCRYPT] },
@@ -97,11 +98,26 @@ static OTHERS: [&Kernels; 9] = [
     &table::REJECTION_SECRET,
 ];
 
+/// The GPU with the engine's kernels and with the laboratory's.
+#[derive(Copy, Clone)]
+pub(super) struct Devices {
+    pub(super) engine: CudaDevice,
+    pub(super) laboratory: CudaDevice,
+}
+
+impl Devices {
+    /// Returns the GPU with the module of this kernel.
+    pub(super) fn with(&self, kernel: &Kernel) -> &CudaDevice {
+        if kernel.is_of(&lab::MODULE) { &self.laboratory } else { &self.engine }
+    }
+}
+
 /// Measures table 4 and figure 6.
-pub(super) fn products<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) -> Result<(), Error> {
+pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let most = PRODUCT_BATCHES.into_iter().max().unwrap_or(1);
     for Method { name, kernels, keys } in &METHODS {
         let kernel = kernels.of::<R>();
+        let queue = &devices.with(kernel).queue()?;
         let arrays = Arrays::new(queue, [kernel], most)?;
         for count in PRODUCT_BATCHES {
             let batch = Batch { count, keys: if *keys == KeyUse::One { 1 } else { count } };
@@ -120,11 +136,12 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, queue: &CudaQueue) ->
 /// Measures table 5.
 pub(super) fn encryption<R: Ring>(
     session: &mut Session<'_>,
-    queue: &CudaQueue,
+    devices: Devices,
 ) -> Result<(), Error> {
     let most = ENCRYPTION_BATCHES.into_iter().max().unwrap_or(1);
     for Path { name, kernels } in &PATHS {
         let kernels: Vec<&Kernel> = kernels.iter().map(|kernels| kernels.of::<R>()).collect();
+        let queue = &devices.with(kernels[0]).queue()?;
         let arrays = Arrays::new(queue, kernels.iter().copied(), most)?;
         for count in ENCRYPTION_BATCHES {
             let launch = || {
@@ -151,13 +168,10 @@ fn on_device(bench: &str, op: &str, count: u32) -> Record {
 }
 
 /// Reports the first half of table 6.
-pub(super) fn resources<R: Ring>(
-    session: &mut Session<'_>,
-    device: &CudaDevice,
-) -> Result<(), Error> {
+pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
         let kernel = kernels.of::<R>();
-        let resources = device.resources(kernel)?;
+        let resources = devices.with(kernel).resources(kernel)?;
         let record = Record {
             bench: kind::RESOURCES.to_owned(),
             op: kernel.name().trim_end_matches(&format!("_{}", R::N)).to_owned(),

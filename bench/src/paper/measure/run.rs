@@ -1,11 +1,12 @@
 //! The order of the measurements.
 
-use ctru_gpu_runtime::Device;
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
+use ctru_gpu_kernels::lab;
+use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::cuda;
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
 use ctru_math::Ring;
 
+use super::kernels::Devices;
 use super::session::{Options, Part, Session};
 use super::{ceilings, engine, kernels};
 use crate::error::Error;
@@ -17,32 +18,34 @@ use crate::records::Report;
 /// [`Error`] if the GPU fails or `report` returns an error.
 pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
     let device = cuda::open(options.gpu)?;
+    let laboratory = CudaDevice::open(options.gpu, &lab::MODULE)?;
     let mut session = Session::new(options, device.info()?.name, report);
     if options.wants(Part::Roofline) {
         ceilings::of_machine(&mut session, &device)?;
     }
+    let devices = Devices { engine: device, laboratory };
     // The paper's keys have the default encoding, mixed-radix.
-    one_set::<CtruPrime653>(&mut session, device)?;
-    one_set::<CtruPrime761>(&mut session, device)?;
-    one_set::<CtruPrime1277>(&mut session, device)
+    one_set::<CtruPrime653>(&mut session, devices)?;
+    one_set::<CtruPrime761>(&mut session, devices)?;
+    one_set::<CtruPrime1277>(&mut session, devices)
 }
 
 /// Measures everything for one parameter set.
-fn one_set<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Result<(), Error> {
+fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let options = session.options;
     session.set = P::Ring::N.to_string();
     if !options.wants_set(&session.set) {
         return Ok(());
     }
-    let queue: CudaQueue = device.queue()?;
+    let device = devices.engine;
     if options.wants(Part::Products) {
-        kernels::products::<P::Ring>(session, &queue)?;
+        kernels::products::<P::Ring>(session, devices)?;
     }
     if options.wants(Part::Fusion) {
-        kernels::encryption::<P::Ring>(session, &queue)?;
+        kernels::encryption::<P::Ring>(session, devices)?;
     }
     if options.wants(Part::Resources) {
-        kernels::resources::<P::Ring>(session, &device)?;
+        kernels::resources::<P::Ring>(session, devices)?;
     }
     if options.wants(Part::Streams) && P::Ring::N == engine::STREAMS_SET {
         engine::streams::<P>(session, device)?;
@@ -54,7 +57,7 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, device: CudaDevice) -> Re
         engine::latencies::<P>(session, device)?;
     }
     if options.wants(Part::Roofline) {
-        ceilings::of_ring::<P::Ring>(session, &queue)?;
+        ceilings::of_ring::<P::Ring>(session, devices)?;
         engine::on_device::<P>(session, device)?;
     }
     Ok(())

@@ -51,7 +51,7 @@ pub fn encrypt<S: Simt, R: Ring>(
 
 /// Writes the ciphertext that the warp has packed into shared memory.
 #[inline(always)]
-pub(super) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>) {
+pub(crate) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>) {
     s.sync_warp();
     let (operation, bytes) = (s.block(), R::CIPHERTEXT_BYTES as u32);
     warp::transfer(

@@ -15,16 +15,14 @@ pub mod reject;
 pub mod same_public_key;
 pub mod same_secret_key;
 pub mod sample;
-pub mod schoolbook;
 pub mod select;
 pub mod small_batch;
 mod strings;
-mod toeplitz;
+pub(crate) mod toeplitz;
 pub mod tree_down;
 pub mod tree_up;
-pub mod unfused;
 pub mod unpack_ciphertext;
-mod warp;
+pub(crate) mod warp;
 
 use ctru_math::Ring;
 

@@ -40,7 +40,7 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
 
 /// [`multiply_sampled`] by the arithmetic `A`.
 #[inline(always)]
-pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
+pub(crate) fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
     s: S,
     large: S::Global<u16>,
     small: S::Global<u8>,

@@ -6,11 +6,11 @@
 use ctru_math::Ring;
 
 use super::fused::ciphertext_group;
-use super::polyphase::operand::{SmallBlock, coins_block, small_block};
-use super::polyphase::{modulo_q, positive, store_row};
+use super::polyphase::operand::{SmallBlock, coins_block};
+use super::polyphase::{modulo_q, positive};
+use super::select;
 use super::strings::Strings;
 use super::toeplitz::{self, MatrixProduct, Tile};
-use super::{select, warp};
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Simt, WARP};
 
@@ -29,28 +29,6 @@ const fn strings<R: Ring>() -> u32 {
 pub const fn shape<R: Ring>() -> Shape {
     const { assert!(Product::<(), R>::COLUMNS == WARP) };
     Product::<(), R>::shape(WARP, toeplitz::WARPS * Strings::<(), R>::BYTES)
-}
-
-/// `product = large * small` in `R_q`, for one `large` in `0..q` and any small polynomials: the arrays of
-/// [`product::multiply_sampled`](super::product::multiply_sampled).
-#[inline(always)]
-pub fn multiply<S: Simt, R: Ring>(
-    s: S,
-    large: S::Global<u16>,
-    small: S::Global<u8>,
-    product: S::Global<u16>,
-    batch: Batch,
-) {
-    let source = |operation, block| small_block::<S, R>(s, small, operation, block);
-    for_each_tile::<S, R>(s, large, source, batch, |number, tile| {
-        let group = toeplitz::group(s, number);
-        tile.for_each_column(s, |column, coefficients| {
-            let operation = WARP * s.block() + column;
-            if group < warp::groups(R::N) && operation < batch.count {
-                store_row::<S, R>(s, product, operation, group, coefficients);
-            }
-        });
-    });
 }
 
 /// Ciphertexts for one key `h`: the arrays of [`fused::encrypt`](super::fused::encrypt).
@@ -101,7 +79,7 @@ pub fn verify<S: Simt, R: Ring>(
 /// Multiplies `h` by the polynomials `source(operation, block)` of the block's operations and gives every tile of the products,
 /// canonical modulo `q`, to `output`.
 #[inline(always)]
-fn for_each_tile<S: Simt, R: Ring>(
+pub(crate) fn for_each_tile<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     source: impl Fn(u32, u32) -> SmallBlock,

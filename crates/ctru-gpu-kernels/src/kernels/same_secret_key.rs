@@ -6,10 +6,9 @@
 use ctru_math::codec::bits::GROUP;
 use ctru_math::{Ring, e8};
 
-use super::polyphase::operand::{LargeBlock, ciphertext_block, large_block};
-use super::polyphase::store_row;
+use super::message_words;
+use super::polyphase::operand::{LargeBlock, ciphertext_block};
 use super::toeplitz::{self, MatrixProduct};
-use super::{message_words, warp};
 use crate::kernel::{Batch, Shape};
 use crate::simt::Simt;
 
@@ -28,24 +27,6 @@ const fn columns<R: Ring>() -> u32 {
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(columns::<R>(), 0)
-}
-
-/// `product = large * small` modulo `q2`, for polynomials `large` in `0..q2` and any one small polynomial: the arrays of
-/// [`product::multiply_rounded`](super::product::multiply_rounded).
-#[inline(always)]
-pub fn multiply<S: Simt, R: Ring>(
-    s: S,
-    large: S::Global<u16>,
-    small: S::Global<u8>,
-    product: S::Global<u16>,
-    batch: Batch,
-) {
-    let source = |operation, block| large_block::<S, R>(s, large, operation, block);
-    for_each_group::<S, R>(s, small, source, batch, |operation, group, values| {
-        if group < warp::groups(R::N) && operation < batch.count {
-            store_row::<S, R>(s, product, operation, group, values);
-        }
-    });
 }
 
 /// The messages of ciphertexts for one secret key `f`: the arrays of [`fused::decrypt`](super::fused::decrypt).
@@ -76,7 +57,7 @@ pub fn decrypt<S: Simt, R: Ring>(
 /// Multiplies `f` by the polynomials `source(operation, block)` of the block's operations and gives every group of eight
 /// coefficients of the products modulo `q2` to `output`, with the numbers of operation and group: all lanes take part.
 #[inline(always)]
-fn for_each_group<S: Simt, R: Ring>(
+pub(crate) fn for_each_group<S: Simt, R: Ring>(
     s: S,
     f: S::Global<u8>,
     source: impl Fn(u32, u32) -> LargeBlock,

@@ -10,14 +10,14 @@ use crate::simt::{Quad, Simt, WARP};
 const IN_FLIGHT: usize = 8;
 
 /// A warp an operation.
-pub(super) const fn shape(shared_bytes: u32) -> Shape {
+pub(crate) const fn shape(shared_bytes: u32) -> Shape {
     Shape { threads: WARP, per_block: 1, shared_bytes }
 }
 
 /// Hands `load(i)` to `store(i, _)` for every `i < count`. A thread loads some elements before it stores the first, so
 /// that it waits for memory once and not for each.
 #[inline(always)]
-pub(super) fn transfer<S: Simt, T: Copy>(
+pub(crate) fn transfer<S: Simt, T: Copy>(
     s: S,
     count: u32,
     load: impl Fn(u32) -> T,
@@ -39,7 +39,7 @@ pub(super) fn transfer<S: Simt, T: Copy>(
 
 /// Calls `f(i)` for every `i < count`.
 #[inline(always)]
-pub(super) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
+pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     let mut i = s.lane();
     while i < count {
         f(i);
@@ -50,7 +50,7 @@ pub(super) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
 /// Copies `bytes` bytes of shared memory from `from` on to the array's from `to` on, where `from` and `to` are at the same
 /// place in a word of four bytes.
 #[inline(always)]
-pub(super) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     let Words { before, first, count, after } = Words::of(to, bytes);
     transfer(
         s,
@@ -70,7 +70,7 @@ pub(super) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
 /// The bits in which `bytes` bytes of shared memory from `from` on differ from the array's from `to` on, somewhere in the
 /// numbers of the warp's threads; `from` and `to` are at the same place in a word of four bytes.
 #[inline(always)]
-pub(super) fn compare_bytes<S: Simt>(
+pub(crate) fn compare_bytes<S: Simt>(
     s: S,
     from: u32,
     memory: S::Global<u8>,
@@ -115,13 +115,13 @@ impl Words {
 }
 
 /// Groups of eight coefficients in a row of `n`, the last one not full.
-pub(super) const fn groups(n: usize) -> u32 {
+pub(crate) const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32
 }
 
 /// Packs group `group` into the string at `string` in shared memory, `width` bytes a group.
 #[inline(always)]
-pub(super) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
+pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
     let packed = bits::pack_group(width, values);
     for byte in 0..width {
         s.store_shared(string + width * group + byte, (packed >> (8 * byte)) as u8);
@@ -130,7 +130,7 @@ pub(super) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, val
 
 /// The values of group `group` of the string at `string` in shared memory, all of whose `width` bytes must be there.
 #[inline(always)]
-pub(super) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
+pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
     let mut packed = 0;
     for byte in 0..width {
         packed |= u128::from(s.load_shared::<u8>(string + width * group + byte)) << (8 * byte);
@@ -140,14 +140,14 @@ pub(super) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -
 
 /// Group `group` of the list of 16-bit values at `list` in shared memory, a multiple of 16.
 #[inline(always)]
-pub(super) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
+pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
     let Quad(pairs) = s.load_shared(list + 16 * group);
     core::array::from_fn(|i| (pairs[i / 2] >> (16 * (i % 2))) as u16)
 }
 
 /// Sets group `group` of the list of 16-bit values at `list` in shared memory, a multiple of 16.
 #[inline(always)]
-pub(super) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
+pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
     s.store_shared(list + 16 * group, Quad([pair(0), pair(1), pair(2), pair(3)]));
 }

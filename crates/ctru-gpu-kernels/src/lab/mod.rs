@@ -2,6 +2,7 @@
 //! of the KEM uses them, and nothing here is secret.
 
 pub mod chain;
+pub mod compared;
 pub mod cyclic;
 pub mod table;
 

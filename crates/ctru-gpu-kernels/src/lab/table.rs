@@ -3,13 +3,13 @@
 #![allow(unsafe_code)]
 
 use ctru_math::reduce::*;
-use ctru_math::{R653, R761, R1277};
+use ctru_math::{R653, R761, R1277, Ring};
 
+use super::compared::{self, MULTIPLY_FOLDING, MULTIPLY_MULTIPLYING};
 use super::cyclic::rows::threads_of_row;
 use super::{FactorWord, MODULE};
-use crate::kernel::Rows::{EachKey, EachOperation, InWholeBlocks, One};
+use crate::kernel::Rows::{InWholeBlocks, One};
 use crate::kernel::{Kernel, Parameter, Shape};
-use crate::kernels::row;
 use crate::simt::{Quad, Word};
 
 /// Threads of a block where nobody chooses another number.
@@ -61,7 +61,7 @@ pub struct Single {
     pub inverse: Kernel,
 }
 
-/// The KEM's product in one ring by one arithmetic: [`multiply_sampled_by`](crate::kernels::product::multiply_sampled_by).
+/// The scheme's product in one ring by one arithmetic: [`compared::ntt`](super::compared::ntt).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RingProduct {
@@ -70,8 +70,25 @@ pub struct RingProduct {
     /// Degree of the ring.
     pub n: usize,
     /// The kernel, in blocks of its own shape.
-    pub kernel: Kernel,
+    pub kernel: &'static Kernel,
 }
+
+/// The scheme's product in each ring by both arithmetics.
+pub static RINGS: &[RingProduct] = {
+    macro_rules! products {
+        ($($arithmetic:literal $kernels:ident;)*) => {
+            &[$(
+                RingProduct { arithmetic: $arithmetic, n: R653::N, kernel: &$kernels.of_653 },
+                RingProduct { arithmetic: $arithmetic, n: R761::N, kernel: &$kernels.of_761 },
+                RingProduct { arithmetic: $arithmetic, n: R1277::N, kernel: &$kernels.of_1277 },
+            )*]
+        };
+    }
+    products! {
+        "folding" MULTIPLY_FOLDING;
+        "multiplying" MULTIPLY_MULTIPLYING;
+    }
+};
 
 /// What is done with every entry of [`CHAINS`], knowing its types.
 pub trait ChainVisitor {
@@ -133,7 +150,6 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///   stands for the second of them alone, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` stands for the three kernels of [`single`](super::cyclic::single):
 ///   `layer_forward_method_modulus`, `values_multiply_...` and `layer_inverse_...`.
-/// - An entry `arithmetic n Ring Arithmetic;` of `ring` stands for the KEM's product by that arithmetic, `multiply_arithmetic_n`.
 ///
 /// [`lab_kernel`](crate::lab_kernel) says what each of these is.
 #[macro_export]
@@ -210,14 +226,6 @@ macro_rules! for_each_lab_kernel {
                 shoup 104857601 Shoup<104857601>, Montgomery<104857601>;
                 shoup 469762049 Shoup<469762049>, Montgomery<469762049>;
             }
-            ring {
-                folding 653 R653 ctru_math::ntt::Folding;
-                folding 761 R761 ctru_math::ntt::Folding;
-                folding 1277 R1277 ctru_math::ntt::Folding;
-                multiplying 653 R653 ctru_math::ntt::Multiplying;
-                multiplying 761 R761 ctru_math::ntt::Multiplying;
-                multiplying 1277 R1277 ctru_math::ntt::Multiplying;
-            }
         }
     };
 }
@@ -256,13 +264,6 @@ macro_rules! lab_kernel {
         (forward: FactorWord<$m>[One; 1 << ($log - 1)], inverse: FactorWord<$m>[One; 1 << $r],
             operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
     };
-    ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
-        $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
-        $crate::kernels::product::shape::<$ring>(),
-        $crate::kernels::product::multiply_sampled_by::<_, $ring, $type>,
-        (large: u16[EachKey; row::<$ring>()], small: u8[EachOperation; row::<$ring>()],
-            product: u16[EachOperation; row::<$ring>()])}
-    };
     ($callback:ident layer_forward $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
         $crate::lab::cyclic::single::shape($crate::lab::table::THREADS),
@@ -293,7 +294,6 @@ macro_rules! tables {
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
-        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
         /// What memory can do: [`copy`](super::chain::copy).
         pub static COPY: Kernel = lab_kernel!(tables copy);
@@ -334,13 +334,6 @@ macro_rules! tables {
             forward: lab_kernel!(tables layer_forward $single $single_modulus $single_twiddle, $single_value),
             values: lab_kernel!(tables values_multiply $single $single_modulus $single_twiddle, $single_value),
             inverse: lab_kernel!(tables layer_inverse $single $single_modulus $single_twiddle, $single_value),
-        }),*];
-
-        /// The KEM's products by both arithmetics.
-        pub static RINGS: &[RingProduct] = &[$(RingProduct {
-            arithmetic: stringify!($arithmetic),
-            n: $n,
-            kernel: lab_kernel!(tables ring $arithmetic $n $ring, $type),
         }),*];
 
         /// Visits all of [`CHAINS`], in their order.
@@ -385,13 +378,13 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
         CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
     let singles =
         SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
-    let rings = RINGS.iter().map(|ring| &ring.kernel);
+    let compared = compared::ALL.iter().flat_map(|kernels| kernels.each());
     CHAINS
         .iter()
         .map(|chain| &chain.kernel)
         .chain(cyclics)
         .chain(singles)
-        .chain(rings)
+        .chain(compared)
         .chain([&COPY])
 }
 

@@ -5,6 +5,9 @@ use core::fmt::Debug;
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_kernels::lab::compared::{
+    UNFUSED_COMPRESS_AND_ADD, UNFUSED_ENCODE_MESSAGE, UNFUSED_PACK_CIPHERTEXT,
+};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;

@@ -261,7 +261,7 @@ fn check_ring<R: Ring>() {
     let kernels: Vec<_> = RINGS.iter().filter(|ring| ring.n == R::N).collect();
     assert_eq!(kernels.len(), 2);
     for ring in kernels {
-        device::launch(&ring.kernel, &arrays.each_ref(), Batch::each(2));
+        device::launch(ring.kernel, &arrays.each_ref(), Batch::each(2));
         for operation in 0..2 {
             let part = operation * row..operation * row + R::N;
             let a: Vec<u16> = large[part.clone()].iter().map(|&x| x as u16).collect();

@@ -3,8 +3,11 @@
 //! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
 //! at the first access outside of an array.
 
+use core::ptr;
+
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Rows};
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
 
@@ -85,7 +88,7 @@ fn run_all_batches(kernel: &Kernel) {
 }
 
 fn check_ring(ring: usize) {
-    for kernels in table::ALL {
+    for kernels in table::ALL.iter().chain(compared::ALL) {
         run_all_batches(kernels.each()[ring]);
     }
 }
@@ -110,7 +113,8 @@ fn kernels_1277() {
 #[test]
 fn lengths_are_rows() {
     const LONGEST_ROW: u64 = 2752;
-    for kernel in table::ALL.iter().flat_map(|kernels| kernels.each()) {
+    let kernels = table::ALL.iter().chain(compared::ALL);
+    for kernel in kernels.flat_map(|kernels| kernels.each()) {
         for parameter in kernel.parameters() {
             let elements = |count| kernel.elements(parameter, Batch { count, keys: 1 });
             let (one, five) = (elements(1), elements(5));
@@ -127,11 +131,13 @@ fn lengths_are_rows() {
     }
 }
 
-/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are
+/// The laboratory's other kernels in blocks of their own shape. Its arithmetic asserts that numbers are
 /// in range, so they are 0; what leads to addresses has a test of its own.
 #[test]
 fn laboratory() {
-    for kernel in all() {
+    let compared: Vec<_> = compared::ALL.iter().flat_map(|kernels| kernels.each()).collect();
+    let is_compared = |kernel| compared.iter().any(|&compared| ptr::eq(compared, kernel));
+    for kernel in all().filter(|&kernel| !is_compared(kernel)) {
         let per_block = kernel.shape().per_block();
         // Products of values take whole blocks, else others write what they read.
         let count = if kernel.name().starts_with("values") { 2 * per_block } else { per_block + 1 };

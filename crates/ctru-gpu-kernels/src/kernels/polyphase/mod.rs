@@ -7,7 +7,7 @@
 //! is split in bytes of 7 and 6 bits. Where the registers suffice, the products by both are summed side by side; else those by
 //! the high bytes come first and are multiplied by 128 before those by the low bytes are added to them.
 
-pub(super) mod operand;
+pub(crate) mod operand;
 
 use core::marker::PhantomData;
 
@@ -18,7 +18,7 @@ use super::{row, warp};
 use crate::kernel::{Batch, Shape};
 use crate::simt::{Quad, Simt, WARP};
 
-pub(super) use operand::{
+pub(crate) use operand::{
     LargeBlock, ONE, SmallBlock, ciphertext_block, coins_block, large_block, small_block,
 };
 
@@ -81,7 +81,7 @@ impl<R: Ring> Geometry<R> {
 }
 
 /// Where shared memory behind the operands and the plain product begins, a multiple of 16.
-pub(super) const fn end<R: Ring>() -> u32 {
+pub(crate) const fn end<R: Ring>() -> u32 {
     let () = Geometry::<R>::BANKS;
     if Geometry::<R>::OPERANDS > Geometry::<R>::PLAIN {
         Geometry::<R>::OPERANDS
@@ -91,12 +91,12 @@ pub(super) const fn end<R: Ring>() -> u32 {
 }
 
 /// Where shared memory behind the plain product begins, a multiple of 16.
-pub(super) const fn end_of_plain<R: Ring>() -> u32 {
+pub(crate) const fn end_of_plain<R: Ring>() -> u32 {
     Geometry::<R>::PLAIN
 }
 
 /// Bytes of shared memory for products of two large operands.
-pub(super) const fn end_of_two_large<R: Ring>() -> u32 {
+pub(crate) const fn end_of_two_large<R: Ring>() -> u32 {
     Geometry::<R>::OPERANDS + Geometry::<R>::LARGE
 }
 
@@ -124,29 +124,8 @@ pub fn multiply_small<S: Simt, R: Ring>(
     polyphase.store_modulo_q(product, operation);
 }
 
-/// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key: the arrays of
-/// [`product::multiply_rounded`](super::product::multiply_rounded).
-#[inline(always)]
-pub fn multiply_rounded<S: Simt, R: Ring>(
-    s: S,
-    large: S::Global<u16>,
-    small: S::Global<u8>,
-    product: S::Global<u16>,
-    batch: Batch,
-) {
-    let operation = s.block();
-    let polyphase = Polyphase::<S, R>::new(s);
-    polyphase.stage_large(|block| large_block::<S, R>(s, large, operation, block));
-    polyphase.stage_small(|block| small_block::<S, R>(s, small, batch.key(operation), block));
-    polyphase.multiply(0);
-    let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
-    polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(rounded))
-    });
-}
-
 /// The offset for [`Polyphase::multiply`] that is 0 modulo `q` and makes every coefficient positive.
-pub(super) const fn positive<R: Ring>() -> i32 {
+pub(crate) const fn positive<R: Ring>() -> i32 {
     let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
     (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
 }
@@ -154,7 +133,7 @@ pub(super) const fn positive<R: Ring>() -> i32 {
 /// The residue in `0..q` of a number that is not negative, like the folded coefficient of a product with the offset
 /// [`positive`].
 #[inline(always)]
-pub(super) fn modulo_q<R: Ring>(x: i32) -> u16 {
+pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
     // Three coefficients, each at most twice the largest one.
     const { assert!(6 * (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * (R::Q as u64) < 1 << 31) };
     // For a number below 2^32 this is the quotient or one too small.
@@ -166,7 +145,7 @@ pub(super) fn modulo_q<R: Ring>(x: i32) -> u16 {
 
 /// Sets row `group` of eight coefficients of a polynomial.
 #[inline(always)]
-pub(super) fn store_row<S: Simt, R: Ring>(
+pub(crate) fn store_row<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u16>,
     operation: u32,
@@ -192,25 +171,25 @@ type Sums = [[[i32; 4]; MAX_TILES]; 2];
 
 /// A warp's part of shared memory with one product in it.
 #[derive(Copy, Clone)]
-pub(super) struct Polyphase<S, R> {
+pub(crate) struct Polyphase<S, R> {
     s: S,
     ring: PhantomData<R>,
 }
 
 impl<S: Simt, R: Ring> Polyphase<S, R> {
-    pub(super) fn new(s: S) -> Self {
+    pub(crate) fn new(s: S) -> Self {
         Self { s, ring: PhantomData }
     }
 
     /// Puts the small operand into its place. `source` gives a block of it, zero behind its end.
     #[inline(always)]
-    pub(super) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
+    pub(crate) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_left(0, source);
     }
 
     /// Puts both bytes of another large operand into the places of small ones.
     #[inline(always)]
-    pub(super) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
+    pub(crate) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
         // The bytes are made twice, for want of registers.
         self.stage_left(0, |block| source(block)[0]);
         self.stage_left(1, |block| source(block)[1]);
@@ -265,13 +244,13 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Puts the large operand into its place. `source` gives a block of it, zero behind its end.
     #[inline(always)]
-    pub(super) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
+    pub(crate) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
         self.stage_right(source);
     }
 
     /// Puts a small operand into the place of the low bytes of the large one.
     #[inline(always)]
-    pub(super) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
+    pub(crate) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_right(|block| [source(block)]);
     }
 
@@ -324,7 +303,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Multiplies a small and a large operand and puts the plain product, every coefficient greater by `128 offset`, in their
     /// place.
     #[inline(always)]
-    pub(super) fn multiply(self, offset: i32) {
+    pub(crate) fn multiply(self, offset: i32) {
         let mut sums: Sums = [[[0; 4]; MAX_TILES], [[offset; 4]; MAX_TILES]];
         self.s.sync_warp();
         if Geometry::<R>::SIDE_BY_SIDE {
@@ -349,7 +328,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Multiplies two small operands and puts the plain product, every coefficient greater by `offset`, in their place.
     #[inline(always)]
-    pub(super) fn multiply_small_ones(self, offset: i32) {
+    pub(crate) fn multiply_small_ones(self, offset: i32) {
         let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
         self.s.sync_warp();
         self.accumulate_phases(0, 0, &mut sums);
@@ -359,7 +338,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Multiplies two large operands and puts the plain product, some multiple of `q` added to or subtracted from every
     /// coefficient, in their place; no coefficient is negative.
     #[inline(always)]
-    pub(super) fn multiply_large_ones(self) {
+    pub(crate) fn multiply_large_ones(self) {
         // What a byte of weight 128 leaves, and the largest sum of products of bytes, three times for the fold.
         const { assert!(3 * (128 * R::Q as u64 + 2 * R::N as u64 * 127 * 127) < 1 << 31) };
         let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
@@ -464,13 +443,13 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Gives every row of eight coefficients of the product, folded by `x^n = x + 1` and not reduced, to `output`. What is
     /// behind coefficient `n - 1` has no meaning.
     #[inline(always)]
-    pub(super) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
+    pub(crate) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
         warp::for_each(self.s, Geometry::<R>::ROWS, |group| output(group, self.folded(group)));
     }
 
     /// Stores the product modulo `q` as row `index` of polynomials; its coefficients must not be negative.
     #[inline(always)]
-    pub(super) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
+    pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.for_each_row(|group, folded| {
             store_row::<S, R>(self.s, products, index, group, folded.map(modulo_q::<R>));
         });
@@ -478,7 +457,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Coefficients `8 group..8 group + 8` of the plain product plus those that `x^n = x + 1` takes there.
     #[inline(always)]
-    pub(super) fn folded(self, group: u32) -> [i32; 8] {
+    pub(crate) fn folded(self, group: u32) -> [i32; 8] {
         let s = self.s;
         // Coefficient n + k of the plain product goes to k and k + 1.
         let top = (R::N as u32 - 1) / 4 + 2 * group;

@@ -12,19 +12,19 @@ use crate::kernels::{coin_words, row};
 use crate::simt::{Quad, Simt};
 
 /// Word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w` of a block, as signed bytes.
-pub(in crate::kernels) type SmallBlock = [u32; PHASES as usize];
+pub(crate) type SmallBlock = [u32; PHASES as usize];
 /// The low seven bits of the coefficients of a block as [`SmallBlock`], and what remains of them.
-pub(in crate::kernels) type LargeBlock = [SmallBlock; 2];
+pub(crate) type LargeBlock = [SmallBlock; 2];
 
 /// Block 0 of the polynomial 1; all others are zero.
-pub(in crate::kernels) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
 
 /// Rows of a block.
 const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
 
 /// Block `block` of row `index` of small polynomials, signed bytes.
 #[inline(always)]
-pub(in crate::kernels) fn small_block<S: Simt, R: Ring>(
+pub(crate) fn small_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
     index: u32,
@@ -42,7 +42,7 @@ pub(in crate::kernels) fn small_block<S: Simt, R: Ring>(
 
 /// Block `block` of row `index` of polynomials with coefficients of up to 13 bits.
 #[inline(always)]
-pub(in crate::kernels) fn large_block<S: Simt, R: Ring>(
+pub(crate) fn large_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u16>,
     index: u32,
@@ -60,7 +60,7 @@ pub(in crate::kernels) fn large_block<S: Simt, R: Ring>(
 
 /// Block `block` of row `index` of ciphertexts, which begin at any byte. The array has whole words.
 #[inline(always)]
-pub(in crate::kernels) fn ciphertext_block<S: Simt, R: Ring>(
+pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
     index: u32,
@@ -113,7 +113,7 @@ fn from_pairs<S: Simt, R: Ring>(
 
 /// Block `block` of the polynomial that is sampled from row `index` of coins: [`ctru_math::sample::sample`].
 #[inline(always)]
-pub(in crate::kernels) fn coins_block<S: Simt, R: Ring>(
+pub(crate) fn coins_block<S: Simt, R: Ring>(
     s: S,
     coins: S::Global<u64>,
     index: u32,
@@ -201,7 +201,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
 
 /// The transposed matrix of bytes: word `i` holds byte `i` of every word.
 #[inline(always)]
-pub(in crate::kernels) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+pub(crate) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (s.choose_bytes(a, b, 0x5140), s.choose_bytes(c, d, 0x5140));
     let (high_ab, high_cd) = (s.choose_bytes(a, b, 0x7362), s.choose_bytes(c, d, 0x7362));
     [

@@ -29,12 +29,12 @@ use crate::kernel::Shape;
 use crate::simt::{Quad, Simt, WARP};
 
 use tile::column;
-pub(super) use tile::{Tile, group};
+pub(crate) use tile::{Tile, group};
 
 /// Warps of a block.
-pub(super) const WARPS: u32 = 4;
+pub(crate) const WARPS: u32 = 4;
 /// Rows of a tile of the product, and terms that a step adds to it.
-pub(super) const TILE: u32 = 64;
+pub(crate) const TILE: u32 = 64;
 /// Rows and terms by which a vector of the matrix differs from the next one.
 const STRIDE: u32 = 8;
 /// Tiles of 16 rows, as one instruction multiplies them, in a tile of 64.
@@ -52,7 +52,7 @@ type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; ROW_TILES]; COLUMN_TILES]; 2
 /// A block's part of a product of a key whose coefficients have `KEY` bytes by `8 COLUMN_TILES` operands whose coefficients
 /// have `OPERAND` bytes, all in shared memory.
 #[derive(Copy, Clone)]
-pub(super) struct MatrixProduct<
+pub(crate) struct MatrixProduct<
     S,
     R,
     const KEY: usize,
@@ -68,7 +68,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
 {
     const N: u32 = R::N as u32;
     /// Columns of the product.
-    pub(super) const COLUMNS: u32 = TILE_COLUMNS * COLUMN_TILES as u32;
+    pub(crate) const COLUMNS: u32 = TILE_COLUMNS * COLUMN_TILES as u32;
     /// Tiles of rows `0..=n`.
     const TILES: u32 = Self::N / TILE + 1;
     /// Steps along the columns of the matrix.
@@ -91,7 +91,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     /// Where coefficient 0 of every column lies when row `n` has been computed.
     const FIRST: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
     /// Where shared memory behind all this begins, a multiple of 16.
-    pub(super) const END: u32 = Self::FIRST + 2 * Self::COLUMNS;
+    pub(crate) const END: u32 = Self::FIRST + 2 * Self::COLUMNS;
 
     const LAYOUT: () = {
         assert!(KEY + OPERAND == 3 && Self::STEPS <= WARP && Self::ROUNDS <= WARP);
@@ -100,7 +100,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     };
 
     /// Blocks of `per_block` operations with `behind` more bytes of shared memory.
-    pub(super) const fn shape(per_block: u32, behind: u32) -> Shape {
+    pub(crate) const fn shape(per_block: u32, behind: u32) -> Shape {
         let () = Self::LAYOUT;
         Shape { threads: WARPS * WARP, per_block, shared_bytes: Self::END + behind }
     }
@@ -109,7 +109,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
 impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usize>
     MatrixProduct<S, R, KEY, OPERAND, COLUMN_TILES>
 {
-    pub(super) fn new(s: S) -> Self {
+    pub(crate) fn new(s: S) -> Self {
         Self { s, ring: PhantomData }
     }
 
@@ -117,7 +117,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// `8 y + m` downwards, from `8 y + m + 4`, from `8 y + m - 4`, and the first one again: the rows `8 y + m` and four more, by
     /// the terms 0 to 3 and four more. `coefficient` gives the key's coefficients, and `split` the bytes of one or of a sum of two.
     #[inline(always)]
-    pub(super) fn stage_matrix(
+    pub(crate) fn stage_matrix(
         self,
         coefficient: impl Fn(u32) -> i32,
         split: impl Fn(i32) -> [u32; KEY],
@@ -165,7 +165,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
 
     /// Puts the operands into their places. `source` gives the bytes of a block of a column, zero behind the operand's end.
     #[inline(always)]
-    pub(super) fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
+    pub(crate) fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
         let s = self.s;
         let blocks = Self::STEPS * TILE / BLOCK;
         let mut k = s.thread();
@@ -190,7 +190,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// Multiplies what has been staged. Every warp gives every tile of its own to `output`, with its number; one that is behind
     /// the product's end has no meaning. `residue` makes the coefficients of the sums, which are greater by `128 offset`.
     #[inline(always)]
-    pub(super) fn multiply(
+    pub(crate) fn multiply(
         self,
         offset: i32,
         residue: impl Fn(i32) -> u16,
@@ -264,19 +264,19 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
 
 /// The bytes of a coefficient in `0..q` or of a sum of two.
 #[inline(always)]
-pub(super) fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
+pub(crate) fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
     let x = x as u32;
     split(x.min(x.wrapping_sub(R::Q)))
 }
 
 /// The low seven bits of a number below 2^13, and what remains.
 #[inline(always)]
-pub(super) fn split(x: u32) -> [u32; 2] {
+pub(crate) fn split(x: u32) -> [u32; 2] {
     [x & 0x7f, x >> 7]
 }
 
 /// The residue in `0..q2` of a sum.
 #[inline(always)]
-pub(super) fn modulo_q2<R: Ring>(sum: i32) -> u16 {
+pub(crate) fn modulo_q2<R: Ring>(sum: i32) -> u16 {
     (sum as u32 & (R::Q2 - 1)) as u16
 }

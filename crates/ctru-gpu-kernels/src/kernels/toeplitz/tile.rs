@@ -9,9 +9,7 @@ use crate::simt::{Simt, WARP};
 
 /// A thread's part of a tile of the product: of each of `2 COLUMN_TILES` columns, the [`group`] of eight coefficients that is
 /// the thread's, in pairs.
-pub(in crate::kernels) struct Tile<const COLUMN_TILES: usize>(
-    [[[u32; GROUP / 2]; 2]; COLUMN_TILES],
-);
+pub(crate) struct Tile<const COLUMN_TILES: usize>([[[u32; GROUP / 2]; 2]; COLUMN_TILES]);
 
 impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
     /// The coefficients that `residue` makes of the sums.
@@ -46,7 +44,7 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
 
     /// Gives the thread's group of every column, with the column's number, to `output`, in which all lanes take part.
     #[inline(always)]
-    pub(in crate::kernels) fn for_each_column<S: Simt>(
+    pub(crate) fn for_each_column<S: Simt>(
         mut self,
         s: S,
         mut output: impl FnMut(u32, [u16; GROUP]),
@@ -76,6 +74,6 @@ pub(super) fn column<S: Simt>(s: S, k: u32) -> u32 {
 
 /// The number of the group of eight coefficients that a thread has of every column of a tile.
 #[inline(always)]
-pub(in crate::kernels) fn group<S: Simt>(s: S, tile: u32) -> u32 {
+pub(crate) fn group<S: Simt>(s: S, tile: u32) -> u32 {
     TILE / GROUP as u32 * tile + s.lane() / 4
 }

@@ -6,8 +6,8 @@ use ctru_math::codec::bits::GROUP;
 use ctru_math::compress::compress;
 use ctru_math::{Ring, e8};
 
-use super::{encrypt, message_words, row, warp};
 use crate::kernel::{Batch, Shape};
+use crate::kernels::{encrypt, message_words, row, warp};
 use crate::simt::Simt;
 
 /// A warp a ciphertext, as in the fused kernel.

@@ -1,0 +1,35 @@
+//! The product of one element of `R_q` by small polynomials, on its own: the engine launches it as a
+//! part of encryption.
+
+use ctru_math::Ring;
+
+pub use crate::kernels::same_public_key::shape;
+
+use crate::kernel::Batch;
+use crate::kernels::polyphase::operand::small_block;
+use crate::kernels::polyphase::store_row;
+use crate::kernels::same_public_key::for_each_tile;
+use crate::kernels::{toeplitz, warp};
+use crate::simt::{Simt, WARP};
+
+/// `product = large * small` in `R_q`, for one `large` in `0..q` and any small polynomials: the arrays of
+/// [`product::multiply_sampled`](super::product::multiply_sampled).
+#[inline(always)]
+pub fn multiply<S: Simt, R: Ring>(
+    s: S,
+    large: S::Global<u16>,
+    small: S::Global<u8>,
+    product: S::Global<u16>,
+    batch: Batch,
+) {
+    let source = |operation, block| small_block::<S, R>(s, small, operation, block);
+    for_each_tile::<S, R>(s, large, source, batch, |number, tile| {
+        let group = toeplitz::group(s, number);
+        tile.for_each_column(s, |column, coefficients| {
+            let operation = WARP * s.block() + column;
+            if group < warp::groups(R::N) && operation < batch.count {
+                store_row::<S, R>(s, product, operation, group, coefficients);
+            }
+        });
+    });
+}

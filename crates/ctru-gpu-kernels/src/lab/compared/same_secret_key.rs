@@ -1,0 +1,31 @@
+//! The product of one small polynomial by polynomials modulo `q2`, on its own: the engine launches it
+//! as a part of decryption.
+
+use ctru_math::Ring;
+
+pub use crate::kernels::same_secret_key::shape;
+
+use crate::kernel::Batch;
+use crate::kernels::polyphase::operand::large_block;
+use crate::kernels::polyphase::store_row;
+use crate::kernels::same_secret_key::for_each_group;
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+/// `product = large * small` modulo `q2`, for polynomials `large` in `0..q2` and any one small polynomial: the arrays of
+/// [`product::multiply_rounded`](super::product::multiply_rounded).
+#[inline(always)]
+pub fn multiply<S: Simt, R: Ring>(
+    s: S,
+    large: S::Global<u16>,
+    small: S::Global<u8>,
+    product: S::Global<u16>,
+    batch: Batch,
+) {
+    let source = |operation, block| large_block::<S, R>(s, large, operation, block);
+    for_each_group::<S, R>(s, small, source, batch, |operation, group, values| {
+        if group < warp::groups(R::N) && operation < batch.count {
+            store_row::<S, R>(s, product, operation, group, values);
+        }
+    });
+}

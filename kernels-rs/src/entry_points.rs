@@ -1,0 +1,39 @@
+//! What entry points are made of.
+
+/// Makes the entry point of a kernel. `$name` is its name in pieces, `$function` the kernel for the
+/// machine [`Gpu`](crate::gpu::Gpu).
+macro_rules! entry_point {
+    ([$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)) => {
+        const _: () = {
+            #[unsafe(export_name = concat!($($name),*))]
+            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
+                // SAFETY: the host launches the kernel by its descriptor, which is made of the same
+                // entry of the list: with arrays of the lengths and in blocks of the shape that it
+                // states. Under these conditions the kernel keeps the rules: the tests run it on
+                // arrays of exactly these lengths on the emulator, which stops at every broken rule.
+                let gpu = unsafe { $crate::gpu::Gpu::new() };
+                let batch = ctru_gpu_kernels::kernel::Batch { count, keys };
+                $function(gpu, $($crate::gpu::Global::new($array),)* batch);
+            }
+        };
+    };
+}
+
+/// Makes three entry points of each entry of a list, one for each ring. The modules that the entries
+/// name are those in scope.
+macro_rules! ring_entry_points {
+    ($($name:ident $text:literal = $module:ident::$function:ident(
+        $($array:ident: $element:ty [$($length:tt)*]),*
+    );)*) => {
+        $(
+            $crate::entry_points::entry_point!([$text, "_653"],
+                $module::$function::<_, ctru_math::R653>, ($($array: $element),*));
+            $crate::entry_points::entry_point!([$text, "_761"],
+                $module::$function::<_, ctru_math::R761>, ($($array: $element),*));
+            $crate::entry_points::entry_point!([$text, "_1277"],
+                $module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
+        )*
+    };
+}
+
+pub(crate) use {entry_point, ring_entry_points};
