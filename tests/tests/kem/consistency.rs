@@ -5,7 +5,7 @@ use ctru_kem::{
     SEED_BYTES,
 };
 use ctru_math::codec::secret_poly;
-use ctru_math::product::residue::mul_small;
+use ctru_math::mul::mul_small;
 use ctru_math::sample::sample_secret;
 use ctru_math::{Poly, Ring, SmallPoly, invert};
 use ctru_tests::vectors::array;

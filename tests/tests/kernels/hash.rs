@@ -11,7 +11,7 @@ use ctru_kem::{
 use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::sample::sample;
 use ctru_math::{Poly, R653, R761, R1277, Ring};
 use ctru_tests::device;
@@ -421,7 +421,7 @@ fn agrees_with_the_kem<P: ParameterSet>() {
 /// Encrypts a row of a message with a row of coins.
 fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
     let h: Poly<P::Ring> = P::Encoding::decode(&Array::from_fn(|i| public.as_bytes()[i])).unwrap();
-    let sigma = residue::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
+    let sigma = mul::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
     let rounded = compress_with_message(&sigma, &Array::from_fn(|i| message[i]));
     bits::pack_rounded(&rounded).as_ref().to_vec()
 }

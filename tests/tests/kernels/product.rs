@@ -6,7 +6,7 @@ use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::*;
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::device;
 use ctru_tests::strategies::numbers;
@@ -41,7 +41,7 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
             Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
         let b =
             SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
-        assert_eq!(product, residue::mul_small(&a, &b).coefficients());
+        assert_eq!(product, mul::mul_small(&a, &b).coefficients());
     }
 }
 
@@ -54,7 +54,7 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
                 .unwrap();
         let b =
             SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
-        assert_eq!(product, residue::mul_rounded(&a, &b).coefficients());
+        assert_eq!(product, mul::mul_rounded(&a, &b).coefficients());
     }
 }
 

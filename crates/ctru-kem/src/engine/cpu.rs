@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 use ctru_math::invert::{BatchNode, invert_batch};
-use ctru_math::product::residue::Multiplier;
+use ctru_math::mul::Multiplier;
 use ctru_math::{Poly, Ring};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
