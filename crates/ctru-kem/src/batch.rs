@@ -5,7 +5,7 @@ use core::{array, fmt};
 use std::vec::Vec;
 
 use ctru_math::invert::{BatchNode, invert_batch};
-use ctru_math::product::residue::Multiplier;
+use ctru_math::mul::Multiplier;
 use ctru_math::{Poly, Ring};
 use rayon::ThreadPool;
 use rayon::prelude::*;

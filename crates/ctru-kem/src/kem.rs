@@ -10,7 +10,7 @@ use core::{array, fmt};
 use ctru_math::array::Array;
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
-use ctru_math::product::residue::Multiplier;
+use ctru_math::mul::Multiplier;
 use ctru_math::{Poly, Ring, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 

@@ -1,6 +1,6 @@
 //! The public-key encryption under the KEM (paper, Algorithms 1 to 3): polynomials in, polynomials out.
 
-use ctru_math::product::residue::Multiplier;
+use ctru_math::mul::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 

@@ -5,7 +5,7 @@
 
 use ctru_math::backend::{self, Backend};
 use ctru_math::invert::{BatchNode, invert, invert_batch};
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -36,7 +36,7 @@ fn small<R: Ring>(start: usize) -> SmallPoly<R> {
 fn mul_small<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
     backend::select(backend).expect("an available backend");
     let (a, b) = (poly::<R>(0), small::<R>(0));
-    bencher.bench_local(|| residue::mul_small(black_box(&a), black_box(&b)));
+    bencher.bench_local(|| mul::mul_small(black_box(&a), black_box(&b)));
 }
 
 #[divan::bench(types = [R653, R761, R1277], args = backend::available())]
@@ -45,14 +45,14 @@ fn mul_rounded<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
     let coefficients: Vec<u16> = (0..R::N).map(|i| spread(i) % R::Q2 as u16).collect();
     let c = RoundedPoly::<R>::from_coefficients(&coefficients).expect("coefficients below q2");
     let f = small::<R>(0);
-    bencher.bench_local(|| residue::mul_rounded(black_box(&c), black_box(&f)));
+    bencher.bench_local(|| mul::mul_rounded(black_box(&c), black_box(&f)));
 }
 
 #[divan::bench(types = [R653, R761, R1277], args = backend::available())]
 fn mul<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
     backend::select(backend).expect("an available backend");
     let (a, b) = (poly::<R>(0), poly::<R>(R::N));
-    bencher.bench_local(|| residue::mul(black_box(&a), black_box(&b)));
+    bencher.bench_local(|| mul::mul(black_box(&a), black_box(&b)));
 }
 
 #[divan::bench(types = [R653, R761, R1277], args = backend::available())]

@@ -6,6 +6,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// A set of vector instructions, with arithmetic of this crate written for it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +44,7 @@ impl Backend {
     pub fn is_available(self) -> bool {
         match FIXED {
             Some(fixed) => self == fixed,
-            None => cpu::has(self),
+            None => cpu_has(self),
         }
     }
 }
@@ -100,7 +101,11 @@ pub fn available() -> impl Iterator<Item = Backend> {
 pub fn in_use() -> Backend {
     match FIXED {
         Some(fixed) => fixed,
-        None => cpu::in_use(),
+        // One variable on its own needs no order.
+        None => Backend::ALL
+            .get(usize::from(IN_USE.load(Ordering::Relaxed)))
+            .copied()
+            .unwrap_or_else(select_widest),
     }
 }
 
@@ -113,7 +118,7 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
     if !backend.is_available() {
         return Err(Unavailable(backend));
     }
-    cpu::select(backend);
+    IN_USE.store(backend as u8, Ordering::Relaxed);
     Ok(())
 }
 
@@ -161,63 +166,100 @@ compile_error!(
      -C target-feature=+avx512bw,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2"
 );
 
-mod cpu {
-    use core::sync::atomic::{AtomicU8, Ordering};
+#[cfg(target_arch = "x86_64")]
+cpufeatures::new!(cpu_avx2, "avx2");
+#[cfg(target_arch = "x86_64")]
+cpufeatures::new!(
+    cpu_avx512,
+    "avx2",
+    "avx512f",
+    "avx512bw",
+    "avx512dq",
+    "avx512vl",
+    "avx512vbmi",
+    "avx512vbmi2"
+);
 
-    use super::{Backend, NEON};
+/// Proves nothing: every CPU runs plain Rust.
+#[derive(Copy, Clone)]
+pub(crate) struct Portable;
 
-    #[cfg(target_arch = "x86_64")]
-    cpufeatures::new!(avx2, "avx2");
-    #[cfg(target_arch = "x86_64")]
-    cpufeatures::new!(
-        avx512,
-        "avx2",
-        "avx512f",
-        "avx512bw",
-        "avx512dq",
-        "avx512vl",
-        "avx512vbmi",
-        "avx512vbmi2"
-    );
+/// Proves that the CPU has NEON.
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+#[derive(Copy, Clone)]
+pub(crate) struct Neon(());
 
-    /// Index in [`Backend::ALL`] of what is in use, or something past its end before the first use.
-    static IN_USE: AtomicU8 = AtomicU8::new(u8::MAX);
-
-    pub(super) fn has(backend: Backend) -> bool {
-        match backend {
-            Backend::Portable => true,
-            Backend::Neon => NEON,
-            Backend::Sse2 => cfg!(target_arch = "x86_64"),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => avx2::get(),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => avx512::get(),
-            #[cfg(not(target_arch = "x86_64"))]
-            Backend::Avx2 | Backend::Avx512 => false,
-        }
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+impl Neon {
+    /// Returns the token: the target has NEON.
+    pub(crate) const fn of_target() -> Self {
+        Self(())
     }
+}
 
-    #[inline]
-    pub(super) fn in_use() -> Backend {
-        // One variable that stands for itself needs no order.
-        Backend::ALL
-            .get(usize::from(IN_USE.load(Ordering::Relaxed)))
-            .copied()
-            .unwrap_or_else(widest)
-    }
+/// Proves that the CPU has SSE2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Copy, Clone)]
+pub(crate) struct Sse2(());
 
-    #[cold]
-    fn widest() -> Backend {
-        let widest = Backend::ALL
-            .into_iter()
-            .rev()
-            .find(|&backend| has(backend))
-            .unwrap_or(Backend::Portable);
-        select(widest);
-        widest
+#[cfg(target_arch = "x86_64")]
+impl Sse2 {
+    /// Returns the token: the x86-64 baseline includes SSE2.
+    pub(crate) const fn of_target() -> Self {
+        Self(())
     }
+}
 
-    pub(super) fn select(backend: Backend) {
-        IN_USE.store(backend as u8, Ordering::Relaxed);
+/// Proves that the CPU has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Copy, Clone)]
+pub(crate) struct Avx2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    /// Returns the token if the CPU has AVX2.
+    #[inline(always)]
+    pub(crate) fn detect() -> Option<Self> {
+        if cpu_avx2::get() { Some(Self(())) } else { None }
     }
+}
+
+/// Proves that the CPU has the parts of AVX-512 that [`Backend::Avx512`] names.
+#[cfg(target_arch = "x86_64")]
+#[derive(Copy, Clone)]
+pub(crate) struct Avx512(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512 {
+    /// Returns the token if the CPU has these parts of AVX-512.
+    #[inline(always)]
+    pub(crate) fn detect() -> Option<Self> {
+        if cpu_avx512::get() { Some(Self(())) } else { None }
+    }
+}
+
+/// Returns whether the CPU has the instructions of a backend.
+fn cpu_has(backend: Backend) -> bool {
+    match backend {
+        Backend::Portable => true,
+        Backend::Neon => NEON,
+        Backend::Sse2 => cfg!(target_arch = "x86_64"),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2 => Avx2::detect().is_some(),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 => Avx512::detect().is_some(),
+        #[cfg(not(target_arch = "x86_64"))]
+        Backend::Avx2 | Backend::Avx512 => false,
+    }
+}
+
+/// Index in [`Backend::ALL`] of the backend in use, or an index past its end before the first use.
+static IN_USE: AtomicU8 = AtomicU8::new(u8::MAX);
+
+#[cold]
+fn select_widest() -> Backend {
+    let widest = Backend::ALL.into_iter().rev().find(|&backend| cpu_has(backend));
+    let widest = widest.unwrap_or(Backend::Portable);
+    IN_USE.store(widest as u8, Ordering::Relaxed);
+    widest
 }

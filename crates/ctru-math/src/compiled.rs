@@ -10,9 +10,10 @@ use crate::codec::bits::Packed13Error;
 use crate::codec::secret_poly::InvalidSecretPoly;
 use crate::codec::{bits, mixed_radix, secret_poly};
 use crate::invert::{self, BatchNode, BatchTooShort};
+use crate::mul::rns_ntt::{self, Multiplier};
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::product::residue::{self, Multiplier};
 use crate::ring::{R653, R761, R1277, Ring};
+use crate::simd::dispatch;
 use crate::{compress, e8, sample};
 
 /// Declares [`Compiled`] with the methods of a list, and implements it for each ring.
@@ -52,17 +53,17 @@ compiled! {
             a: &Poly<Self>,
             b: &SmallPoly<Self>,
         ) -> Poly<Self> {
-            residue::mul_small_in(room, a, b)
+            dispatch(rns_ntt::MulSmall(room, a, b))
         }
         fn mul_rounded(
             room: &mut Multiplier<Self>,
             a: &RoundedPoly<Self>,
             b: &SmallPoly<Self>,
         ) -> RoundedPoly<Self> {
-            residue::mul_rounded_in(room, a, b)
+            dispatch(rns_ntt::MulRounded(room, a, b))
         }
         fn mul(a: &Poly<Self>, b: &Poly<Self>) -> Poly<Self> {
-            residue::mul_general(a, b)
+            dispatch(rns_ntt::Mul(a, b))
         }
         fn inverse_or_zero(a: &Poly<Self>) -> Poly<Self> {
             invert::divsteps::inverse_or_zero(a)

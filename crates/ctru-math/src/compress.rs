@@ -4,9 +4,9 @@
 
 use crate::array::Array;
 use crate::e8;
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::wipe;
 
 /// `sigma q2 / q` rounded to the nearest integer, `0..=q2`, for `sigma` in `0..q`. As `q` is odd there is no tie.
@@ -78,11 +78,11 @@ struct Compress<'a, R: Ring> {
     message: &'a R::MessageBytes,
 }
 
-impl<R: Ring> Vectorised for Compress<'_, R> {
+impl<R: Ring> WithSimd for Compress<'_, R> {
     type Output = RoundedPoly<R>;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> RoundedPoly<R> {
+    fn with_simd<S: Simd>(self, _simd: S) -> RoundedPoly<R> {
         let mut rounded = RoundedPoly::zero();
         let coefficients = rounded.coefficients_mut();
         let mut codewords = R::MessageBytes::zeroed();

@@ -6,9 +6,9 @@
 //!
 //! Source: CTRU-Prime paper, the scalable E8 lattice code.
 
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::RoundedPoly;
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::wipe;
 
 /// Coefficients of a codeword.
@@ -116,11 +116,11 @@ struct Decode<'a, R: Ring> {
     message: &'a mut R::MessageBytes,
 }
 
-impl<R: Ring> Vectorised for Decode<'_, R> {
+impl<R: Ring> WithSimd for Decode<'_, R> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn with_simd<S: Simd>(self, _simd: S) {
         let Self { decrypted, message } = self;
         let (mut u, mut nibbles) = ([[0; LANES]; BLOCK], [0; LANES]);
         let coded = &decrypted.coefficients()[..R::CODED_COEFFS];

@@ -14,13 +14,16 @@ mod compiled;
 pub mod compress;
 pub mod e8;
 pub mod invert;
-mod lanes;
+mod modular;
+pub mod mul;
 pub mod ntt;
 mod poly;
-pub mod product;
 pub mod reduce;
 mod ring;
 pub mod sample;
+mod simd;
+#[cfg(test)]
+mod testing;
 mod wipe;
 
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};

@@ -5,6 +5,7 @@ use core::hash::Hash;
 
 use crate::array::{Array, Element};
 use crate::compiled::Compiled;
+use crate::mul::rns_ntt::RnsRing;
 
 /// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime, with the power of two `q2` to which ciphertext coefficients
 /// are rounded and the parameter `eta` of the centred binomial distribution.
@@ -18,6 +19,7 @@ use crate::compiled::Compiled;
 /// Source: CTRU-Prime paper, Tables 1 and 2.
 pub trait Ring:
     Compiled
+    + RnsRing
     + Copy
     + Clone
     + Debug
@@ -72,16 +74,12 @@ pub trait Ring:
     type MixedRadixBytes: Array<u8>;
     /// `[u8; SECRET_POLY_BYTES]`.
     type SecretPolyBytes: Array<u8>;
-    /// Room for the plain product of two elements in the CPU's transforms: 1536 or 2560, their length, or 1344, which is 64
-    /// more.
-    type Padded<T: Element>: Array<T>;
 }
 
 macro_rules! ring {
     ($(#[$doc:meta])* $name:ident { n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
         ntt_len: $ntt_len:literal, message: $message:literal, coins: $coins:literal, ciphertext: $ciphertext:literal,
-        packed13: $packed13:literal, mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal,
-        padded: $padded:literal $(,)? }) => {
+        packed13: $packed13:literal, mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)? }) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name;
@@ -99,14 +97,12 @@ macro_rules! ring {
             type Packed13Bytes = [u8; $packed13];
             type MixedRadixBytes = [u8; $mixed_radix];
             type SecretPolyBytes = [u8; $secret_poly];
-            type Padded<T: Element> = [T; $padded];
         }
 
         const _: () = {
             assert!($name::MESSAGE_BYTES == $message && $name::COIN_BYTES == $coins);
             assert!($name::CIPHERTEXT_BYTES == $ciphertext && $name::PACKED13_BYTES == $packed13);
             assert!($name::SECRET_POLY_BYTES == $secret_poly && $name::NTT_LEN > 2 * $n - 2);
-            assert!($padded >= 2 * $n && ($padded % 512 == 0 || $padded % 256 == 64));
         };
     };
 }
@@ -114,15 +110,15 @@ macro_rules! ring {
 ring! {
     /// `Z_4621[x]/(x^653 - x - 1)`, `q2 = 2048`, `eta = 3`.
     R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, ntt_len: 1344, message: 40, coins: 490, ciphertext: 898,
-        packed13: 1062, mixed_radix: 994, secret_poly: 327, padded: 1344 }
+        packed13: 1062, mixed_radix: 994, secret_poly: 327 }
 }
 ring! {
     /// `Z_4591[x]/(x^761 - x - 1)`, `q2 = 1024`, `eta = 2`.
     R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, ntt_len: 1536, message: 47, coins: 381, ciphertext: 952,
-        packed13: 1237, mixed_radix: 1158, secret_poly: 381, padded: 1536 }
+        packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
 }
 ring! {
     /// `Z_7879[x]/(x^1277 - x - 1)`, `q2 = 1024`, `eta = 2`.
     R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, ntt_len: 2560, message: 79, coins: 639, ciphertext: 1597,
-        packed13: 2076, mixed_radix: 2067, secret_poly: 639, padded: 2560 }
+        packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
 }

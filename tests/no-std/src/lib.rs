@@ -17,7 +17,7 @@ use ctru_kem::{
 use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, compress, e8, invert, sample};
 
 #[panic_handler]
@@ -78,8 +78,8 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     {
         return 2;
     }
-    let h = black_box(residue::mul_small(&inverse, &g));
-    if residue::mul(&h, &Poly::from(&f)) != Poly::from(&g) {
+    let h = black_box(mul::mul_small(&inverse, &g));
+    if mul::mul(&h, &Poly::from(&f)) != Poly::from(&g) {
         return 3;
     }
     if secret_poly::unpack::<R>(&black_box(secret_poly::pack(&f))).as_ref() != Ok(&f)
@@ -89,10 +89,10 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     {
         return 4;
     }
-    let c = compress::compress_with_message(&residue::mul_small(&h, &g), message);
+    let c = compress::compress_with_message(&mul::mul_small(&h, &g), message);
     let c = bits::unpack_rounded::<R>(&black_box(bits::pack_rounded::<R>(&c)));
     let mut decoded = R::MessageBytes::zeroed();
-    e8::decode(&residue::mul_rounded(&c, &f), black_box(&mut decoded));
+    e8::decode(&mul::mul_rounded(&c, &f), black_box(&mut decoded));
     u32::from(decoded.as_ref() != message.as_ref()) << 3
 }
 

@@ -11,7 +11,7 @@ use ctru_math::Poly;
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::compress::compress_with_message;
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::sample::sample;
 use ctru_tests::every_set;
 
@@ -67,7 +67,7 @@ fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins:
         "packed13" => bits::unpack13(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
         _ => mixed_radix::decode_canonical(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
     };
-    let sigma = residue::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
+    let sigma = mul::mul_small(&h, &sample(&Array::from_fn(|i| coins[i])));
     let rounded = compress_with_message(&sigma, &Array::from_fn(|i| message[i]));
     bits::pack_rounded(&rounded).as_ref().to_vec()
 }

@@ -1,7 +1,7 @@
 //! Inversion on every backend: products with the inverse are one, and batches equal single inversions.
 
 use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
-use ctru_math::product::schoolbook;
+use ctru_math::mul::schoolbook;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::{poly, small_poly};

@@ -1,6 +1,6 @@
 //! The CPU's products against the schoolbook, on every backend.
 
-use ctru_math::product::{residue, schoolbook};
+use ctru_math::mul::{self, schoolbook};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::strategies::{poly, rounded_poly, small_poly};
@@ -20,17 +20,17 @@ fn extremes<R: Ring>() {
     for small in &smalls {
         for a in &polys {
             let expected = schoolbook::mul_small(a, small);
-            on_every_backend(|| assert_eq!(residue::mul_small(a, small), expected));
+            on_every_backend(|| assert_eq!(mul::mul_small(a, small), expected));
         }
         for c in &rounded {
             let expected = schoolbook::mul_rounded(c, small);
-            on_every_backend(|| assert_eq!(residue::mul_rounded(c, small), expected));
+            on_every_backend(|| assert_eq!(mul::mul_rounded(c, small), expected));
         }
     }
     for a in &polys {
         for b in &polys {
             let expected = schoolbook::mul(a, b);
-            on_every_backend(|| assert_eq!(residue::mul(a, b), expected));
+            on_every_backend(|| assert_eq!(mul::mul(a, b), expected));
         }
     }
 }
@@ -57,17 +57,17 @@ macro_rules! properties {
                 #[test]
                 fn mul_small(a in poly::<$ring>(), b in small_poly::<$ring>()) {
                     let expected = schoolbook::mul_small(&a, &b);
-                    on_every_backend(|| assert_eq!(residue::mul_small(&a, &b), expected));
+                    on_every_backend(|| assert_eq!(mul::mul_small(&a, &b), expected));
                 }
                 #[test]
                 fn mul(a in poly::<$ring>(), b in poly::<$ring>()) {
                     let expected = schoolbook::mul(&a, &b);
-                    on_every_backend(|| assert_eq!(residue::mul(&a, &b), expected));
+                    on_every_backend(|| assert_eq!(mul::mul(&a, &b), expected));
                 }
                 #[test]
                 fn mul_rounded(a in rounded_poly::<$ring>(), b in small_poly::<$ring>()) {
                     let expected = schoolbook::mul_rounded(&a, &b);
-                    on_every_backend(|| assert_eq!(residue::mul_rounded(&a, &b), expected));
+                    on_every_backend(|| assert_eq!(mul::mul_rounded(&a, &b), expected));
                 }
             }
         }

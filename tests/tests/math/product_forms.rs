@@ -1,6 +1,6 @@
 //! The Toeplitz and polyphase forms against the schoolbook.
 
-use ctru_math::product::{polyphase, schoolbook, toeplitz};
+use ctru_math::mul::{polyphase, schoolbook, toeplitz};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::strategies::{poly, rounded_poly, small_poly};
 use proptest::prelude::*;

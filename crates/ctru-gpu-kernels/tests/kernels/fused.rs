@@ -7,7 +7,7 @@ use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn rows_of_h<R: Ring>(keys: &[Poly<R>]) -> Buffer {
 
 /// What the fused kernel does, step by step.
 fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
-    let sigma = residue::mul_small(h, &sample::sample::<R>(&array(coins)));
+    let sigma = mul::mul_small(h, &sample::sample::<R>(&array(coins)));
     bits::pack_rounded(&compress_with_message(&sigma, &array(message))).as_ref().to_vec()
 }
 
@@ -119,7 +119,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
         .flat_map(|(i, ciphertext)| {
             let c = bits::unpack_rounded::<R>(&array(ciphertext));
             let mut message = R::MessageBytes::zeroed();
-            e8::decode(&residue::mul_rounded(&c, &secrets[i % secrets.len()]), &mut message);
+            e8::decode(&mul::mul_rounded(&c, &secrets[i % secrets.len()]), &mut message);
             let mut row = message.as_ref().to_vec();
             row.resize(8 * message_words::<R>() as usize, 0);
             row

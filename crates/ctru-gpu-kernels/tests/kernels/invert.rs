@@ -7,8 +7,8 @@ use ctru_gpu_kernels::table::{
     DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES,
 };
 use ctru_math::invert::invert;
+use ctru_math::mul;
 use ctru_math::ntt::NttRing;
-use ctru_math::product::residue;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -77,11 +77,11 @@ fn check_level<R: NttRing>(
     let batch = Batch::each(count as u32);
     device::launch(up.of::<R>(), &[&children, &products], batch);
     for (i, product) in products.content::<u16>().chunks(row::<R>() as usize).enumerate() {
-        assert_eq!(&product[..R::N], residue::mul(&nodes[2 * i], sibling(2 * i)).coefficients());
+        assert_eq!(&product[..R::N], mul::mul(&nodes[2 * i], sibling(2 * i)).coefficients());
     }
     device::launch(down.of::<R>(), &[&rows_of(parents), &children, &quotients], batch);
     for (i, quotient) in quotients.content::<u16>().chunks(row::<R>() as usize).enumerate() {
-        assert_eq!(&quotient[..R::N], residue::mul(&parents[i / 2], sibling(i)).coefficients());
+        assert_eq!(&quotient[..R::N], mul::mul(&parents[i / 2], sibling(i)).coefficients());
     }
 }
 

@@ -11,8 +11,8 @@ use ctru_gpu_kernels::lab::table::{
 };
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{Quad, Word};
+use ctru_math::mul;
 use ctru_math::ntt::cyclic::Transform;
-use ctru_math::product::residue;
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 
@@ -270,7 +270,7 @@ fn check_ring<R: Ring>() {
                 Poly::<R>::from_coefficients(&a).unwrap(),
                 SmallPoly::from_coefficients(&b).unwrap(),
             );
-            let expected = residue::mul_small(&a, &b);
+            let expected = mul::mul_small(&a, &b);
             assert_eq!(
                 arrays[2].content::<u16>()[part],
                 *expected.coefficients(),

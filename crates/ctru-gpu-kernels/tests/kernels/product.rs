@@ -9,7 +9,7 @@ use ctru_gpu_kernels::lab::compared::{
     POLYPHASE_ROUNDED, SAME_PUBLIC_KEY_MULTIPLY, SAME_SECRET_KEY_MULTIPLY, SCHOOLBOOK_SMALL,
 };
 use ctru_gpu_kernels::table::{MULTIPLY_ROUNDED, MULTIPLY_SAMPLED, POLYPHASE_SMALL};
-use ctru_math::product::residue;
+use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
             Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
         let b =
             SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
-        assert_eq!(product, residue::mul_small(&a, &b).coefficients());
+        assert_eq!(product, mul::mul_small(&a, &b).coefficients());
     }
 }
 
@@ -58,7 +58,7 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
                 .unwrap();
         let b =
             SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
-        assert_eq!(product, residue::mul_rounded(&a, &b).coefficients());
+        assert_eq!(product, mul::mul_rounded(&a, &b).coefficients());
     }
 }
 

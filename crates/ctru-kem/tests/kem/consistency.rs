@@ -5,7 +5,7 @@ use ctru_kem::{
     DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, SEED_BYTES,
 };
 use ctru_math::codec::secret_poly;
-use ctru_math::product::residue::mul_small;
+use ctru_math::mul::mul_small;
 use ctru_math::sample::sample_secret;
 use ctru_math::{Poly, Ring, SmallPoly, invert};
 use proptest::prelude::*;

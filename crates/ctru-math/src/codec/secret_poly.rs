@@ -7,9 +7,9 @@
 use core::fmt;
 
 use crate::array::Array;
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 
 /// The string is not the [`pack`] of any secret `f = 2 f' + 1`. Where it differs is not told: it is a secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,11 +49,11 @@ pub(crate) fn pack_nibbles<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
 
 struct Pack<'a, R: Ring>(&'a SmallPoly<R>);
 
-impl<R: Ring> Vectorised for Pack<'_, R> {
+impl<R: Ring> WithSimd for Pack<'_, R> {
     type Output = R::SecretPolyBytes;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> R::SecretPolyBytes {
+    fn with_simd<S: Simd>(self, _simd: S) -> R::SecretPolyBytes {
         let bound = SmallPoly::<R>::BOUND as u8;
         let mut bytes = R::SecretPolyBytes::zeroed();
         let (pairs, last) = self.0.coefficients().as_chunks::<2>();

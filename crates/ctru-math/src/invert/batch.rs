@@ -1,39 +1,44 @@
-//! Many inversions for one: Montgomery's trick as a product tree, so that all products of a level are independent.
+//! Inversion of many elements with one inversion: Montgomery's trick as a product tree.
 //!
-//! Every factor is transformed once, on the way up, and serves again on the way down. Products by elements need two primes
-//! only, because elements are small.
+//! The tree is a binary heap. Leaves hold the elements, and node `i` holds the product of the nodes
+//! `2i` and `2i + 1`. The inverse of the root gives the inverses of all nodes on the way down:
 //!
-//! Source: Montgomery, "Speeding the Pollard and elliptic curve methods of factorization" (1987), section 10.3.1.
+//! ```text
+//! 1 / left = (1 / node) * right,   1 / right = (1 / node) * left.
+//! ```
+//!
+//! All products of one level are independent. Each factor is transformed once, on the way up, and
+//! serves again on the way down. A product with a leaf needs two primes only, because leaves are small.
+//!
+//! Cost: three products per element, and one inversion.
+//! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization",
+//! Mathematics of Computation 48, 1987, section 10.3.1.
 
 use core::fmt;
 
 use subtle::Choice;
 
 use super::is_nonzero;
-use crate::backend;
+use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
 use crate::poly::{Poly, SmallPoly};
-use crate::product::residue::{NarrowSpectrum, WideSpectrum};
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 
-/// Room for one element of a batch of inversions. It holds secrets after use, and is wiped when dropped.
+/// Room for one element of a batch of inversions, wiped when dropped.
 pub struct BatchNode<R: Ring> {
-    /// The element.
-    element: NarrowSpectrum<R>,
-    /// The product of all elements below the inner node of this index.
-    product: WideSpectrum<R>,
+    /// The element with the index of this room, in NTT form.
+    element: NttPoly2<R>,
+    /// The product at the inner node of this index, in NTT form.
+    product: NttPoly3<R>,
     /// The inverse of that product.
     inverse: Poly<R>,
 }
 
 impl<R: Ring> BatchNode<R> {
-    /// Room.
+    /// Returns cleared room.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            element: NarrowSpectrum::zero(),
-            product: WideSpectrum::zero(),
-            inverse: Poly::zero(),
-        }
+        Self { element: NttPoly2::zero(), product: NttPoly3::zero(), inverse: Poly::zero() }
     }
 }
 
@@ -70,14 +75,13 @@ impl fmt::Display for BatchTooShort {
 
 impl core::error::Error for BatchTooShort {}
 
-/// Writes the inverse of each element to the start of `inverses`, zero for zero: three products an element and one
-/// inversion for all.
+/// Writes the inverse of each element to the start of `inverses`, and zero for zero.
 ///
-/// `inverses` and `nodes` take as many values as there are elements; they need no particular content. Constant time:
-/// which elements are zero does not show.
+/// `inverses` and `nodes` need as many values as there are elements, with any content. The time does
+/// not depend on the elements, nor on which of them are zero.
 ///
 /// # Errors
-/// [`BatchTooShort`]; then nothing is changed.
+/// Returns [`BatchTooShort`] if a slice is shorter than `elements`. Then nothing changes.
 pub fn invert_batch<R: Ring>(
     elements: &[&SmallPoly<R>],
     inverses: &mut [Poly<R>],
@@ -86,6 +90,7 @@ pub fn invert_batch<R: Ring>(
     R::invert_batch(elements, inverses, nodes)
 }
 
+/// Does the work of [`invert_batch`].
 pub(crate) fn invert_all<R: Ring>(
     elements: &[&SmallPoly<R>],
     inverses: &mut [Poly<R>],
@@ -100,60 +105,56 @@ pub(crate) fn invert_all<R: Ring>(
     if let [single] = elements {
         inverses[0] = R::inverse_or_zero(&Poly::from(*single));
     } else if count > 0 {
-        Tree { nodes, count, work: [WideSpectrum::zero(), WideSpectrum::zero()] }
-            .invert(elements, inverses);
+        dispatch(InvertTree { elements, inverses, nodes });
     }
     Ok(())
 }
 
-/// A binary heap: node `i` is the product of nodes `2i` and `2i + 1`; nodes from `count` on are the elements. Any count
-/// of at least 2 makes such a tree.
-struct Tree<'a, R: Ring> {
+/// The work of a batch of at least two elements. The nodes from `elements.len()` on are the elements.
+struct InvertTree<'a, R: Ring> {
+    elements: &'a [&'a SmallPoly<R>],
+    inverses: &'a mut [Poly<R>],
     nodes: &'a mut [BatchNode<R>],
-    count: usize,
-    work: [WideSpectrum<R>; 2],
 }
 
-/// What is multiplied. If one factor is narrow, one of the two is small.
-#[derive(Copy, Clone)]
-enum Factor<'a, R: Ring> {
-    Narrow(&'a NarrowSpectrum<R>),
-    Wide(&'a WideSpectrum<R>),
-}
+impl<R: Ring> WithSimd for InvertTree<'_, R> {
+    type Output = ();
 
-impl<R: Ring> Tree<'_, R> {
-    fn invert(&mut self, elements: &[&SmallPoly<R>], inverses: &mut [Poly<R>]) {
-        let (backend, count) = (backend::in_use(), self.count);
-        for (node, element) in self.nodes.iter_mut().zip(elements) {
-            node.element.transform_small(backend, &one_if_zero(element).0);
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { elements, inverses, nodes } = self;
+        let count = elements.len();
+        let mut multiplier = Multiplier { simd, products: [NttPoly3::zero(), NttPoly3::zero()] };
+        for (node, element) in nodes.iter_mut().zip(elements) {
+            simd.vectorize(Transform(&mut node.element, &one_if_zero(element).0));
         }
         for node in (1..count).rev() {
-            let [left, right] =
-                [2 * node, 2 * node + 1].map(|child| factor(self.nodes, count, child));
-            let product = multiply(left, right, &mut self.work);
+            let product = multiplier.multiply(
+                Factor::of_node(nodes, count, 2 * node),
+                Factor::of_node(nodes, count, 2 * node + 1),
+            );
             if node == 1 {
-                self.nodes[1].inverse = R::inverse_or_zero(&product);
+                nodes[1].inverse = R::inverse_or_zero(&product);
             } else {
-                self.nodes[node].product.transform(backend, &product);
+                simd.vectorize(Transform(&mut nodes[node].product, &product));
             }
         }
-        let mut parent = WideSpectrum::zero();
+        let mut parent = NttPoly3::zero();
         for node in 1..count {
-            let children = [2 * node, 2 * node + 1];
-            let inverse = if children[0] < count {
-                parent.transform(backend, &self.nodes[node].inverse);
-                Factor::Wide(&parent)
+            let (left, right) = (2 * node, 2 * node + 1);
+            let inverse = if left < count {
+                simd.vectorize(Transform(&mut parent, &nodes[node].inverse));
+                Factor::General(&parent)
             } else {
-                parent.narrow.transform_poly(backend, &self.nodes[node].inverse);
-                Factor::Narrow(&parent.narrow)
+                simd.vectorize(Transform(&mut parent.two, &nodes[node].inverse));
+                Factor::Small(&parent.two)
             };
-            for (child, sibling) in [(children[0], children[1]), (children[1], children[0])] {
-                let of_child =
-                    multiply(inverse, factor(self.nodes, count, sibling), &mut self.work);
+            for (child, sibling) in [(left, right), (right, left)] {
+                let product = multiplier.multiply(inverse, Factor::of_node(nodes, count, sibling));
                 match child.checked_sub(count) {
-                    None => self.nodes[child].inverse = of_child,
+                    None => nodes[child].inverse = product,
                     Some(leaf) => {
-                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, of_child);
+                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, product);
                     }
                 }
             }
@@ -161,36 +162,48 @@ impl<R: Ring> Tree<'_, R> {
     }
 }
 
-fn factor<R: Ring>(nodes: &[BatchNode<R>], count: usize, node: usize) -> Factor<'_, R> {
-    match node.checked_sub(count) {
-        None => Factor::Wide(&nodes[node].product),
-        Some(leaf) => Factor::Narrow(&nodes[leaf].element),
-    }
+/// A factor in NTT form. If one factor has the form `Small`, one of the two polynomials is small.
+#[derive(Copy, Clone)]
+enum Factor<'a, R: Ring> {
+    Small(&'a NttPoly2<R>),
+    General(&'a NttPoly3<R>),
 }
 
-fn multiply<R: Ring>(
-    a: Factor<'_, R>,
-    b: Factor<'_, R>,
-    work: &mut [WideSpectrum<R>; 2],
-) -> Poly<R> {
-    let [product, scratch] = work;
-    match (a, b) {
-        (Factor::Wide(a), Factor::Wide(b)) => {
-            product.copy_from(a);
-            product.multiply(b);
-            product.take_poly(scratch)
-        }
-        (Factor::Narrow(narrow), Factor::Narrow(other))
-        | (Factor::Narrow(narrow), Factor::Wide(WideSpectrum { narrow: other, .. }))
-        | (Factor::Wide(WideSpectrum { narrow: other, .. }), Factor::Narrow(narrow)) => {
-            product.narrow.copy_from(narrow);
-            product.narrow.multiply(other);
-            product.narrow.take_poly(&mut scratch.narrow)
+impl<'a, R: Ring> Factor<'a, R> {
+    fn of_node(nodes: &'a [BatchNode<R>], count: usize, node: usize) -> Self {
+        match node.checked_sub(count) {
+            None => Self::General(&nodes[node].product),
+            Some(leaf) => Self::Small(&nodes[leaf].element),
         }
     }
 }
 
-/// `a`, or one if `a` is zero; and whether it was not zero.
+/// Room for the products of a tree.
+struct Multiplier<S, R: Ring> {
+    simd: S,
+    products: [NttPoly3<R>; 2],
+}
+
+impl<S: Simd, R: Ring> Multiplier<S, R> {
+    fn multiply(&mut self, a: Factor<'_, R>, b: Factor<'_, R>) -> Poly<R> {
+        let (simd, [product, scratch]) = (self.simd, &mut self.products);
+        match (a, b) {
+            (Factor::General(a), Factor::General(b)) => {
+                product.copy_from(a);
+                simd.vectorize(Multiply(&mut *product, b));
+                simd.vectorize(Take(product, scratch))
+            }
+            (Factor::Small(a), Factor::Small(b) | Factor::General(NttPoly3 { two: b, .. }))
+            | (Factor::General(NttPoly3 { two: b, .. }), Factor::Small(a)) => {
+                product.two.copy_from(a);
+                simd.vectorize(Multiply(&mut product.two, b));
+                simd.vectorize(Take(&mut product.two, &mut scratch.two))
+            }
+        }
+    }
+}
+
+/// Returns `a`, or one if `a` is zero, and whether `a` was not zero.
 fn one_if_zero<R: Ring>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
     let nonzero = is_nonzero(a.coefficients().iter().map(|&c| c as u16));
     let mut factor = a.clone();
@@ -198,7 +211,7 @@ fn one_if_zero<R: Ring>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
     (factor, nonzero)
 }
 
-/// `a`, or zero.
+/// Returns `a` if `keep` is set, or else zero.
 fn zero_unless<R: Ring>(keep: Choice, mut a: Poly<R>) -> Poly<R> {
     let mask = u16::from(keep.unwrap_u8()).wrapping_neg();
     for c in a.coefficients_mut() {

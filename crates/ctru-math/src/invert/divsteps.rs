@@ -10,10 +10,12 @@
 //! and the `k + 1` lowest of `v` and `r`.
 
 use crate::array::Array;
-use crate::lanes::{Lanes, Modulus, Vectorised, dispatch};
+
+use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::reduce::centre;
 use crate::ring::Ring;
+use crate::simd::{Modulus, Simd, Vector, WithSimd, dispatch};
 use crate::wipe::Scratch;
 
 /// The inverse of `a`, or some multiple of zero if `a` is zero.
@@ -23,23 +25,23 @@ pub(crate) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
 
 struct Inverse<'a, R: Ring>(&'a Poly<R>);
 
-impl<R: Ring> Vectorised for Inverse<'_, R> {
+impl<R: Ring> WithSimd for Inverse<'_, R> {
     type Output = Poly<R>;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> Poly<R> {
-        inverse::<V, R>(self.0)
+    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
+        inverse(simd, self.0)
     }
 }
 
 /// Room for a polynomial.
-type Plain<R> = Scratch<i16, <R as Ring>::Padded<i16>>;
+type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
 /// Vectors start this far into `v`, a whole cache line, so that `v` shifted by one can be loaded.
 const PAD: usize = 32;
 
 #[inline(always)]
-fn inverse<V: Lanes, R: Ring>(a: &Poly<R>) -> Poly<R> {
+fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
     let (mut f, mut g, mut v, mut r) =
@@ -54,23 +56,23 @@ fn inverse<V: Lanes, R: Ring>(a: &Poly<R>) -> Poly<R> {
     let mut delta = 1;
     let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
     for k in 0..2 * n - 1 {
-        let current = step.splat::<V>(R::Q);
+        let current = step.splat(simd, R::Q);
         // f and g go upwards, because g is loaded one place up. Their first vectors give the next step, which is known
         // long before it is needed.
-        divide_step(&current, &mut f, &mut g, 0);
+        divide_step(simd, &current, &mut f, &mut g, 0);
         step = Step::new::<R>(&mut delta, f[0], g[1]);
-        for start in (V::LANES..(n + 1).min(2 * n - 1 - k)).step_by(V::LANES) {
-            divide_step(&current, &mut f, &mut g, start);
+        for start in (S::LANES..(n + 1).min(2 * n - 1 - k)).step_by(S::LANES) {
+            divide_step(simd, &current, &mut f, &mut g, start);
         }
         // v and r go downwards, because v is loaded one place down.
-        for start in (0..(n + 1).min(k + 2)).step_by(V::LANES).rev() {
-            multiply_step(&current, &mut v, &mut r, start);
+        for start in (0..(n + 1).min(k + 2)).step_by(S::LANES).rev() {
+            multiply_step(simd, &current, &mut v, &mut r, start);
         }
     }
-    let modulus = const { Modulus::new(R::Q) }.splat::<V>();
-    let scale = modulus.variable(reciprocal::<V, R>(f[0]));
-    for x in v[PAD..].chunks_exact_mut(V::LANES) {
-        modulus.canonical(modulus.mul(V::load(x), scale)).store(x);
+    let modulus = const { Modulus::new(R::Q) }.splat(simd);
+    let scale = modulus.variable(reciprocal::<S, R>(simd, f[0]));
+    for x in v[PAD..].chunks_exact_mut(S::LANES) {
+        modulus.canonical(modulus.mul(simd.load(x), scale)).store(x);
     }
     Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - 1 - i] as u16))
 }
@@ -102,19 +104,19 @@ impl Step<i16> {
     }
 
     #[inline(always)]
-    fn splat<V: Lanes>(&self, q: u32) -> Step<V> {
+    fn splat<S: Simd>(&self, simd: S, q: u32) -> Step<S::Vector> {
         Step {
-            swap: V::splat(self.swap),
-            f0: V::splat(self.f0),
-            g0: V::splat(self.g0),
-            f0_ratio: V::splat(self.f0_ratio),
-            g0_ratio: V::splat(self.g0_ratio),
-            q: V::splat(q as i16),
+            swap: simd.splat(self.swap),
+            f0: simd.splat(self.f0),
+            g0: simd.splat(self.g0),
+            f0_ratio: simd.splat(self.f0_ratio),
+            g0_ratio: simd.splat(self.g0_ratio),
+            q: simd.splat(q as i16),
         }
     }
 }
 
-impl<V: Lanes> Step<V> {
+impl<V: Vector> Step<V> {
     /// `(f, g)` to `(f, f(0) g - g(0) f)`, or to `(g, f(0) g - g(0) f)`.
     ///
     /// The quotients by `q` of both products are estimated and subtracted together (Becker, Hwang, Kannwischer, Yang,
@@ -130,16 +132,28 @@ impl<V: Lanes> Step<V> {
 /// Divides a vector of `g` by `x` and applies the step: `g` is stored as it comes out, with a zero at `x^0`, and loaded
 /// one place up.
 #[inline(always)]
-fn divide_step<V: Lanes>(step: &Step<V>, f: &mut [i16], g: &mut [i16], start: usize) {
-    let (x, y) = step.apply(V::load(&f[start..]), V::load(&g[start + 1..]));
+fn divide_step<S: Simd>(
+    simd: S,
+    step: &Step<S::Vector>,
+    f: &mut [i16],
+    g: &mut [i16],
+    start: usize,
+) {
+    let (x, y) = step.apply(simd.load(&f[start..]), simd.load(&g[start + 1..]));
     x.store(&mut f[start..]);
     y.store(&mut g[start..]);
 }
 
 /// Multiplies a vector of `v` by `x` and applies the step.
 #[inline(always)]
-fn multiply_step<V: Lanes>(step: &Step<V>, v: &mut [i16], r: &mut [i16], start: usize) {
-    let (x, y) = step.apply(V::load(&v[PAD + start - 1..]), V::load(&r[start..]));
+fn multiply_step<S: Simd>(
+    simd: S,
+    step: &Step<S::Vector>,
+    v: &mut [i16],
+    r: &mut [i16],
+    start: usize,
+) {
+    let (x, y) = step.apply(simd.load(&v[PAD + start - 1..]), simd.load(&r[start..]));
     x.store(&mut v[PAD + start..]);
     y.store(&mut r[start..]);
 }
@@ -153,9 +167,9 @@ fn centred<R: Ring>(x: i16) -> i32 {
 
 /// `2^16 / x mod q` in all lanes, by Fermat: `x^(q-2)`. The exponent is public.
 #[inline(always)]
-fn reciprocal<V: Lanes, R: Ring>(x: i16) -> V {
-    let modulus = const { Modulus::new(R::Q) }.splat::<V>();
-    let base = modulus.mul(V::splat(x), const { Modulus::new(R::Q).factor(1 << 16) }.splat());
+fn reciprocal<S: Simd, R: Ring>(simd: S, x: i16) -> S::Vector {
+    let modulus = const { Modulus::new(R::Q) }.splat(simd);
+    let base = modulus.mul(simd.splat(x), const { Modulus::new(R::Q).factor(1 << 16) }.splat(simd));
     let mut power = base;
     for bit in (0..(R::Q - 2).ilog2()).rev() {
         power = modulus.mul(power, modulus.variable(power));

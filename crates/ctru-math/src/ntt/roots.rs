@@ -1,5 +1,7 @@
 //! Roots of unity and the exponents of the transform's twiddle factors, computed by the compiler.
 
+use crate::modular::{inverse_mod, power};
+
 /// A principal root of unity of order `leaves = 2^layers` or `3 * 2^layers`, and what follows from it.
 ///
 /// Exponents below are of this root. A block of the transform is a residue modulo `x^len - root^e`. A radix-2 layer
@@ -77,22 +79,10 @@ impl Roots {
 
     /// `radix / leaves`: undoes the factors of the inverse layers and of one reduction.
     pub(super) const fn scale(&self, radix: u32) -> i32 {
-        let inverse = power(self.leaves as u64, self.modulus - 2, self.modulus);
+        let inverse = inverse_mod(self.leaves as u64, self.modulus);
         assert!(inverse * self.leaves as u64 % self.modulus == 1, "the modulus must be prime");
         centred(inverse * radix as u64 % self.modulus, self.modulus)
     }
-}
-
-pub(super) const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
-    let (mut square, mut result) = (base % modulus, 1);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = result * square % modulus;
-        }
-        square = square * square % modulus;
-        exponent >>= 1;
-    }
-    result
 }
 
 const fn centred(a: u64, modulus: u64) -> i32 {

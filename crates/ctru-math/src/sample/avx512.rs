@@ -2,6 +2,7 @@
 
 use core::arch::x86_64::*;
 
+use crate::backend::Avx512;
 use crate::codec::bits::avx512::{Bytes, mask, vector, words_from_bytes};
 
 /// Coefficients that are sampled together.
@@ -30,10 +31,19 @@ const fn coefficients(eta: usize) -> Bytes {
     coefficients
 }
 
-/// A coefficient for each `2 ETA` bits of coins; `ETA <= 3`.
+/// Writes a coefficient for each `2 ETA` bits of coins; `ETA <= 3`.
+#[inline(always)]
+pub(super) fn sample<const ETA: usize>(_token: Avx512, coins: &[u8], sampled: &mut [i8]) {
+    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    #[allow(unsafe_code)]
+    unsafe {
+        write_coefficients::<ETA>(coins, sampled);
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn sample<const ETA: usize>(coins: &[u8], sampled: &mut [i8]) {
+fn write_coefficients<const ETA: usize>(coins: &[u8], sampled: &mut [i8]) {
     // Eight coefficients take as many bytes as four values of 4 ETA bits.
     let words_from_bytes = vector(const { words_from_bytes(4 * ETA) });
     let coins_from_words = vector(const { coins_from_words(ETA) });

@@ -9,11 +9,9 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-#[cfg(target_arch = "x86_64")]
-use crate::backend::Backend;
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 
 /// The coefficient, in `-eta..=eta`, for the low `2 eta` bits; higher bits must be 0. `eta` is 2 or 3.
 #[inline(always)]
@@ -53,30 +51,30 @@ pub(crate) fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
 
 struct Sample<'a, R: Ring>(&'a R::CoinBytes);
 
-impl<R: Ring> Vectorised for Sample<'_, R> {
+impl<R: Ring> WithSimd for Sample<'_, R> {
     type Output = SmallPoly<R>;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> SmallPoly<R> {
-        sampled::<R, V>(self.0)
+    fn with_simd<S: Simd>(self, simd: S) -> SmallPoly<R> {
+        sampled(simd, self.0)
     }
 }
 
 #[inline(always)]
-fn sampled<R: Ring, V: Lanes>(coins: &R::CoinBytes) -> SmallPoly<R> {
+fn sampled<R: Ring, S: Simd>(simd: S, coins: &R::CoinBytes) -> SmallPoly<R> {
     let mut poly = SmallPoly::zero();
     let coeffs = poly.coefficients_mut();
-    match (V::BACKEND, R::ETA) {
-        // SAFETY: this runs on the vectors of a backend only where the CPU has what the backend names.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        (Backend::Avx512, 2) => unsafe { avx512::sample::<2>(coins.as_ref(), coeffs) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        (Backend::Avx512, 3) => unsafe { avx512::sample::<3>(coins.as_ref(), coeffs) },
-        _ => write_coefficients::<R>(coins, coeffs),
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = simd.avx512() {
+        match R::ETA {
+            2 => avx512::sample::<2>(token, coins.as_ref(), coeffs),
+            3 => avx512::sample::<3>(token, coins.as_ref(), coeffs),
+            _ => write_coefficients::<R>(coins, coeffs),
+        }
+        return poly;
     }
+    let _ = simd;
+    write_coefficients::<R>(coins, coeffs);
     poly
 }
 
@@ -117,12 +115,12 @@ pub(crate) fn secret_from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
 
 struct SampleSecret<'a, R: Ring>(&'a R::CoinBytes);
 
-impl<R: Ring> Vectorised for SampleSecret<'_, R> {
+impl<R: Ring> WithSimd for SampleSecret<'_, R> {
     type Output = SmallPoly<R>;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> SmallPoly<R> {
-        let mut poly = sampled::<R, V>(self.0);
+    fn with_simd<S: Simd>(self, simd: S) -> SmallPoly<R> {
+        let mut poly = sampled(simd, self.0);
         let coeffs = poly.coefficients_mut();
         for coeff in coeffs.iter_mut() {
             *coeff *= 2;

@@ -6,6 +6,8 @@
 use core::arch::x86_64::*;
 use core::mem::transmute;
 
+use crate::backend::Avx512;
+
 /// Values of a block.
 const BLOCK: usize = 32;
 
@@ -76,10 +78,19 @@ pub(crate) fn mask(count: usize) -> u64 {
     if count < 64 { (1 << count) - 1 } else { u64::MAX }
 }
 
-/// See [`super::unpack`]; `WIDTH <= 13`.
+/// Does the work of [`super::unpack`]; `WIDTH <= 13`.
+#[inline(always)]
+pub(super) fn unpack<const WIDTH: u32>(_token: Avx512, bytes: &[u8], values: &mut [u16]) {
+    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    #[allow(unsafe_code)]
+    unsafe {
+        unpack_blocks::<WIDTH>(bytes, values);
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn unpack<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
+fn unpack_blocks<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
     let words_from_bytes = vector(const { words_from_bytes(WIDTH as usize) });
     let values_from_words = vector(const { values_from_words(WIDTH as usize) });
     for (bytes, values) in bytes.chunks(4 * WIDTH as usize).zip(values.chunks_mut(BLOCK)) {
@@ -101,10 +112,19 @@ pub(super) fn unpack<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
     }
 }
 
-/// See [`super::pack`]; `WIDTH <= 13`.
+/// Does the work of [`super::pack`]; `WIDTH <= 13`.
+#[inline(always)]
+pub(super) fn pack<const WIDTH: u32>(_token: Avx512, values: &[u16], bytes: &mut [u8]) {
+    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    #[allow(unsafe_code)]
+    unsafe {
+        pack_blocks::<WIDTH>(values, bytes);
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn pack<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
+fn pack_blocks<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
     let (first, second, shared) = const { bytes_from_words(WIDTH as usize) };
     let (first, second) = (vector(first), vector(second));
     for (values, bytes) in values.chunks(BLOCK).zip(bytes.chunks_mut(4 * WIDTH as usize)) {

@@ -10,11 +10,9 @@ pub(crate) mod avx512;
 use core::fmt;
 
 use crate::array::Array;
-#[cfg(target_arch = "x86_64")]
-use crate::backend::Backend;
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd, dispatch};
 
 /// Coefficients of a group, the fewest that fill whole bytes at every width.
 pub const GROUP: usize = 8;
@@ -115,19 +113,18 @@ struct Pack<'a, const WIDTH: u32> {
     bytes: &'a mut [u8],
 }
 
-impl<const WIDTH: u32> Vectorised for Pack<'_, WIDTH> {
+impl<const WIDTH: u32> WithSimd for Pack<'_, WIDTH> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { values, bytes } = self;
-        match V::BACKEND {
-            // SAFETY: this runs on the vectors of a backend only where the CPU has what the backend names.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Backend::Avx512 => unsafe { avx512::pack::<WIDTH>(values, bytes) },
-            _ => pack(WIDTH, values, bytes),
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = simd.avx512() {
+            return avx512::pack::<WIDTH>(token, values, bytes);
         }
+        let _ = simd;
+        pack(WIDTH, values, bytes);
     }
 }
 
@@ -137,19 +134,18 @@ struct Unpack<'a, const WIDTH: u32> {
     values: &'a mut [u16],
 }
 
-impl<const WIDTH: u32> Vectorised for Unpack<'_, WIDTH> {
+impl<const WIDTH: u32> WithSimd for Unpack<'_, WIDTH> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { bytes, values } = self;
-        match V::BACKEND {
-            // SAFETY: as in `Pack`.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Backend::Avx512 => unsafe { avx512::unpack::<WIDTH>(bytes, values) },
-            _ => unpack(WIDTH, bytes, values),
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = simd.avx512() {
+            return avx512::unpack::<WIDTH>(token, bytes, values);
         }
+        let _ = simd;
+        unpack(WIDTH, bytes, values);
     }
 }
 

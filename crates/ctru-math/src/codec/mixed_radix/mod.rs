@@ -18,9 +18,9 @@ use core::fmt;
 use core::mem;
 
 use crate::array::Array;
-use crate::lanes::{Lanes, Vectorised, dispatch};
 use crate::poly::Poly;
 use crate::ring::{R653, R761, R1277, Ring};
+use crate::simd::{Simd, WithSimd, dispatch};
 use pairs::{join_pairs, little_endian, part_pairs};
 
 /// All radices are below this number: a value fits 14 bits, a pair of values 28.
@@ -344,11 +344,11 @@ pub(crate) fn encode_poly<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
 
 struct Encode<'a, R: Ring>(&'a Poly<R>);
 
-impl<R: Ring> Vectorised for Encode<'_, R> {
+impl<R: Ring> WithSimd for Encode<'_, R> {
     type Output = R::MixedRadixBytes;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> R::MixedRadixBytes {
+    fn with_simd<S: Simd>(self, _simd: S) -> R::MixedRadixBytes {
         let mut values = R::Coeffs::zeroed();
         values.as_mut().copy_from_slice(self.0.coefficients());
         let mut scratch = R::Coeffs::zeroed();
@@ -385,11 +385,11 @@ struct Decode<'a, R: Ring> {
     poly: &'a mut Poly<R>,
 }
 
-impl<R: Ring> Vectorised for Decode<'_, R> {
+impl<R: Ring> WithSimd for Decode<'_, R> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> bool {
+    fn with_simd<S: Simd>(self, _simd: S) -> bool {
         let mut scratch = R::Coeffs::zeroed();
         const { Plan::of::<R>() }.decode(
             self.bytes.as_ref(),

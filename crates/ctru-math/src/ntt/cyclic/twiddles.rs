@@ -1,7 +1,8 @@
 //! Tables of twiddle factors, for lengths that are known at run time. All of this is public data.
 
 use super::CyclicError;
-use crate::ntt::roots::{bit_reverse, power};
+use crate::modular::{inverse_mod, power};
+use crate::ntt::roots::bit_reverse;
 use crate::reduce::{ReduceSum, Reducer};
 
 /// A root of unity of order `len` modulo the prime `modulus`.
@@ -52,7 +53,7 @@ pub(super) fn inverse<M: Reducer, P: ReduceSum>(
     for entry in (1..len / 2).rev() {
         table[entry] = table[2 * entry];
     }
-    let scale = power(len as u64, modulus - 2, modulus) * u64::from(P::RADIX) % modulus;
+    let scale = inverse_mod(len as u64, modulus) * u64::from(P::RADIX) % modulus;
     table[0] = factor::<M>(scale);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Modular arithmetic in 16-bit lanes, for odd moduli between 2^12 and 2^14.
 
-use super::Lanes;
+use super::{Simd, Sums, Vector};
 
 /// An odd modulus `m`, `2^12 < m < 2^14`, with its constants.
 #[derive(Copy, Clone)]
@@ -15,36 +15,40 @@ pub(crate) struct Modulus {
 
 /// A modulus in each lane.
 ///
-/// Representatives are signed and lazy: each operation says which inputs it takes, and [`Modulus`] how far from 0 its
-/// result can be. Products are Montgomery's in signed form (Seiler, ePrint 2018/039) with `R = 2^16`.
+/// Representatives are signed and lazy: each operation says which inputs it takes, and a method of
+/// [`Modulus`] bounds its output. Products are Montgomery's in signed form (Seiler, ePrint 2018/039)
+/// with the radix `2^16`.
 #[derive(Copy, Clone)]
 pub(crate) struct LaneModulus<V> {
     m: V,
     half: V,
+    /// `(m + 1) / 2`.
+    above_half: V,
     inverse: V,
     barrett: V,
 }
 
-/// A constant factor in Montgomery form `w 2^16 mod m`, centred, and that times `m^-1 mod 2^16`.
+/// A constant factor `w` in Montgomery form: `zeta = w 2^16 mod m`, centred, and
+/// `zeta_qinv = zeta m^-1 mod 2^16`.
 #[derive(Copy, Clone)]
-pub(crate) struct Factor<T> {
-    pub(crate) value: T,
-    pub(crate) by_inverse: T,
+pub(crate) struct Twiddle<T> {
+    pub(crate) zeta: T,
+    pub(crate) zeta_qinv: T,
 }
 
-impl Factor<i16> {
-    /// The factor in every lane.
+impl Twiddle<i16> {
+    /// Returns the factor in every lane.
     #[inline(always)]
-    pub(crate) fn splat<V: Lanes>(self) -> Factor<V> {
-        Factor { value: V::splat(self.value), by_inverse: V::splat(self.by_inverse) }
+    pub(crate) fn splat<S: Simd>(self, simd: S) -> Twiddle<S::Vector> {
+        Twiddle { zeta: simd.splat(self.zeta), zeta_qinv: simd.splat(self.zeta_qinv) }
     }
 
-    /// One factor in the lower half of the lanes, another one in the upper half.
+    /// Returns one factor in the lower half of the lanes and another one in the upper half.
     #[inline(always)]
-    pub(crate) fn halves<V: Lanes>([low, high]: [Self; 2]) -> Factor<V> {
-        Factor {
-            value: V::halves(low.value, high.value),
-            by_inverse: V::halves(low.by_inverse, high.by_inverse),
+    pub(crate) fn halves<S: Simd>([low, high]: [Self; 2], simd: S) -> Twiddle<S::Vector> {
+        Twiddle {
+            zeta: simd.halves(low.zeta, high.zeta),
+            zeta_qinv: simd.halves(low.zeta_qinv, high.zeta_qinv),
         }
     }
 }
@@ -62,104 +66,109 @@ impl Modulus {
         Self { m: m as i16, inverse: inverse as i16, barrett: (((1 << 15) + m / 2) / m) as i16 }
     }
 
-    /// This modulus in every lane.
+    /// Returns this modulus in every lane.
     #[inline(always)]
-    pub(crate) fn splat<V: Lanes>(&self) -> LaneModulus<V> {
-        Self::halves([self, self])
+    pub(crate) fn splat<S: Simd>(&self, simd: S) -> LaneModulus<S::Vector> {
+        Self::halves([self, self], simd)
     }
 
-    /// One modulus in the lower half of the lanes, another one in the upper half.
+    /// Returns one modulus in the lower half of the lanes and another one in the upper half.
     #[inline(always)]
-    pub(crate) fn halves<V: Lanes>([low, high]: [&Self; 2]) -> LaneModulus<V> {
+    pub(crate) fn halves<S: Simd>([low, high]: [&Self; 2], simd: S) -> LaneModulus<S::Vector> {
         LaneModulus {
-            m: V::halves(low.m, high.m),
-            half: V::halves(low.half(), high.half()),
-            inverse: V::halves(low.inverse, high.inverse),
-            barrett: V::halves(low.barrett, high.barrett),
+            m: simd.halves(low.m, high.m),
+            half: simd.halves(low.half(), high.half()),
+            above_half: simd.halves(low.half() + 1, high.half() + 1),
+            inverse: simd.halves(low.inverse, high.inverse),
+            barrett: simd.halves(low.barrett, high.barrett),
         }
     }
 
-    /// `(m - 1) / 2`.
+    /// Returns `(m - 1) / 2`.
     pub(crate) const fn half(&self) -> i16 {
         self.m / 2
     }
 
-    /// Bound of [`LaneModulus::mul`]'s result where one input is at most `a` and the other at most `m/2` in absolute
-    /// value.
+    /// Bounds [`LaneModulus::mul`] for one input up to `a` and the other up to `m/2` in absolute value.
     pub(crate) const fn mul_bound(&self, a: i32) -> i32 {
         self.product_bound(a, self.half() as i32)
     }
 
-    /// Bound of [`LaneModulus::mul`]'s result where the inputs are at most `a` and `b` in absolute value.
+    /// Bounds [`LaneModulus::mul`] for inputs up to `a` and `b` in absolute value.
     pub(crate) const fn product_bound(&self, a: i32, b: i32) -> i32 {
         self.sum_bound(a * b)
     }
 
-    /// Bound of [`LaneModulus::reduce_sums`]'s result where the sums are at most `sum` in absolute value.
+    /// Bounds [`LaneModulus::reduce_sums`] for sums up to `sum` in absolute value.
     pub(crate) const fn sum_bound(&self, sum: i32) -> i32 {
         sum / (1 << 16) + self.half() as i32 + 2
     }
 
-    /// Bound of [`LaneModulus::reduce`]'s result where the input is at most `a` in absolute value.
+    /// Bounds [`LaneModulus::reduce`] for inputs up to `a` in absolute value.
     pub(crate) const fn reduce_bound(&self, a: i32) -> i32 {
-        // The quotient is that of a / m, rounded, but for the error of round(2^15 / m).
+        // The quotient is a / m, rounded, apart from the error of round(2^15 / m).
         let error = (self.barrett as i32 * self.m as i32 - (1 << 15)).abs();
         self.half() as i32 + a * error / (1 << 15) + 2
     }
 
-    /// The factor for the integer `w`.
-    pub(crate) const fn factor(&self, w: i64) -> Factor<i16> {
+    /// Returns the constant factor for the integer `w`.
+    pub(crate) const fn factor(&self, w: i64) -> Twiddle<i16> {
         let m = self.m as i64;
         let mut value = (w.rem_euclid(m) << 16) % m;
         if value > m / 2 {
             value -= m;
         }
-        Factor { value: value as i16, by_inverse: (value as i16).wrapping_mul(self.inverse) }
+        Twiddle { zeta: value as i16, zeta_qinv: (value as i16).wrapping_mul(self.inverse) }
     }
 }
 
-impl<V: Lanes> LaneModulus<V> {
-    /// The factor that multiplies by `w / 2^16`: what a variable is as a multiplicand. `w` is not -2^15.
+impl<V: Vector> LaneModulus<V> {
+    /// Returns the factor that multiplies by `w / 2^16`, for a variable `w` other than -2^15.
     #[inline(always)]
-    pub(crate) fn variable(&self, w: V) -> Factor<V> {
-        Factor { value: w, by_inverse: w.mul_low(self.inverse) }
+    pub(crate) fn variable(&self, w: V) -> Twiddle<V> {
+        Twiddle { zeta: w, zeta_qinv: w.mul_low(self.inverse) }
     }
 
-    /// `a w` for a constant `w`, `a b / 2^16` for a variable `b`. Any `a`; the result is bounded by
-    /// [`Modulus::product_bound`].
+    /// Multiplies `a` by a factor: `a w` for a constant `w`, `a w / 2^16` for a variable `w`.
+    ///
+    /// Input: any `a`. Output: bounded by [`Modulus::product_bound`] (Montgomery).
     #[inline(always)]
-    pub(crate) fn mul(&self, a: V, w: Factor<V>) -> V {
-        let quotient = a.mul_low(w.by_inverse);
-        a.mul_high_difference(w.value, quotient, self.m)
+    pub(crate) fn mul(&self, a: V, w: Twiddle<V>) -> V {
+        let quotient = a.mul_low(w.zeta_qinv);
+        a.mul_high_difference(w.zeta, quotient, self.m)
     }
 
-    /// Sums of products over `2^16`, bounded by [`Modulus::sum_bound`] (Montgomery).
+    /// Divides sums of products by `2^16`.
+    ///
+    /// Output: bounded by [`Modulus::sum_bound`] (Montgomery).
     #[inline(always)]
     pub(crate) fn reduce_sums(&self, sums: V::Sums) -> V {
-        let [low, high] = V::split(sums);
+        let [low, high] = sums.split();
         let quotient = low.mul_low(self.inverse);
         high.sub(quotient.mul_high(self.m))
     }
 
-    /// Any `a` to a representative nearer to 0, bounded by [`Modulus::reduce_bound`] (Barrett).
+    /// Returns a representative of `a` that is nearer to 0.
+    ///
+    /// Input: any `a`. Output: bounded by [`Modulus::reduce_bound`] (Barrett).
     #[inline(always)]
     pub(crate) fn reduce(&self, a: V) -> V {
         let quotient = a.mul_round(self.barrett);
         a.sub(quotient.mul_low(self.m))
     }
 
-    /// `|a| < m` to the representative in `0..m`.
+    /// Returns the representative in `0..m` for `|a| < m`.
     #[inline(always)]
     pub(crate) fn canonical(&self, a: V) -> V {
-        // As an unsigned number, the one of a and a + m that is not negative and below m is the smaller.
+        // Of a and a + m, the one in 0..m is the smaller unsigned number.
         a.min_unsigned(a.add(self.m))
     }
 
-    /// `|a| < m` to the representative in `-(m-1)/2..=(m-1)/2`.
+    /// Returns the representative in `-(m-1)/2..=(m-1)/2` for `|a| < m`.
     #[inline(always)]
     pub(crate) fn centre(&self, a: V) -> V {
-        // canonical(a) - m/2 - 1/2 is negative where a stays, and then adding m makes it a + m/2 - 1/2.
-        let shifted = self.canonical(a).sub(self.half).sub(V::splat(1));
+        // canonical(a) - (m+1)/2 is negative where the representative stays as it is.
+        let shifted = self.canonical(a).sub(self.above_half);
         self.canonical(shifted).sub(self.half)
     }
 }
@@ -168,8 +177,7 @@ impl<V: Lanes> LaneModulus<V> {
 mod tests {
     use super::*;
     use crate::backend;
-    use crate::lanes::Vectorised;
-    use crate::lanes::dispatch::dispatch_to;
+    use crate::simd::{WithSimd, dispatch_to};
 
     const MODULI: [Modulus; 7] = [
         Modulus::new(4591),
@@ -184,15 +192,15 @@ mod tests {
     /// Calls `check` for each modulus and 16-bit number with the number reduced, centred and canonical.
     struct Reductions<F>(F);
 
-    impl<F: FnMut(&Modulus, i16, [i16; 3])> Vectorised for Reductions<F> {
+    impl<F: FnMut(&Modulus, i16, [i16; 3])> WithSimd for Reductions<F> {
         type Output = ();
 
         #[inline(always)]
-        fn run<V: Lanes>(mut self) {
+        fn with_simd<S: Simd>(mut self, simd: S) {
             for modulus in &MODULI {
-                let lanes = modulus.splat::<V>();
+                let lanes = modulus.splat(simd);
                 for x in i16::MIN..=i16::MAX {
-                    let a = V::splat(x);
+                    let a = simd.splat(x);
                     let results = [lanes.reduce(a), lanes.centre(a), lanes.canonical(a)];
                     (self.0)(modulus, x, results.map(lowest));
                 }
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[inline(always)]
-    fn lowest<V: Lanes>(x: V) -> i16 {
+    fn lowest<V: Vector>(x: V) -> i16 {
         let mut lanes = [0; 32];
         x.store(&mut lanes);
         lanes[0]
@@ -235,19 +243,19 @@ mod tests {
     /// Calls `check` with `a`, `w` and their products with `w` as a constant and as a variable.
     struct Products<F>(F);
 
-    impl<F: FnMut(&Modulus, i16, i16, [i16; 2])> Vectorised for Products<F> {
+    impl<F: FnMut(&Modulus, i16, i16, [i16; 2])> WithSimd for Products<F> {
         type Output = ();
 
         #[inline(always)]
-        fn run<V: Lanes>(mut self) {
+        fn with_simd<S: Simd>(mut self, simd: S) {
             for modulus in &MODULI {
-                let lanes = modulus.splat::<V>();
+                let lanes = modulus.splat(simd);
                 let half = modulus.half();
                 for w in [0, 1, -1, 2, 1234, half, -half, half - 1] {
-                    let factor = modulus.factor(i64::from(w)).splat();
-                    let variable = lanes.variable(V::splat(w));
+                    let factor = modulus.factor(i64::from(w)).splat(simd);
+                    let variable = lanes.variable(simd.splat(w));
                     for a in (i16::MIN..=i16::MAX).step_by(7).chain([i16::MAX, 0, 1, -1]) {
-                        let a_lanes = V::splat(a);
+                        let a_lanes = simd.splat(a);
                         let products = [lanes.mul(a_lanes, factor), lanes.mul(a_lanes, variable)];
                         (self.0)(modulus, a, w, products.map(lowest));
                     }

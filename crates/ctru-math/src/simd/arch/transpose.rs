@@ -1,8 +1,9 @@
-//! Transposition by interleaving.
+//! Transposition of square matrices by interleaving.
 
-/// Eight vectors of eight lanes to the eight vectors of their first, second, ... lanes, in each part of a vector that the
-/// instructions treat alone. `words`, `pairs` and `quads` interleave the lower and the upper halves of such parts, one,
-/// two and four lanes at a time.
+/// Transposes eight rows of eight lanes in each part of a vector that the instructions treat alone.
+///
+/// `words`, `pairs` and `quads` interleave the lower and the upper halves of such parts: one, two
+/// and four lanes at a time.
 #[inline(always)]
 pub(super) fn eight<T: Copy>(
     rows: [T; 8],

@@ -1,0 +1,127 @@
+//! Products of polynomials in NTT form: leaf by leaf, modulo `x^d - zeta`.
+//!
+//! Coefficient `k` of the product of the leaves `a` and `b` is
+//!
+//! ```text
+//! sum of a_i b_(k-i) for i <= k,   plus zeta times the sum of a_i b_(k+d-i) for i > k.
+//! ```
+//!
+//! The factors `zeta b_j` are computed once. The sums grow in 32 bits and are reduced once.
+
+use super::bounds::input_bound;
+use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
+use super::transform::{load_rows, store_rows};
+use crate::ring::Ring;
+use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector};
+use crate::wipe::Scratch;
+
+/// Repeats `$body` with each power of `x` in a leaf as a constant, so that all values stay in
+/// registers.
+macro_rules! each_power {
+    (|$power:ident| $body:expr) => {
+        each_power!(@ $power, $body, 0, 1, 2, 3, 4)
+    };
+    (@ $power:ident, $body:expr, $($number:literal),*) => {
+        $({
+            const $power: usize = $number;
+            $body
+        })*
+    };
+}
+
+/// Multiplies `a` by `b`, both in NTT form, and by [`Plan::SCALE`].
+///
+/// Input: outputs of the transform. Output: bounded by `Modulus::mul_bound` of any lane.
+#[inline(always)]
+pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
+    let table = P::forward_table::<S>();
+    let modulus = P::modulus(simd);
+    let scale = Twiddle::halves(const { P::SCALE }, simd);
+    let rows = P::rows::<S>();
+    let (a, aliased_a) = a.split_at_mut(rows * S::LANES);
+    let (b, aliased_b) = b.split_at(rows * S::LANES);
+    if P::ALIASED > 0 {
+        multiply_aliased::<P, S>(simd, aliased_a, aliased_b);
+    }
+    let pairs = rows / P::LEAF_DEGREE / 2;
+    for pair in 0..pairs {
+        // Row block `LAST_RADIX / 2 * radix + pair` splits into x^d - zeta and x^d + zeta.
+        let zeta = table.row(simd, pairs + pair);
+        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, Vector::add);
+        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, Vector::sub);
+    }
+}
+
+/// Multiplies one leaf modulo `x^d - zeta` if `fold` adds, modulo `x^d + zeta` if it subtracts.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "values that stay in registers")]
+fn basemul_leaf<P: Plan, S: Simd>(
+    simd: S,
+    modulus: &LaneModulus<S::Vector>,
+    scale: Twiddle<S::Vector>,
+    a: &mut [i16],
+    b: &[i16],
+    leaf: usize,
+    zeta: Twiddle<S::Vector>,
+    fold: impl Fn(S::Vector, S::Vector) -> S::Vector,
+) {
+    let degree = P::LEAF_DEGREE;
+    let zero = simd.splat(0);
+    let (mut left, mut right) = ([zero; MOST_DEGREE], [zero; MOST_DEGREE]);
+    load_rows(simd, a, leaf * degree, 1, &mut left[..degree]);
+    load_rows(simd, b, leaf * degree, 1, &mut right[..degree]);
+    let mut folded = [zero; MOST_DEGREE];
+    for (folded, &b) in folded[..degree].iter_mut().zip(&right) {
+        *folded = fold(zero, modulus.mul(b, zeta));
+    }
+    let mut product = [zero; MOST_DEGREE];
+    each_power!(|K| if K < degree {
+        let factor = |i: usize| if i > K { folded[K + degree - i] } else { right[K - i] };
+        let mut sums = simd.no_sums();
+        for i in (0..degree).step_by(2) {
+            // Instructions multiply pairs, and the degree is odd. The last coefficient is paired with
+            // zero, and its other factor is one that the sums of other powers pair as well.
+            let second = if i + 1 < degree { left[i + 1] } else { zero };
+            let other = if i + 1 < degree || K != 0 { factor(i + 1) } else { zero };
+            sums = sums.add_products([left[i], second], [factor(i), other]);
+        }
+        product[K] = modulus.mul(modulus.reduce_sums(sums), scale);
+    });
+    store_rows::<S>(&product[..degree], a, leaf * degree, 1);
+}
+
+/// Multiplies the highest coefficients of two operands: the aliased coefficients of their product.
+///
+/// Input: what the transform kept of each operand. Output in `a`: the aliased coefficients modulo the
+/// prime of the first tree, then modulo the prime of the second tree.
+#[inline(always)]
+fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
+    const {
+        let input = input_bound::<P::Ring>();
+        assert!((P::ALIASED as i32).checked_mul(input * input).is_some());
+        assert!(2 * P::Ring::N > MOST_ALIASED);
+    }
+    let unscale = const { [P::MODULI[0].factor(1 << 16), P::MODULI[1].factor(1 << 16)] };
+    let mut left = Scratch::<i16, [i16; MOST_ALIASED]>::new();
+    left.copy_from_slice(&a[..MOST_ALIASED]);
+    // Zeros follow.
+    let mut right = Scratch::<i16, [i16; 2 * MOST_ALIASED]>::new();
+    right[..MOST_ALIASED].copy_from_slice(&b[..MOST_ALIASED]);
+    let (low, high) = a.split_at_mut(MOST_ALIASED);
+    for at in (0..MOST_ALIASED).step_by(S::LANES) {
+        // Aliased coefficient k is the sum of the a_i b_j with i + j = 2 MOST_ALIASED - 1 - ALIASED + k,
+        // counted among the highest coefficients. The first pair of terms may begin with a zero.
+        let mut sums = simd.no_sums();
+        for i in ((MOST_ALIASED - P::ALIASED + at) / 2 * 2..MOST_ALIASED).step_by(2) {
+            let j = 2 * MOST_ALIASED - 1 - P::ALIASED - i + at;
+            let factors = [simd.load(&right[j..]), simd.load(&right[j - 1..])];
+            sums = sums.add_products([simd.splat(left[i]), simd.splat(left[i + 1])], factors);
+        }
+        for ((modulus, unscale), aliased) in
+            P::MODULI.iter().zip(unscale).zip([&mut *low, &mut *high])
+        {
+            let modulus = modulus.splat(simd);
+            modulus.mul(modulus.reduce_sums(sums), unscale.splat(simd)).store(&mut aliased[at..]);
+        }
+    }
+}

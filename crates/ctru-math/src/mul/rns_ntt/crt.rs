@@ -1,0 +1,168 @@
+//! From residues back to the ring: the Chinese remainder theorem, and the fold by `x^n = x + 1`.
+//!
+//! A plain coefficient `x` with the residues `r0`, `r1`, `r2` modulo `p0`, `p1`, `p2` is
+//!
+//! ```text
+//! x = r0 + p0 u + p0 p1 v,   u = (r1 - r0) / p0 mod p1,   v = ((r2 - r0) / p0 - u) / p1 mod p2.
+//! ```
+//!
+//! These are mixed-radix digits (Garner). A product by a small element needs only `r0` and `u`. The
+//! digits are signed and lazily reduced; [`check`] proves that they are the right ones, because `x`
+//! is small. The sum is taken modulo `q` or `q2`.
+//!
+//! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers, 1959.
+
+use super::bounds::{OUTPUT_BOUND, input_bound};
+use super::plan::MODULI;
+use crate::modular::inverse_mod;
+use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::ring::Ring;
+use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
+
+const P0: i64 = MODULI[0].m as i64;
+const P1: i64 = MODULI[1].m as i64;
+const P2: i64 = MODULI[2].m as i64;
+/// `p0^-1 mod p1`.
+const P0_INVERSE_1: Twiddle<i16> = MODULI[1].factor(inverse_mod(P0 as u64, P1 as u64) as i64);
+/// `p0^-1 mod p2`.
+const P0_INVERSE_2: Twiddle<i16> = MODULI[2].factor(inverse_mod(P0 as u64, P2 as u64) as i64);
+/// `p1^-1 mod p2`.
+const P1_INVERSE_2: Twiddle<i16> = MODULI[2].factor(inverse_mod(P1 as u64, P2 as u64) as i64);
+/// `1/2 mod p2`.
+const HALF_2: Twiddle<i16> = MODULI[2].factor((P2 + 1) / 2);
+
+/// Largest absolute value of the digit `u`.
+const DIGIT_BOUND: i32 = MODULI[1].reduce_bound(MODULI[1].mul_bound(2 * OUTPUT_BOUND));
+
+/// Returns the modulus `q`.
+const fn modulus_q<R: Ring>() -> Modulus {
+    Modulus::new(R::Q)
+}
+
+/// Fails to compile unless products are exact and no sum below leaves a lane.
+pub(super) const fn check<R: Ring>() {
+    // Plain coefficients are so small that the last digit, about x / p0, or x / (p0 p1) for two
+    // general operands, is the only number of its residue class that the digit's bound allows.
+    let (n, small) = (R::N as i64, SmallPoly::<R>::BOUND as i64);
+    let (half_q, half_q2) = (R::Q as i64 / 2, R::Q2 as i64 / 2);
+    let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
+    assert!(n * half_q * small < two_primes && n * half_q2 * small < two_primes);
+    assert!(n * half_q * half_q < P0 * P1 * (P2 / 2 - 3));
+    assert!(half_q <= input_bound::<R>() as i64 && half_q2 <= input_bound::<R>() as i64);
+
+    // A folded coefficient is the sum of at most four reduced ones, and is reduced below q.
+    let q = modulus_q::<R>();
+    let two_digits = OUTPUT_BOUND + q.mul_bound(DIGIT_BOUND);
+    let digits = two_digits + q.mul_bound(MODULI[2].half() as i32);
+    let sum = 4 * q.reduce_bound(digits);
+    assert!(digits <= i16::MAX as i32 && sum <= i16::MAX as i32);
+    assert!(q.reduce_bound(sum) < R::Q as i32);
+}
+
+/// Returns the digit `u`, up to [`DIGIT_BOUND`] in absolute value.
+#[inline(always)]
+fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
+    let p1 = MODULI[1].splat(simd);
+    p1.reduce(p1.mul(r1.sub(r0), P0_INVERSE_1.splat(simd)))
+}
+
+/// Returns the folded product modulo `q` from residues modulo two primes. `r0` is scratch.
+#[inline(always)]
+pub(super) fn two_primes_to_q<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16]) -> Poly<R> {
+    let q = const { modulus_q::<R>() }.splat(simd);
+    let p0_q = const { modulus_q::<R>().factor(P0) }.splat(simd);
+    for (r0, r1) in r0.chunks_exact_mut(S::LANES).zip(r1.chunks_exact(S::LANES)) {
+        let low = simd.load(r0);
+        let u = second_digit(simd, low, simd.load(r1));
+        q.reduce(low.add(q.mul(u, p0_q))).store(r0);
+    }
+    fold_to_q(simd, &q, r0)
+}
+
+/// Returns the folded product modulo `q2` from residues modulo two primes. `r0` is scratch.
+#[inline(always)]
+pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
+    simd: S,
+    r0: &mut [i16],
+    r1: &[i16],
+) -> RoundedPoly<R> {
+    let p0 = simd.splat(MODULI[0].m);
+    for (r0, r1) in r0.chunks_exact_mut(S::LANES).zip(r1.chunks_exact(S::LANES)) {
+        // Lanes wrap modulo 2^16, which q2 divides.
+        let low = simd.load(r0);
+        let u = second_digit(simd, low, simd.load(r1));
+        low.add(u.mul_low(p0)).store(r0);
+    }
+    let mask = simd.splat((R::Q2 - 1) as i16);
+    let mut product = RoundedPoly::zero();
+    fold::<R, S>(simd, r0, product.coefficients_mut(), |sum| sum.and(mask));
+    product
+}
+
+/// Returns the folded product modulo `q` from residues modulo two primes, and from residues modulo the
+/// third prime and `x^(N/2) - 1` (`minus`) and `x^(N/2) + 1` (`plus`). `r0` is scratch.
+#[inline(always)]
+pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
+    simd: S,
+    r0: &mut [i16],
+    r1: &[i16],
+    minus: &[i16],
+    plus: &[i16],
+) -> Poly<R> {
+    let half = const { (R::RNS_LEAF_DEGREE << R::RNS_LAYERS) / 2 };
+    for at in (0..minus.len()).step_by(S::LANES) {
+        let (minus, plus) = (simd.load(&minus[at..]), simd.load(&plus[at..]));
+        if at < half {
+            add_third_digit::<R, S>(simd, &mut r0[at..], &r1[at..], minus.add(plus));
+            add_third_digit::<R, S>(simd, &mut r0[half + at..], &r1[half + at..], minus.sub(plus));
+        } else {
+            // Both have the same aliased coefficients.
+            add_third_digit::<R, S>(simd, &mut r0[half + at..], &r1[half + at..], minus.add(plus));
+        }
+    }
+    fold_to_q(simd, &const { modulus_q::<R>() }.splat(simd), r0)
+}
+
+/// Replaces a vector of residues modulo the first prime by the numbers modulo `q`. `twice_r2` holds
+/// their doubles modulo the third prime.
+#[inline(always)]
+fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_r2: S::Vector) {
+    let (q, p2) = (const { modulus_q::<R>() }.splat(simd), MODULI[2].splat(simd));
+    let low = simd.load(r0);
+    let u = second_digit(simd, low, simd.load(r1));
+    let r2 = p2.mul(twice_r2, HALF_2.splat(simd));
+    let above_low = p2.mul(r2.sub(low), P0_INVERSE_2.splat(simd));
+    let v = p2.centre(p2.mul(above_low.sub(u), P1_INVERSE_2.splat(simd)));
+    let upper = q
+        .mul(u, const { modulus_q::<R>().factor(P0) }.splat(simd))
+        .add(q.mul(v, const { modulus_q::<R>().factor(P0 * P1) }.splat(simd)));
+    q.reduce(low.add(upper)).store(r0);
+}
+
+#[inline(always)]
+fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut [i16]) -> Poly<R> {
+    let mut product = Poly::zero();
+    fold::<R, S>(simd, plain, product.coefficients_mut(), |sum| q.canonical(q.reduce(sum)));
+    product
+}
+
+/// Folds a plain product by `x^n = x + 1` and applies `finish` to each coefficient.
+///
+/// Coefficient `i` of the result is the sum of the plain coefficients `i`, `n + i` and, for `i > 0`,
+/// `n + i - 1`. `plain` is scratch.
+#[inline(always)]
+fn fold<R: Ring, S: Simd>(
+    simd: S,
+    plain: &mut [i16],
+    folded: &mut [u16],
+    finish: impl Fn(S::Vector) -> S::Vector,
+) {
+    let n = R::N;
+    plain[0] = plain[0].wrapping_sub(plain[n - 1]);
+    for at in (0..n).step_by(S::LANES) {
+        // The last vector overlaps the one before.
+        let at = at.min(n - S::LANES);
+        let above = simd.load(&plain[n + at..]).add(simd.load(&plain[n + at - 1..]));
+        finish(simd.load(&plain[at..]).add(above)).store_unsigned(&mut folded[at..]);
+    }
+}

@@ -1,0 +1,168 @@
+//! The CPU's product: NTTs modulo two or three 14-bit primes in 16-bit lanes (RNS), and the Chinese
+//! remainder theorem.
+//!
+//! `R_q` has no NTT of its own, because `q - 1` has few factors. The product is therefore computed
+//! over the integers, in four steps:
+//!
+//! ```text
+//! transform   a, b  ->  a mod (p_i, x^d - zeta), b mod (p_i, x^d - zeta)   for all i and zeta
+//! basemul     the products of these leaves
+//! transform   the inverse: the plain product modulo each p_i
+//! crt         the plain product, folded by x^n = x + 1, modulo q or q2
+//! ```
+//!
+//! Operands are centred first. The coefficients of a product by a small element are then below
+//! `p0 p1 / 2` (41.3 million) and those of a product of any two elements are below `p0 p1 p2 / 2`, so
+//! products are exact for every input. For `n = 653` the transform is 25 coefficients shorter than the
+//! plain product; these aliased coefficients are computed on their own.
+//!
+//! A vector holds two primes side by side, one in each half. For the third prime it holds the residues
+//! modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
+//!
+//! Sources: incomplete NTTs for NTRU-type rings: C.-M. M. Chung, V. Hwang, M. J. Kannwischer,
+//! G. Seiler, C.-J. Shih, B.-Y. Yang, "NTT multiplication for NTT-unfriendly rings", TCHES 2021 (2);
+//! D. J. Bernstein, B. B. Brumley, M.-S. Chen, N. Tuveri, "OpenSSLNTRU", USENIX Security 2022. The
+//! layout of two primes in each vector is ours.
+
+mod basemul;
+mod bounds;
+mod crt;
+mod ntt_poly;
+mod plan;
+mod transform;
+
+use core::fmt;
+
+use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::ring::Ring;
+use crate::simd::{Simd, WithSimd};
+use basemul::basemul;
+pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
+pub(crate) use plan::RnsRing;
+use plan::TwoPrimes;
+use transform::{Operand, forward_pair};
+
+/// Room for products by small elements, wiped when dropped. Many products with one room clear it
+/// once.
+pub struct Multiplier<R: Ring> {
+    left: NttPoly2<R>,
+    right: NttPoly2<R>,
+}
+
+impl<R: Ring> Multiplier<R> {
+    /// Returns cleared room.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { left: NttPoly2::zero(), right: NttPoly2::zero() }
+    }
+
+    /// Returns `a * b` in `R_q` for a small `b`.
+    #[must_use]
+    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+        R::mul_small(self, a, b)
+    }
+
+    /// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+    #[must_use]
+    pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+        R::mul_rounded(self, a, b)
+    }
+
+    /// Returns the plain product modulo the first two primes.
+    #[inline(always)]
+    fn residues<S: Simd>(
+        &mut self,
+        simd: S,
+        a: &impl Operand,
+        b: &SmallPoly<R>,
+    ) -> (&mut [i16], &mut [i16]) {
+        let Self { left, right } = self;
+        forward_pair::<TwoPrimes<R>, S>(
+            simd,
+            (a, left.0.as_flattened_mut()),
+            (b, right.0.as_flattened_mut()),
+        );
+        basemul::<TwoPrimes<R>, S>(simd, left.0.as_flattened_mut(), right.0.as_flattened());
+        left.residues(simd, right)
+    }
+}
+
+impl<R: Ring> Default for Multiplier<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Ring> fmt::Debug for Multiplier<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Multiplier<{:?}>(..)", R::default())
+    }
+}
+
+/// Returns `a * b` in `R_q` for a small `b`.
+#[must_use]
+pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+    Multiplier::new().mul_small(a, b)
+}
+
+/// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+#[must_use]
+pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+    Multiplier::new().mul_rounded(a, b)
+}
+
+/// Returns `a * b` in `R_q`.
+#[must_use]
+pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
+    R::mul(a, b)
+}
+
+/// The work of [`Multiplier::mul_small`].
+pub(crate) struct MulSmall<'a, R: Ring>(
+    pub(crate) &'a mut Multiplier<R>,
+    pub(crate) &'a Poly<R>,
+    pub(crate) &'a SmallPoly<R>,
+);
+
+impl<R: Ring> WithSimd for MulSmall<'_, R> {
+    type Output = Poly<R>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
+        let (r0, r1) = self.0.residues(simd, self.1, self.2);
+        crt::two_primes_to_q(simd, r0, r1)
+    }
+}
+
+/// The work of [`Multiplier::mul_rounded`].
+pub(crate) struct MulRounded<'a, R: Ring>(
+    pub(crate) &'a mut Multiplier<R>,
+    pub(crate) &'a RoundedPoly<R>,
+    pub(crate) &'a SmallPoly<R>,
+);
+
+impl<R: Ring> WithSimd for MulRounded<'_, R> {
+    type Output = RoundedPoly<R>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> RoundedPoly<R> {
+        let (r0, r1) = self.0.residues(simd, self.1, self.2);
+        crt::two_primes_to_q2(simd, r0, r1)
+    }
+}
+
+/// The work of [`mul`].
+pub(crate) struct Mul<'a, R: Ring>(pub(crate) &'a Poly<R>, pub(crate) &'a Poly<R>);
+
+impl<R: Ring> WithSimd for Mul<'_, R> {
+    type Output = Poly<R>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
+        let (mut left, mut right) = (NttPoly3::zero(), NttPoly3::zero());
+        simd.vectorize(Transform(&mut left, self.0));
+        simd.vectorize(Transform(&mut right, self.1));
+        simd.vectorize(Multiply(&mut left, &right));
+        simd.vectorize(Take(&mut left, &mut right))
+    }
+}

@@ -1,0 +1,247 @@
+//! The shape of each ring's transforms, and their tables, which const code computes.
+//!
+//! A transform walks down a binary tree of polynomials. Node 1 is `x^N - 1`. Node `k = 2^l + j` on
+//! layer `l` is `x^(N / 2^l) - root^e(k)`, where `root` has the order 512 modulo the prime, and
+//!
+//! ```text
+//! x^(2m) - root^e = (x^m - root^(e/2)) (x^m + root^(e/2)),   -1 = root^256,
+//! ```
+//!
+//! so its children `2k` and `2k + 1` have the exponents `e(k) / 2` and `e(k) / 2 + 256`. The factor
+//! of the butterflies at node `k` is `root^(e(k) / 2)`. The transform stops at leaves of degree 3 or 5.
+//!
+//! A [`Plan`] sets two trees of the same height side by side: one in the lower half of each vector
+//! and one in the upper half.
+
+use core::marker::PhantomData;
+
+use super::bounds::Schedule;
+use crate::array::{Array, Element};
+use crate::modular::{inverse_mod, power};
+use crate::ring::{R653, R761, R1277, Ring};
+use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
+
+/// The smallest primes that are 1 modulo 512. The product of the first two, 82.6 million, covers
+/// products by small elements; all three cover products of any two elements.
+pub(super) const MODULI: [Modulus; 3] =
+    [Modulus::new(7681), Modulus::new(10753), Modulus::new(11777)];
+
+/// Layers of the deepest tree: `x^N - 1` splits into 512 factors `x^(N/512) - zeta`.
+pub(super) const MOST_LAYERS: usize = 9;
+/// Largest degree of a leaf.
+pub(super) const MOST_DEGREE: usize = 5;
+/// Largest number of aliased coefficients: those of a plain product beyond the transform's length.
+pub(super) const MOST_ALIASED: usize = 32;
+/// Most lanes of a vector.
+const MOST_LANES: usize = 32;
+
+/// The shape of a ring's transforms, of `N = RNS_LEAF_DEGREE << RNS_LAYERS` coefficients.
+pub trait RnsRing: Sized {
+    /// Radix-2 layers above the leaves.
+    const RNS_LAYERS: usize;
+    /// Degree of the leaves.
+    const RNS_LEAF_DEGREE: usize;
+
+    /// Room for a plain product: `N` elements, and where coefficients are aliased, 64 more.
+    type Padded<T: Element>: Array<T>;
+}
+
+macro_rules! transforms {
+    ($($ring:ident { layers: $layers:literal, leaf_degree: $degree:literal, aliased: $aliased:expr })+) => {$(
+        impl RnsRing for $ring {
+            const RNS_LAYERS: usize = $layers;
+            const RNS_LEAF_DEGREE: usize = $degree;
+            type Padded<T: Element> = [T; ($degree << $layers) + 2 * $aliased];
+        }
+
+        const _: () = {
+            assert!($layers <= MOST_LAYERS && $degree <= MOST_DEGREE);
+            assert!(TwoPrimes::<$ring>::ALIASED <= $aliased);
+            super::crt::check::<$ring>();
+        };
+    )+};
+}
+
+transforms! {
+    R653 { layers: 8, leaf_degree: 5, aliased: MOST_ALIASED }
+    R761 { layers: 9, leaf_degree: 3, aliased: 0 }
+    R1277 { layers: 9, leaf_degree: 5, aliased: 0 }
+}
+
+/// Two trees side by side.
+pub(super) trait Plan: Sized {
+    /// The ring.
+    type Ring: Ring;
+    /// The primes of the two trees.
+    const MODULI: [Modulus; 2];
+    /// The nodes at which the two trees start.
+    const ROOTS: [usize; 2];
+
+    /// Degree of the leaves.
+    const LEAF_DEGREE: usize = Self::Ring::RNS_LEAF_DEGREE;
+    /// Layers of each tree.
+    const LAYERS: usize = Self::Ring::RNS_LAYERS - Self::ROOTS[0].ilog2() as usize;
+    /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
+    const WHOLE: bool = Self::ROOTS[0] == 1;
+    /// Coefficients of a plain product beyond the transform's length.
+    const ALIASED: usize =
+        (2 * Self::Ring::N - 1).saturating_sub(Self::LEAF_DEGREE << Self::Ring::RNS_LAYERS);
+    /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's `2^LAYERS`.
+    const SCALE: [Twiddle<i16>; 2] =
+        [scale(&Self::MODULI[0], Self::LAYERS), scale(&Self::MODULI[1], Self::LAYERS)];
+    /// The reductions.
+    const SCHEDULE: Schedule = Schedule::new::<Self>();
+
+    /// Returns the moduli in the halves of vectors.
+    #[inline(always)]
+    fn modulus<S: Simd>(simd: S) -> LaneModulus<S::Vector> {
+        let [low, high] = const { Self::MODULI };
+        Modulus::halves([&low, &high], simd)
+    }
+
+    /// Returns the number of rows that hold a polynomial in NTT form.
+    #[inline(always)]
+    fn rows<S: Simd>() -> usize {
+        const { (Self::LEAF_DEGREE << Self::LAYERS) / S::HALF }
+    }
+
+    /// Returns the factors of the transform.
+    #[inline(always)]
+    fn forward_table<S: Simd>() -> &'static Table {
+        const { &Table::new::<Self>(S::LANES, false) }
+    }
+
+    /// Returns the factors of the inverse transform.
+    #[inline(always)]
+    fn inverse_table<S: Simd>() -> &'static Table {
+        const { &Table::new::<Self>(S::LANES, true) }
+    }
+}
+
+const fn scale(modulus: &Modulus, layers: usize) -> Twiddle<i16> {
+    modulus.factor((1 << 16) * inverse_mod(1 << layers, modulus.m as u64) as i64)
+}
+
+/// Residues modulo the first two primes.
+pub(super) struct TwoPrimes<R>(PhantomData<R>);
+
+impl<R: Ring> Plan for TwoPrimes<R> {
+    type Ring = R;
+    const MODULI: [Modulus; 2] = [MODULI[0], MODULI[1]];
+    const ROOTS: [usize; 2] = [1, 1];
+}
+
+/// Residues modulo the third prime, and modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
+pub(super) struct ThirdPrime<R>(PhantomData<R>);
+
+impl<R: Ring> Plan for ThirdPrime<R> {
+    type Ring = R;
+    const MODULI: [Modulus; 2] = [MODULI[2], MODULI[2]];
+    const ROOTS: [usize; 2] = [2, 3];
+}
+
+/// Factors of the butterflies of a plan for vectors of one width.
+///
+/// With `B` lanes in half a vector, the upper `log2(B)` layers run over columns and take one factor
+/// for each block. The other layers run over rows: each lane of half a vector belongs to a block of
+/// its own, with its own factors.
+#[repr(C, align(64))]
+pub(super) struct Table {
+    /// Vector `2^l + j` holds the factor of block `j` of column layer `l` in all lanes.
+    column: Twiddle<[i16; MOST_LANES * MOST_LANES / 2]>,
+    /// Vector `2^l + j` holds the factors of block `j` of layer `log2(B) + l`.
+    row: Twiddle<[i16; 2 << MOST_LAYERS]>,
+}
+
+impl Table {
+    const fn new<P: Plan>(lanes: usize, inverse: bool) -> Self {
+        let mut column = Twiddle {
+            zeta: [0; MOST_LANES * MOST_LANES / 2],
+            zeta_qinv: [0; MOST_LANES * MOST_LANES / 2],
+        };
+        let mut row = Twiddle { zeta: [0; 2 << MOST_LAYERS], zeta_qinv: [0; 2 << MOST_LAYERS] };
+        let factors = [factors(&P::MODULI[0], inverse), factors(&P::MODULI[1], inverse)];
+        let half = lanes / 2;
+        let mut lane = 0;
+        while lane < lanes {
+            let tree = lane / half;
+            let mut node = 1;
+            while node < half {
+                let factor = factors[tree][descendant(P::ROOTS[tree], node)];
+                column.zeta[node * lanes + lane] = factor.zeta;
+                column.zeta_qinv[node * lanes + lane] = factor.zeta_qinv;
+                node += 1;
+            }
+            let mut node = 1;
+            while node < (1 << P::LAYERS) / half {
+                let block = descendant(P::ROOTS[tree], half + lane % half);
+                let factor = factors[tree][descendant(block, node)];
+                row.zeta[node * lanes + lane] = factor.zeta;
+                row.zeta_qinv[node * lanes + lane] = factor.zeta_qinv;
+                node += 1;
+            }
+            lane += 1;
+        }
+        Self { column, row }
+    }
+
+    /// Returns vector `node` of the column layers.
+    #[inline(always)]
+    pub(super) fn column<S: Simd>(&self, simd: S, node: usize) -> Twiddle<S::Vector> {
+        let start = node * S::LANES;
+        Twiddle {
+            zeta: simd.load(&self.column.zeta[start..]),
+            zeta_qinv: simd.load(&self.column.zeta_qinv[start..]),
+        }
+    }
+
+    /// Returns vector `node` of the row layers.
+    #[inline(always)]
+    pub(super) fn row<S: Simd>(&self, simd: S, node: usize) -> Twiddle<S::Vector> {
+        let start = node * S::LANES;
+        Twiddle {
+            zeta: simd.load(&self.row.zeta[start..]),
+            zeta_qinv: simd.load(&self.row.zeta_qinv[start..]),
+        }
+    }
+}
+
+/// Returns the node below `root` whose place in the subtree of `root` is the place of `node` in the
+/// whole tree.
+const fn descendant(root: usize, node: usize) -> usize {
+    let layer = node.ilog2();
+    (root << layer) + node - (1 << layer)
+}
+
+/// Returns the factors of the butterflies at all nodes, or their inverses.
+const fn factors(modulus: &Modulus, inverse: bool) -> [Twiddle<i16>; 1 << MOST_LAYERS] {
+    let p = modulus.m as u64;
+    let root = root_of_order_512(p);
+    let mut exponents = [0; 1 << MOST_LAYERS];
+    let mut factors = [Twiddle { zeta: 0, zeta_qinv: 0 }; 1 << MOST_LAYERS];
+    let mut k = 1;
+    while k < 1 << MOST_LAYERS {
+        let half = exponents[k] / 2;
+        if 2 * k + 1 < 1 << MOST_LAYERS {
+            exponents[2 * k] = half;
+            exponents[2 * k + 1] = half + 256;
+        }
+        factors[k] = modulus.factor(power(root, if inverse { 512 - half } else { half }, p) as i64);
+        k += 1;
+    }
+    factors
+}
+
+/// Returns a root of unity of order 512 modulo a prime `p = 1 mod 512`.
+const fn root_of_order_512(p: u64) -> u64 {
+    assert!(p % 512 == 1);
+    let mut candidate = 2;
+    loop {
+        let root = power(candidate, (p - 1) / 512, p);
+        // The order divides 512. It is 512 exactly if the 256th power is -1.
+        if power(root, 256, p) == p - 1 {
+            return root;
+        }
+        candidate += 1;
+    }
+}

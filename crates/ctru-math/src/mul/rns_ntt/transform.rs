@@ -1,0 +1,474 @@
+//! The incomplete NTT on two trees side by side: radix-2 layers above leaves of degree 3 or 5.
+//!
+//! Each half of a vector belongs to one tree and has `B` lanes. The first `log2(B)` layers pair
+//! coefficients that are at least `N/B` apart. They run on `B` vectors in registers, which are then
+//! transposed: row `i` holds coefficient `i` of all `B` blocks. The other layers and the products of
+//! leaves pair whole rows.
+//!
+//! ```text
+//! columns: layers 0..log2(B), transposition     rows: layers log2(B).., two passes
+//! ```
+
+use super::bounds::OUTPUT_BOUND;
+use super::plan::{MOST_ALIASED, Plan};
+use crate::array::Element;
+use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::ring::Ring;
+use crate::simd::{LaneModulus, Simd, Twiddle, Vector};
+use crate::wipe::Scratch;
+
+/// Radix of the last pass over rows.
+pub(super) const LAST_RADIX: usize = 8;
+
+/// Most vectors of a pass.
+const MOST_ROWS: usize = 16;
+
+/// A polynomial that can be transformed.
+pub(crate) trait Operand {
+    /// Returns the number of coefficients.
+    fn len(&self) -> usize;
+
+    /// Loads half a vector of centred coefficients, those from `x^at` on, to both halves. Zeros
+    /// follow the last coefficient.
+    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector;
+}
+
+impl<R: Ring> Operand for Poly<R> {
+    fn len(&self) -> usize {
+        R::N
+    }
+    #[inline(always)]
+    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
+        load_canonical(simd, self.coefficients(), R::Q, at)
+    }
+}
+
+impl<R: Ring> Operand for RoundedPoly<R> {
+    fn len(&self) -> usize {
+        R::N
+    }
+    #[inline(always)]
+    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
+        load_canonical(simd, self.coefficients(), R::Q2, at)
+    }
+}
+
+impl<R: Ring> Operand for SmallPoly<R> {
+    fn len(&self) -> usize {
+        R::N
+    }
+    #[inline(always)]
+    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
+        let c = self.coefficients();
+        if at + S::HALF <= c.len() {
+            simd.load_twice_bytes(&c[at..])
+        } else {
+            simd.load_twice_bytes(&padded(c, at))
+        }
+    }
+}
+
+/// Loads half a vector of numbers in `0..modulus` to both halves and centres them.
+#[inline(always)]
+fn load_canonical<S: Simd>(simd: S, c: &[u16], modulus: u32, at: usize) -> S::Vector {
+    let (modulus, half) = (simd.splat(modulus as i16), simd.splat((modulus / 2) as i16));
+    let whole = at + S::HALF <= c.len();
+    let c = if whole { simd.load_twice(&c[at..]) } else { simd.load_twice(&padded(c, at)) };
+    c.sub(half.sub(c).shift_right::<15>().and(modulus))
+}
+
+/// Returns the elements of `c` from `at` on, fewer than 16, and zeros. It stays out of the loops
+/// that rarely need it.
+#[cold]
+#[inline(never)]
+fn padded<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; MOST_ROWS]> {
+    let mut padded = Scratch::<T, [T; MOST_ROWS]>::new();
+    for (padded, &c) in padded.iter_mut().zip(&c[at.min(c.len())..]) {
+        *padded = c;
+    }
+    padded
+}
+
+/// Transforms two polynomials.
+///
+/// Input: centred coefficients up to `input_bound`. Output: any representatives, for `basemul`.
+#[inline(always)]
+pub(super) fn forward_pair<P: Plan, S: Simd>(
+    simd: S,
+    (a, ntt_a): (&impl Operand, &mut [i16]),
+    (b, ntt_b): (&impl Operand, &mut [i16]),
+) {
+    forward_columns::<P, S>(simd, a, ntt_a);
+    forward_columns::<P, S>(simd, b, ntt_b);
+    // A loop, so that the code of the rows is there once.
+    for ntt in [ntt_a, ntt_b] {
+        forward_rows::<P, S>(simd, ntt);
+    }
+}
+
+/// Transforms one polynomial: see [`forward_pair`].
+#[inline(always)]
+pub(super) fn forward<P: Plan, S: Simd>(simd: S, a: &impl Operand, ntt: &mut [i16]) {
+    forward_columns::<P, S>(simd, a, ntt);
+    forward_rows::<P, S>(simd, ntt);
+}
+
+#[inline(always)]
+fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut [i16]) {
+    let modulus = P::modulus(simd);
+    let table = P::forward_table::<S>();
+    let block = P::rows::<S>();
+    let (rows, kept) = ntt.split_at_mut(block * S::LANES);
+    if P::ALIASED > 0 {
+        keep_highest(simd, operand, kept);
+    }
+    let read = if P::WHOLE { S::HALF / 2 } else { S::HALF };
+    assert!(operand.len() <= read * block + if P::ALIASED > 0 { block } else { 0 });
+    for column in (0..block).step_by(S::HALF) {
+        // The last columns may overlap those before.
+        let column = column.min(block - S::HALF);
+        let mut x = [simd.splat(0); MOST_ROWS];
+        let x = &mut x[..S::HALF];
+        for (j, x) in x[..read].iter_mut().enumerate() {
+            *x = operand.load_twice(simd, j * block + column);
+        }
+        // Layer 0 of a whole tree: the second operands are zero, apart from those added below.
+        for j in read..S::HALF {
+            x[j] = x[j - read];
+        }
+        let upper = read * block + column;
+        if P::ALIASED > 0 && upper < operand.len() {
+            let c = operand.load_twice(simd, upper);
+            if P::WHOLE {
+                x[read] = x[read].sub(c);
+                x[0] = x[0].add(c);
+            } else {
+                // The first tree starts at x^(N/2) - 1 and the second one at x^(N/2) + 1.
+                let sign = simd.halves(0, -1);
+                x[0] = x[0].add(c.xor(sign).sub(sign));
+            }
+        }
+        let factor = |node| table.column(simd, node);
+        forward_layers::<P, S>(&modulus, x, P::WHOLE as usize, 0, factor, 1);
+        Vector::transpose(x);
+        store_rows::<S>(x, rows, column, 1);
+    }
+}
+
+#[inline(always)]
+fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
+    let modulus = P::modulus(simd);
+    let table = P::forward_table::<S>();
+    let factor = |node| table.row(simd, node);
+    let radix = first_radix::<P, S>();
+    let rows = &mut ntt[..P::rows::<S>() * S::LANES];
+    let mut x = [simd.splat(0); MOST_ROWS];
+    let stride = LAST_RADIX * P::LEAF_DEGREE;
+    let layer = S::HALF.ilog2() as usize;
+    for first in 0..stride {
+        let x = &mut x[..radix];
+        load_rows(simd, rows, first, stride, x);
+        forward_layers::<P, S>(&modulus, x, 0, layer, factor, 1);
+        store_rows::<S>(x, rows, first, stride);
+    }
+    let layer = layer + radix.ilog2() as usize;
+    for block in 0..radix {
+        for first in block * stride..block * stride + P::LEAF_DEGREE {
+            let x = &mut x[..LAST_RADIX];
+            load_rows(simd, rows, first, P::LEAF_DEGREE, x);
+            forward_layers::<P, S>(&modulus, x, 0, layer, factor, radix + block);
+            store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+        }
+    }
+}
+
+/// Undoes the transform on a product of leaves, and writes the residues of the two trees.
+///
+/// Output: `low` and `high`, the residues of the two trees, up to `OUTPUT_BOUND` in absolute value.
+/// `ntt` is scratch.
+#[inline(always)]
+pub(super) fn inverse<P: Plan, S: Simd>(
+    simd: S,
+    ntt: &mut [i16],
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    const { assert!(OUTPUT_BOUND <= i16::MAX as i32 / 2) };
+    let modulus = P::modulus(simd);
+    let table = P::inverse_table::<S>();
+    let factor = |node| table.row(simd, node);
+    let radix = first_radix::<P, S>();
+    let block = P::rows::<S>();
+    let (rows, aliased) = ntt.split_at_mut(block * S::LANES);
+    assert!(low.len() >= block * S::HALF && high.len() >= block * S::HALF);
+    let mut x = [simd.splat(0); MOST_ROWS];
+    let stride = LAST_RADIX * P::LEAF_DEGREE;
+    let layer = (S::HALF * radix).ilog2() as usize;
+    for block in 0..radix {
+        for first in block * stride..block * stride + P::LEAF_DEGREE {
+            let x = &mut x[..LAST_RADIX];
+            load_rows(simd, rows, first, P::LEAF_DEGREE, x);
+            inverse_layers::<P, S>(&modulus, x, layer, factor, radix + block);
+            store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+        }
+    }
+    let layer = S::HALF.ilog2() as usize;
+    for first in 0..stride {
+        let x = &mut x[..radix];
+        load_rows(simd, rows, first, stride, x);
+        inverse_layers::<P, S>(&modulus, x, layer, factor, 1);
+        store_rows::<S>(x, rows, first, stride);
+    }
+    for column in (0..block).step_by(S::HALF) {
+        // The last columns may overlap those before.
+        let column = column.min(block - S::HALF);
+        let x = &mut x[..S::HALF];
+        load_rows(simd, rows, column, 1, x);
+        Vector::transpose(x);
+        inverse_layers::<P, S>(&modulus, x, 0, |node| table.column(simd, node), 1);
+        let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
+        // Not by `zip`, which divides to know its length.
+        for x in x {
+            let (Some(low), Some(high)) = (low.next(), high.next()) else { break };
+            x.store_halves(&mut low[column..], &mut high[column..]);
+        }
+    }
+    if P::ALIASED > 0 {
+        separate_aliased::<P, S>(simd, aliased, block * S::HALF, low, high);
+    }
+}
+
+/// Returns the radix of the first pass over rows.
+#[inline(always)]
+fn first_radix<P: Plan, S: Simd>() -> usize {
+    const { (1 << P::LAYERS) / (S::HALF * LAST_RADIX) }
+}
+
+/// Keeps the highest coefficients of an operand, which `basemul` needs for aliased coefficients.
+#[inline(always)]
+fn keep_highest<S: Simd>(simd: S, operand: &impl Operand, kept: &mut [i16]) {
+    let (kept, copy) = kept.split_at_mut(MOST_ALIASED);
+    for at in (0..MOST_ALIASED).step_by(S::HALF) {
+        operand
+            .load_twice(simd, operand.len() - MOST_ALIASED + at)
+            .store_halves(&mut kept[at..], &mut copy[at..]);
+    }
+}
+
+/// Subtracts the aliased coefficients from the lowest ones of each tree and appends them.
+///
+/// `length` is the number of coefficients of each tree.
+#[inline(always)]
+fn separate_aliased<P: Plan, S: Simd>(
+    simd: S,
+    aliased: &[i16],
+    length: usize,
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    for ((modulus, aliased), residues) in
+        P::MODULI.iter().zip(aliased.chunks_exact(MOST_ALIASED)).zip([low, high])
+    {
+        let modulus = modulus.splat(simd);
+        for at in (0..MOST_ALIASED).step_by(S::LANES) {
+            let exact = simd.load(&residues[at..]).sub(simd.load(&aliased[at..]));
+            modulus.reduce(exact).store(&mut residues[at..]);
+        }
+        residues[length..length + MOST_ALIASED].copy_from_slice(aliased);
+    }
+}
+
+/// Repeats `$body` with each layer of a pass as a constant, so that all values stay in registers.
+macro_rules! each_layer {
+    (|$layer:ident| $body:expr) => {
+        each_layer!(@ $layer, $body, 0, 1, 2, 3)
+    };
+    (rev $layer:ident: $body:expr) => {
+        each_layer!(@ $layer, $body, 3, 2, 1, 0)
+    };
+    (@ $layer:ident, $body:expr, $($number:literal),*) => {
+        $({
+            const $layer: usize = $number;
+            $body
+        })*
+    };
+}
+
+/// Runs the layers of a pass from `skip` on. `root` is the node above all elements, on layer `first`.
+#[inline(always)]
+fn forward_layers<P: Plan, S: Simd>(
+    modulus: &LaneModulus<S::Vector>,
+    x: &mut [S::Vector],
+    skip: usize,
+    first: usize,
+    factor: impl Fn(usize) -> Twiddle<S::Vector>,
+    root: usize,
+) {
+    let schedule = const { &P::SCHEDULE };
+    each_layer!(|LAYER| if skip <= LAYER && x.len() >> LAYER > 1 {
+        each_pair::<S, LAYER>(x, |block, a, b| {
+            let a = if schedule.forward[first + LAYER] { modulus.reduce(a) } else { a };
+            let by_one = first == 0 && block == 0 && schedule.forward_by_one[LAYER];
+            let b = if by_one { b } else { modulus.mul(b, factor((root << LAYER) + block)) };
+            (a.add(b), a.sub(b))
+        });
+    });
+}
+
+/// Undoes [`forward_layers`] and multiplies by 2 for each layer.
+#[inline(always)]
+fn inverse_layers<P: Plan, S: Simd>(
+    modulus: &LaneModulus<S::Vector>,
+    x: &mut [S::Vector],
+    first: usize,
+    factor: impl Fn(usize) -> Twiddle<S::Vector>,
+    root: usize,
+) {
+    let schedule = const { &P::SCHEDULE };
+    each_layer!(rev LAYER: if x.len() >> LAYER > 1 {
+        let reduced = schedule.inverse[first + LAYER];
+        let reduce = |x: S::Vector| if reduced { modulus.reduce(x) } else { x };
+        each_pair::<S, LAYER>(x, |block, a, b| {
+            let (sum, difference) = (a.add(b), a.sub(b));
+            let by_one = P::WHOLE && first == 0 && block == 0;
+            let multiplied = if by_one {
+                reduce(difference)
+            } else {
+                modulus.mul(difference, factor((root << LAYER) + block))
+            };
+            (reduce(sum), multiplied)
+        });
+    });
+}
+
+/// Replaces the elements that are half a block apart, for `2^LAYER` blocks, by the two results of `f`,
+/// which also gets the number of the block.
+#[inline(always)]
+fn each_pair<S: Simd, const LAYER: usize>(
+    x: &mut [S::Vector],
+    f: impl Fn(usize, S::Vector, S::Vector) -> (S::Vector, S::Vector),
+) {
+    let distance = (x.len() / 2) >> LAYER;
+    for pair in 0..x.len() / 2 {
+        let block = pair / distance;
+        let i = block * distance + pair;
+        (x[i], x[i + distance]) = f(block, x[i], x[i + distance]);
+    }
+}
+
+/// Loads rows that are `stride` rows apart.
+#[inline(always)]
+pub(super) fn load_rows<S: Simd>(
+    simd: S,
+    from: &[i16],
+    first: usize,
+    stride: usize,
+    rows: &mut [S::Vector],
+) {
+    for (i, row) in rows.iter_mut().enumerate() {
+        *row = simd.load(&from[(first + i * stride) * S::LANES..]);
+    }
+}
+
+/// Stores the rows that [`load_rows`] loads.
+#[inline(always)]
+pub(super) fn store_rows<S: Simd>(rows: &[S::Vector], to: &mut [i16], first: usize, stride: usize) {
+    for (i, row) in rows.iter().enumerate() {
+        row.store(&mut to[(first + i * stride) * S::LANES..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::backend::Portable;
+    use crate::mul::rns_ntt::basemul::basemul;
+    use crate::mul::rns_ntt::bounds::input_bound;
+    use crate::mul::rns_ntt::plan::{RnsRing, ThirdPrime, TwoPrimes};
+    use crate::ring::{R653, R761, R1277};
+    use crate::simd::Checked;
+
+    /// Centred coefficients.
+    struct Centred<'a>(&'a [i16]);
+
+    impl Operand for Centred<'_> {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
+            let rest = &self.0[at.min(self.0.len())..];
+            let mut words = [0; MOST_ROWS];
+            for (word, &c) in words.iter_mut().zip(rest) {
+                *word = c as u16;
+            }
+            simd.load_twice(&words)
+        }
+    }
+
+    /// Returns the residues of the plain product of two polynomials.
+    fn residues<P: Plan, S: Simd>(simd: S, a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
+        // Of each of the two trees.
+        let length = P::LEAF_DEGREE << P::LAYERS;
+        let room = length + if P::ALIASED > 0 { MOST_ALIASED } else { 0 };
+        let (mut left, mut right) = (vec![0; 2 * room], vec![0; 2 * room]);
+        forward_pair::<P, S>(simd, (&Centred(a), &mut left), (&Centred(b), &mut right));
+        basemul::<P, S>(simd, &mut left, &right);
+        let (mut low, mut high) = (vec![0; room], vec![0; room]);
+        inverse::<P, S>(simd, &mut left, &mut low, &mut high);
+        [low, high]
+    }
+
+    /// Checks that no sum leaves 16 bits and that the residues of whole trees are those of the
+    /// definition. The `n` coefficients are at both ends of the input range, with signs in runs of
+    /// every length, and at random.
+    fn check_extremes<P: Plan>(n: usize) {
+        let end = input_bound::<P::Ring>() as i16;
+        let runs = |length: usize| {
+            (0..n)
+                .map(|i| if (i / length).is_multiple_of(2) { end } else { -end })
+                .collect::<Vec<_>>()
+        };
+        let mut random = crate::testing::Random::new();
+        let mut random = || {
+            let sign = |bits: u32| if bits >> 31 == 0 { end } else { -end };
+            (0..n).map(|_| sign(random.next())).collect::<Vec<_>>()
+        };
+        let half = (P::LEAF_DEGREE << P::Ring::RNS_LAYERS) / 2;
+        let lengths = [n, 1, 2, 3, P::LEAF_DEGREE, n / 32, n / 16, n / 4, n / 2, half];
+        let mut inputs: Vec<_> = lengths.into_iter().map(runs).collect();
+        inputs.extend([random(), random(), random()]);
+        for (i, a) in inputs.iter().enumerate() {
+            let b = &inputs[(5 * i + 1) % inputs.len()];
+            let residues = residues::<P, _>(Checked, a, b);
+            assert_eq!(residues, self::residues::<P, _>(Portable, a, b));
+            assert!(
+                residues.iter().flatten().all(|&residue| i32::from(residue).abs() <= OUTPUT_BOUND)
+            );
+            if !P::WHOLE {
+                continue;
+            }
+            for k in [0, 1, 24, 25, n / 2, n - 1, n, 2 * n - 27, 2 * n - 26, 2 * n - 3, 2 * n - 2] {
+                let terms = (0..n).filter(|i| (k + 1).saturating_sub(n) <= *i && *i <= k);
+                let exact: i64 = terms.map(|i| i64::from(a[i]) * i64::from(b[k - i])).sum();
+                for (modulus, residues) in P::MODULI.iter().zip(&residues) {
+                    assert_eq!((exact - i64::from(residues[k])) % i64::from(modulus.m), 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lazy_sums_of_extremes_fit() {
+        check_extremes::<TwoPrimes<R653>>(653);
+        check_extremes::<TwoPrimes<R761>>(768);
+        check_extremes::<TwoPrimes<R1277>>(1280);
+        check_extremes::<ThirdPrime<R653>>(653);
+        check_extremes::<ThirdPrime<R761>>(768);
+        check_extremes::<ThirdPrime<R1277>>(1280);
+    }
+}

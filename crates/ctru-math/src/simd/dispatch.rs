@@ -1,0 +1,52 @@
+//! The one way from the backend in use to code that is compiled for it.
+
+use super::Simd;
+use crate::backend::{self, Backend};
+#[cfg(target_arch = "x86_64")]
+use crate::backend::{Avx2, Avx512, Sse2};
+
+/// Work on vectors, written once for all backends.
+///
+/// `with_simd` and every function that it calls on vectors must be `#[inline(always)]`: they become
+/// parts of one function for each backend, which is compiled with the backend's instructions. Code
+/// that stays outside is compiled without them.
+pub(crate) trait WithSimd {
+    /// The result.
+    type Output;
+
+    /// Does the work with the vectors of `simd`.
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+/// Does the work on the backend in use.
+#[inline]
+pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
+    dispatch_to(backend::in_use(), work)
+}
+
+/// Does the work on `backend`, or in plain Rust if this CPU does not have the backend.
+#[inline]
+pub(crate) fn dispatch_to<W: WithSimd>(backend: Backend, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if backend == Backend::Avx512
+            && let Some(simd) = Avx512::detect()
+        {
+            return simd.vectorize(work);
+        }
+        if backend == Backend::Avx2
+            && let Some(simd) = Avx2::detect()
+        {
+            return simd.vectorize(work);
+        }
+        if backend == Backend::Sse2 {
+            return Sse2::of_target().vectorize(work);
+        }
+    }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+    if backend == Backend::Neon {
+        return backend::Neon::of_target().vectorize(work);
+    }
+    let _ = backend;
+    backend::Portable.vectorize(work)
+}
