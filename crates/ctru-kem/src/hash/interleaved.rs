@@ -1,7 +1,7 @@
 //! The hashes of one decapsulation, on two interleaved states.
 //!
-//! The rejection hash takes three quarters of all permutations and does not depend on the other two.
-//! Where vectors hold two states, it shares permutations with them.
+//! The rejection hash takes three quarters of all permutations and does not depend on the other two
+//! hashes. Where vectors hold two states, it shares permutations with them.
 
 use super::lanes::{Hashing, Lanes};
 use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges};

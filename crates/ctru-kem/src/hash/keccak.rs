@@ -14,8 +14,8 @@ pub(super) type States<V> = [V; LANES];
 /// Permutes each state.
 #[inline(always)]
 pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
-    // The compiler keeps a local copy in registers. There are no closures, which it would compile as
-    // functions for every CPU.
+    // The compiler keeps a local copy in registers. There are no closures, because the compiler
+    // would make them functions for every CPU.
     let mut a = *states;
     for &constant in &ROUND_CONSTANTS {
         let mut sums = *a.first_chunk::<5>().expect("25 lanes");

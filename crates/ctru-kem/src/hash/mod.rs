@@ -3,9 +3,9 @@
 //! The crates `sha3` and `shake` hash wherever one state is hashed, except with AVX-512. Our own
 //! Keccak (`keccak`, `sponge`, `lanes`) hashes interleaved states: those of a batch's operations in
 //! AVX2 and AVX-512, and the two of a single decapsulation in AVX-512. With AVX-512 it hashes one
-//! state as well, because there it is faster: on an AMD EPYC with Zen 5 cores, for n = 761, the three
-//! hashes of an encapsulation take 1.40 us, and 1.80 us with `sha3` and `shake`. Without vectors the
-//! crates are 2 to 4 percent faster than our own code was.
+//! state as well, because there it is faster: on an AMD EPYC with Zen 5 cores, for n = 761, the
+//! three hashes of an encapsulation take 1.40 us, and 1.80 us with `sha3` and `shake`. Without
+//! vectors the crates take 2 to 4 percent less time than our own code did.
 
 mod interleaved;
 mod keccak;
@@ -27,7 +27,7 @@ use sponge::{Function, Padded, Sha3_512, Shake256, hash};
 pub const SHARED_SECRET_BYTES: usize = 32;
 /// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
 pub const SEED_BYTES: usize = 32;
-/// Bytes of `ID(pk)`, the first bytes of the encoded public key. They enter every hash of a message.
+/// Bytes of `ID(pk)`, the first bytes of an encoded public key, which enter each hash of a message.
 pub const KEY_ID_BYTES: usize = 33;
 
 /// Room for the inputs of SHAKE256: one block, padding included.
@@ -82,7 +82,8 @@ pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     shake256_padded(&inputs.map(|parts| Padded::new(&parts)), &mut outputs);
 }
 
-/// Writes the first bytes of SHAKE256 of each input. Not generic, so that no other crate compiles it.
+/// Writes the first bytes of SHAKE256 of each input. Not generic, so that only this crate compiles
+/// it.
 fn shake256_padded(inputs: &[Padded<Shake256, SHAKE256_INPUT>], outputs: &mut [&mut [u8]]) {
     hash(inputs, outputs);
 }

@@ -189,8 +189,8 @@ impl<V: Lanes> Drop for Sponges<V> {
     }
 }
 
-/// Writes the first bytes of the hash of each input to its output. All inputs have one length, and so
-/// have all outputs.
+/// Writes the first bytes of the hash of each input to its output. All inputs have one length, and
+/// so have all outputs.
 pub(super) fn hash<F: Function, const BYTES: usize>(
     inputs: &[Padded<F, BYTES>],
     outputs: &mut [&mut [u8]],
