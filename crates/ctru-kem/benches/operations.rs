@@ -1,4 +1,4 @@
-//! Whole operations, one at a time and in batches on one thread, on every backend that this CPU has.
+//! Times of whole operations on every backend of this CPU: single ones, and batches on one thread.
 //!
 //! `cargo bench -p ctru-kem --bench operations`
 
@@ -15,9 +15,9 @@ fn main() {
     divan::main();
 }
 
-/// Operations of a batch.
+/// Operations per batch.
 const BATCH: usize = 256;
-/// Seed of everything: these keys protect nothing, and no time depends on them.
+/// The seed of all keys and messages. No time depends on it.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 fn select(backend: Backend) {
@@ -27,21 +27,30 @@ fn select(backend: Backend) {
 mod single {
     use super::*;
 
-    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    #[divan::bench(
+        types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277],
+        args = backend::available()
+    )]
     fn keygen<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
         select(backend);
         bencher
             .bench_local(|| DecapsulationKey::<P>::generate_deterministic(black_box(SEED), SEED));
     }
 
-    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    #[divan::bench(
+        types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277],
+        args = backend::available()
+    )]
     fn encaps<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
         select(backend);
         let key = DecapsulationKey::<P>::generate_deterministic(SEED, SEED).encapsulation_key();
         bencher.bench_local(|| black_box(&key).encapsulate_deterministic(SEED));
     }
 
-    #[divan::bench(types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277], args = backend::available())]
+    #[divan::bench(
+        types = [CtruPrime653, CtruPrime761, CtruPrime761<Packed13>, CtruPrime1277],
+        args = backend::available()
+    )]
     fn decaps<P: ParameterSet>(bencher: Bencher<'_, '_>, backend: Backend) {
         select(backend);
         let key = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
@@ -50,7 +59,7 @@ mod single {
     }
 }
 
-/// Times are for a whole batch; the operations a second count its operations.
+/// Times are those of a whole batch. The rate counts single operations.
 mod batch {
     use super::*;
 

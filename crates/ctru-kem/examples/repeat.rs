@@ -1,7 +1,8 @@
-//! Repeats one operation: for tools that count instructions, such as `.ci/instructions`.
+//! Repeats one operation, for tools that count instructions, such as `.ci/instructions`.
 //!
-//! `repeat BACKEND SET OPERATION COUNT`: SET is 653, 761 or 1277, OPERATION is keygen, encaps, decaps, or one of them with
-//! `batch-` in front, which repeats batches of 64 on one thread. Keys are mixed-radix, seeds constant.
+//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is 653, 761 or 1277. OPERATION is keygen,
+//! encaps, decaps, or one of them with the prefix `batch-`, which repeats batches of 64 on one
+//! thread. Keys are mixed-radix, seeds constant.
 
 use std::env;
 use std::error::Error;

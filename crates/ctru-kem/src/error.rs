@@ -1,9 +1,9 @@
-//! What can be wrong with bytes that come from outside.
+//! Errors of bytes that come from outside.
 
 use ctru_math::codec::bits::Packed13Error;
 use thiserror::Error;
 
-/// A byte string has another length than its type.
+/// The length of a byte string differs from that of its type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected} bytes, got {actual}")]
 pub struct InvalidLength {
@@ -13,17 +13,17 @@ pub struct InvalidLength {
     pub actual: usize,
 }
 
-/// Why bytes are no encapsulation key.
+/// The reason why bytes are not an encapsulation key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidEncapsulationKey {
     /// The length is wrong.
     #[error(transparent)]
     Length(#[from] InvalidLength),
-    /// 13-bit keys: the coefficient at this index is `q` or more.
+    /// 13-bit keys: a coefficient is `q` or more.
     #[error("the coefficient of x^{index} is not below q")]
     Coefficient {
-        /// Power of `x`, the first such.
+        /// The lowest power of `x` with such a coefficient.
         index: usize,
     },
     /// 13-bit keys: the bits after the last coefficient are not zero.
@@ -47,23 +47,24 @@ impl From<Packed13Error> for InvalidEncapsulationKey {
     }
 }
 
-/// Why bytes are no decapsulation key.
+/// The reason why bytes are not a decapsulation key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidDecapsulationKey {
     /// The length is wrong.
     #[error(transparent)]
     Length(#[from] InvalidLength),
-    /// The secret polynomial has a coefficient that no key has. Which one is not told.
+    /// The secret polynomial has a coefficient that key generation cannot sample. The error does
+    /// not say which one, because that is secret.
     #[error("the secret polynomial has coefficients that no key has")]
     SecretPolynomial,
-    /// The encapsulation key inside is refused.
+    /// The encapsulation key in it is refused.
     #[error("the public part is refused: {0}")]
     PublicPart(InvalidEncapsulationKey),
     /// The public part is not `g / f` for a `g` that key generation samples.
     #[error("the public key does not belong to the secret polynomial")]
     Inconsistent,
-    /// Decapsulation of what was encapsulated to the key's own public part gave another secret.
+    /// Encapsulation to the key's public part and decapsulation gave different secrets.
     #[error(
         "the pairwise test failed: decapsulation does not give the secret that was encapsulated"
     )]

@@ -1,7 +1,8 @@
 //! Keys, ciphertexts and shared secrets as types over byte arrays.
 //!
-//! The constructors refuse malformed keys, so a value of a key type is always well formed. The names
-//! follow the crate `kem`. All arithmetic is behind [`ParameterSet`], compiled in this crate.
+//! The constructors refuse malformed keys, so a value of a key type is always well formed. The
+//! names follow the crate `kem`. The methods call those of the parameter set, which this crate
+//! compiles.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -166,8 +167,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Checks that the public part belongs to the secret polynomial: that key generation can sample
     /// the polynomial `g = h f`.
     ///
-    /// It takes one product. The time depends on the result and the public part only. Nothing can be
-    /// checked about the rejection secret `z`: any 32 bytes are one.
+    /// It takes one product. The time depends on the result and the public part only. Nothing can
+    /// be checked about the rejection secret `z`: any 32 bytes are one.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey::Inconsistent`] if it does not, as for a
@@ -209,9 +210,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// [`from_bytes`](Self::from_bytes) refuses its bytes and [`check`](Self::check) refuses the
     /// key.
     ///
-    /// Engines fill slices of the caller, in memory that is pinned or used again for the next batch,
-    /// so slices must hold keys before. There is no `Default`, which could put a known key where
-    /// nobody asked for one.
+    /// Engines fill slices of the caller, in memory that is pinned or used again for the next
+    /// batch, so slices must hold keys before. There is no `Default`, which could put a known key
+    /// where nobody asked for one.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -318,8 +319,8 @@ impl SharedSecret {
         }
     }
 
-    /// Returns whether this is the placeholder of 32 zero bytes, which no operation returns: an error
-    /// was ignored, or nothing has been computed yet.
+    /// Returns whether this is the placeholder of 32 zero bytes, which no operation returns: an
+    /// error was ignored, or nothing has been computed yet.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         *self == Self::default()

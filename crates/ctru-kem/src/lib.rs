@@ -1,10 +1,11 @@
-// The examples of the README take default features.
+// The examples of the README need the default features.
 #![cfg_attr(all(feature = "std", feature = "getrandom"), doc = include_str!("../README.md"))]
 #![cfg_attr(
     not(all(feature = "std", feature = "getrandom")),
     doc = "The post-quantum KEM CTRU-Prime."
 )]
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "std")]
 extern crate std;

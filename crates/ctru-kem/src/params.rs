@@ -161,7 +161,8 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
 
 /// Makes a parameter set and compiles its operations with each encoding.
 macro_rules! parameter_set {
-    ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal, $($encoding:ty => $bytes:literal),*) => {
+    ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal,
+        $($encoding:ty => $bytes:literal),*) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<E = MixedRadix>(PhantomData<E>);

@@ -4,7 +4,7 @@ use core::ops::{Deref, DerefMut};
 
 use ctru_math::array::Array;
 
-/// Overwrites `values` with `zero` in a way that the compiler cannot drop, whole vectors at a time.
+/// Overwrites `values` with `zero`, whole vectors at a time. The compiler cannot leave it out.
 #[inline(always)]
 pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
     values.fill(zero);
@@ -19,7 +19,10 @@ impl<A: Array<u8>> Secret<A> {
         Self(A::zeroed())
     }
 
-    /// A copy of as many bytes as it has.
+    /// Returns a copy of the bytes.
+    ///
+    /// # Panics
+    /// If there are not as many as the array has.
     pub(crate) fn copied(bytes: &[u8]) -> Self {
         let mut secret = Self::zeroed();
         secret.0.as_mut().copy_from_slice(bytes);

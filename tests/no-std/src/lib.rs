@@ -32,7 +32,7 @@ fn mark(mark: Mark, bytes: &[u8]) {
     mark(bytes.as_ptr(), bytes.len());
 }
 
-/// Key generation, as a function that `valgrind.supp` can name.
+/// Generates a key.
 #[inline(never)]
 fn generate<P: ParameterSet>(seed: &[u8; 32], z: &[u8; 32]) -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(seed, z)

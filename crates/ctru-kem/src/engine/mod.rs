@@ -1,8 +1,8 @@
 //! Batches of operations: the trait that every engine implements, and the engines.
 //!
 //! An engine takes slices and fills slices. It checks lengths before it computes anything. When a
-//! call returns an error, no output slice has been touched, unless the error says otherwise.
-//! The defaults and placeholders that output slices hold before a call are neither keys nor secrets:
+//! call returns an error, no output slice has been touched, unless the error says otherwise. The
+//! defaults and placeholders that output slices hold before a call are neither keys nor secrets:
 //! use an output after `Ok` only. [`EncapsulationKey::from_bytes`] and
 //! [`DecapsulationKey::from_bytes`] refuse the bytes of a placeholder, and
 //! [`SharedSecret::is_placeholder`] finds a default.

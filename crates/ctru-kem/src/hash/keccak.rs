@@ -1,24 +1,24 @@
-//! Keccak-f\[1600\] on several states side by side.
+//! The permutation Keccak-f\[1600\] of several interleaved states.
 //!
-//! Source: FIPS 202.
+//! Source: FIPS 202, section 3.
 
-use super::words::Words;
+use super::lanes::Lanes;
 
-/// 64-bit words of a state.
-pub(super) const WORDS: usize = 25;
+/// Lanes of a state.
+pub(super) const LANES: usize = 25;
 const ROUNDS: usize = 24;
 
-/// `V::STATES` states: word `x + 5 y` is FIPS 202's lane `(x, y)`.
-pub(super) type States<V> = [V; WORDS];
+/// `V::STATES` states: element `x + 5 y` holds lane `(x, y)` of each.
+pub(super) type States<V> = [V; LANES];
 
-/// The permutation.
+/// Permutes each state.
 #[inline(always)]
-pub(super) fn permute<V: Words>(states: &mut States<V>) {
-    // A copy that nothing points to can stay in registers. No closures: they would be functions that are compiled for
-    // every CPU.
+pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
+    // The compiler keeps a local copy in registers. There are no closures, because the compiler
+    // would make them functions for every CPU.
     let mut a = *states;
     for &constant in &ROUND_CONSTANTS {
-        let mut sums = [V::splat(0); 5];
+        let mut sums = *a.first_chunk::<5>().expect("25 lanes");
         for x in 0..5 {
             sums[x] = a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20]);
         }
@@ -34,14 +34,14 @@ pub(super) fn permute<V: Words>(states: &mut States<V>) {
             row::<V, 4>(&a, &theta),
         ];
         a.copy_from_slice(rows.as_flattened());
-        a[0] = a[0].xor(V::splat(constant));
+        a[0] = a[0].xor(a[0].splat(constant));
     }
     *states = a;
 }
 
-/// Row `Y` after theta, of which `theta[x]` is what column `x` gets, rho, pi and chi.
+/// Returns row `Y` after theta, rho, pi and chi. Theta adds `theta[x]` to column `x`.
 #[inline(always)]
-fn row<V: Words, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
+fn row<V: Lanes, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
     let mut b = *theta;
     for x in 0..5 {
         let source = BEFORE_PI[5 * Y + x];
@@ -54,11 +54,11 @@ fn row<V: Words, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
     row
 }
 
-/// Where pi takes word `i` from. Source: FIPS 202, algorithm 3.
-const BEFORE_PI: [usize; WORDS] = {
-    let mut source = [0; WORDS];
+/// Index of the lane that pi moves to index `i`. Source: FIPS 202, algorithm 3.
+const BEFORE_PI: [usize; LANES] = {
+    let mut source = [0; LANES];
     let mut i = 0;
-    while i < WORDS {
+    while i < LANES {
         let (x, y) = (i % 5, i / 5);
         source[i] = (x + 3 * y) % 5 + 5 * x;
         i += 1;
@@ -66,9 +66,9 @@ const BEFORE_PI: [usize; WORDS] = {
     source
 };
 
-/// What rho rotates the words by. Source: FIPS 202, algorithm 2.
-const ROTATIONS: [u32; WORDS] = {
-    let mut rotations = [0; WORDS];
+/// Bits by which rho rotates each lane. Source: FIPS 202, algorithm 2.
+const ROTATIONS: [u32; LANES] = {
+    let mut rotations = [0; LANES];
     let (mut x, mut y) = (1, 0);
     let mut t = 0;
     while t < 24 {
@@ -79,7 +79,7 @@ const ROTATIONS: [u32; WORDS] = {
     rotations
 };
 
-/// What iota adds to word 0. Source: FIPS 202, algorithms 5 and 6.
+/// Constants that iota adds to lane 0. Source: FIPS 202, algorithms 5 and 6.
 static ROUND_CONSTANTS: [u64; ROUNDS] = {
     let mut constants = [0; ROUNDS];
     let mut register = 1;

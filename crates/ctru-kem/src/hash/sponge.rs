@@ -1,21 +1,29 @@
-//! SHAKE256 and SHA3-512 of several inputs side by side.
+//! SHAKE256 and SHA3-512 of one input with the crates `shake` and `sha3`, or of several inputs on
+//! interleaved states.
 //!
-//! Source: FIPS 202.
+//! Source: FIPS 202, sections 4 to 6.
 
 use core::marker::PhantomData;
 
-use super::keccak::{States, WORDS, permute};
-use super::words::{Hashing, MOST_STATES, Row, Words, dispatch};
-use crate::wipe::wipe;
+use sha3::digest::{FixedOutputReset, Update};
+use shake::{ExtendableOutput, XofReader};
+
+use super::keccak::{LANES, States, permute};
+use super::lanes::{Hashing, Lanes, MOST_STATES, Row, Vectors};
+use crate::wipe::{Secret, wipe};
 
 /// A hash function on Keccak-f\[1600\].
 pub(super) trait Function {
-    /// 64-bit words that a permutation takes or gives.
+    /// Lanes per block.
     const RATE: usize;
-    /// The bits that separate the functions, and the first bit of the padding, as a byte behind the input.
+    /// The byte after the input: the bits that separate the functions, then the first bit of the
+    /// padding.
     const SUFFIX: u8;
-    /// Bytes of a block.
+    /// Bytes per block.
     const BLOCK: usize = 8 * Self::RATE;
+
+    /// Writes the first bytes of the hash of `input`. SHA3-512 has no more than 64.
+    fn hash(input: &[u8], output: &mut [u8]);
 }
 
 pub(super) struct Shake256;
@@ -24,48 +32,69 @@ pub(super) struct Sha3_512;
 impl Function for Shake256 {
     const RATE: usize = 17;
     const SUFFIX: u8 = 0x1f;
+
+    fn hash(input: &[u8], output: &mut [u8]) {
+        let mut shake = shake::Shake256::default();
+        shake.update(input);
+        shake.finalize_xof().read(output);
+    }
 }
 
 impl Function for Sha3_512 {
     const RATE: usize = 9;
     const SUFFIX: u8 = 0x06;
+
+    fn hash(input: &[u8], output: &mut [u8]) {
+        let mut sha3 = sha3::Sha3_512::default();
+        sha3.update(input);
+        let mut digest = Secret::<[u8; 64]>::zeroed();
+        // By reference: moving `sha3` would leave a copy of its state.
+        sha3.finalize_into_reset((&mut *digest).into());
+        output.copy_from_slice(&digest[..output.len()]);
+    }
 }
 
 /// An input of at most `BYTES - 1` bytes with its padding; wiped when dropped.
 pub(super) struct Padded<F, const BYTES: usize> {
     bytes: [u8; BYTES],
-    blocks: usize,
+    /// Bytes before the padding.
+    length: usize,
     function: PhantomData<F>,
 }
 
 impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     const WHOLE_BLOCKS: () = assert!(BYTES.is_multiple_of(F::BLOCK));
 
-    /// The input that consists of `parts`.
+    /// Returns the input that consists of `parts`.
     ///
     /// # Panics
     /// If it is too long.
     pub(super) fn new(parts: &[&[u8]]) -> Self {
         let () = Self::WHOLE_BLOCKS;
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let mut padded =
-            Self { bytes: [0; BYTES], blocks: length / F::BLOCK + 1, function: PhantomData };
+        let mut padded = Self { bytes: [0; BYTES], length, function: PhantomData };
         let mut rest = &mut padded.bytes[..];
         for part in parts {
             rest.split_off_mut(..part.len()).expect("room for the input").copy_from_slice(part);
         }
         padded.bytes[length] = F::SUFFIX;
-        padded.bytes[padded.blocks * F::BLOCK - 1] |= 0x80;
+        let end = padded.blocks() * F::BLOCK;
+        padded.bytes[end - 1] |= 0x80;
         padded
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline(always)]
     pub(super) fn blocks(&self) -> usize {
-        self.blocks
+        self.length / F::BLOCK + 1
     }
 
-    /// The words of a block.
+    /// Writes the first bytes of the hash.
+    pub(super) fn hash(&self, output: &mut [u8]) {
+        F::hash(&self.bytes[..self.length], output);
+    }
+
+    /// Returns the lanes of a block.
     #[inline(always)]
     pub(super) fn block(&self, index: usize) -> &[[u8; 8]] {
         self.bytes[index * F::BLOCK..][..F::BLOCK].as_chunks().0
@@ -78,26 +107,26 @@ impl<F, const BYTES: usize> Drop for Padded<F, BYTES> {
     }
 }
 
-/// `V::STATES` states that start from zero; wiped when dropped.
-pub(super) struct Sponges<V: Words> {
+/// `V::STATES` interleaved sponges that start from zero; wiped when dropped.
+pub(super) struct Sponges<V: Lanes> {
     states: States<V>,
-    /// The words of a block of each state, on their way from bytes to vectors or back.
+    /// The lanes of one block of each state, between bytes and vectors.
     rows: [Row; MOST_RATE],
 }
 
 /// The largest [`Function::RATE`].
 const MOST_RATE: usize = Shake256::RATE;
 
-/// A block for each state.
+/// One block for each state.
 pub(super) type Blocks<'a> = [&'a [[u8; 8]]; MOST_STATES];
 
-/// Nothing to add to any state.
+/// Blocks of zeros, which leave the states as they are.
 pub(super) const NO_BLOCKS: Blocks<'static> = [&[[0; 8]; MOST_RATE]; MOST_STATES];
 
-impl<V: Words> Sponges<V> {
+impl<V: Lanes> Sponges<V> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
-        Self { states: [V::splat(0); WORDS], rows: [[0; MOST_STATES]; MOST_RATE] }
+    pub(super) fn new(zero: V) -> Self {
+        Self { states: [zero; LANES], rows: [[0; MOST_STATES]; MOST_RATE] }
     }
 
     #[inline(always)]
@@ -109,38 +138,39 @@ impl<V: Words> Sponges<V> {
     #[inline(always)]
     pub(super) fn absorb<F: Function>(&mut self, blocks: &Blocks<'_>) {
         let blocks = blocks.map(|block| &block[..F::RATE]);
-        for (word, states) in self.states[..F::RATE].iter_mut().enumerate() {
+        for (lane, states) in self.states[..F::RATE].iter_mut().enumerate() {
             let mut row = [0; MOST_STATES];
             for state in 0..V::STATES {
-                row[state] = u64::from_le_bytes(blocks[state][word]);
+                row[state] = u64::from_le_bytes(blocks[state][lane]);
             }
-            *states = states.xor(V::load(&row));
+            *states = states.xor(states.load(&row));
         }
     }
 
     /// Sets state 0 to zero.
     #[inline(always)]
     pub(super) fn restart_first(&mut self) {
-        for word in &mut self.states {
+        for lanes in &mut self.states {
             let mut row = [0; MOST_STATES];
-            word.store(&mut row);
+            lanes.store(&mut row);
             row[0] = 0;
-            *word = V::load(&row);
+            *lanes = lanes.load(&row);
         }
     }
 
-    /// Writes block `block` of output `i`, as far as it is wanted, from state `i`.
+    /// Writes block `block` of each output `i` from state `i`, or its first bytes where the output
+    /// ends.
     #[inline(always)]
     pub(super) fn squeeze<F: Function>(&mut self, outputs: &mut [&mut [u8]], block: usize) {
-        for (word, row) in self.states[..F::RATE].iter().zip(&mut self.rows) {
-            word.store(row);
+        for (lanes, row) in self.states[..F::RATE].iter().zip(&mut self.rows) {
+            lanes.store(row);
         }
         for (state, output) in outputs.iter_mut().enumerate() {
             let output = &mut output[block * F::BLOCK..];
             let wanted = output.len().min(F::BLOCK);
-            let (words, last) = output[..wanted].as_chunks_mut::<8>();
+            let (lanes, last) = output[..wanted].as_chunks_mut::<8>();
             let mut rows = self.rows.iter();
-            for (bytes, row) in words.iter_mut().zip(&mut rows) {
+            for (bytes, row) in lanes.iter_mut().zip(&mut rows) {
                 *bytes = row[state].to_le_bytes();
             }
             if let Some(row) = rows.next() {
@@ -150,20 +180,22 @@ impl<V: Words> Sponges<V> {
     }
 }
 
-impl<V: Words> Drop for Sponges<V> {
+impl<V: Lanes> Drop for Sponges<V> {
     #[inline(always)]
     fn drop(&mut self) {
-        wipe(&mut self.states, V::splat(0));
+        let zero = self.states[0].splat(0);
+        wipe(&mut self.states, zero);
         wipe(&mut self.rows, [0; MOST_STATES]);
     }
 }
 
-/// The first bytes of the hashes of inputs of one length, as many as the outputs have, which are of one length as well.
-pub(super) fn hash<F: Function, const BYTES: usize, const N: usize>(
-    inputs: &[Padded<F, BYTES>; N],
-    outputs: &mut [&mut [u8]; N],
+/// Writes the first bytes of the hash of each input to its output. All inputs have one length, and
+/// so have all outputs.
+pub(super) fn hash<F: Function, const BYTES: usize>(
+    inputs: &[Padded<F, BYTES>],
+    outputs: &mut [&mut [u8]],
 ) {
-    dispatch(N, Hash { inputs, outputs });
+    Vectors::in_use().run(inputs.len(), Hash { inputs, outputs });
 }
 
 /// The work of [`hash`].
@@ -173,26 +205,31 @@ pub(super) struct Hash<'a, 'b, F, const BYTES: usize> {
 }
 
 impl<F: Function, const BYTES: usize> Hashing for Hash<'_, '_, F, BYTES> {
-    type Output = ();
+    fn one_by_one(self) {
+        for (input, output) in self.inputs.iter().zip(self.outputs) {
+            input.hash(output);
+        }
+    }
 
     #[inline(always)]
-    fn run<V: Words>(self) {
+    fn interleaved<V: Lanes>(self, zero: V) {
         let Self { inputs, outputs } = self;
         for (inputs, outputs) in inputs.chunks(V::STATES).zip(outputs.chunks_mut(V::STATES)) {
-            hash_together::<V, F, BYTES>(inputs, outputs);
+            hash_group(zero, inputs, outputs);
         }
     }
 }
 
-/// [`hash`] for up to `V::STATES` inputs.
+/// Hashes up to `V::STATES` inputs.
 #[inline(always)]
-pub(super) fn hash_together<V: Words, F: Function, const BYTES: usize>(
+fn hash_group<V: Lanes, F: Function, const BYTES: usize>(
+    zero: V,
     inputs: &[Padded<F, BYTES>],
     outputs: &mut [&mut [u8]],
 ) {
     let (absorbed, squeezed) = (inputs[0].blocks(), outputs[0].len().div_ceil(F::BLOCK));
-    let mut sponges = Sponges::<V>::new();
-    // The permutation after the last block of input is the one before the first block of output.
+    let mut sponges = Sponges::new(zero);
+    // One permutation comes after the last block of input and before the first block of output.
     for step in 0..absorbed + squeezed - 1 {
         if step < absorbed {
             let mut blocks = NO_BLOCKS;

@@ -1,4 +1,4 @@
-//! Every backend against the crates `sha3` and `shake`.
+//! Hashing on each backend against the crates `sha3` and `shake`.
 
 use core::array;
 
@@ -6,14 +6,14 @@ use ctru_math::backend;
 use sha3::{Digest as _, Sha3_512 as ReferenceSha3};
 use shake::{ExtendableOutput, Shake256 as ReferenceShake, Update, XofReader};
 
-use super::side_by_side::SideBySide;
+use super::interleaved::Interleaved;
+use super::lanes::Vectors;
 use super::sponge::{Function, Hash, Padded, Sha3_512, Shake256};
-use super::words::dispatch_to;
 use super::{MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT};
 
 const LONGEST: usize = 1700;
 
-/// Another input of each length and number: bytes that look random.
+/// Returns bytes that look random, others for each length and number.
 fn input(length: usize, number: usize) -> [u8; LONGEST] {
     let mut state = (length as u32) << 8 | number as u32 | 1 << 31;
     array::from_fn(|i| {
@@ -28,7 +28,7 @@ fn reference_shake(input: &[u8], output: &mut [u8]) {
     shake.finalize_xof().read(output);
 }
 
-/// Checks `N` inputs of `length` bytes at a time, on every backend.
+/// Checks `N` inputs of `length` bytes at a time on each backend.
 fn check<F: Function, const BYTES: usize, const N: usize>(
     length: usize,
     output_length: usize,
@@ -39,7 +39,7 @@ fn check<F: Function, const BYTES: usize, const N: usize>(
     for (input, expected) in inputs.iter().zip(&mut expected) {
         reference(&input[..length], &mut expected[..output_length]);
     }
-    // The input in one part, or in three, one of them empty.
+    // Inputs of one part, and of three parts, one of them empty.
     for cut in [0, length / 3] {
         let parts = |input: &[u8; LONGEST]| {
             Padded::<F, BYTES>::new(&[&input[..cut], &[], &input[cut..length]])
@@ -48,7 +48,8 @@ fn check<F: Function, const BYTES: usize, const N: usize>(
         for backend in backend::available() {
             let mut outputs = [[0; LONGEST]; N];
             let mut slices = outputs.each_mut().map(|output| &mut output[..output_length]);
-            dispatch_to(backend, N, Hash { inputs: &padded, outputs: &mut slices });
+            let vectors = Vectors::of(backend).expect("an available backend");
+            vectors.run(N, Hash { inputs: &padded, outputs: &mut slices });
             assert_eq!(
                 outputs, expected,
                 "{backend}, {N} inputs of {length} bytes, {output_length} bytes of output"
@@ -107,7 +108,7 @@ fn sha3_512_of_every_length_of_input() {
     }
 }
 
-/// Known answers: the hashes of nothing. Source: FIPS 202's published examples.
+/// Known answers: the hashes of the empty string. Source: FIPS 202's published examples.
 #[test]
 fn hashes_of_nothing() {
     let mut digest = [[0; 64]];
@@ -121,9 +122,9 @@ fn hashes_of_nothing() {
     assert_eq!(output[0][..8], [0x46, 0xb9, 0xdd, 0x2b, 0x0b, 0xa8, 0x8d, 0x13]);
 }
 
-/// For the lengths of all parameter sets, and with as many blocks as the smallest rejection hash can have.
+/// Lengths of all parameter sets, and lengths at which one of the hashes has few blocks.
 #[test]
-fn side_by_side_as_one_by_one() {
+fn interleaved_as_one_by_one() {
     for (message_length, rejected_length, coins_length) in [
         (73, 963, 490),
         (80, 1017, 381),
@@ -141,14 +142,14 @@ fn side_by_side_as_one_by_one() {
         for backend in backend::available() {
             let (mut found_digest, mut found_coins, mut found_rejected) =
                 ([0; 64], [0; LONGEST], [0; 32]);
-            let work = SideBySide {
+            let work = Interleaved {
                 message: &Padded::new(&[message]),
                 rejection: &Padded::new(&[ciphertext]),
                 digest: &mut found_digest,
                 coins: &mut found_coins[..coins_length],
                 rejected: &mut found_rejected,
             };
-            dispatch_to(backend, 1, work);
+            Vectors::of(backend).expect("an available backend").run(1, work);
             assert_eq!(
                 (found_digest, found_coins, found_rejected),
                 (digest, coins, rejected),

@@ -1,14 +1,15 @@
-//! One hash over 10,000 operations of each kind for each parameter set and encoding.
+//! Hashes the results of 10,000 operations of each kind for each parameter set and encoding.
 //!
-//! How the constants were made: by this test, from the implementation in this tree, after it had passed all known-answer
-//! vectors; those, which other implementations agree on, vouch for the constants. They pin down every output over far
-//! more seeds than the vectors have, so a change that matters once in some thousand operations shows. They may change
-//! only if the scheme does.
+//! This test made the constants, with an implementation that had passed all known-answer vectors,
+//! on which other implementations agree. The constants cover far more seeds than the vectors, so
+//! they show an error that occurs once in some thousand operations. They may change only if the
+//! scheme changes.
 //!
-//! For `i` in `0..10_000` let `X = SHAKE256("ctru accumulated v1" || name || "/" || encoding || "/" || i as 8 bytes,
-//! little-endian)`, 100 bytes: 32 for the key seed, 32 for `z`, 32 for the encapsulation seed, and four that make a number,
-//! little-endian, which modulo the bits of a ciphertext is the bit to flip. Then SHA3-256 takes, in order of `i`, the
-//! encapsulation key, the decapsulation key, the ciphertext, the shared secret, and the secret of the ciphertext with that
+//! For `i` in `0..10_000` let `X = SHAKE256("ctru accumulated v1" || name || "/" || encoding || "/"
+//! || i as 8 bytes, little-endian)`, 100 bytes. They are the key seed (32 bytes), `z` (32), the
+//! encapsulation seed (32) and a little-endian number (4), which modulo the number of bits of a
+//! ciphertext is the index of a bit. SHA3-256 takes, in order of `i`, the encapsulation key, the
+//! decapsulation key, the ciphertext, the shared secret, and the secret of the ciphertext with that
 //! bit flipped.
 
 use crate::common::array;
@@ -21,7 +22,7 @@ use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 const SEEDS: u64 = 10_000;
-/// Operations computed, checked and hashed at a time.
+/// Operations that are computed, checked and hashed together.
 const BATCH: u64 = 1_000;
 
 struct Input {

@@ -1,4 +1,4 @@
-//! Whether the two parts of a decapsulation key belong together.
+//! Checks whether the two parts of a decapsulation key belong together.
 
 use crate::common::{array, decode, encode, every_set, strategies};
 use ctru_kem::{
@@ -25,13 +25,13 @@ every_set!(
 const INCONSISTENT: Result<(), InvalidDecapsulationKey> =
     Err(InvalidDecapsulationKey::Inconsistent);
 
-/// Runs `test` on some values of the strategy.
+/// Runs `test` on 50 values of the strategy.
 fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases: 50, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 
-/// Both tests of the key that consists of these parts say the same.
+/// Returns the result of both tests of the key with these parts, which must agree.
 fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
     let key = DecapsulationKey::<P>::from_bytes(&parts.concat()).unwrap();
     let checked = key.check();
@@ -39,7 +39,7 @@ fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulation
     checked
 }
 
-/// The secret polynomial, the public part and `z` of a key.
+/// Returns the secret polynomial, the public part and `z` of a key.
 fn parts<P: ParameterSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
     let (f, rest) = key.as_ref().split_at(P::Ring::SECRET_POLY_BYTES);
     let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
@@ -80,7 +80,7 @@ fn parts_of_two_keys_are_refused<P: ParameterSet>() {
     });
 }
 
-/// Every change of a nibble that leaves a polynomial which reading accepts.
+/// Changes one nibble to every other value that reading accepts.
 fn one_other_nibble_is_refused<P: ParameterSet>() {
     let key = key::<P>(3);
     let [f, public, z] = parts(&key);
@@ -112,8 +112,8 @@ fn one_other_coefficient_is_refused<P: ParameterSet>() {
     });
 }
 
-/// `h = g / f` for chosen `g`: all coefficients of -eta..=eta are accepted, one coefficient beyond
-/// is refused.
+/// Makes keys `h = g / f` for chosen `g`: coefficients of `-eta..=eta` are accepted, one
+/// coefficient beyond is refused.
 fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
     let eta = P::Ring::ETA as i8;
     let in_range = strategies::numbers(P::Ring::N, -i64::from(eta), i64::from(eta));
@@ -139,7 +139,7 @@ fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
 fn placeholders_are_refused<P: ParameterSet>() {
     assert_eq!(DecapsulationKey::<P>::placeholder().check(), INCONSISTENT);
     assert_eq!(DecapsulationKey::<P>::placeholder().pairwise_test(&[8; SEED_BYTES]), INCONSISTENT);
-    // Its public part with the secret polynomial of a real key.
+    // The public part of the placeholder with the secret polynomial of a real key.
     let key = key::<P>(5);
     let [f, _, z] = parts(&key);
     let mixed = [f, EncapsulationKey::<P>::placeholder().as_ref(), z].concat();

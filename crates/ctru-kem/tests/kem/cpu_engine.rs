@@ -1,4 +1,5 @@
-//! The CPU engine gives what the operations give one by one, and an error leaves every output alone.
+//! The CPU engine returns the results of the single operations, and an error leaves all outputs
+//! alone.
 
 use std::fmt::Debug;
 
@@ -22,7 +23,8 @@ every_set!(
     wrong_lengths_leave_decapsulations_alone,
 );
 
-/// Around the number of operations that share their hashing, of keys that share an inversion, and small ones.
+/// Small numbers, and numbers around the operations that share their hashing and the keys that
+/// share an inversion.
 const BATCHES: [usize; 12] = [0, 1, 2, 3, 7, 8, 9, 17, 127, 128, 129, LARGEST];
 const LARGEST: usize = 300;
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
@@ -35,7 +37,7 @@ fn engines() -> [CpuEngine; 3] {
     })
 }
 
-/// The seeds that the documentation of [`Seeds::Expand`] states.
+/// Returns the seeds that the documentation of [`Seeds::Expand`] defines.
 fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
     (0..count as u64)
         .map(|index| {
@@ -51,7 +53,7 @@ fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
         .collect()
 }
 
-/// Other seeds, one for each operation.
+/// Returns other seeds, one for each operation.
 fn seeds<const N: usize>(count: usize) -> Vec<[u8; N]> {
     (0..count)
         .map(|index| std::array::from_fn(|byte| (7 * index + 31 * byte + (index >> 5)) as u8))
@@ -63,7 +65,7 @@ fn generate_one<P: ParameterSet>(seed: &[u8; KEY_PAIR_SEED_BYTES]) -> Decapsulat
     DecapsulationKey::generate_deterministic(&array(polynomials), &array(z))
 }
 
-/// `count` key pairs.
+/// Returns `count` key pairs.
 fn key_pairs<P: ParameterSet>(
     count: usize,
 ) -> (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>) {
@@ -138,7 +140,7 @@ fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
 
 fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
     let (public, keys) = key_pairs::<P>(LARGEST);
-    // For the first key or a key each; every third ciphertext is tampered with.
+    // To the first key or to one key each. Every third ciphertext is tampered with.
     let sent = |key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
         let operations = seeds(LARGEST).into_iter().enumerate();
         operations
@@ -175,12 +177,12 @@ fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
     }
 }
 
-/// Lengths of batch and slice that differ.
+/// Pairs of a batch's length and another length.
 const MISMATCHES: [(usize, usize); 7] =
     [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
 
-/// The call says which slice has the wrong length, and the outputs hold what they held before.
-/// Single operations and batches: keys, ciphertexts, and the secrets of accepted and rejected ones.
+/// Single operations and batches return the same keys, ciphertexts, and secrets of accepted and
+/// rejected ciphertexts on each backend.
 fn every_backend_gives_the_same<P: ParameterSet>() {
     const COUNT: usize = 19;
     let engine = CpuEngine::with_threads(1).unwrap();
@@ -198,7 +200,7 @@ fn every_backend_gives_the_same<P: ParameterSet>() {
         engine.decapsulate(Keys::Each(&private), &sent, &mut answers).unwrap();
         assert_eq!(answers, secrets);
         assert_eq!(private[0].decapsulate(&one_sent), one_secret);
-        // To one key, all but its own ciphertext are wrong.
+        // With one key all ciphertexts are wrong but its own.
         let mut rejected = answers.clone();
         engine.decapsulate(Keys::One(&private[3]), &sent, &mut rejected).unwrap();
         assert!((0..COUNT).all(|i| (rejected[i] == secrets[i]) == (i == 3)));
@@ -223,7 +225,7 @@ fn refused<A: Clone + PartialEq + Debug, B: Clone + PartialEq + Debug>(
     assert!((first, second) == before, "{message}, and an output was written");
 }
 
-/// Values that no call below computes.
+/// Returns values that no call below computes.
 struct Sentinels<P: ParameterSet> {
     secret_key: DecapsulationKey<P>,
     public_key: EncapsulationKey<P>,
@@ -288,7 +290,7 @@ fn wrong_lengths_leave_encapsulations_alone<P: ParameterSet>() {
             refused(("keys", count, other), outputs(count, count), |sent, secrets| {
                 engine.encapsulate(Keys::Each(&keys[..other]), seeds, sent, secrets)
             });
-            // One loaded key serves every operation.
+            // One loaded key serves all operations.
             if other != 1 {
                 refused(("loaded keys", count, other), outputs(count, count), |sent, secrets| {
                     engine.encapsulate(Keys::Loaded(&loaded(other)), seeds, sent, secrets)
@@ -339,7 +341,7 @@ fn debug_shows_no_secret() {
     assert_eq!(format!("{:?}", Keys::<(), _>::Loaded(&loaded_secret)), "Keys::Loaded(..)");
 }
 
-/// The engine can be shared: calls from several threads at once do not disturb one another.
+/// Calls from several threads at the same time do not disturb each other.
 #[test]
 fn several_threads_share_one_engine() {
     let engine = CpuEngine::new().unwrap();

@@ -1,4 +1,4 @@
-//! The device engine on the emulator against the CPU engine.
+//! Compares the device engine on the emulator with the CPU engine.
 
 use crate::failing_device::{FailingDevice, failure};
 use core::slice::from_ref;
@@ -24,7 +24,8 @@ fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedD
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
-/// What every operation gives, with keys in every form: three key pairs, so two chunks.
+/// Returns the results of every operation, with keys in every form. Three key pairs make two
+/// chunks.
 fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Vec<Vec<u8>> {
     let count = 3;
     let mut bytes = Vec::new();
@@ -55,7 +56,7 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
         engine.encapsulate(public_keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
         bytes.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_ref().to_vec()));
         bytes.extend(secrets.iter().map(|secret| secret.as_ref().to_vec()));
-        // The last ciphertext is rejected: one bit of it flips.
+        // The last ciphertext is rejected: one of its bits is flipped.
         let mut tampered = ciphertexts[2].as_ref().to_vec();
         *tampered.last_mut().unwrap() ^= 0x80;
         ciphertexts[2] = Ciphertext::from_bytes(&tampered).unwrap();
@@ -94,7 +95,7 @@ fn equals_the_cpu_1277() {
     check::<CtruPrime1277<Packed13>>(false);
 }
 
-/// Two devices, and ciphertexts and keys in memory that they reach by themselves.
+/// Two devices, with ciphertexts and keys in pinned memory.
 #[test]
 fn several_devices_and_pinned_memory() {
     type P = CtruPrime761;
@@ -145,8 +146,8 @@ fn several_devices_and_pinned_memory() {
     ));
 }
 
-/// Keys in memory that the device reaches by itself: of a chunk of eight some travel, the others are copied, of a chunk of two all
-/// are copied.
+/// Generates keys to pinned memory. Of a chunk of eight public keys the device sends some and the
+/// host copies the others; of a chunk of two the host copies both.
 fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let count = 10;
     let options = DeviceOptions { chunk: 8, slots: 1, ..DeviceOptions::default() };
@@ -177,7 +178,7 @@ fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 
-/// More bytes than the host copies by itself, in memory that the device reaches by itself.
+/// More bytes than the host stages, in pinned memory.
 #[test]
 fn large_arrays_are_fetched() {
     type P = CtruPrime653;
@@ -246,7 +247,7 @@ fn several_callers() {
     });
 }
 
-/// Another thread cancels until the batch gives up; what is not done is untouched.
+/// Another thread cancels until the batch gives up. Outputs that are not done are untouched.
 #[test]
 fn a_cancelled_batch_says_what_is_done() {
     type P = CtruPrime653;
@@ -265,7 +266,7 @@ fn a_cancelled_batch_says_what_is_done() {
                 &mut secrets,
             )
         });
-        // The batch may not have begun yet, and then it does not know of a cancellation.
+        // A cancellation before the batch begins has no effect on it.
         while !batch.is_finished() {
             engine.cancel();
             std::thread::yield_now();
@@ -276,14 +277,14 @@ fn a_cancelled_batch_says_what_is_done() {
     for (i, secret) in secrets.iter().enumerate() {
         assert_eq!(done.contains(&(i..i + 1)), *secret != SharedSecret::default(), "operation {i}");
     }
-    // The next batch is another one.
+    // A cancellation has no effect on the next batch.
     let (ciphertexts, secrets) = (&mut ciphertexts[..2], &mut secrets[..2]);
     engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
 }
 
-/// Lets `batch` run on devices that are lost after 0, `step`, twice as many copies and launches and so on, in chunks of one
-/// operation, until all `count` operations are done, and `check` it with the operations that the error names as done. Returns how many
-/// those were.
+/// Runs `batch` on devices that are lost after 0, `step`, `2 * step`, ... copies and launches, in
+/// chunks of one operation, until all `count` operations are done. Calls `check` each time with the
+/// operations that the error names as done. Returns the numbers of these operations.
 fn lose<P: ParameterSet, T>(
     (count, step): (usize, usize),
     batch: impl Fn(&DeviceEngine<P, EmulatedDevice>) -> (Result<(), EngineError>, T),
@@ -310,7 +311,8 @@ fn lose<P: ParameterSet, T>(
     lengths
 }
 
-/// Whenever the device is lost: what the error names as done is done, and nothing else has been touched.
+/// Loses the device at every moment: the operations that the error names are done, and no other
+/// output is touched.
 #[test]
 fn a_lost_device_says_what_is_done() {
     type P = CtruPrime653;
@@ -324,7 +326,7 @@ fn a_lost_device_says_what_is_done() {
     let mut expected = blank();
     let seeds = Seeds::Expand(&MASTER);
     cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
-    // It was lost in every chunk, again and again.
+    // The device was lost before every chunk and between all of them.
     let check_lengths = |lengths: &[usize]| {
         let times = |done| lengths.iter().filter(|&&length| length == done).count();
         assert!((0..COUNT).all(|done| times(done) > 3), "{lengths:?}");
@@ -364,7 +366,7 @@ fn a_lost_device_says_what_is_done() {
     ));
 }
 
-/// The same of keys, which in memory of the engine are well formed whatever the device has written.
+/// Does the same with keys. In pinned memory they are well formed whatever the device has written.
 #[test]
 fn a_lost_device_leaves_keys_well_formed() {
     type P = CtruPrime653;
@@ -397,7 +399,7 @@ fn a_lost_device_leaves_keys_well_formed() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Keys in ordinary memory stay what they were, unless the error names them as done.
+/// Keys in ordinary memory are unchanged unless the error names them as done.
 #[test]
 fn a_lost_device_leaves_old_keys() {
     type P = CtruPrime653;
@@ -410,8 +412,7 @@ fn a_lost_device_leaves_old_keys() {
     };
     let seeds = Seeds::Expand(&MASTER);
     let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
-    // A key pair takes some ten copies and launches; the last ones are those that bring it to the
-    // host.
+    // A key pair takes about ten copies and launches. The last ones bring it to the host.
     let mut lengths = lose(
         (COUNT, 1),
         |engine| {
@@ -429,7 +430,7 @@ fn a_lost_device_leaves_old_keys() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Lets the launches of `batch` fail one after the other, until there are no more.
+/// Lets each launch of `batch` fail once.
 fn fail_each_launch<P: ParameterSet>(
     products: Products,
     batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,
@@ -446,13 +447,13 @@ fn fail_each_launch<P: ParameterSet>(
         }
         assert_eq!(result, Err(EngineError::Device { error: failure(), done: vec![] }));
         assert_eq!(device.busy_queues(), 0, "launch {launches} failed");
-        // The slot is as good as before.
+        // The slot can be used again.
         device.fail_after(usize::MAX);
         assert_eq!(batch(&engine), Ok(()));
     }
 }
 
-/// After an error nothing of the batch is under way any more: the slot is somebody else's.
+/// After an error no work of the batch is under way: another batch may take the slot.
 #[test]
 fn a_failed_launch_leaves_nothing_under_way() {
     type P = CtruPrime653;
@@ -488,8 +489,7 @@ fn a_failed_launch_leaves_nothing_under_way() {
     });
 }
 
-/// Keys that another engine has loaded serve where their device is the same, and are refused
-/// elsewhere.
+/// Keys that another engine has loaded are accepted on the same device and refused on another one.
 #[test]
 fn loaded_keys_stay_on_their_device() {
     type P = CtruPrime653;
@@ -512,7 +512,7 @@ fn loaded_keys_stay_on_their_device() {
     assert!(done.is_empty() && secrets == [SharedSecret::default()]);
 }
 
-/// Options beyond all measure are errors, and a chunk has no more operations than kernels can
+/// Options that are far too large are errors, and a chunk has no more operations than kernels can
 /// number.
 #[test]
 fn immense_options() {
@@ -537,7 +537,7 @@ fn immense_options() {
     let error = new(DeviceOptions { slots: usize::MAX, ..usual });
     assert_eq!(error, EngineError::Options { needed: limit, limit: usual.memory_limit });
     for chunk in [2_000_000, 1 << 33, usize::MAX] {
-        // The first array, that of the keys, finds no room.
+        // There is no room for the first array, that of the keys.
         match new(DeviceOptions { chunk, memory_limit: limit, ..usual }) {
             EngineError::Device { error: RuntimeError::OutOfMemory { requested, .. }, .. } => {
                 let keys = requested / P::DECAPSULATION_KEY_BYTES;
@@ -568,7 +568,7 @@ fn calibration_keeps_to_the_limit() {
     assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
 }
 
-/// A product tree of several levels, some with a last node that has no sibling.
+/// A product tree of several levels, some of which end with a node without sibling.
 #[test]
 fn keys_through_a_deep_tree() {
     type P = CtruPrime761;

@@ -1,5 +1,4 @@
-//! A device of which one launch fails, and which knows what its queues have been given since
-//! somebody waited for them.
+//! A device of which one launch fails. It knows which queues have work that nobody has waited for.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use ctru_gpu_runtime::{
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
 
-/// What the failed launch reports.
+/// Returns the error of the launch that fails.
 pub(crate) fn failure() -> RuntimeError {
     RuntimeError::Compilation { code: 218, name: "on purpose".to_owned(), log: String::new() }
 }
@@ -28,7 +27,7 @@ pub(crate) struct FailingDevice {
 struct State {
     /// Launches before the one that fails.
     left: AtomicUsize,
-    /// Whether each queue has been given something since somebody waited for it.
+    /// For each queue, whether it has work that nobody has waited for.
     under_way: Mutex<Vec<Arc<AtomicBool>>>,
 }
 
@@ -38,12 +37,12 @@ impl FailingDevice {
         Self { device: EmulatedDevice::new(), state: Arc::new(state) }
     }
 
-    /// Lets one launch fail, after so many others.
+    /// Lets one launch fail, after `left` others.
     pub(crate) fn fail_after(&self, launches: usize) {
         self.state.left.store(launches, Ordering::Relaxed);
     }
 
-    /// Queues that may have something to do.
+    /// Returns the number of queues with work that nobody has waited for.
     pub(crate) fn busy_queues(&self) -> usize {
         let under_way = self.state.under_way.lock().unwrap();
         under_way.iter().filter(|queue| queue.load(Ordering::Relaxed)).count()

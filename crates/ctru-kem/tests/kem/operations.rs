@@ -1,4 +1,4 @@
-//! Keys, encapsulation and decapsulation of `ctru-kem`, one at a time.
+//! Keys, encapsulation and decapsulation, one operation at a time.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -38,17 +38,17 @@ every_set!(
     generators,
 );
 
-/// A key whose seeds are all `byte`.
+/// Returns a key whose seeds consist of `byte`.
 fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&[byte; SEED_BYTES], &[!byte; SEED_BYTES])
 }
 
-/// The last bytes of a key: the secret that only implicit rejection uses.
+/// Returns the last bytes of a key: the secret that only implicit rejection uses.
 fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
     &key.as_ref()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
 }
 
-/// The first half of `SHA3-512(ID(pk) || middle || end)`.
+/// Returns the first half of `SHA3-512(ID(pk) || middle || end)`.
 fn hash<P: ParameterSet>(
     key: &DecapsulationKey<P>,
     middle: &[u8],
@@ -91,7 +91,7 @@ fn round_trips<P: ParameterSet>() {
         prop_assert_eq!(sent.as_ref().len(), P::CIPHERTEXT_BYTES);
         prop_assert_eq!(&secret_key.decapsulate(&sent), &secret);
 
-        // Both sides go through bytes, and a second run gives the same bytes.
+        // Both sides read bytes, and a second run returns the same bytes.
         let received = DecapsulationKey::<P>::from_bytes(secret_key.as_ref()).unwrap();
         prop_assert_eq!(&received.decapsulate(&ciphertext(sent.as_ref())), &secret);
         let received = EncapsulationKey::<P>::try_from(public_key.as_ref()).unwrap();
@@ -101,7 +101,7 @@ fn round_trips<P: ParameterSet>() {
     });
 }
 
-/// Every byte of a ciphertext once with one bit flipped, every bit of the last byte, padding included.
+/// Flips one bit of each byte of a ciphertext, and each bit of the last byte, padding included.
 fn every_tampered_byte_is_rejected<P: ParameterSet>() {
     let secret_key = key::<P>(1);
     let (sent, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
@@ -123,16 +123,16 @@ fn every_tampered_byte_is_rejected<P: ParameterSet>() {
         );
         assert_eq!(answer, secret_key.decapsulate(&ciphertext(&bytes)), "byte {byte} ^ {flip}");
     }
-    // The untampered one is not answered by the rejection secret.
+    // The untampered ciphertext does not give the rejection secret.
     assert_ne!(*secret.as_bytes(), hash(&secret_key, z(&secret_key), sent.as_ref()));
 }
 
 fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
     let keys = [
         DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]),
-        // The same polynomials, another z.
+        // The same polynomials with another z.
         DecapsulationKey::generate_deterministic(&[1; SEED_BYTES], &[3; SEED_BYTES]),
-        // The same z, other polynomials.
+        // The same z with other polynomials.
         DecapsulationKey::generate_deterministic(&[4; SEED_BYTES], &[2; SEED_BYTES]),
     ];
     assert_eq!(keys[0].encapsulation_key(), keys[1].encapsulation_key());
@@ -152,7 +152,7 @@ fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
     });
 }
 
-/// An accepted ciphertext's secret is the hash of the message, which is the hash of the seed.
+/// The secret of an accepted ciphertext is the hash of the message, which is the hash of the seed.
 fn secrets_follow_the_specification<P: ParameterSet>() {
     use shake::{ExtendableOutput, Shake256, Update, XofReader};
     let secret_key = key::<P>(5);
@@ -187,7 +187,7 @@ fn wrong_lengths<P: ParameterSet>() {
         let lengths = [0, 1, expected - 1, expected + 1, 2 * expected].into_iter();
         for actual in lengths.chain(others.into_iter().flatten()) {
             for value in values {
-                // A beginning or a repetition of something valid, so that nothing but the length is wrong.
+                // A prefix or a repetition of something valid: only the length is wrong.
                 let bytes: Vec<u8> = value.iter().copied().cycle().take(actual).collect();
                 let error = |expected| InvalidLength { expected, actual };
                 if actual != public_len {
@@ -215,14 +215,14 @@ fn wrong_lengths<P: ParameterSet>() {
     assert_eq!(InvalidDecapsulationKey::from(error).to_string(), error.to_string());
 }
 
-/// The decapsulation key `secret_key` with other bytes for its public part.
+/// Returns the bytes of `secret_key` with another public part.
 fn with_public_part<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8]) -> Vec<u8> {
     let mut bytes = secret_key.as_ref().to_vec();
     bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES].copy_from_slice(public);
     bytes
 }
 
-/// `public` is refused with `error`, alone and inside a decapsulation key.
+/// Checks that `public` is refused with `error`, alone and inside a decapsulation key.
 fn refused<P: ParameterSet>(
     secret_key: &DecapsulationKey<P>,
     public: &[u8],
@@ -258,7 +258,7 @@ fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
             set_coefficient(&mut bytes, index, value);
             refused(&secret_key, &bytes, error);
         }
-        // The first of several is named.
+        // The error names the first of several.
         set_coefficient(&mut bytes, n - 1, q);
         refused(&secret_key, &bytes, error);
         set_coefficient(&mut bytes, n - 1, 0);
@@ -294,14 +294,15 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
     let public_key = secret_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q as u16);
 
-    // The value at the end is the root's radix or more.
+    // The value at the end is the radix of the root or more.
     for value in (root..1 << (8 * root_bytes)).step_by(1 + (root as usize / 97)) {
         let mut bytes = public_key.as_ref().to_vec();
         let start = bytes.len() - root_bytes;
         bytes[start..].copy_from_slice(&value.to_le_bytes()[..root_bytes]);
         refused(&secret_key, &bytes, error);
     }
-    // A pair of two coefficients q - 1 whose two low bytes make it q^2 or more; every pair of the first level.
+    // Two coefficients q - 1 whose two low bytes make the pair q^2 or more, for each pair of the
+    // first level.
     for pair in [0, 1, 2, n / 4, n / 2 - 2, n / 2 - 1] {
         let mut coefficients = vec![0; n];
         coefficients[2 * pair..2 * pair + 2].fill(q - 1);
@@ -313,7 +314,7 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
     }
     refused(&secret_key, &vec![0xff; P::ENCAPSULATION_KEY_BYTES], error);
 
-    // Any string is accepted exactly if it re-encodes to itself.
+    // A string is accepted if and only if it encodes to itself again.
     let strategy = (strategies::bytes(P::ENCAPSULATION_KEY_BYTES), any::<bool>(), any::<u32>());
     let canonical_seen = std::cell::Cell::new(0);
     proptest(200, strategy, |(mut bytes, small_root, value)| {
@@ -343,7 +344,8 @@ fn mixed_radix_keys_that_do_not_reencode_are_refused() {
     mixed_radix_refuses::<CtruPrime1277<MixedRadix>>(3696, 2);
 }
 
-/// All 16 nibbles at each kind of place: `f_0`, odd and even powers, the last power and the free nibble after it.
+/// All 16 nibbles at each kind of position: `f_0`, odd and even powers, the last power, and the
+/// unused nibble after it.
 fn secret_nibbles<P: ParameterSet>() {
     let secret_key = key::<P>(10);
     let (sent, _) = secret_key.encapsulation_key().encapsulate_deterministic(&[11; SEED_BYTES]);
@@ -378,14 +380,14 @@ fn secret_nibbles<P: ParameterSet>() {
     }
 }
 
-/// What decapsulation keys accept they give back, and it works without a panic.
+/// A decapsulation key returns the bytes from which it was read, and works without a panic.
 fn accepted_keys_round_trip<P: ParameterSet>() {
     let [first, second] = [key::<P>(12), key::<P>(13)];
     let (sent, _) = first.encapsulation_key().encapsulate_deterministic(&[14; SEED_BYTES]);
     let mutations = vec((any::<Index>(), any::<u8>()), 0..4);
     let seen = std::cell::Cell::new([0; 2]);
     proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_public)| {
-        // The public part of another key is fine: that it belongs to f is not checked.
+        // The public part of another key is accepted: reading does not check that it belongs to f.
         let mut bytes = match other_public {
             true => with_public_part(&first, second.encapsulation_key().as_ref()),
             false => first.as_ref().to_vec(),
@@ -415,7 +417,7 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     assert!(refused >= 20 && accepted >= 20, "{refused} refused, {accepted} accepted");
 }
 
-/// What encapsulation keys accept is the encoding of a polynomial, byte for byte; every polynomial
+/// The bytes of an accepted encapsulation key are the encoding of a polynomial. Every polynomial
 /// but 0 is accepted.
 fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     let honest = key::<P>(16).encapsulation_key();
@@ -447,18 +449,18 @@ fn accepted_public_keys_are_canonical<P: ParameterSet>() {
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }
 
-/// A file of zeros, as a power cut leaves it: encapsulation to `h = 0` would show the message.
+/// A power cut can leave a file of zeros. Encapsulation to `h = 0` would show the message.
 fn the_zero_key_is_refused<P: ParameterSet>() {
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
     assert_eq!(encode::<P>(&Poly::<P::Ring>::zero()).as_ref(), zeros);
     assert_eq!(InvalidEncapsulationKey::Zero.to_string(), "the polynomial is zero");
     refused(&key::<P>(27), &zeros, InvalidEncapsulationKey::Zero);
-    // Any other constant is a polynomial like all others.
+    // Every other constant is a polynomial like all others.
     let one = encode::<P>(&Poly::<P::Ring>::one());
     assert!(EncapsulationKey::<P>::from_bytes(one.as_ref()).is_ok());
 }
 
-/// Nobody can take placeholders for keys: their bytes are refused.
+/// Nobody can take placeholders for keys: reading refuses their bytes.
 fn placeholders<P: ParameterSet>() {
     let public_key = EncapsulationKey::<P>::placeholder();
     let secret_key = DecapsulationKey::<P>::placeholder();
@@ -469,12 +471,12 @@ fn placeholders<P: ParameterSet>() {
     assert_eq!(secret_key.encapsulation_key(), public_key);
     assert_eq!(Ciphertext::<P>::default().as_ref(), vec![0; P::CIPHERTEXT_BYTES]);
     assert_eq!(SharedSecret::default().as_ref(), &[0; SHARED_SECRET_BYTES]);
-    // It is well formed but no real key: decapsulation answers.
+    // The placeholder is well formed: decapsulation returns a secret.
     let (sent, _) = public_key.encapsulate_deterministic(&[19; SEED_BYTES]);
     let _ = secret_key.decapsulate(&sent);
 }
 
-/// What is left of a key can be used like any key, and nothing of it is secret.
+/// A wiped key can be used like any key and contains no secret.
 fn zeroizing_leaves_a_key<P: ParameterSet>() {
     let mut secret_key = key::<P>(28);
     let (sent, mut secret) =
@@ -486,7 +488,7 @@ fn zeroizing_leaves_a_key<P: ParameterSet>() {
     assert_eq!(secret, SharedSecret::default());
 }
 
-/// Whether some three bytes in a row can be read in the text, in hexadecimal or decimal.
+/// Returns whether the text shows three bytes in a row, in hexadecimal or decimal.
 fn shows(text: &str, bytes: &[u8]) -> bool {
     let text = text.to_lowercase();
     bytes.windows(3).any(|window| {
@@ -504,11 +506,11 @@ fn debug_shows_no_secret<P: ParameterSet>() {
         assert!(text.contains(P::NAME), "{text}");
         assert!(!shows(&text, secret_key.as_ref()), "{text}");
     }
-    // Nothing of it depends on the secret.
+    // The output does not depend on the secret.
     assert_eq!(format!("{secret_key:?}"), format!("{:?}", key::<P>(22)));
     assert_eq!(format!("{secret:?}"), format!("{:?}", SharedSecret::default()));
     assert!(!shows(&format!("{secret:#?}"), secret.as_ref()));
-    // The search finds bytes where they are shown: public values can be told apart.
+    // The search finds bytes that are shown: those of public values.
     assert!(shows(&format!("{public_key:?}"), public_key.as_ref()));
     assert!(shows(&format!("{sent:?}"), sent.as_ref()));
     assert!(shows(&format!("{:?}", secret.as_ref()), secret.as_ref()));
@@ -517,7 +519,7 @@ fn debug_shows_no_secret<P: ParameterSet>() {
 fn equality<P: ParameterSet>() {
     let secret_key = key::<P>(23);
     assert!(bool::from(secret_key.ct_eq(&secret_key.clone())));
-    // A difference anywhere that leaves a key: z, then the secret polynomial.
+    // Keys that differ in one place: in z, then in the secret polynomial.
     for place in P::DECAPSULATION_KEY_BYTES - SEED_BYTES..P::DECAPSULATION_KEY_BYTES {
         let mut bytes = secret_key.as_ref().to_vec();
         bytes[place] ^= 0x80;
@@ -545,7 +547,7 @@ fn equality<P: ParameterSet>() {
     assert_eq!(HashSet::from([public_key.clone(), public_key]).len(), 1);
 }
 
-/// Yields the bytes it was given, then fails.
+/// A generator that returns the bytes it was given, then fails.
 struct Bytes(Vec<u8>);
 
 #[derive(Debug, PartialEq)]
@@ -602,7 +604,7 @@ impl TryRng for Infinite {
 
 impl TryCryptoRng for Infinite {}
 
-/// A generator's bytes are the seeds, in the order seed, z; its errors come through.
+/// The bytes of a generator are the seed, then z. Its errors are returned.
 fn generators<P: ParameterSet>() {
     let bytes: Vec<u8> = (100..164).collect();
     let (seed, z) = bytes.split_at(SEED_BYTES);
@@ -620,7 +622,7 @@ fn generators<P: ParameterSet>() {
     let expected = public_key.encapsulate_deterministic(&array(seed));
     assert_eq!(public_key.try_encapsulate_with_rng(&mut Bytes(seed.to_vec())).unwrap(), expected);
     assert_eq!(public_key.encapsulate_with_rng(&mut Infinite(Bytes(seed.to_vec()))), expected);
-    // As a trait object, too.
+    // A generator can be a trait object.
     let generator: &mut dyn TryCryptoRng<Error = Exhausted> = &mut Bytes(bytes.clone());
     assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(generator).unwrap(), secret_key);
 

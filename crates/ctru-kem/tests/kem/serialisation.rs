@@ -34,7 +34,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, by
     assert_eq!(&serde_json::from_str::<Vec<T>>(&format!("[{json}]")).unwrap()[0], value);
 
     let binary = postcard::to_stdvec(value).unwrap();
-    // A length as postcard's varint, two bytes for all sizes here, then the bytes.
+    // postcard writes the length as a varint, two bytes for all sizes here, then the bytes.
     assert_eq!(&binary[2..], bytes);
     assert_eq!(&postcard::from_bytes::<T>(&binary).unwrap(), value);
 }
@@ -46,7 +46,7 @@ fn round_trips<P: ParameterSet>() {
     round_trip(&ciphertext, ciphertext.as_ref());
 }
 
-/// Both formats refuse the bytes, with a message that contains `reason`.
+/// Checks that both formats refuse the bytes with a message that contains `reason`.
 fn refused<T: DeserializeOwned + Debug>(bytes: &[u8], reason: &str) {
     let error =
         serde_json::from_str::<T>(&format!("\"{}\"", const_hex::encode(bytes))).unwrap_err();
@@ -105,7 +105,7 @@ fn refused_values_are_errors<P: ParameterSet>() {
     with_nibble[1] = 0xff;
     refused::<DecapsulationKey<P>>(&with_nibble, "coefficients that no key has");
 
-    // Neither hexadecimal nor whole; other JSON types.
+    // Text that is not hexadecimal, half a byte, and other JSON types.
     let hex = const_hex::encode(ciphertext.as_ref());
     let odd = format!("\"{}\"", &hex[1..]);
     let letters = format!("\"zz{}\"", &hex[2..]);

@@ -1,5 +1,5 @@
-//! The addresses that the threads of a device touch in whole operations of the engine do not depend
-//! on secrets.
+//! In whole operations of the engine the addresses that the threads of a device access do not
+//! depend on secrets.
 
 use crate::common::every_set;
 use ctru_gpu_kernels::emulator::Event;
@@ -15,12 +15,12 @@ every_set!(key_generation, encapsulation, decapsulation);
 
 const PRODUCTS: [Products; 3] = [Products::Ntt, Products::Polyphase, Products::SameKey];
 
-/// Two secrets, as bytes that seeds are made of.
+/// Two secrets, as bytes from which seeds are made.
 const SECRETS: [u8; 2] = [1, 0xd6];
 
 type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
 
-/// The accesses of all launches of a batch of at most `count` operations.
+/// Returns the accesses of all launches of a batch of at most `count` operations.
 fn trace<P: ParameterSet>(
     products: Products,
     count: usize,
@@ -33,7 +33,7 @@ fn trace<P: ParameterSet>(
     device.take_trace()
 }
 
-/// Not `assert_eq!`, which would print all of it.
+/// Checks that all traces are equal. `assert_eq!` would print them whole.
 fn assert_same(what: &str, traces: &[Vec<Event>]) {
     let [first, others @ ..] = traces else { panic!("no trace") };
     assert!(first.len() > 10_000, "{what}: only {} accesses", first.len());
@@ -47,7 +47,7 @@ fn seeds<const N: usize>(secret: u8, count: usize) -> Vec<[u8; N]> {
     (0..count).map(|i| std::array::from_fn(|j| secret ^ (N * i + j) as u8)).collect()
 }
 
-/// Of public keys in memory that the device reaches by itself it encodes some.
+/// Generates to pinned memory, so that the device encodes some of the public keys.
 fn key_generation<P: ParameterSet>() {
     const COUNT: usize = 9;
     let traces = SECRETS.map(|secret| {
@@ -71,7 +71,7 @@ fn key_generation<P: ParameterSet>() {
     assert_same("key generation", &traces);
 }
 
-/// To public keys that stay the same, in every form and with every product.
+/// Encapsulates to fixed public keys, in every form and with every product.
 fn encapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;
     let public: Vec<EncapsulationKey<P>> = seeds(7, COUNT)
@@ -98,7 +98,7 @@ fn encapsulation<P: ParameterSet>() {
     }
 }
 
-/// With other keys and other messages, and with ciphertexts of which none, some or all are
+/// Decapsulates with two sets of keys and messages. None, some or all of the ciphertexts are
 /// rejected.
 fn decapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;

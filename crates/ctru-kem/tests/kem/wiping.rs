@@ -1,9 +1,9 @@
 //! Operations on single keys wipe what they put on the stack.
 //!
 //! The tests look for seeds, messages, seeds of coins, coins, the packed `f` of a key that is used,
-//! and its `z`. They do not look for what an operation returns, new keys and shared secrets, because
-//! moving a value leaves a copy behind; nor for unpacked polynomials and hash states, of which the
-//! compiler may spill parts.
+//! and its `z`. They do not look for results, new keys and shared secrets, because moving a value
+//! leaves a copy. Nor do they look for unpacked polynomials and hash states, parts of which the
+//! compiler may spill.
 
 use std::collections::HashSet;
 
@@ -21,29 +21,29 @@ every_set!(
     decapsulation_wipes_key_message_and_coins
 );
 
-/// What `work` leaves on a stack of its own.
+/// Returns the bytes that `work` leaves on a stack of its own.
 fn left_by(work: impl FnOnce()) -> Vec<u8> {
     const BYTES: usize = 1 << 20;
     let mut stack = DefaultStack::new(BYTES).unwrap();
     corosensei::on_stack(&mut stack, work);
     let lowest = stack.base().get() - BYTES;
-    // SAFETY: the stack has so many bytes above its guard page. The system has made them zeros,
-    // nothing runs on them any more, and a volatile read assumes nothing about who wrote them.
+    // SAFETY: the stack has `BYTES` bytes above its guard page, which the system has set to zero.
+    // No code runs on it any more, and a volatile read assumes nothing about the writer.
     #[allow(unsafe_code)]
     (0..BYTES)
         .map(|i| unsafe { std::ptr::with_exposed_provenance::<u8>(lowest + i).read_volatile() })
         .collect()
 }
 
-/// Bytes that do not turn up by chance.
+/// Length of a string of bytes that does not occur by chance.
 const WORD: usize = 8;
 
 /// Bytes of a hash state that are input or output. The compiler keeps hash states in registers and
-/// spills parts of them where it likes.
+/// may spill parts of them.
 const SPILLED: usize = 136;
 
-/// Panics if secrets are in memory: of `f`, which no hash takes or gives, eight bytes in a row, of the
-/// coins more than one block of hash output, and of what hashes take or give else, all of it.
+/// Panics if memory holds eight bytes in a row of `f`, more than one block of coins, or the whole
+/// of another secret. No hash takes or returns `f`, so no part of a hash state can show it.
 fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
     assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
     let there: HashSet<&[u8]> = memory.windows(WORD).collect();
@@ -72,7 +72,7 @@ fn key<P: ParameterSet>() -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&KEY_SEED, &Z)
 }
 
-/// The message that `SEED` gives, and what the message gives: the seed of the coins, and the coins.
+/// Returns the message that `SEED` gives, the seed of its coins, and the coins.
 fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
     let public = key.encapsulation_key();
@@ -122,7 +122,7 @@ fn decapsulation_wipes_key_message_and_coins<P: ParameterSet>() {
             let left = left_by(|| answer = Some(key.decapsulate(received)));
             assert_eq!(answer.as_ref() == Some(&secret), accepted);
             let f = &key.as_ref()[..P::Ring::SECRET_POLY_BYTES];
-            // The error that was added is small enough to be corrected.
+            // Decryption corrects the error, which is small.
             let secrets: [(&str, &[u8]); 5] = [
                 ("f", f),
                 ("z", &Z),

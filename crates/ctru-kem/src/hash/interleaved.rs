@@ -1,14 +1,15 @@
-//! The hashes of one decapsulation. The rejection hash takes three quarters of all permutations and depends on nothing
-//! that the other two give: where vectors hold two states, it shares permutations with them.
+//! The hashes of one decapsulation, on two interleaved states.
+//!
+//! The rejection hash takes three quarters of all permutations and does not depend on the other two
+//! hashes. Where vectors hold two states, it shares permutations with them.
 
-use core::slice::from_ref;
-
-use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges, hash_together};
-use super::words::{Hashing, Words};
+use super::lanes::{Hashing, Lanes};
+use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges};
 use super::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
 
-/// Two states: the first hashes the message and expands the coins, the second rejects.
-pub(super) struct SideBySide<'a> {
+/// The inputs and outputs. The first state hashes the message and expands the coins, the second one
+/// computes the rejection hash.
+pub(super) struct Interleaved<'a> {
     pub(super) message: &'a Padded<Sha3_512, MESSAGE_INPUT>,
     pub(super) rejection: &'a Padded<Sha3_512, REJECTION_INPUT>,
     pub(super) digest: &'a mut Digest,
@@ -16,26 +17,16 @@ pub(super) struct SideBySide<'a> {
     pub(super) rejected: &'a mut [u8; SHARED_SECRET_BYTES],
 }
 
-impl Hashing for SideBySide<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Words>(self) {
-        if V::STATES == 1 { self.one_by_one::<V>() } else { self.side_by_side::<V>() }
-    }
-}
-
-impl SideBySide<'_> {
-    #[inline(always)]
-    fn one_by_one<V: Words>(self) {
-        hash_together::<V, _, _>(from_ref(self.message), &mut [self.digest.as_mut_slice()]);
-        let seed = seed_input(self.digest);
-        hash_together::<V, _, _>(from_ref(&seed), &mut [self.coins]);
-        hash_together::<V, _, _>(from_ref(self.rejection), &mut [self.rejected]);
+impl Hashing for Interleaved<'_> {
+    fn one_by_one(self) {
+        self.message.hash(self.digest);
+        seed_input(self.digest).hash(self.coins);
+        self.rejection.hash(self.rejected);
     }
 
     #[inline(always)]
-    fn side_by_side<V: Words>(self) {
+    fn interleaved<V: Lanes>(self, zero: V) {
+        const { assert!(V::STATES >= 2) };
         let Self { message, rejection, digest, coins, rejected } = self;
         let mut rejection_blocks = (0..rejection.blocks()).map(|index| {
             let mut blocks = NO_BLOCKS;
@@ -43,7 +34,7 @@ impl SideBySide<'_> {
             blocks
         });
         let mut next = || rejection_blocks.next().expect("the rejection hash is the longest");
-        let mut sponges = Sponges::<V>::new();
+        let mut sponges = Sponges::new(zero);
         for index in 0..message.blocks() {
             let mut blocks = next();
             blocks[0] = message.block(index);

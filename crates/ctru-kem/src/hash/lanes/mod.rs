@@ -1,0 +1,48 @@
+//! Vectors that hold the same lane of several Keccak states. Every operation is constant time.
+//!
+//! FIPS 202 calls the 64-bit words of a state lanes. There is one file for each instruction set.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod dispatch;
+
+pub(super) use dispatch::{Hashing, Vectors};
+
+/// The largest [`Lanes::STATES`].
+pub(super) const MOST_STATES: usize = 8;
+/// Memory for a vector.
+pub(super) type Row = [u64; MOST_STATES];
+
+/// A vector of `STATES` lanes, one of each state.
+///
+/// A vector exists only where the CPU has its instructions: all but [`zero`](Self::zero) take one,
+/// which proves that the CPU does.
+pub(super) trait Lanes: Copy {
+    /// Number of states.
+    const STATES: usize;
+
+    /// Returns zeros.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of this type.
+    #[allow(unsafe_code)]
+    unsafe fn zero() -> Self;
+
+    /// Returns the vector whose lanes all are `x`. The value of `self` does not matter.
+    fn splat(self, x: u64) -> Self;
+    /// Returns the first `STATES` lanes of a row. The value of `self` does not matter.
+    fn load(self, row: &Row) -> Self;
+    /// Writes the first `STATES` lanes of a row.
+    fn store(self, row: &mut Row);
+
+    /// Returns `self ^ y`.
+    fn xor(self, y: Self) -> Self;
+    /// Returns `self` with each lane rotated left by `bits`, a constant in every call.
+    fn rotate_left(self, bits: u32) -> Self;
+    /// Returns `self ^ y ^ z`.
+    fn xor3(self, y: Self, z: Self) -> Self;
+    /// Returns `self ^ (!y & z)`.
+    fn xor_not_and(self, y: Self, z: Self) -> Self;
+}
