@@ -41,9 +41,9 @@ fn measurements() -> Vec<Value> {
     let ceiling = |op: &str, ns: f64| time("ceiling", "", op, "each", 1, 1, ns);
     vec![
         each("products", "NTT", 1, 1, 3000.0),
-        each("products", "NTT", 256, 1, 12.5),
+        each("products", "NTT", 1024, 1, 12.5),
         each("products alone", "NTT", 1, 1, 8000.0),
-        each("products alone", "NTT", 256, 1, 62.5),
+        each("products alone", "NTT", 1024, 1, 62.5),
         each("encryption", "apart", 1024, 1, 80.0),
         each("encryption", "together", 1024, 1, 20.0),
         each("sequential", "encaps", 2048, 1, 400.0),
@@ -104,7 +104,7 @@ fn tables_of_a_file() {
     assert_eq!(row(&report, rates, &["NTT"]), ["NTT", "0.3333", "80.0", ""]);
     assert_eq!(row(&report, rates, &["paper, RTX 3060 Ti: NTT"])[1..], ["", "17.6", ""]);
     assert_eq!(row(&report, rates, &["authors, H200: NTT"])[1..], ["", "", "76.0"]);
-    assert_eq!(row(&report, "us of a launch alone", &["NTT"]), ["NTT", "8.00", "16.0"]);
+    assert_eq!(row(&report, "us of a launch alone", &["NTT"]), ["NTT", "8.00", "64.0"]);
 
     assert_eq!(row(&report, "Table 5", &["761", "apart"])[2..], ["81.9", ""]);
     assert_eq!(row(&report, "Table 5", &["761", "together"])[2..], ["20.5", "75"]);

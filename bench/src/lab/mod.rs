@@ -14,6 +14,8 @@ use ctru_measure::parse_seconds;
 use crate::error::Error;
 use crate::records::{self, Report};
 
+pub(crate) use tables::{giga_products, len, modulus};
+
 /// Measure every method of modular multiplication
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Laboratory {
