@@ -26,7 +26,8 @@ pub(crate) enum Error {
     Missing { file: String, picture: String },
     /// The paper's tables need measurements on a GPU.
     #[error(
-        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}"
+        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: \
+         {0}"
     )]
     NeedsGpu(#[source] Box<Self>),
     /// The program was built without GPUs.

@@ -2,12 +2,12 @@
 //!
 //! "Paper" is the founding paper of CTRU-Prime on GPUs, measured on an RTX 3060 Ti.
 //!
-//! "Authors" is the paper's public code, `cuCTRU_Prime`, at commit f864f6a of 2024-11. It was measured
-//! on one NVIDIA H200 (driver 580, CUDA 13.0, 1980 MHz, pinned memory) on 2026-11-20: keys packed in
-//! 13 bits, each operation with its own key, transfers of its pinned buffers included. The code was
-//! repaired where it crashed. At n = 653, a variant was measured whose product does not copy its
-//! operands to local memory; the published product is more than ten times slower. The decapsulation
-//! of this code performs no implicit rejection.
+//! "Authors" is the paper's public code, `cuCTRU_Prime`, at commit f864f6a of 2024-11. It was
+//! measured on one NVIDIA H200 (driver 580, CUDA 13.0, 1980 MHz, pinned memory) on 2026-11-20: keys
+//! packed in 13 bits, each operation with its own key, transfers of its pinned buffers included.
+//! The code was repaired where it crashed. At n = 653, a variant was measured whose product does
+//! not copy its operands to local memory; the published product is more than ten times slower. The
+//! decapsulation of this code performs no implicit rejection.
 //!
 //! "CUDA-PQC" is ICICLE's ML-KEM-768, the fastest open lattice KEM on GPUs that we found. It was
 //! measured on the same card and day, in batches of 2^20, each operation with its own key.
@@ -34,8 +34,8 @@ const ONE_KEY: &str = "one key, tensor cores";
 /// Rates of products.
 ///
 /// The paper gives factors against one C product: 11.08, 256.13 and 256.98 at its best batch, where
-/// the C product takes 13.98, 14.53 and 26.32 us. For its n = 653, the batch of the best factor is not
-/// known.
+/// the C product takes 13.98, 14.53 and 26.32 us. For its n = 653, the batch of the best factor is
+/// not known.
 pub(crate) const PRODUCTS: [KnownProducts; 8] = [
     KnownProducts {
         set: "653",
@@ -146,8 +146,8 @@ pub(crate) const FUSION_SAVES: [(usize, f64); 3] = [(1, 42.0), (1024, 65.0), (65
 /// The number of streams of [`streams_save`].
 pub(crate) const STREAMS: usize = 8;
 
-/// Returns the percentage of the time that streams save the authors' code against as many sequential
-/// runs: n = 761, 16,384 operations, on an H200.
+/// Returns the percentage of the time that streams save the authors' code against as many
+/// sequential runs: n = 761, 16,384 operations, on an H200.
 #[must_use]
 pub(crate) fn streams_save(operation: Operation) -> f64 {
     match operation {
@@ -171,14 +171,15 @@ pub(crate) const RESOURCES: KnownResources =
 /// The least and the largest power of an H200 under the authors' code, in watts.
 pub(crate) const WATTS: (u32, u32) = (411, 612);
 
-/// A time of one product of polynomials with 131,072 coefficients modulo 469762049, in milliseconds.
+/// A time of one product of polynomials with 131,072 coefficients modulo 469762049, in
+/// milliseconds.
 pub(crate) struct KnownCyclic {
     pub(crate) who: &'static str,
     pub(crate) milliseconds: f64,
 }
 
-/// Source: two student reports on NTTs on GPUs. Each value is the best of its report. What the times
-/// contain besides kernels is not known.
+/// Source: two student reports on NTTs on GPUs. Each value is the best of its report. What the
+/// times contain besides kernels is not known.
 pub(crate) const CYCLIC: [KnownCyclic; 2] = [
     KnownCyclic { who: "report, Tesla T4", milliseconds: 6.65 },
     KnownCyclic { who: "report, RTX 3050 Ti", milliseconds: 19.5 },

@@ -1,4 +1,5 @@
-//! The tables of `ctru-bench paper` and the pictures of `ctru-bench plot`, from invented measurements.
+//! The tables of `ctru-bench paper` and the pictures of `ctru-bench plot`, from invented
+//! measurements.
 
 // The lint knows that tests may unwrap, but not that these helpers are tests too.
 #![allow(clippy::unwrap_used)]
@@ -26,7 +27,8 @@ fn time(
 ) -> Value {
     json!({
         "bench": bench, "engine": "gpu", "device": "no GPU at all", "backend": "cuda", "set": set,
-        "pk_encoding": "mixed-radix", "op": op, "keys": keys, "batch": batch, "transfers": "none", "threads": threads,
+        "pk_encoding": "mixed-radix", "op": op, "keys": keys, "batch": batch,
+        "transfers": "none", "threads": threads,
         "ops_per_s": 1e9 / ns_per_op, "median_ns_per_op": ns_per_op, "spread": 0.01, "samples": 5,
         "commit": "none", "date": "2026-01-01T00:00:00Z",
     })
@@ -61,17 +63,23 @@ fn measurements() -> Vec<Value> {
         time("ceiling", "761", "permutations", "each", 1, 1, 0.3),
         time("ceiling", "761", "byte products", "each", 1, 1, 2.5),
         json!({
-            "set": "761", "op": "encaps", "keys": "each", "batch": 131072, "uploaded": 1158.0, "downloaded": 984.0,
+            "set": "761", "op": "encaps", "keys": "each", "batch": 131072,
+            "uploaded": 1158.0, "downloaded": 984.0,
             "permutations": 7.0, "byte_products": 2.0, "memory_bytes": 8000.0,
         }),
         json!({
-            "set": "761", "kernel": "polyphase_small", "registers": 160, "local_bytes": 0, "shared_bytes": 9728,
+            "set": "761", "kernel": "polyphase_small", "registers": 160, "local_bytes": 0,
+            "shared_bytes": 9728,
             "threads": 32, "blocks": 12,
         }),
         json!({
-            "set": "761", "op": "encaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27, "watts": [500.0, 520.0, 400.0],
+            "set": "761", "op": "encaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27,
+            "watts": [500.0, 520.0, 400.0],
         }),
-        json!({ "set": "761", "op": "decaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27, "watts": [] }),
+        json!({
+            "set": "761", "op": "decaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27,
+            "watts": [],
+        }),
     ]
 }
 

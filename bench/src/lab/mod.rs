@@ -26,8 +26,8 @@ pub(crate) enum Laboratory {
     Reductions(Options),
     /// Measure products of polynomials modulo x^n - 1 by every method
     ///
-    /// The products use complete transforms with three moduli and n up to 131072. The data is on the
-    /// device. Products are measured in batches and one at a time.
+    /// The products use complete transforms with three moduli and n up to 131072. The data is on
+    /// the device. Products are measured in batches and one at a time.
     Ntt(Options),
 }
 

@@ -1,7 +1,7 @@
 //! `ctru-bench plot`: draws the pictures of `docs/benchmarks` from the records there.
 //!
-//! [`svg`] writes elements, [`chart`] draws panels with axes and labelled lines, [`palette`] gives each
-//! method one colour, and the other modules define the pictures.
+//! [`svg`] writes elements, [`chart`] draws panels with axes and labelled lines, [`palette`] gives
+//! each method one colour, and the other modules define the pictures.
 
 mod chart;
 mod laboratory;

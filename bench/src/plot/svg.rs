@@ -88,7 +88,8 @@ impl Svg {
         let (points, dashes) =
             (points.join(" "), if dashed { r#" stroke-dasharray="5 4""# } else { "" });
         self.element(format_args!(
-            r#"<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>"#
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"2\"{dashes}/>"
         ));
     }
 

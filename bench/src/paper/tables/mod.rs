@@ -32,7 +32,8 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     {
         writeln!(
             out,
-            "{device}, commit {commit}, {date}. M = million operations per second; times are medians."
+            "{device}, commit {commit}, {date}. M = million operations per second; times are \
+             medians."
         )?;
     }
     kernels::products(records, out)?;

@@ -73,8 +73,8 @@ impl EngineArgs {
     /// Finds the chosen device.
     ///
     /// # Errors
-    /// [`Error::Engine`] if there is no such device, [`Error::WithoutGpu`] if this program was built
-    /// without GPUs.
+    /// [`Error::Engine`] if there is no such device, [`Error::WithoutGpu`] if this program was
+    /// built without GPUs.
     pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         let cpu = || Ok(AnyFactory::Cpu(CpuEngine::with_threads(self.threads.into())?));
         match self.engine {
