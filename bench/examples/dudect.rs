@@ -1,10 +1,12 @@
-//! Whether the time of an operation depends on secrets, by statistics: two classes of inputs are timed in turn, in random
-//! order, and Welch's t-test compares the times. |t| above 5 at growing numbers of samples speaks for a leak; below it,
-//! nothing is shown but that this test found none.
+//! Tests by statistics whether the time of an operation depends on secrets. The program measures
+//! two classes of inputs in random order, and compares their times by Welch's t-test. If |t|
+//! exceeds 5 and grows with the number of samples, there is probably a leak. A smaller |t| shows
+//! only that this test found none.
 //!
 //! Source: Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?" (DATE 2017).
 //!
-//! `cargo run --release -p ctru-bench --example dudect [-- --filter NAME]`; the environment's `CTRU_BACKEND` chooses the backend.
+//! `cargo run --release -p ctru-bench --example dudect [-- --filter NAME]`. The environment
+//! variable `CTRU_BACKEND` chooses the backend.
 
 use std::env;
 
@@ -17,11 +19,12 @@ type Private = DecapsulationKey<CtruPrime761>;
 type Sent = Ciphertext<CtruPrime761>;
 type Seed = [u8; SEED_BYTES];
 
-/// Samples of one run.
+/// Samples per test.
 const SAMPLES: usize = 200_000;
-/// Different inputs of the class that varies.
+/// Number of inputs per class.
 const INPUTS: usize = 256;
 
+/// Selects the backend that the environment names.
 fn choose_backend() {
     if let Ok(name) = env::var("CTRU_BACKEND") {
         backend::select(name.parse().expect("a name of a backend"))
@@ -39,8 +42,8 @@ fn private(rng: &mut BenchRng) -> Private {
     Private::generate_deterministic(&seed(rng), &seed(rng))
 }
 
-/// Times `operation` on inputs of both classes in random order. The inputs of a class are copied to one place, so that
-/// where they lie does not tell the classes apart.
+/// Measures `operation` on inputs of both classes in random order. Each input is copied to the same
+/// address first, so that addresses do not tell the classes apart.
 fn compare<T: Clone, U>(
     runner: &mut CtRunner,
     rng: &mut BenchRng,
@@ -57,18 +60,19 @@ fn compare<T: Clone, U>(
     }
 }
 
+/// Makes the inputs of a class.
 fn many<T>(rng: &mut BenchRng, input: impl Fn(&mut BenchRng) -> T) -> Vec<T> {
     (0..INPUTS).map(|_| input(rng)).collect()
 }
 
-/// Key generation: one seed, or many.
+/// Compares key generation from one seed and from many.
 fn keygen_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let one = vec![seed(rng); INPUTS];
     let many = many(rng, seed);
     compare(runner, rng, [one, many], |seed| Private::generate_deterministic(seed, seed));
 }
 
-/// Encapsulation to one key: one seed, or many.
+/// Compares encapsulation to one key from one seed and from many.
 fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let public = private(rng).encapsulation_key();
     let one = vec![seed(rng); INPUTS];
@@ -76,7 +80,7 @@ fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     compare(runner, rng, [one, many], |seed| public.encapsulate_deterministic(seed));
 }
 
-/// Decapsulation with one key: ciphertexts that are accepted, or rejected.
+/// Compares decapsulation of accepted and of rejected ciphertexts with one key.
 fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
     let key = private(rng);
     let public = key.encapsulation_key();
@@ -90,7 +94,7 @@ fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
     compare(runner, rng, [accepted, rejected], |sent| key.decapsulate(sent));
 }
 
-/// Decapsulation of ciphertexts for other keys: one private key, or many.
+/// Compares decapsulation with one private key and with many, of a ciphertext for another key.
 fn decaps_with_one_key_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let (sent, _) = private(rng).encapsulation_key().encapsulate_deterministic(&seed(rng));
     let one = vec![private(rng); INPUTS];

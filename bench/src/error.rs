@@ -21,15 +21,13 @@ pub(crate) enum Error {
     /// A line of a file is no record.
     #[error("{file}:{line}: no measurement: {source}")]
     Record { file: String, line: usize, source: serde_json::Error },
-    /// A picture could not be drawn.
-    #[error("{file}: cannot be drawn: {reason}")]
-    Drawing { file: String, reason: String },
-    /// The records of a picture are missing.
-    #[error("{file}: no records of {wanted}")]
-    Missing { file: String, wanted: String },
+    /// A file has no records for a picture.
+    #[error("{file}: no records for {picture}")]
+    Missing { file: String, picture: String },
     /// The paper's tables need measurements on a GPU.
     #[error(
-        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: {0}"
+        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: \
+         {0}"
     )]
     NeedsGpu(#[source] Box<Self>),
     /// The program was built without GPUs.

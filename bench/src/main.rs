@@ -1,7 +1,8 @@
 //! The measurements of the workspace: beside peers, of the paper's tables and figures, of modular
 //! reductions and of every kernel; and the pictures that show them.
 //!
-//! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per line.
+//! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
+//! line.
 
 mod error;
 #[cfg(feature = "cuda")]

@@ -42,14 +42,17 @@ pub(crate) mod kind {
     /// Chains of modular products by the method `op`.
     pub(crate) const CHAIN: &str = "chain";
     /// A copy of the same array, for comparison.
+    #[cfg(feature = "cuda")]
     pub(crate) const COPY: &str = "copy";
     /// Products of polynomials modulo `x^n - 1` by the method `op`.
     pub(crate) const CYCLIC: &str = "cyclic";
     /// One such product from its call to its end, by the host's clock.
     pub(crate) const CYCLIC_ALONE: &str = "cyclic alone";
     /// Such products with one launch per layer of the transform.
+    #[cfg(feature = "cuda")]
     pub(crate) const LAYERS_APART: &str = "layers apart";
     /// The products of the KEM's rings.
+    #[cfg(feature = "cuda")]
     pub(crate) const RING_PRODUCT: &str = "ring product";
 }
 

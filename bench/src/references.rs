@@ -1,55 +1,153 @@
-//! The figures that are known: the paper's on an RTX 3060 Ti, and others as measured on one NVIDIA H200 (driver 580, CUDA 13.0,
-//! 1980 MHz, pinned memory) on 2026-11-20.
+//! Known results, in the units of this project's records.
 //!
-//! "Authors" is the paper's public code at commit f864f6a of 2024-11: keys packed in 13 bits, every operation with its own, the
-//! transfers of its own pinned buffers included; repaired where it crashed. At n = 653 it is the code whose product does not copy
-//! its operands to local memory, which as published is five times slower. Its decapsulation does not perform implicit rejection.
+//! "Paper" is the founding paper of CTRU-Prime on GPUs, measured on an RTX 3060 Ti.
 //!
-//! "CUDA-PQC" is ICICLE's ML-KEM-768, the fastest open lattice KEM on GPUs, in batches of 2^20 with a key each.
+//! "Authors" is the paper's public code, `cuCTRU_Prime`, at commit f864f6a of 2024-11. It was
+//! measured on one NVIDIA H200 (driver 580, CUDA 13.0, 1980 MHz, pinned memory) on 2026-11-20: keys
+//! packed in 13 bits, each operation with its own key, transfers of its pinned buffers included.
+//! The code was repaired where it crashed. At n = 653, a variant was measured whose product does
+//! not copy its operands to local memory; the published product is more than ten times slower. The
+//! decapsulation of this code performs no implicit rejection.
+//!
+//! "CUDA-PQC" is ICICLE's ML-KEM-768, the fastest open lattice KEM on GPUs that we found. It was
+//! measured on the same card and day, in batches of 2^20, each operation with its own key.
 
 use ctru_measure::Operation;
 
-/// Products a second.
+/// A rate of products.
 pub(crate) struct KnownProducts {
     pub(crate) set: &'static str,
+    /// Author, device and method.
     pub(crate) who: &'static str,
-    /// Products of a launch, where it is known.
+    /// The method, as records name it.
+    pub(crate) method: &'static str,
+    /// Products per launch, if the source tells it.
     pub(crate) batch: Option<usize>,
     pub(crate) per_second: f64,
 }
 
-/// Source: the paper's time of 256 products, 14.53 us; the authors' kernels on an H200.
-pub(crate) const PRODUCTS: [KnownProducts; 6] = [
-    KnownProducts { set: "653", who: "authors, H200: NTT", batch: None, per_second: 67e6 },
+/// The method names of the records.
+const NTT: &str = "NTT";
+const SCHOOLBOOK: &str = "schoolbook, tensor cores";
+const ONE_KEY: &str = "one key, tensor cores";
+
+/// Rates of products.
+///
+/// The paper gives factors against one C product: 11.08, 256.13 and 256.98 at its best batch, where
+/// the C product takes 13.98, 14.53 and 26.32 us. For its n = 653, the batch of the best factor is
+/// not known.
+pub(crate) const PRODUCTS: [KnownProducts; 8] = [
+    KnownProducts {
+        set: "653",
+        who: "authors, H200: NTT",
+        method: NTT,
+        batch: None,
+        per_second: 67e6,
+    },
     KnownProducts {
         set: "653",
         who: "authors, H200: tensor cores",
+        method: SCHOOLBOOK,
         batch: None,
         per_second: 0.8e6,
     },
     KnownProducts {
         set: "653",
         who: "authors, H200: tensor cores, same key",
+        method: ONE_KEY,
         batch: Some(2048),
         per_second: 36.6e6,
     },
     KnownProducts {
+        set: "653",
+        who: "paper, RTX 3060 Ti: NTT",
+        method: NTT,
+        batch: None,
+        per_second: 11.08 / 13.98e-6,
+    },
+    KnownProducts {
+        set: "761",
+        who: "authors, H200: NTT",
+        method: NTT,
+        batch: None,
+        per_second: 76e6,
+    },
+    KnownProducts {
         set: "761",
         who: "paper, RTX 3060 Ti: NTT",
-        batch: Some(256),
-        per_second: 256.0 / 14.53e-6,
+        method: NTT,
+        batch: Some(1024),
+        per_second: 256.13 / 14.53e-6,
     },
-    KnownProducts { set: "761", who: "authors, H200: NTT", batch: None, per_second: 76e6 },
-    KnownProducts { set: "1277", who: "authors, H200: NTT", batch: None, per_second: 39e6 },
+    KnownProducts {
+        set: "1277",
+        who: "authors, H200: NTT",
+        method: NTT,
+        batch: None,
+        per_second: 39e6,
+    },
+    KnownProducts {
+        set: "1277",
+        who: "paper, RTX 3060 Ti: NTT",
+        method: NTT,
+        batch: Some(1024),
+        per_second: 256.98 / 26.32e-6,
+    },
 ];
 
-/// What the authors' fused encryption saves of the time of the unfused one, in percent, by batch. Source: their table 5 on an H200.
+/// A time of launches of products by batch.
+pub(crate) struct KnownLaunches {
+    pub(crate) set: &'static str,
+    pub(crate) who: &'static str,
+    /// The method, as records name it.
+    pub(crate) method: &'static str,
+    /// Products, and microseconds of all kernels together.
+    pub(crate) microseconds: &'static [(usize, f64)],
+}
+
+/// Times of tensor-core products. Source: the paper, table 4, sums over its four kernels.
+pub(crate) const LAUNCHES: [KnownLaunches; 2] = [
+    KnownLaunches {
+        set: "653",
+        who: "paper, RTX 3060 Ti: tensor cores",
+        method: SCHOOLBOOK,
+        microseconds: &[
+            (1, 22.07),
+            (2, 23.45),
+            (4, 32.73),
+            (8, 54.91),
+            (16, 117.28),
+            (32, 249.41),
+            (64, 610.02),
+            (128, 1196.36),
+            (256, 2368.19),
+            (512, 4706.46),
+        ],
+    },
+    KnownLaunches {
+        set: "653",
+        who: "paper, RTX 3060 Ti: tensor cores, same key",
+        method: ONE_KEY,
+        microseconds: &[
+            (16, 21.60),
+            (32, 21.57),
+            (64, 22.17),
+            (128, 23.74),
+            (256, 28.80),
+            (512, 40.38),
+        ],
+    },
+];
+
+/// The percentage of the time that fusion saves the authors' encryption, by batch. Source: the
+/// authors' code on an H200, as in table 5 of the paper.
 pub(crate) const FUSION_SAVES: [(usize, f64); 3] = [(1, 42.0), (1024, 65.0), (65536, 82.0)];
 
-/// Streams of [`STREAMS_SAVE`].
+/// The number of streams of [`streams_save`].
 pub(crate) const STREAMS: usize = 8;
 
-/// What the authors' streams save of the time of as many sequential runs, in percent: n = 761, 16,384 operations, on an H200.
+/// Returns the percentage of the time that streams save the authors' code against as many
+/// sequential runs: n = 761, 16,384 operations, on an H200.
 #[must_use]
 pub(crate) fn streams_save(operation: Operation) -> f64 {
     match operation {
@@ -59,35 +157,49 @@ pub(crate) fn streams_save(operation: Operation) -> f64 {
     }
 }
 
-/// Of a kernel for products.
+/// The resources of a kernel.
 pub(crate) struct KnownResources {
     pub(crate) registers: u32,
     pub(crate) shared_kilobytes: f64,
     pub(crate) blocks: u32,
 }
 
-/// Source: the authors' product on an H200.
+/// The resources of the authors' product on an H200.
 pub(crate) const RESOURCES: KnownResources =
     KnownResources { registers: 40, shared_kilobytes: 18.4, blocks: 8 };
 
-/// The authors' code draws so many watts of an H200, from the least to the most.
+/// The least and the largest power of an H200 under the authors' code, in watts.
 pub(crate) const WATTS: (u32, u32) = (411, 612);
 
-/// Operations a second.
+/// A time of one product of polynomials with 131,072 coefficients modulo 469762049, in
+/// milliseconds.
+pub(crate) struct KnownCyclic {
+    pub(crate) who: &'static str,
+    pub(crate) milliseconds: f64,
+}
+
+/// Source: two student reports on NTTs on GPUs. Each value is the best of its report. What the
+/// times contain besides kernels is not known.
+pub(crate) const CYCLIC: [KnownCyclic; 2] = [
+    KnownCyclic { who: "report, Tesla T4", milliseconds: 6.65 },
+    KnownCyclic { who: "report, RTX 3050 Ti", milliseconds: 19.5 },
+];
+
+/// Operations per second.
 pub(crate) struct KnownOperations {
-    /// On an RTX 3060 Ti, transfers included. Source: the paper's table 7.
+    /// The paper's table 7: RTX 3060 Ti, transfers included.
     pub(crate) paper: f64,
     /// The authors' code on an H200, transfers included.
     pub(crate) authors: f64,
-    /// The same without transfers.
+    /// The authors' code on an H200 without transfers.
     pub(crate) authors_on_device: f64,
-    /// CUDA-PQC on an H200, transfers included, beside n = 761.
+    /// CUDA-PQC on an H200, transfers included; for n = 761, whose security is similar.
     pub(crate) peer: Option<f64>,
-    /// The best of its tuning knobs, without transfers.
+    /// CUDA-PQC on an H200 without transfers, with the best of its tuning parameters.
     pub(crate) peer_on_device: Option<f64>,
 }
 
-/// What is known of an operation of a set.
+/// Returns the known rates of an operation of a parameter set.
 #[must_use]
 pub(crate) fn operations(set: &str, operation: Operation) -> Option<KnownOperations> {
     let (paper, authors, authors_on_device) = match (set, operation) {

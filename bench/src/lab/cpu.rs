@@ -63,7 +63,7 @@ impl Visitor<'_> {
     }
 }
 
-/// Returns `len` different numbers in `0..modulus`.
+/// Returns `len` pseudo-random numbers in `0..modulus`.
 fn coefficients(modulus: u32, len: usize, mut state: u64) -> impl Iterator<Item = i32> {
     std::iter::repeat_with(move || {
         state =

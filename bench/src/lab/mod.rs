@@ -14,6 +14,8 @@ use ctru_measure::parse_seconds;
 use crate::error::Error;
 use crate::records::{self, Report};
 
+pub(crate) use tables::{giga_products, len, modulus};
+
 /// Measure every method of modular multiplication
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Laboratory {
@@ -24,8 +26,8 @@ pub(crate) enum Laboratory {
     Reductions(Options),
     /// Measure products of polynomials modulo x^n - 1 by every method
     ///
-    /// The products use complete transforms with three moduli and n up to 131072. The data is on the
-    /// device. Products are measured in batches and one at a time.
+    /// The products use complete transforms with three moduli and n up to 131072. The data is on
+    /// the device. Products are measured in batches and one at a time.
     Ntt(Options),
 }
 

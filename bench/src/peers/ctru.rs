@@ -18,8 +18,8 @@ const BATCH: usize = 256;
 /// The seed of all keys and coins. They protect nothing, and no time depends on the seed.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
-/// Returns single operations and batches of all parameter sets; of n = 761, the degree of sntrup761,
-/// with both public-key encodings.
+/// Returns single operations and batches of all parameter sets; of n = 761, the degree of
+/// sntrup761, with both public-key encodings.
 pub(super) fn subjects() -> Vec<Subject> {
     [
         of::<CtruPrime761>(),

@@ -1,5 +1,5 @@
-//! ML-KEM-768 by three libraries: `libcrux-ml-kem` (AVX2), `aws-lc-rs` (C and assembly) and `ml-kem`
-//! (portable Rust).
+//! ML-KEM-768 by three libraries: `libcrux-ml-kem` (AVX2), `aws-lc-rs` (C and assembly) and
+//! `ml-kem` (portable Rust).
 
 use std::hint::black_box;
 

@@ -47,8 +47,8 @@ struct Subject {
     run: Box<dyn FnMut()>,
 }
 
-/// Largest number of calls per sample. The fastest operation takes a few microseconds, which is longer
-/// than the resolution of the clock.
+/// Largest number of calls per sample. The fastest operation takes a few microseconds, which is
+/// longer than the resolution of the clock.
 const MOST_CALLS: usize = 8;
 /// Intended time of a sample. Slow operations are called once.
 const SAMPLE_NS: f64 = 50_000.0;

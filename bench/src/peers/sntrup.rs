@@ -25,8 +25,8 @@ fn of(engine: &'static str, operations: [Box<dyn FnMut()>; 3]) -> Vec<Subject> {
     Operation::ALL.into_iter().zip(operations).map(subject).collect()
 }
 
-/// Returns the operations of PQClean's code. It draws its randomness from the operating system, since
-/// the crate offers no other source.
+/// Returns the operations of PQClean's code. It draws its randomness from the operating system,
+/// since the crate offers no other source.
 fn pqclean() -> Vec<Subject> {
     use pqcrypto_ntruprime::sntrup761::{decapsulate, encapsulate, keypair};
 
@@ -48,7 +48,8 @@ fn pqclean() -> Vec<Subject> {
     )
 }
 
-/// Returns the operations of `sntrup-kem`. Encapsulation draws its randomness from the operating system.
+/// Returns the operations of `sntrup-kem`. Encapsulation draws its randomness from the operating
+/// system.
 fn rust_crypto() -> Vec<Subject> {
     use getrandom::SysRng;
     use rand_core::UnwrapErr;

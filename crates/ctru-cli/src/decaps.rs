@@ -34,8 +34,8 @@ pub(crate) struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
-/// [`Error::NotUndone`] name.
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
+/// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if args.key == PathOrStdio::Stdio && args.ciphertext == PathOrStdio::Stdio {
         return Err(Error::SameInput);

@@ -35,8 +35,8 @@ pub(crate) struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
-/// [`Error::NotUndone`] name.
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
+/// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
     let (_, selection, key) =

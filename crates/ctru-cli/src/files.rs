@@ -2,15 +2,15 @@
 //!
 //! A file appears under its name complete or not at all: the program writes a temporary file,
 //! `.ctru-*`, in the same folder, and then renames it. A file that is replaced keeps its name until
-//! that moment. Of several outputs, either all are written or none. For this, the program keeps each
-//! old file but the last under a second name, `.ctru-*.old`, until all new files have their names. If
-//! one of them fails, the old files get their names back. If the new names may not survive a power
-//! cut, the old files keep their second names, and the error names them.
+//! that moment. Of several outputs, either all are written or none. For this, the program keeps
+//! each old file but the last under a second name, `.ctru-*.old`, until all new files have their
+//! names. If one of them fails, the old files get their names back. If the new names may not
+//! survive a power cut, the old files keep their second names, and the error names them.
 //!
 //! On Unix, signals wait during these steps, so only `SIGKILL` or a crash of the machine can
-//! interrupt them. Then some of the files can be new and the others old. Nothing is lost if the file
-//! system keeps the order of changes: each old and each new file still has its name, a temporary name
-//! or a second name. On other systems, any interruption can do the same.
+//! interrupt them. Then some of the files can be new and the others old. Nothing is lost if the
+//! file system keeps the order of changes: each old and each new file still has its name, a
+//! temporary name or a second name. On other systems, any interruption can do the same.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -180,8 +180,8 @@ fn after_writing(files: Vec<String>, error: Error) -> Error {
     }
 }
 
-/// Delays signals until `action` has ended. Otherwise a signal could end the program while there are
-/// temporary files with secrets, or while only one of two files has its name.
+/// Delays signals until `action` has ended. Otherwise a signal could end the program while there
+/// are temporary files with secrets, or while only one of two files has its name.
 ///
 /// The action should be short: it writes a few kilobytes. It is enough to block the signals of this
 /// thread, since no command that writes keys has a second thread.
@@ -354,8 +354,8 @@ fn publish<'a>(
         let file = file.persist_noclobber(path).map_err(|error| failed(error.error))?;
         return Ok(Published { path, file, previous: None });
     }
-    // The file system may treat two different names as one, for example if it ignores case. Now that
-    // the earlier files exist, this can be seen.
+    // The file system may treat two different names as one, for example if it ignores case. Now
+    // that the earlier files exist, this can be seen.
     let there = file_id(path);
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
         return Err(Error::SameOutput { file: display(path) });
@@ -416,7 +416,8 @@ fn retain(mut kept: TempPath) -> String {
     display(&kept)
 }
 
-/// Gives a file that is about to be replaced a second name. The second name is deleted when dropped.
+/// Gives a file that is about to be replaced a second name. The second name is deleted when
+/// dropped.
 fn keep(path: &Path) -> io::Result<Option<TempPath>> {
     let mut builder = temporary();
     builder.suffix(".old");
@@ -480,8 +481,8 @@ mod tests {
         names
     }
 
-    /// A file that appears between staging and renaming is not overwritten, and the other file of the
-    /// pair disappears again.
+    /// A file that appears between staging and renaming is not overwritten, and the other file of
+    /// the pair disappears again.
     #[test]
     fn race_lost() {
         let directory = tempfile::tempdir().unwrap();

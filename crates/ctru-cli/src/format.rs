@@ -1,9 +1,9 @@
 //! The contents of files: the PEM and raw forms of keys, ciphertexts and shared secrets.
 //!
-//! A PEM label names the parameter set, the encoding and the kind of object. Raw bytes have no label,
-//! but their length tells the kind and the parameter set, and for keys the encoding: no two of them
-//! have the same length. A file of the length of a raw ciphertext for the key in use is a raw
-//! ciphertext, whatever its bytes are.
+//! A PEM label names the parameter set, the encoding and the kind of object. Raw bytes have no
+//! label, but their length tells the kind and the parameter set, and for keys the encoding: no two
+//! of them have the same length. A file of the length of a raw ciphertext for the key in use is a
+//! raw ciphertext, whatever its bytes are.
 
 use std::fmt;
 
@@ -152,7 +152,8 @@ pub(crate) fn contents(
     if raw { bytes } else { armour(kind, selection, &bytes) }
 }
 
-/// Parses a key of one of the kinds `wanted`. Its label or length tells the kind and the parameter set.
+/// Parses a key of one of the kinds `wanted`. Its label or length tells the kind and the parameter
+/// set.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
     contents: Zeroizing<Vec<u8>>,

@@ -65,7 +65,7 @@ impl From<ProductsArg> for Products {
     }
 }
 
-/// The chosen GPUs. A parameter set's kernels are compiled when an engine is made.
+/// The chosen GPUs, and the options of engines on them.
 #[derive(Debug)]
 pub(crate) struct Gpu {
     infos: Vec<DeviceInfo>,
@@ -178,7 +178,8 @@ mod tests {
         gpu: GpuArgs,
     }
 
-    /// A number of MiB whose number of bytes does not fit into `usize` is refused: it would wrap around.
+    /// A number of MiB whose number of bytes does not fit into `usize` is refused: it would wrap
+    /// around.
     #[test]
     fn memory_has_a_limit() {
         let memory = |mib: usize| {

@@ -14,7 +14,8 @@ use crate::selection::{Selection, Set, Visitor};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// The binary logarithm of the probability that an honest ciphertext decapsulates to a wrong secret.
+/// The binary logarithm of the probability that an honest ciphertext decapsulates to a wrong
+/// secret.
 struct FailureRate {
     /// The claim of the founding paper.
     claimed: i32,
@@ -37,8 +38,8 @@ pub(crate) fn warning(set: Set) -> Option<String> {
     let FailureRate { claimed, bound, estimate } = failure_rate(set);
     (estimate.max(bound) > -128).then(|| {
         format!(
-            "nothing shows that {set} fails to decapsulate less often than once in 2^128: its paper's \
-             2^{claimed} is not established, the best upper bound is 2^{bound}, this project's \
+            "nothing shows that {set} fails to decapsulate less often than once in 2^128: its \
+             paper's 2^{claimed} is not established, the best upper bound is 2^{bound}, this project's \
              estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see `ctru info`."
         )
     })

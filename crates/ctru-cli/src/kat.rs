@@ -29,10 +29,10 @@ pub(crate) struct Args {
 enum Action {
     /// Check files of known-answer records
     ///
-    /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk, sk,
-    /// encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is checked
-    /// by the methods of the key types and by the engine. The last line of the report is
-    /// "N passed, M failed". A file that has no records or cannot be read counts as one failure.
+    /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
+    /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is
+    /// checked by the methods of the key types and by the engine. The last line of the report is "N
+    /// passed, M failed". A file that has no records or cannot be read counts as one failure.
     Check {
         #[command(flatten)]
         engine: EngineArgs,

@@ -41,8 +41,8 @@ pub(crate) struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`] and
-/// [`Error::NotUndone`] name.
+/// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
+/// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let PathOrStdio::Path(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
     let mut public_path = path.clone().into_os_string();

@@ -1,10 +1,10 @@
 //! The program `ctru`: keys, encapsulation and decapsulation on files, known-answer checks and
 //! benchmarks.
 //!
-//! Each subcommand is one module. Below them, [`selection`] turns a parameter set that was chosen at
-//! run time into a type of `ctru-kem`, [`engine`] does the same for engines, [`backend`] chooses the
-//! instructions of the CPU, [`format`] knows what files contain, and [`files`] reads and writes them.
-//! Only the subcommands know the command line.
+//! Each subcommand is one module. Below them, [`selection`] turns a parameter set that was chosen
+//! at run time into a type of `ctru-kem`, [`engine`] does the same for engines, [`backend`] chooses
+//! the instructions of the CPU, [`format`] knows what files contain, and [`files`] reads and writes
+//! them. Only the subcommands know the command line.
 
 // These macros panic if their stream accepts no output.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -76,8 +76,8 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             // A reader who closed the pipe needs no message.
-            if !matches!(&error, Error::Report(source) if source.kind() == io::ErrorKind::BrokenPipe)
-            {
+            let closed = |source: &io::Error| source.kind() == io::ErrorKind::BrokenPipe;
+            if !matches!(&error, Error::Report(source) if closed(source)) {
                 tell("error", &error);
             }
             ExitCode::FAILURE

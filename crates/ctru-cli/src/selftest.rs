@@ -18,9 +18,9 @@ use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
 /// Check that this build computes correct results
 ///
-/// Compares chains of operations with built-in known answers, by the methods of the key types and by
-/// the engine. Then it makes keys from the system's randomness, encapsulates and decapsulates with
-/// them, and checks that a changed ciphertext gives another secret.
+/// Compares chains of operations with built-in known answers, by the methods of the key types and
+/// by the engine. Then it makes keys from the system's randomness, encapsulates and decapsulates
+/// with them, and checks that a changed ciphertext gives another secret.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -129,8 +129,8 @@ fn chain<P: ParameterSet, E: Engine<P>>(path: ApiPath, engine: &E) -> Result<Str
     Ok(const_hex::encode(hash.finalize()))
 }
 
-/// Makes the inputs of operation `index` of the chain: a key pair, the seed of an encapsulation to it,
-/// the ciphertext and a changed ciphertext.
+/// Makes the inputs of operation `index` of the chain: a key pair, the seed of an encapsulation to
+/// it, the ciphertext and a changed ciphertext.
 fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
     let mut shake = Shake256::default();
     Update::update(&mut shake, b"ctru selftest");

@@ -1,5 +1,5 @@
-//! Runs every operation of the KEM on given inputs through each part of the interface of `ctru-kem`,
-//! for comparison with known answers.
+//! Runs every operation of the KEM on given inputs through each part of the interface of
+//! `ctru-kem`, for comparison with known answers.
 
 use std::fmt;
 

@@ -164,7 +164,8 @@ impl Record {
     }
 }
 
-/// Returns the name of this machine's CPU, or its architecture if the system does not tell the name.
+/// Returns the name of this machine's CPU, or its architecture if the system does not tell the
+/// name.
 #[must_use]
 pub fn cpu_name() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

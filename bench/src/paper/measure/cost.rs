@@ -9,8 +9,8 @@ use super::counting::Counts;
 pub(crate) struct Work {
     /// Permutations of Keccak-f\[1600\].
     pub(crate) permutations: f64,
-    /// Products of polynomials whose coefficients are bytes. A coefficient modulo `q` or `q2` counts as
-    /// two bytes.
+    /// Products of polynomials whose coefficients are bytes. A coefficient modulo `q` or `q2`
+    /// counts as two bytes.
     pub(crate) byte_products: f64,
 }
 
@@ -119,8 +119,8 @@ mod tests {
     type Set = CtruPrime761<MixedRadix>;
     const COUNT: usize = 2;
 
-    /// The counts of encapsulation and decapsulation, each operation with its own key, are those that
-    /// follow from the scheme.
+    /// The counts of encapsulation and decapsulation, each operation with its own key, are those
+    /// that follow from the scheme.
     #[test]
     fn chunks_cost_what_the_scheme_says() {
         let device = CountingDevice::new(EmulatedDevice::new());
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(seen.downloaded, COUNT * (Set::CIPHERTEXT_BYTES + 32));
         // One for the seed, one for the message, two for the secret, three for the coins.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
-        // The encoded key is read. `h` and ID are written and read, and so are the seed, the message
-        // and the coins. The secret and the ciphertext are written.
+        // The encoded key is read. `h` and ID are written and read, and so are the seed, the
+        // message and the coins. The secret and the ciphertext are written.
         let expected_bytes = 1158 + 2 * (1536 + 33) + 2 * (32 + 48 + 384) + 32 + 952;
         let bytes: usize = seen.launches.iter().map(|launch| launch.bytes).sum::<u64>() as usize;
         assert_eq!(bytes, COUNT * expected_bytes + 40);
@@ -157,7 +157,8 @@ mod tests {
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 20.0, byte_products: 4.0 });
     }
 
-    /// Without copies, the same kernels run on the data on the device, and the outputs stay unchanged.
+    /// Without copies, the same kernels run on the data on the device, and the outputs stay
+    /// unchanged.
     #[test]
     fn without_copies_the_kernels_remain() {
         let device = CountingDevice::new(EmulatedDevice::new());

@@ -1,5 +1,5 @@
-//! A device that counts copies and launches of an engine, and that can leave out the copies. Without
-//! copies, only the kernels of an operation remain, on data on the device.
+//! A device that counts copies and launches of an engine, and that can leave out the copies.
+//! Without copies, only the kernels of an operation remain, on data on the device.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,8 +34,8 @@ pub(crate) struct Counts {
     pub(crate) downloaded: usize,
     /// All launches in order.
     pub(crate) launches: Vec<Launch>,
-    /// Time from the first launch to the end of the last one by the host's clock. It is meaningful only
-    /// if copies are left out.
+    /// Time from the first launch to the end of the last one by the host's clock. It is meaningful
+    /// only if copies are left out.
     pub(crate) kernels: Duration,
 }
 
@@ -84,8 +84,8 @@ impl<D> CountingDevice<D> {
         std::mem::take(&mut log.counts)
     }
 
-    /// Chooses whether to leave out copies from now on. Without copies, the results of an engine are
-    /// meaningless.
+    /// Chooses whether to leave out copies from now on. Without copies, the results of an engine
+    /// are meaningless.
     pub(crate) fn leave_out_copies(&self, leave_out: bool) {
         self.log.lock().leaves_out_copies = leave_out;
     }
@@ -119,8 +119,8 @@ impl<Q: Queue> CountingQueue<Q> {
         !log.leaves_out_copies
     }
 
-    /// Counts bytes from the device. Returns whether to copy them. The first such copy ends the time of
-    /// an operation's kernels.
+    /// Counts bytes from the device. Returns whether to copy them. The first such copy ends the
+    /// time of an operation's kernels.
     fn downloads(&self, bytes: usize) -> Result<bool, RuntimeError> {
         let mut log = self.log.lock();
         log.counts.downloaded += bytes;

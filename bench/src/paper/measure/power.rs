@@ -12,9 +12,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Least time of a load that is to be metered.
 pub(super) const LEAST: Duration = Duration::from_millis(2500);
 
-/// Runs `load`. Returns its result, and the watts that GPU number `gpu` of the machine drew meanwhile.
-/// There are no readings if the load was too short or `nvidia-smi` is missing. The driver may number
-/// the GPUs of this process differently.
+/// Runs `load`. Returns its result, and the watts that GPU number `gpu` of the machine drew
+/// meanwhile. There are no readings if the load was too short or `nvidia-smi` is missing. The
+/// driver may number the GPUs of this process differently.
 pub(super) fn during<T>(gpu: u32, load: impl FnOnce() -> T) -> (T, Vec<f64>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -32,7 +32,8 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     {
         writeln!(
             out,
-            "{device}, commit {commit}, {date}. M = million operations per second; times are medians."
+            "{device}, commit {commit}, {date}. M = million operations per second; times are \
+             medians."
         )?;
     }
     kernels::products(records, out)?;
@@ -56,7 +57,7 @@ fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error>
 }
 
 /// Formats a number with three significant digits, or a dash if there is none.
-fn digits(value: Option<f64>) -> String {
+pub(crate) fn digits(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
         Some(value) if value >= 100.0 => format!("{value:.0}"),

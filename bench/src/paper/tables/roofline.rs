@@ -1,5 +1,5 @@
-//! The time of each operation beside the times that transfer, hashing, tensor cores and memory would
-//! take alone.
+//! The time of each operation beside the times that transfer, hashing, tensor cores and memory
+//! would take alone.
 
 use std::io::Write;
 
@@ -30,7 +30,8 @@ pub(super) fn ceilings(records: &Records, out: &mut dyn Write) -> Result<(), Err
     section(
         "Ceilings. Permutations are those of the fastest hashing kernel. Byte products multiply \
          polynomials whose coefficients are bytes. Their ceiling is the rate of the fastest kernel \
-         on tensor cores, staging and folding included: a bound by experience, not by the hardware.",
+         on tensor cores, staging and folding included: a bound by experience, not by the \
+         hardware.",
         &table,
         out,
     )

@@ -75,8 +75,8 @@ impl EngineArgs {
     /// was taken and why.
     ///
     /// # Errors
-    /// [`Error::Engine`] if it cannot work here, [`Error::WithoutGpu`] if this program was built
-    /// without GPUs.
+    /// [`Error::Engine`] if there is no such device, [`Error::WithoutGpu`] if this program was
+    /// built without GPUs.
     pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),

@@ -2,20 +2,20 @@
 
 use std::fs;
 
-use super::{ENCODINGS, Place, SETS, assert_contains, stderr};
+use super::{ENCODINGS, SETS, Sandbox, assert_contains, stderr};
 
 #[test]
 fn keys_are_checked() {
     for set in SETS {
         for encoding in ENCODINGS {
             for raw in ["", "--raw"] {
-                let place = Place::new();
-                place.succeed(&format!(
+                let sandbox = Sandbox::new();
+                sandbox.succeed(&format!(
                     "keygen --check --set {set} --encoding {encoding} --out k {raw}"
                 ));
                 let suite = format!("CTRU-Prime-{set} {encoding}");
                 assert_eq!(
-                    place.succeed("check k k.pub"),
+                    sandbox.succeed("check k k.pub"),
                     format!("k: valid {suite} private key\nk.pub: valid {suite} public key\n")
                 );
             }
@@ -23,23 +23,24 @@ fn keys_are_checked() {
     }
 }
 
-/// Each file is checked, whatever is wrong with those before it.
+/// Each file is checked, also after wrong ones.
 #[test]
 fn wrong_keys_are_told_from_right_ones() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for name in ["k", "other"] {
-        place.succeed(&format!("keygen --set 653 --out {name} --raw"));
+        sandbox.succeed(&format!("keygen --set 653 --out {name} --raw"));
     }
-    place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
-    let (mut key, public, other) = (place.read("k"), place.read("k.pub"), place.read("other.pub"));
+    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+    let (mut key, public, other) =
+        (sandbox.read("k"), sandbox.read("k.pub"), sandbox.read("other.pub"));
     let at = key.windows(public.len()).position(|window| window == public).unwrap();
     key[at..at + other.len()].copy_from_slice(&other);
-    place.write("foreign", &key);
-    place.write("ones.pub", [255; 994]);
-    place.write("short", &key[1..]);
+    sandbox.write("foreign", &key);
+    sandbox.write("ones.pub", [255; 994]);
+    sandbox.write("short", &key[1..]);
 
     let files = "missing foreign k ones.pub c short s k.pub";
-    let output = place.run(&format!("check {files}"));
+    let output = sandbox.run(&format!("check {files}"));
     assert_eq!(output.status.code(), Some(1));
     let valid = "k: valid CTRU-Prime-653 mixed-radix private key\n\
                  k.pub: valid CTRU-Prime-653 mixed-radix public key\n";
@@ -62,10 +63,10 @@ fn wrong_keys_are_told_from_right_ones() {
 
 #[test]
 fn a_key_can_come_from_standard_input() {
-    let place = Place::new();
-    place.succeed("keygen --set 761 --out k");
-    let mut check = place.command("check -");
-    let output = check.stdin(fs::File::open(place.path("k.pub")).unwrap()).output().unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 761 --out k");
+    let mut check = sandbox.command("check -");
+    let output = check.stdin(fs::File::open(sandbox.path("k.pub")).unwrap()).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
     assert_eq!(output.stdout, b"-: valid CTRU-Prime-761 mixed-radix public key\n");
 }

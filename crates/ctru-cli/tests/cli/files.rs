@@ -1,4 +1,4 @@
-//! Files that are replaced, named twice or published while the program is interrupted.
+//! Files that the program replaces, that have two names, or that it writes while it is interrupted.
 
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Place, assert_contains, stderr};
+use super::{Sandbox, assert_contains, stderr};
 
-impl Place {
-    /// A key pair `k`, a ciphertext `c` and its secret `s`.
+impl Sandbox {
+    /// Makes a directory with a key pair `k`, a ciphertext `c` and its secret `s`.
     fn with_keys() -> Self {
-        let place = Self::new();
-        place.succeed("keygen --set 653 --out k");
-        place.succeed("encaps --key k.pub --ciphertext c --secret s");
-        place
+        let sandbox = Self::new();
+        sandbox.succeed("keygen --set 653 --out k");
+        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
+        sandbox
     }
 
     /// Runs a command that must fail without a change to any file.
@@ -35,15 +35,15 @@ impl Place {
     }
 }
 
-/// Gives two outputs of each command the same name in different spellings.
+/// Each command refuses two outputs with the same name in different spellings.
 #[test]
 fn one_file_is_not_named_for_two_outputs() {
-    let place = Place::with_keys();
-    fs::create_dir(place.path("d")).unwrap();
-    symlink("d", place.path("l")).unwrap();
-    place.write("old", "old");
-    fs::hard_link(place.path("old"), place.path("hard")).unwrap();
-    symlink("old", place.path("soft")).unwrap();
+    let sandbox = Sandbox::with_keys();
+    fs::create_dir(sandbox.path("d")).unwrap();
+    symlink("d", sandbox.path("l")).unwrap();
+    sandbox.write("old", "old");
+    fs::hard_link(sandbox.path("old"), sandbox.path("hard")).unwrap();
+    symlink("old", sandbox.path("soft")).unwrap();
     for (one, other) in [
         ("x", "./x"),
         ("d/../x", "x"),
@@ -55,20 +55,20 @@ fn one_file_is_not_named_for_two_outputs() {
     ] {
         let outputs = format!("--ciphertext {one} --secret {other}");
         let message = format!("{other}: named for two outputs");
-        place.refuse(&format!("encaps --key k.pub {outputs} --force"), &message);
+        sandbox.refuse(&format!("encaps --key k.pub {outputs} --force"), &message);
     }
-    symlink("k2", place.path("k2.pub")).unwrap();
-    place.write("k2", "old");
-    place.refuse("keygen --set 653 --out k2 --force", "k2.pub: named for two outputs");
+    symlink("k2", sandbox.path("k2.pub")).unwrap();
+    sandbox.write("k2", "old");
+    sandbox.refuse("keygen --set 653 --out k2 --force", "k2.pub: named for two outputs");
 }
 
-/// A file that a command has read is the last thing that it may replace.
+/// A command does not replace a file that it has read.
 #[test]
 fn an_input_is_not_replaced_by_an_output() {
-    let place = Place::with_keys();
-    fs::create_dir(place.path("d")).unwrap();
-    fs::hard_link(place.path("k"), place.path("hard")).unwrap();
-    symlink("c", place.path("soft")).unwrap();
+    let sandbox = Sandbox::with_keys();
+    fs::create_dir(sandbox.path("d")).unwrap();
+    fs::hard_link(sandbox.path("k"), sandbox.path("hard")).unwrap();
+    symlink("c", sandbox.path("soft")).unwrap();
     for (arguments, file) in [
         ("decaps --key k --ciphertext c --secret k", "k"),
         ("decaps --key k --ciphertext c --secret d/../c", "d/../c"),
@@ -78,34 +78,34 @@ fn an_input_is_not_replaced_by_an_output() {
         ("encaps --key k.pub --ciphertext t --secret k.pub", "k.pub"),
     ] {
         let message = format!("{file}: named for an input and an output");
-        place.refuse(&format!("{arguments} --force"), &message);
-        place.refuse(arguments, &message);
+        sandbox.refuse(&format!("{arguments} --force"), &message);
+        sandbox.refuse(arguments, &message);
     }
 }
 
-/// What standard input is read from, or standard output written to, may be a file, too.
+/// A command does not replace the files that standard input and output are redirected to.
 #[test]
 fn redirected_files_are_not_replaced() {
-    let place = Place::with_keys();
-    let file = |name: &str| fs::File::open(place.path(name)).unwrap();
-    let mut decaps = place.command("decaps --key - --ciphertext c --secret k --force");
+    let sandbox = Sandbox::with_keys();
+    let file = |name: &str| fs::File::open(sandbox.path(name)).unwrap();
+    let mut decaps = sandbox.command("decaps --key - --ciphertext c --secret k --force");
     let output = decaps.stdin(file("k")).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&stderr(&output), &["k: named for an input and an output"]);
 
-    let mut encaps = place.command("encaps --key k.pub --ciphertext - --secret x --force");
-    let redirected = fs::File::create(place.path("x")).unwrap();
+    let mut encaps = sandbox.command("encaps --key k.pub --ciphertext - --secret x --force");
+    let redirected = fs::File::create(sandbox.path("x")).unwrap();
     let output = encaps.stdout(redirected).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "the ciphertext is lost");
     assert_contains(&stderr(&output), &["x: named for two outputs"]);
 }
 
-/// Whoever looks while files are replaced finds the old or the new.
+/// While a file is replaced, its name always denotes the old or the new file.
 #[test]
 fn a_replaced_file_always_has_its_name() {
-    let place = Place::with_keys();
+    let sandbox = Sandbox::with_keys();
     let done = AtomicBool::new(false);
-    let watched = ["k", "k.pub"].map(|name| place.path(name));
+    let watched = ["k", "k.pub"].map(|name| sandbox.path(name));
     let missing = thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let mut missing = 0;
@@ -115,16 +115,16 @@ fn a_replaced_file_always_has_its_name() {
             missing
         });
         for _ in 0..200 {
-            place.succeed("keygen --set 653 --out k --force");
+            sandbox.succeed("keygen --set 653 --out k --force");
         }
         done.store(true, Ordering::Relaxed);
         watcher.join().unwrap()
     });
     assert_eq!(missing, 0, "a file had lost its name");
-    assert_eq!(place.names(), ["c", "k", "k.pub", "s"]);
+    assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s"]);
 }
 
-/// A pipe that takes no byte more until it is read.
+/// Returns a pipe that accepts no further byte until somebody reads it.
 pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     #[cfg(target_os = "linux")]
@@ -149,42 +149,42 @@ fn signal(child: &Child, signal: Signal) {
 
 const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// The secret has its name before the ciphertext goes to standard output: who has one has the
-/// other.
+/// The file of the secret has its name before the ciphertext goes to standard output, so no
+/// ciphertext is sent without its secret.
 #[test]
 fn files_are_published_before_standard_output() {
-    let place = Place::with_keys();
+    let sandbox = Sandbox::with_keys();
     let (mut reader, writer) = full_pipe();
-    let mut encaps = place
+    let mut encaps = sandbox
         .command("encaps --key k.pub --ciphertext - --secret t")
         .stdout(writer)
         .spawn()
         .unwrap();
     wait_for("t has no name while the program writes to standard output", || {
-        place.names().contains(&"t".to_owned())
+        sandbox.names().contains(&"t".to_owned())
     });
     let mut output = Vec::new();
     reader.read_to_end(&mut output).unwrap();
     assert!(encaps.wait().unwrap().success());
     let start = output.iter().position(|&byte| byte != 0).unwrap();
-    place.write("c2", &output[start..]);
-    place.succeed("decaps --key k --ciphertext c2 --secret t2");
-    assert_eq!(place.read("t"), place.read("t2"));
+    sandbox.write("c2", &output[start..]);
+    sandbox.succeed("decaps --key k --ciphertext c2 --secret t2");
+    assert_eq!(sandbox.read("t"), sandbox.read("t2"));
 }
 
 /// A signal while the program waits for a reader or a writer leaves no temporary file.
 #[test]
 fn signals_to_a_waiting_program_leave_no_temporary_files() {
     for deadly in DEADLY {
-        let place = Place::with_keys();
+        let sandbox = Sandbox::with_keys();
         let (_reader, writer) = full_pipe();
-        let mut writing = place
+        let mut writing = sandbox
             .command("encaps --key k.pub --ciphertext - --secret t")
             .stdout(writer)
             .spawn()
             .unwrap();
-        wait_for("nothing was written", || place.names().len() > 4);
-        let mut reading = place
+        wait_for("nothing was written", || sandbox.names().len() > 4);
+        let mut reading = sandbox
             .command("decaps --key k --ciphertext - --secret u")
             .stdin(Stdio::piped())
             .spawn()
@@ -194,23 +194,23 @@ fn signals_to_a_waiting_program_leave_no_temporary_files() {
             signal(child, deadly);
             assert_eq!(child.wait().unwrap().signal(), Some(deadly as i32));
         }
-        assert_eq!(place.names(), ["c", "k", "k.pub", "s", "t"]);
+        assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s", "t"]);
     }
 }
 
-/// A signal at any other moment leaves all of the files or none, and no temporary ones.
+/// A signal at any other moment leaves all of the files or none, and no temporary files.
 #[test]
 fn signals_at_any_moment_leave_no_temporary_files() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for attempt in 0..300_u32 {
-        let mut keygen = place.command("keygen --set 653 --out k").spawn().unwrap();
+        let mut keygen = sandbox.command("keygen --set 653 --out k").spawn().unwrap();
         thread::sleep(Duration::from_micros(u64::from(attempt) * 40));
         signal(&keygen, DEADLY[attempt as usize % 3]);
         keygen.wait().unwrap();
-        let names = place.names();
+        let names = sandbox.names();
         assert!(names.is_empty() || names == ["k", "k.pub"], "{names:?}");
         for name in names {
-            fs::remove_file(place.path(&name)).unwrap();
+            fs::remove_file(sandbox.path(&name)).unwrap();
         }
     }
 }
@@ -218,42 +218,42 @@ fn signals_at_any_moment_leave_no_temporary_files() {
 /// A signal that the caller ignores, as `nohup` does, stays ignored.
 #[test]
 fn ignored_signals_stay_ignored() {
-    let place = Place::with_keys();
+    let sandbox = Sandbox::with_keys();
     let script = format!(
         "trap '' HUP; exec {} decaps --key k --ciphertext - --secret u",
         env!("CARGO_BIN_EXE_ctru")
     );
     let mut decaps = std::process::Command::new("sh")
-        .current_dir(place.0.path())
+        .current_dir(sandbox.0.path())
         .args(["-c", &script])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
     thread::sleep(Duration::from_millis(100));
     signal(&decaps, Signal::SIGHUP);
-    decaps.stdin.take().unwrap().write_all(&place.read("c")).unwrap();
+    decaps.stdin.take().unwrap().write_all(&sandbox.read("c")).unwrap();
     assert!(decaps.wait().unwrap().success());
-    assert_eq!(place.read("u"), place.read("s"));
+    assert_eq!(sandbox.read("u"), sandbox.read("s"));
 }
 
 #[test]
 fn readers_of_a_private_key_are_warned_of() {
-    let place = Place::with_keys();
+    let sandbox = Sandbox::with_keys();
     let set_mode = |mode| {
-        fs::set_permissions(place.path("k"), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(sandbox.path("k"), fs::Permissions::from_mode(mode)).unwrap();
     };
     let decaps = "decaps --key k --ciphertext c --secret - ";
-    assert_eq!(stderr(&place.run(decaps)), "");
+    assert_eq!(stderr(&sandbox.run(decaps)), "");
     for (mode, shown) in [(0o644, "0644"), (0o640, "0640"), (0o602, "0602")] {
         set_mode(mode);
-        let output = place.run(decaps);
+        let output = sandbox.run(decaps);
         assert!(output.status.success());
         let warning = stderr(&output);
         assert_eq!(warning.lines().count(), 1, "{warning}");
         assert_contains(&warning, &["warning: k: ", shown, "mode 0600 closes it"]);
     }
-    // What comes through standard input has no mode of its own.
-    let mut piped = place.command("decaps --key - --ciphertext c --secret -");
-    let output = piped.stdin(fs::File::open(place.path("k")).unwrap()).output().unwrap();
+    // Standard input has no mode that could be warned of.
+    let mut piped = sandbox.command("decaps --key - --ciphertext c --secret -");
+    let output = piped.stdin(fs::File::open(sandbox.path("k")).unwrap()).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
 }

@@ -21,10 +21,10 @@ mod streams;
 const SETS: [&str; 3] = ["653", "761", "1277"];
 const ENCODINGS: [&str; 2] = ["mixed-radix", "packed13"];
 
-/// A directory to run the program in.
-struct Place(TempDir);
+/// A temporary directory in which a test runs the program.
+struct Sandbox(TempDir);
 
-impl Place {
+impl Sandbox {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -41,7 +41,7 @@ impl Place {
         fs::write(self.path(name), contents).unwrap();
     }
 
-    /// The names of all files, hidden ones too.
+    /// Returns the names of all files, including hidden ones.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<_> =
@@ -60,14 +60,14 @@ impl Place {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs a command that must succeed; its standard output comes back.
+    /// Runs a command that must succeed. Returns its standard output.
     fn succeed(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments}: {}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs a command that must fail with status 1, changing nothing; its message comes back.
+    /// Runs a command that must fail with status 1 and create no file. Returns its message.
     fn fail(&self, arguments: &str) -> String {
         let before = self.names();
         let output = self.run(arguments);
@@ -106,12 +106,12 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
     for set in SETS {
         for encoding in ENCODINGS {
             for raw in ["", "--raw"] {
-                let place = Place::new();
-                place.succeed(&format!("keygen --set {set} --encoding {encoding} --out k {raw}"));
-                place.succeed(&format!("encaps --key k.pub --ciphertext c --secret s1 {raw}"));
-                place.succeed(&format!("decaps --key k --ciphertext c --secret s2 {raw}"));
-                assert_eq!(place.read("s1"), place.read("s2"));
-                assert_eq!(place.names(), ["c", "k", "k.pub", "s1", "s2"]);
+                let sandbox = Sandbox::new();
+                sandbox.succeed(&format!("keygen --set {set} --encoding {encoding} --out k {raw}"));
+                sandbox.succeed(&format!("encaps --key k.pub --ciphertext c --secret s1 {raw}"));
+                sandbox.succeed(&format!("decaps --key k --ciphertext c --secret s2 {raw}"));
+                assert_eq!(sandbox.read("s1"), sandbox.read("s2"));
+                assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s1", "s2"]);
                 if raw.is_empty() {
                     for (name, kind) in [
                         ("k", "PRIVATE KEY"),
@@ -119,7 +119,7 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
                         ("c", "CIPHERTEXT"),
                         ("s1", "SHARED SECRET"),
                     ] {
-                        let text = String::from_utf8(place.read(name)).unwrap();
+                        let text = String::from_utf8(sandbox.read(name)).unwrap();
                         let encoding = encoding.to_uppercase().replace('-', " ");
                         assert_contains(
                             &text,
@@ -127,7 +127,7 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
                         );
                     }
                 } else {
-                    assert_eq!(place.read("s1").len(), 32);
+                    assert_eq!(sandbox.read("s1").len(), 32);
                 }
             }
         }
@@ -137,49 +137,49 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
 /// The mixed-radix encoding is the default, and the two forms hold the same bytes.
 #[test]
 fn pem_and_raw_mix() {
-    let place = Place::new();
-    place.succeed("keygen --set 761 --out k");
-    place.succeed("encaps --key k.pub --ciphertext c --secret s1 --raw");
-    assert_eq!((place.read("c").len(), place.read("s1").len()), (952, 32));
-    place.succeed("decaps --key k --ciphertext c --secret s2 --raw");
-    assert_eq!(place.read("s1"), place.read("s2"));
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 761 --out k");
+    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s1 --raw");
+    assert_eq!((sandbox.read("c").len(), sandbox.read("s1").len()), (952, 32));
+    sandbox.succeed("decaps --key k --ciphertext c --secret s2 --raw");
+    assert_eq!(sandbox.read("s1"), sandbox.read("s2"));
 }
 
 #[test]
 fn two_encapsulations_differ() {
-    let place = Place::new();
-    place.succeed("keygen --set 653 --out k");
-    place.succeed("encaps --key k.pub --ciphertext c1 --secret s1");
-    place.succeed("encaps --key k.pub --ciphertext c2 --secret s2");
-    assert_ne!(place.read("c1"), place.read("c2"));
-    assert_ne!(place.read("s1"), place.read("s2"));
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
+    sandbox.succeed("encaps --key k.pub --ciphertext c1 --secret s1");
+    sandbox.succeed("encaps --key k.pub --ciphertext c2 --secret s2");
+    assert_ne!(sandbox.read("c1"), sandbox.read("c2"));
+    assert_ne!(sandbox.read("s1"), sandbox.read("s2"));
 }
 
 #[test]
 fn flipped_bit_gives_another_secret_and_no_error() {
     for set in SETS {
-        let place = Place::new();
-        place.succeed(&format!("keygen --set {set} --out k"));
-        place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
-        let ciphertext = place.read("c");
+        let sandbox = Sandbox::new();
+        sandbox.succeed(&format!("keygen --set {set} --out k"));
+        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+        let ciphertext = sandbox.read("c");
         // The last of these bits is padding in some sets.
         for (byte, mask) in [(0, 1), (ciphertext.len() / 2, 16), (ciphertext.len() - 1, 128)] {
             let mut changed = ciphertext.clone();
             changed[byte] ^= mask;
-            place.write("changed", changed);
-            place.succeed("decaps --key k --ciphertext changed --secret other --raw --force");
-            assert_eq!(place.read("other").len(), 32);
-            assert_ne!(place.read("other"), place.read("s"));
+            sandbox.write("changed", changed);
+            sandbox.succeed("decaps --key k --ciphertext changed --secret other --raw --force");
+            assert_eq!(sandbox.read("other").len(), 32);
+            assert_ne!(sandbox.read("other"), sandbox.read("s"));
         }
     }
 }
 
 #[test]
 fn standard_input_and_output() {
-    let place = Place::new();
-    place.succeed("keygen --set 761 --out k");
-    let ciphertext = place.run("encaps --key k.pub --ciphertext - --secret s").stdout;
-    let mut decaps = place
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 761 --out k");
+    let ciphertext = sandbox.run("encaps --key k.pub --ciphertext - --secret s").stdout;
+    let mut decaps = sandbox
         .command("decaps --key k --ciphertext - --secret -")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -188,26 +188,29 @@ fn standard_input_and_output() {
     decaps.stdin.take().unwrap().write_all(&ciphertext).unwrap();
     let output = decaps.wait_with_output().unwrap();
     assert!(output.status.success());
-    assert_eq!(output.stdout, place.read("s"));
+    assert_eq!(output.stdout, sandbox.read("s"));
 
-    assert_contains(&place.fail("keygen --set 761 --out -"), &["--out"]);
-    assert_contains(&place.fail("decaps --key - --ciphertext - --secret t"), &["standard input"]);
-    assert_contains(&place.fail("encaps --key k.pub --ciphertext - --secret -"), &["two outputs"]);
+    assert_contains(&sandbox.fail("keygen --set 761 --out -"), &["--out"]);
+    assert_contains(&sandbox.fail("decaps --key - --ciphertext - --secret t"), &["standard input"]);
+    assert_contains(
+        &sandbox.fail("encaps --key k.pub --ciphertext - --secret -"),
+        &["two outputs"],
+    );
 }
 
 #[test]
 fn damaged_files_are_named_with_their_sizes() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for raw in ["", "--raw"] {
-        place.succeed(&format!("keygen --set 761 --out k {raw} --force"));
-        place.succeed(&format!("encaps --key k.pub --ciphertext c --secret s {raw} --force"));
+        sandbox.succeed(&format!("keygen --set 761 --out k {raw} --force"));
+        sandbox.succeed(&format!("encaps --key k.pub --ciphertext c --secret s {raw} --force"));
         for (name, size) in [("k", 1571), ("k.pub", 1158), ("c", 952)] {
-            let intact = place.read(name);
+            let intact = sandbox.read(name);
             let expected = if raw.is_empty() { intact.len() } else { size }.to_string();
             // Cut off: the PEM form in the middle and before its last line is complete.
             for length in [intact.len() / 2, intact.len() - 2] {
-                place.write("cut", &intact[..length]);
-                let message = place.fail(&match name {
+                sandbox.write("cut", &intact[..length]);
+                let message = sandbox.fail(&match name {
                     "k" => "decaps --key cut --ciphertext c --secret t".to_owned(),
                     "c" => "decaps --key k --ciphertext cut --secret t".to_owned(),
                     _ => "encaps --key cut --ciphertext d --secret t".to_owned(),
@@ -220,15 +223,15 @@ fn damaged_files_are_named_with_their_sizes() {
 
 #[test]
 fn files_that_are_no_keys() {
-    let place = Place::new();
-    place.succeed("keygen --set 761 --out k --raw");
-    place.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
-    place.write("empty", "");
-    place.write("garbage", "this is not a key");
-    place.write("ones", [255; 1158]);
-    place.write("private-ones", [255; 1571]);
-    place.write("huge", vec![0; 100_000]);
-    place.write("foreign", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 761 --out k --raw");
+    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
+    sandbox.write("empty", "");
+    sandbox.write("garbage", "this is not a key");
+    sandbox.write("ones", [255; 1158]);
+    sandbox.write("private-ones", [255; 1571]);
+    sandbox.write("huge", vec![0; 100_000]);
+    sandbox.write("foreign", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
     for (name, message) in [
         ("missing", "cannot be read"),
         (".", "cannot be read"),
@@ -240,7 +243,7 @@ fn files_that_are_no_keys() {
         ("k", "a CTRU-Prime-761 mixed-radix private key, not a public key"),
         ("c", "a CTRU-Prime-761 ciphertext, not a public key"),
     ] {
-        let error = place.fail(&format!("encaps --key {name} --ciphertext d --secret t"));
+        let error = sandbox.fail(&format!("encaps --key {name} --ciphertext d --secret t"));
         assert_contains(&error, &[&format!("error: {name}: "), message]);
     }
     for (name, message) in [
@@ -248,28 +251,28 @@ fn files_that_are_no_keys() {
         ("private-ones", "coefficients that no key has"),
         ("k.pub", "a CTRU-Prime-761 mixed-radix public key, not a private key"),
     ] {
-        let error = place.fail(&format!("decaps --key {name} --ciphertext c --secret t"));
+        let error = sandbox.fail(&format!("decaps --key {name} --ciphertext c --secret t"));
         assert_contains(&error, &[&format!("error: {name}: "), message]);
     }
-    let error = place.fail("decaps --key k --ciphertext empty --secret t");
+    let error = sandbox.fail("decaps --key k --ciphertext empty --secret t");
     assert_contains(&error, &["empty: 0 bytes are no ciphertext; expected 952 for CTRU-Prime-761"]);
 }
 
 #[test]
 fn ciphertext_of_another_set() {
-    let place = Place::new();
-    place.succeed("keygen --set 653 --out small");
-    place.succeed("keygen --set 761 --out k");
-    place.succeed("keygen --set 761 --encoding packed13 --out packed");
-    place.succeed("encaps --key small.pub --ciphertext raw --secret s1 --raw");
-    place.succeed("encaps --key small.pub --ciphertext pem --secret s2");
-    place.succeed("encaps --key packed.pub --ciphertext packed-pem --secret s3");
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out small");
+    sandbox.succeed("keygen --set 761 --out k");
+    sandbox.succeed("keygen --set 761 --encoding packed13 --out packed");
+    sandbox.succeed("encaps --key small.pub --ciphertext raw --secret s1 --raw");
+    sandbox.succeed("encaps --key small.pub --ciphertext pem --secret s2");
+    sandbox.succeed("encaps --key packed.pub --ciphertext packed-pem --secret s3");
     for (ciphertext, found) in [
         ("raw", "a CTRU-Prime-653 ciphertext"),
         ("pem", "a CTRU-Prime-653 mixed-radix ciphertext"),
         ("packed-pem", "a CTRU-Prime-761 packed13 ciphertext"),
     ] {
-        let error = place.fail(&format!("decaps --key k --ciphertext {ciphertext} --secret t"));
+        let error = sandbox.fail(&format!("decaps --key k --ciphertext {ciphertext} --secret t"));
         assert_contains(
             &error,
             &[&format!("{ciphertext}: {found}"), "the key is of CTRU-Prime-761 mixed-radix"],
@@ -279,48 +282,48 @@ fn ciphertext_of_another_set() {
 
 #[test]
 fn nothing_is_overwritten_without_force() {
-    let place = Place::new();
-    // One of the pair in the way is enough, whichever it is, and the other is not written either.
+    let sandbox = Sandbox::new();
+    // If either file of the pair exists, neither is written.
     for existing in ["k", "k.pub"] {
-        place.write(existing, "precious");
-        let error = place.fail("keygen --set 653 --out k");
+        sandbox.write(existing, "precious");
+        let error = sandbox.fail("keygen --set 653 --out k");
         assert_contains(&error, &[&format!("error: {existing}: exists already"), "--force"]);
-        assert_eq!(place.read(existing), b"precious");
-        fs::remove_file(place.path(existing)).unwrap();
+        assert_eq!(sandbox.read(existing), b"precious");
+        fs::remove_file(sandbox.path(existing)).unwrap();
     }
-    place.succeed("keygen --set 653 --out k");
-    place.write("s", "precious");
-    place.fail("encaps --key k.pub --ciphertext c --secret s");
-    place.fail("encaps --key k.pub --ciphertext s --secret c");
-    assert_eq!(place.read("s"), b"precious");
-    place.succeed("encaps --key k.pub --ciphertext c --secret s --force");
-    let secret = place.read("s");
-    place.fail("decaps --key k --ciphertext c --secret s");
-    place.write("s", "precious");
-    place.succeed("decaps --key k --ciphertext c --secret s --force");
-    assert_eq!(place.read("s"), secret);
-    assert_eq!(place.names(), ["c", "k", "k.pub", "s"]);
+    sandbox.succeed("keygen --set 653 --out k");
+    sandbox.write("s", "precious");
+    sandbox.fail("encaps --key k.pub --ciphertext c --secret s");
+    sandbox.fail("encaps --key k.pub --ciphertext s --secret c");
+    assert_eq!(sandbox.read("s"), b"precious");
+    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+    let secret = sandbox.read("s");
+    sandbox.fail("decaps --key k --ciphertext c --secret s");
+    sandbox.write("s", "precious");
+    sandbox.succeed("decaps --key k --ciphertext c --secret s --force");
+    assert_eq!(sandbox.read("s"), secret);
+    assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s"]);
 }
 
 #[test]
 fn outputs_that_cannot_be_written() {
-    let place = Place::new();
-    let error = place.fail("keygen --set 653 --out nowhere/k");
+    let sandbox = Sandbox::new();
+    let error = sandbox.fail("keygen --set 653 --out nowhere/k");
     assert_contains(&error, &["nowhere/k: cannot be written"]);
-    fs::create_dir(place.path("d")).unwrap();
-    fs::create_dir(place.path("k.pub")).unwrap();
-    place.fail("keygen --set 653 --out d");
-    // Even with --force a directory is not replaced, and the other file of the pair is left alone.
-    place.write("k", "old");
+    fs::create_dir(sandbox.path("d")).unwrap();
+    fs::create_dir(sandbox.path("k.pub")).unwrap();
+    sandbox.fail("keygen --set 653 --out d");
+    // Even with --force, a directory is not replaced, and the other file of the pair stays.
+    sandbox.write("k", "old");
     assert_contains(
-        &place.fail("keygen --set 653 --out k --force"),
+        &sandbox.fail("keygen --set 653 --out k --force"),
         &["k.pub: is not a regular file"],
     );
-    assert_eq!(place.read("k"), b"old");
-    fs::remove_dir(place.path("k.pub")).unwrap();
-    place.succeed("keygen --set 653 --out k --force");
+    assert_eq!(sandbox.read("k"), b"old");
+    fs::remove_dir(sandbox.path("k.pub")).unwrap();
+    sandbox.succeed("keygen --set 653 --out k --force");
     assert_contains(
-        &place.fail("encaps --key k.pub --ciphertext x --secret ./x --force"),
+        &sandbox.fail("encaps --key k.pub --ciphertext x --secret ./x --force"),
         &["./x: named for two outputs"],
     );
 }
@@ -329,18 +332,18 @@ fn outputs_that_cannot_be_written() {
 #[test]
 fn secrets_are_for_the_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
+    let sandbox = Sandbox::new();
+    let mode = |name: &str| fs::metadata(sandbox.path(name)).unwrap().permissions().mode() & 0o777;
     for _ in 0..2 {
-        place.succeed("keygen --set 653 --out k --force");
-        place.succeed("encaps --key k.pub --ciphertext c --secret s --force");
-        place.succeed("decaps --key k --ciphertext c --secret t --force");
+        sandbox.succeed("keygen --set 653 --out k --force");
+        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+        sandbox.succeed("decaps --key k --ciphertext c --secret t --force");
         for secret in ["k", "s", "t"] {
             assert_eq!(mode(secret), 0o600, "{secret}");
-            // The second time round the files that are replaced are readable by all.
-            fs::set_permissions(place.path(secret), fs::Permissions::from_mode(0o644)).unwrap();
+            // In the second round, the files that are replaced are readable by all.
+            fs::set_permissions(sandbox.path(secret), fs::Permissions::from_mode(0o644)).unwrap();
         }
-        place.write("ordinary", "");
+        sandbox.write("ordinary", "");
         assert_eq!(mode("k.pub"), mode("ordinary"));
         assert_eq!(mode("c"), mode("ordinary"));
     }
@@ -348,7 +351,7 @@ fn secrets_are_for_the_owner_alone() {
 
 #[test]
 fn usage_errors_have_status_2() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for arguments in [
         "",
         "keygen --out k",
@@ -357,21 +360,21 @@ fn usage_errors_have_status_2() {
         "kat check",
         "bench --batch 0",
     ] {
-        assert_eq!(place.run(arguments).status.code(), Some(2), "{arguments}");
+        assert_eq!(sandbox.run(arguments).status.code(), Some(2), "{arguments}");
     }
 }
 
 #[test]
 fn users_of_1277_are_warned() {
-    let place = Place::new();
-    let warning = |set| stderr(&place.run(&format!("keygen --set {set} --out k{set}")));
+    let sandbox = Sandbox::new();
+    let warning = |set| stderr(&sandbox.run(&format!("keygen --set {set} --out k{set}")));
     assert_contains(&warning("1277"), &["warning: nothing shows that CTRU-Prime-1277", "2^-279"]);
     assert_eq!(warning("761"), "");
 }
 
 #[test]
 fn info_has_sizes_and_status() {
-    let info = Place::new().succeed("info");
+    let info = Sandbox::new().succeed("info");
     assert_contains(&info, &["not standardised", "Nothing shows", "-279", "2067", "2747", "1597"]);
     for size in
         [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597]
@@ -384,7 +387,7 @@ fn info_has_sizes_and_status() {
 fn kat_check_on_every_backend(files: &[PathBuf], records: usize) {
     for backend in ctru_math::backend::available() {
         let check = format!("--backend {backend} kat check");
-        let output = Place::new().command(&check).args(files).output().unwrap();
+        let output = Sandbox::new().command(&check).args(files).output().unwrap();
         let report = String::from_utf8(output.stdout).unwrap();
         let expected = format!("{} passed, 0 failed", records * files.len());
         assert_eq!(report.lines().last(), Some(expected.as_str()), "{report}");
@@ -410,17 +413,18 @@ fn kat_check_passes_on_complete_files() {
     }
 }
 
-/// Every field is looked at: a change of any makes its record fail, and its record alone.
+/// A change of any field makes its record fail, and no other record.
 #[test]
 fn kat_check_finds_every_corruption() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let vectors = fs::read_to_string(first_vectors()).unwrap();
     let mut lines: Vec<String> = vectors.lines().take(14).map(str::to_owned).collect();
     let fields = ["keygen_seed", "z", "pk", "sk", "encaps_seed", "ct", "ss", "bad_ct", "bad_ss"];
     for (line, field) in lines.iter_mut().zip(fields) {
         let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
         let hex = record[field].as_str().unwrap();
-        // The tenth digit: in keys and ciphertexts it belongs to a coefficient near the constant one.
+        // The tenth digit: in keys and ciphertexts it belongs to a coefficient near the constant
+        // one.
         let digit = if hex.as_bytes()[10] == b'0' { "1" } else { "0" };
         record[field] = format!("{}{digit}{}", &hex[..10], &hex[11..]).into();
         *line = record.to_string();
@@ -429,14 +433,14 @@ fn kat_check_finds_every_corruption() {
     lines[10].truncate(500);
     lines[11] = "{}".to_owned();
     lines[12] = String::new();
-    place.write("bad.jsonl", lines.join("\n"));
+    sandbox.write("bad.jsonl", lines.join("\n"));
 
-    let output = place.run("kat check bad.jsonl");
+    let output = sandbox.run("kat check bad.jsonl");
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(report.lines().last(), Some("1 passed, 12 failed"), "{report}");
     assert_eq!(output.status.code(), Some(1));
     for (line, field) in fields.iter().enumerate() {
-        // A wrong seed shows in what it makes.
+        // A wrong seed shows in the outputs that depend on it.
         let field = match *field {
             "keygen_seed" => "pk",
             "z" => "sk",
@@ -453,10 +457,10 @@ fn kat_check_finds_every_corruption() {
     assert!(!report.contains("bad.jsonl:13:") && !report.contains("bad.jsonl:14:"), "{report}");
 }
 
-/// Other programs write bytes with the prefix `0x`.
+/// Byte strings may have the prefix `0x`, which other programs write.
 #[test]
 fn kat_check_takes_prefixes() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let vectors = fs::read_to_string(first_vectors()).unwrap();
     let line = vectors.lines().next().unwrap();
     let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -467,27 +471,27 @@ fn kat_check_takes_prefixes() {
             text.insert_str(0, "0x");
         }
     }
-    place.write("prefixed.jsonl", record.to_string());
-    let report = place.succeed("kat check prefixed.jsonl");
+    sandbox.write("prefixed.jsonl", record.to_string());
+    let report = sandbox.succeed("kat check prefixed.jsonl");
     assert_eq!(report.lines().last(), Some("1 passed, 0 failed"), "{report}");
 }
 
 #[test]
 fn kat_check_of_files_without_records() {
-    let place = Place::new();
-    place.write("empty.jsonl", "\n\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.jsonl", "\n\n");
     for (file, message) in
         [("empty.jsonl", "empty.jsonl: no records"), ("missing", "missing: cannot be read")]
     {
-        let output = place.run(&format!("kat check {file}"));
+        let output = sandbox.run(&format!("kat check {file}"));
         assert_eq!(output.status.code(), Some(1));
         let report = String::from_utf8(output.stdout).unwrap();
         assert_contains(&report, &[message]);
         assert_eq!(report.lines().last(), Some("0 passed, 1 failed"));
     }
-    // A good file does not make up for a bad one.
+    // A good file does not hide a bad one.
     let good = &first_vectors();
-    let output = place.command("kat check missing").arg(good).output().unwrap();
+    let output = sandbox.command("kat check missing").arg(good).output().unwrap();
     assert_eq!(
         String::from_utf8(output.stdout).unwrap().lines().last(),
         Some("26 passed, 1 failed")
@@ -497,8 +501,9 @@ fn kat_check_of_files_without_records() {
 
 #[test]
 fn bench_records_have_all_keys() {
-    let report = Place::new().succeed(
-        "bench --engine cpu --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 --threads 1",
+    let report = Sandbox::new().succeed(
+        "bench --engine cpu --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 \
+         --threads 1",
     );
     let records: Vec<serde_json::Value> =
         report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -537,8 +542,9 @@ fn bench_records_have_all_keys() {
 
 #[test]
 fn bench_from_several_threads() {
-    let report = Place::new().succeed(
-        "bench --engine cpu --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 --threads 1 \
+    let report = Sandbox::new().succeed(
+        "bench --engine cpu --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 \
+         --threads 1 \
          --callers 3",
     );
     for line in report.lines() {
@@ -556,34 +562,34 @@ fn bench_from_several_threads() {
 #[test]
 fn bench_table() {
     let bench = "bench --engine cpu --set 761 --op encaps --seconds 0.001 --batch 3";
-    let table = Place::new().succeed(bench);
+    let table = Sandbox::new().succeed(bench);
     assert_contains(&table, &["cpu engine on ", "| 761 | mixed-radix | encaps | single | one "]);
 }
 
 #[test]
 fn selftest_passes() {
-    let report = Place::new().succeed("selftest");
+    let report = Sandbox::new().succeed("selftest");
     assert_eq!(report.lines().last(), Some("self-test passed"));
     assert_eq!(report.lines().filter(|line| line.starts_with("ok ")).count(), 6 * 5);
 }
 
 #[test]
 fn a_backend_can_be_chosen() {
-    let place = Place::new();
-    let info = place.succeed("--backend portable info");
+    let sandbox = Sandbox::new();
+    let info = sandbox.succeed("--backend portable info");
     assert_contains(&info, &["backend portable in use, of portable"]);
-    assert_contains(&place.succeed("info --backend portable"), &["backend portable in use"]);
-    let mut command = place.command("info");
+    assert_contains(&sandbox.succeed("info --backend portable"), &["backend portable in use"]);
+    let mut command = sandbox.command("info");
     let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
     assert_contains(&String::from_utf8(output.stdout).unwrap(), &["backend portable in use"]);
     let bench = "bench --engine cpu --backend portable --set 653 --op encaps --batch 2";
-    let table = place.succeed(&format!("{bench} --seconds 0.01"));
+    let table = sandbox.succeed(&format!("{bench} --seconds 0.01"));
     assert_contains(&table, &["(portable)"]);
 }
 
 #[test]
 fn unknown_backends_are_refused() {
-    let output = Place::new().run("--backend avx1024 info");
+    let output = Sandbox::new().run("--backend avx1024 info");
     assert_eq!(output.status.code(), Some(2));
     assert_contains(&stderr(&output), &["avx1024", "portable, neon, sse2, avx2 and avx512"]);
 }

@@ -1,4 +1,4 @@
-//! What the program leaves in its memory.
+//! Secrets in the memory of the program.
 
 use std::fs;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
-use super::Place;
+use super::Sandbox;
 use super::files::full_pipe;
 
-/// Waits until a program sleeps: the pipe that it writes to is full.
+/// Waits until a program sleeps because the pipe that it writes to is full.
 fn wait_until_blocked(child: &Child) {
     let mut asleep = 0;
     while asleep < 20 {
@@ -21,7 +21,7 @@ fn wait_until_blocked(child: &Child) {
     }
 }
 
-/// The heap of a program that waits.
+/// Returns the heap of a program that waits.
 fn heap(child: &Child) -> Vec<u8> {
     wait_until_blocked(child);
     let process = format!("/proc/{}", child.id());
@@ -38,35 +38,36 @@ fn occurrences(heap: &[u8], bytes: &[u8]) -> usize {
     heap.windows(bytes.len()).filter(|window| *window == bytes).count()
 }
 
-/// The program stops at its error message, when it is done with the key.
+/// The program blocks when it writes its error message, after its work with the key.
 #[test]
 fn damaged_private_keys_are_wiped() {
-    let place = Place::new();
-    place.succeed("keygen --set 653 --out k");
-    place.succeed("encaps --key k.pub --ciphertext c --secret s");
-    let text = place.read("k");
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
+    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
+    let text = sandbox.read("k");
     let (label, key) = pem_rfc7468::decode_vec(&text).unwrap();
-    // Much more than a key has: the memory of its end is not used again for the message.
+    // The file is much longer than a key, so the message does not reuse the memory of its end.
     let long = key.repeat(10);
     let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &long).unwrap();
-    // A character that Base64 does not have, in the last line but two.
+    // The last line but two gets a character that Base64 does not have.
     let at = text.rfind("\n-----END").unwrap() - 150;
     let damaged = format!("{}!{}", &text[..at], &text[at + 1..]);
     let name = "a-name-that-the-message-has";
-    place.write(name, &damaged);
+    sandbox.write(name, &damaged);
 
     let (_reader, writer) = full_pipe();
-    let mut decaps = place
+    let mut decaps = sandbox
         .command(&format!("decaps --key {name} --ciphertext c --secret t"))
         .stderr(writer)
-        // The allocator of glibc would give what is free to the system, which wipes it.
+        // Otherwise, the allocator of glibc would return free memory to the system, which wipes it.
         .env("MALLOC_TRIM_THRESHOLD_", "1000000000")
         .spawn()
         .unwrap();
     let heap = heap(&decaps);
     decaps.kill().unwrap();
     decaps.wait().unwrap();
-    // The error owns the name of the file while the program writes it: this is the heap to look at.
+    // The error owns the name of the file while the program writes the message. So the name shows
+    // that this is the heap of that moment.
     assert_ne!(occurrences(&heap, name.as_bytes()), 0, "not the heap of the program");
     let decoded = &key[key.len() - 500..key.len() - 450];
     assert_eq!(occurrences(&heap, decoded), 0, "bytes of the key are in memory");
@@ -74,13 +75,13 @@ fn damaged_private_keys_are_wiped() {
     assert_eq!(occurrences(&heap, line.as_bytes()), 0, "the text of the key is in memory");
 }
 
-/// Standard output has no buffer of its own that would keep a secret.
+/// Standard output has no buffer that would keep a secret.
 #[test]
 fn secrets_are_not_copied_to_a_buffer() {
-    let place = Place::new();
-    place.succeed("keygen --set 653 --out k");
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
     let (mut reader, writer) = full_pipe();
-    let mut encaps = place
+    let mut encaps = sandbox
         .command("encaps --key k.pub --ciphertext c --secret - --raw")
         .stdout(writer)
         .spawn()
