@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, cuda_stub, gpu_bundle, ptx_flow, ptx_report};
+use xtask::{build_ptx, cuda_stub, gpu_bundle, ptx_flow, ptx_report, structure};
 
 /// Jobs around the device code of the ctru workspace
 #[derive(Parser)]
@@ -21,6 +21,7 @@ enum Job {
     PtxFlow(ptx_flow::Options),
     CudaStub(cuda_stub::Options),
     GpuBundle(gpu_bundle::Options),
+    Structure(structure::Options),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Job::PtxFlow(options) => ptx_flow::run(&options),
         Job::CudaStub(options) => cuda_stub::run(&options),
         Job::GpuBundle(options) => gpu_bundle::run(&options),
+        Job::Structure(options) => structure::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");
