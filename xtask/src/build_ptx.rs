@@ -4,35 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::compiler::{self, Compiler};
-use crate::manifest::{self, Manifest, Recipe};
-use crate::tools::Tool;
-use crate::{Error, IoContext, Result, process, ptx, ptx_flow, ptx_report, workspace};
-
-/// How the KEM's PTX is built. Every architecture after Ampere runs it, too.
-pub const RECIPE: Recipe = Recipe {
-    ptx: "ctru.ptx",
-    manifest: "manifest.json",
-    features: "",
-    target: "nvptx64-nvidia-cuda",
-    arch: "sm_80",
-    flags: &[
-        // The assembly is the result; there is nothing to link.
-        "--emit=asm",
-        "-Clinker=true",
-        // A thread's arrays live in registers, which needs the loops over them to be unrolled; LLVM's own threshold is too
-        // low for the leaves of the ring 653. Much higher ones unroll Keccak's rounds, and ptxas takes minutes for it.
-        "-Cllvm-args=-unroll-threshold=1000",
-    ],
-};
-
-/// How the reduction laboratory's PTX is built: its kernels are larger, and loops over their arrays must be unrolled too.
-pub const LABORATORY: Recipe = Recipe {
-    ptx: "lab.ptx",
-    manifest: "lab.json",
-    features: "lab",
-    flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
-    ..RECIPE
-};
+use crate::flow::declared;
+use crate::manifest::{self, LABORATORY, Manifest, RECIPE, Recipe};
+use crate::tools::{self, ARCHITECTURES, Tool};
+use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
 ///
@@ -132,14 +107,10 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
     let saved = save(&format!("other.{}", recipe.ptx), rebuilt)?;
     match Tool::PTXAS.find() {
         Ok(ptxas) => {
-            for arch in ptx_report::ARCHITECTURES {
-                ptx_report::assemble(&ptxas, &saved, arch)?;
-            }
-            println!(
-                "what {} makes assembles for {}",
-                compiler.version,
-                ptx_report::ARCHITECTURES.join(", ")
-            );
+            let assembled =
+                parallel::map(ARCHITECTURES, |arch| tools::assemble(&ptxas, &saved, arch));
+            assembled.into_iter().collect::<Result<()>>()?;
+            println!("what {} makes assembles for {}", compiler.version, ARCHITECTURES.join(", "));
         }
         Err(error) => {
             println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version)
@@ -170,7 +141,7 @@ fn inspect(text: &str) -> Result<()> {
     if !faults.is_empty() {
         return Err(Error::Forbidden { faults });
     }
-    println!("{}", ptx_flow::check(text, "")?);
+    println!("{}", declared::check_ptx(text, "")?);
     Ok(())
 }
 

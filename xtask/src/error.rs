@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use crate::tools::{NVDISASM_VERSION, PTXAS_VERSION};
+use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
 
 /// Result of a job.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -121,6 +121,15 @@ pub enum Error {
         program: &'static str,
         /// What was looked for.
         what: String,
+    },
+    /// The workspace is not built as it should be.
+    #[error(
+        "the structure of the workspace is broken:{}",
+        faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
+    )]
+    Structure {
+        /// Where and how.
+        faults: Vec<String>,
     },
     /// A kernel uses what no kernel may use.
     #[error(

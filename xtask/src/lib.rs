@@ -6,6 +6,7 @@ mod error;
 pub mod flow;
 pub mod gpu_bundle;
 pub mod manifest;
+mod parallel;
 pub mod plant;
 mod process;
 pub mod ptx;
@@ -13,7 +14,9 @@ pub mod ptx_flow;
 pub mod ptx_report;
 pub mod sass;
 pub mod sources;
+pub mod structure;
 pub mod tools;
+mod versions;
 pub mod workspace;
 
 pub use error::{Error, IoContext, Result};

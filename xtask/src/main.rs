@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, gpu_bundle, ptx_flow, ptx_report};
+use xtask::{build_ptx, gpu_bundle, ptx_flow, ptx_report, structure};
 
 /// Jobs around the device code of the ctru workspace
 #[derive(Parser)]
@@ -20,6 +20,7 @@ enum Job {
     PtxReport(ptx_report::Options),
     PtxFlow(ptx_flow::Options),
     GpuBundle(gpu_bundle::Options),
+    Structure(structure::Options),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Job::PtxReport(options) => ptx_report::run(&options),
         Job::PtxFlow(options) => ptx_flow::run(&options),
         Job::GpuBundle(options) => gpu_bundle::run(&options),
+        Job::Structure(options) => structure::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

@@ -48,7 +48,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest of `text`, which `compiler` made of the sources below `root`.
+    /// Returns the manifest of `text`, which `compiler` made of the sources below `root`.
     pub fn new(root: &Path, text: &str, compiler: &Version, recipe: &Recipe) -> Result<Self> {
         Ok(Self {
             rustc: compiler.rustc.clone(),
@@ -63,7 +63,7 @@ impl Manifest {
         })
     }
 
-    /// The committed one.
+    /// Reads the committed manifest.
     pub fn read(root: &Path, recipe: &Recipe) -> Result<Self> {
         let path = path(root, recipe);
         let text = fs::read_to_string(&path).at("read", &path)?;
@@ -79,13 +79,15 @@ impl Manifest {
         fs::write(&path, text + "\n").at("write", &path)
     }
 
-    /// The compiler.
+    /// Returns the compiler.
     #[must_use]
     pub fn compiler(&self) -> Version {
         Version { rustc: self.rustc.clone(), llvm: self.llvm.clone() }
     }
 
-    /// What in the workspace at `root` is not what this says, one line each; `ptx` is the committed PTX.
+    /// Returns how the workspace at `root` differs from this manifest, one line for each difference.
+    ///
+    /// `ptx` is the committed text.
     pub fn differences(&self, root: &Path, ptx: &str, recipe: &Recipe) -> Result<Vec<String>> {
         let expected = Self::new(root, ptx, &self.compiler(), recipe)?;
         let mut differences = Vec::new();
@@ -126,3 +128,31 @@ pub struct Recipe {
     /// Further flags of the compiler.
     pub flags: &'static [&'static str],
 }
+
+/// How the KEM's PTX is built. Every architecture after Ampere runs it, too.
+pub const RECIPE: Recipe = Recipe {
+    ptx: "ctru.ptx",
+    manifest: "manifest.json",
+    features: "",
+    target: "nvptx64-nvidia-cuda",
+    arch: "sm_80",
+    flags: &[
+        // The assembly is the result; there is nothing to link.
+        "--emit=asm",
+        "-Clinker=true",
+        // A thread's arrays live in registers, which needs the loops over them to be unrolled.
+        // LLVM's own threshold is too low for the leaves of the ring 653. Much higher ones unroll
+        // Keccak's rounds, and ptxas takes minutes for it.
+        "-Cllvm-args=-unroll-threshold=1000",
+    ],
+};
+
+/// How the reduction laboratory's PTX is built. Its kernels are larger, and loops over their arrays
+/// must be unrolled, too.
+pub const LABORATORY: Recipe = Recipe {
+    ptx: "lab.ptx",
+    manifest: "lab.json",
+    features: "lab",
+    flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
+    ..RECIPE
+};

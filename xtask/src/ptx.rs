@@ -3,8 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::flow::declared::divides;
 use crate::workspace;
+
+/// Returns whether a kernel measures what a division by a modulus costs that is known at run time
+/// only. A division shows the size of its operands, and so does the branch that chooses between
+/// divisions of 32 and of 64 bits.
+#[must_use]
+pub fn divides(kernel: &str) -> bool {
+    kernel.contains("runtime_division")
+}
 
 /// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
 /// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.

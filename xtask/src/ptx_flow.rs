@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
 
-use crate::build_ptx::{LABORATORY, RECIPE};
 use crate::flow::{declared, ptx};
+use crate::manifest::{self, LABORATORY, RECIPE};
 use crate::plant::{self, Plan};
-use crate::{Error, IoContext, Result, manifest, workspace};
+use crate::{IoContext, Result, workspace};
 
 /// Follows secrets through the kernels' PTX and fails where a time or an address would show one
 ///
@@ -39,22 +38,9 @@ pub fn run(options: &Options) -> Result<()> {
     let files = if options.files.is_empty() { committed() } else { options.files.clone() };
     files.iter().try_for_each(|path| {
         let text = fs::read_to_string(path).at("read", path)?;
-        println!("{}: {}", path.display(), check(&text, &options.kernel)?);
+        println!("{}: {}", path.display(), declared::check_ptx(&text, &options.kernel)?);
         options.plant.map_or(Ok(()), |seed| find_planted(&text, &options.kernel, seed))
     })
-}
-
-/// Checks the kernels of a text whose names contain `kernel`. Returns what was looked at, in words.
-///
-/// # Errors
-/// [`Error::Leaks`] with all that was found.
-pub fn check(text: &str, kernel: &str) -> Result<String> {
-    let start = Instant::now();
-    let refused = |error: ptx::NotUnderstood| Error::Leaks { faults: vec![error.to_string()] };
-    let mut programs = ptx::decode(text).map_err(refused)?;
-    programs.retain(|program| program.name.contains(kernel));
-    let verdict = declared::check(programs.into_iter().map(Ok).collect()).verdict()?;
-    Ok(format!("{verdict} ({:.1} s)", start.elapsed().as_secs_f64()))
 }
 
 /// Plants leaks into the kernels whose names contain `kernel`, looks for them, and prints the counts.

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::build_ptx::{LABORATORY, RECIPE};
 use crate::flow::{declared, sass};
+use crate::manifest::{LABORATORY, RECIPE};
 use crate::plant::{self, Plan};
 use crate::sass::{Resources, instructions, resources};
-use crate::tools::{self, MachineCode, Tool, machine_code};
-use crate::{Error, IoContext, Result, manifest, process, ptx, workspace};
-
-/// The architectures that are looked at: A100, GeForce 30, GeForce 40, H100, B200, GeForce 50.
-pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+use crate::tools::{ARCHITECTURES, MachineCode, Tool, machine_code};
+use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
+use crate::{Error, IoContext, Result, manifest, parallel, process, ptx, workspace};
 
 /// The architecture for which planted leaks are assembled.
 const PLANTED: &str = "sm_90";
@@ -107,7 +105,7 @@ pub fn run(options: &Options) -> Result<()> {
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
 
-    for (tool, version) in [(&ptxas, tools::PTXAS_VERSION), (&nvdisasm, tools::NVDISASM_VERSION)] {
+    for (tool, version) in [(&ptxas, PTXAS_VERSION), (&nvdisasm, NVDISASM_VERSION)] {
         let said = process::text(Command::new(tool).arg("--version"))?;
         let is_known = said.contains(&format!("V{version}"));
         let remark =
@@ -119,10 +117,11 @@ pub fn run(options: &Options) -> Result<()> {
         );
     }
     let entries = sass::entries(&text);
-    let mut lines = Vec::new();
-    for arch in &options.arch {
-        let MachineCode { said, listing } = machine_code(&ptxas, &nvdisasm, &path, arch)?;
+    let looks = parallel::map(&options.arch, |arch| -> Result<(Vec<Line>, Result<String>)> {
+        let MachineCode { said, listing, .. } =
+            machine_code(&ptxas, &nvdisasm, &path, arch, false)?;
         let (resources, mut instructions) = (resources(&said), instructions(&listing));
+        let mut lines = Vec::new();
         for kernel in
             ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel))
         {
@@ -136,7 +135,13 @@ pub fn run(options: &Options) -> Result<()> {
             });
         }
         let programs = sass::decode(&listing, &entries, arch);
-        match declared::check(programs).verdict() {
+        Ok((lines, declared::check(programs).verdict()))
+    });
+    let mut lines = Vec::new();
+    for (arch, look) in options.arch.iter().zip(looks) {
+        let (of_arch, verdict) = look?;
+        lines.extend(of_arch);
+        match verdict {
             Ok(verdict) => println!("{arch}: {verdict}"),
             Err(error) => faults.push(format!("{arch}: {error}")),
         }
@@ -159,14 +164,6 @@ pub fn run(options: &Options) -> Result<()> {
     let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
     plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?
         .verdict(seed)
-}
-
-/// Assembles `ptx` for `arch`; fails if the assembler does.
-pub fn assemble(ptxas: &Path, ptx: &Path, arch: &str) -> Result<()> {
-    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
-    let cubin = folder.path().join("kernels.cubin");
-    process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin))
-        .map(drop)
 }
 
 /// Shapes of all blocks. They come from a program of their own, so that this one can be built when the kernels cannot.
@@ -203,7 +200,7 @@ impl Line {
             ("reciprocals, as for integer division", count(&["MUFU"])),
         ];
         // Calls and reciprocals are the last two.
-        let checked = if declared::divides(&self.kernel) { used.len() - 2 } else { used.len() };
+        let checked = if ptx::divides(&self.kernel) { used.len() - 2 } else { used.len() };
         used[..checked]
             .iter()
             .filter(|&&(_, count)| count > 0)

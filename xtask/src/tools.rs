@@ -5,10 +5,9 @@ use std::process::Command;
 
 use crate::{Error, IoContext, Result, process};
 
-/// The version of the assembler that makes the machine code that the checks know.
-pub const PTXAS_VERSION: &str = "13.0.88";
-/// The version of the disassembler whose listings the checks know.
-pub const NVDISASM_VERSION: &str = "13.5.37";
+/// The architectures that kernels are assembled for: A100, GeForce 30, GeForce 40, H100, B200,
+/// GeForce 50.
+pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
 /// A program of the CUDA toolkit.
 #[derive(Copy, Clone, Debug)]
@@ -63,22 +62,49 @@ pub struct MachineCode {
     pub said: String,
     /// Their instructions, with live ranges.
     pub listing: String,
+    /// Their instructions, with the lines of the source; nothing if nobody asks for it.
+    pub lines: String,
 }
 
-/// Assembles the PTX in a file for an architecture and disassembles the machine code.
+/// Assembles the PTX in a file for an architecture and disassembles the machine code. The lines of
+/// the source are told if `with_lines` asks for them.
 ///
 /// # Errors
 /// If one of the tools fails.
-pub fn machine_code(ptxas: &Path, nvdisasm: &Path, ptx: &Path, arch: &str) -> Result<MachineCode> {
+pub fn machine_code(
+    ptxas: &Path,
+    nvdisasm: &Path,
+    ptx: &Path,
+    arch: &str,
+    with_lines: bool,
+) -> Result<MachineCode> {
     let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
     let cubin = folder.path().join("kernels.cubin");
     let mut assemble = Command::new(ptxas);
     assemble.args(["-v", &format!("-arch={arch}")]).arg(ptx).arg("-o").arg(&cubin);
+    if with_lines {
+        assemble.arg("-lineinfo");
+    }
     let said = process::output(&mut assemble)?;
     let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
-    let listing =
-        process::text(Command::new(nvdisasm).args(["-c", "-plr", "-lrm", "narrow"]).arg(&cubin))?;
-    Ok(MachineCode { said, listing })
+    let disassemble = |options: &[&str]| {
+        process::text(Command::new(nvdisasm).arg("-c").args(options).arg(&cubin))
+    };
+    let listing = disassemble(&["-plr", "-lrm", "narrow"])?;
+    // The disassembler prints either live ranges or lines.
+    let lines = if with_lines { disassemble(&["--print-line-info"])? } else { String::new() };
+    Ok(MachineCode { said, listing, lines })
+}
+
+/// Assembles the PTX in a file for an architecture.
+///
+/// # Errors
+/// If the assembler fails.
+pub fn assemble(ptxas: &Path, ptx: &Path, arch: &str) -> Result<()> {
+    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
+    let cubin = folder.path().join("kernels.cubin");
+    process::output(Command::new(ptxas).arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin))
+        .map(drop)
 }
 
 fn is_program(path: &Path) -> bool {

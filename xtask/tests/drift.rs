@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use xtask::build_ptx::RECIPE;
-use xtask::manifest::{self, Manifest, Recipe};
+use xtask::manifest::{self, Manifest, RECIPE, Recipe};
 use xtask::ptx::faults;
 use xtask::workspace;
 

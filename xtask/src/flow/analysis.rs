@@ -282,10 +282,19 @@ impl<'a> Analysis<'a> {
         // What the instruction makes under each condition; only for instructions without a guard.
         let under: Vec<(Literal, Value)> = match guard {
             None => {
+                // Of the same inputs it makes the same.
+                let differs = |&&literal: &&Literal| {
+                    let known = |&register: &Register| state.is_better_known(register, literal);
+                    let address = match &instruction.effect {
+                        Effect::Load(access) | Effect::Store(access) => &access.address[..],
+                        _ => &[],
+                    };
+                    instruction.operands.iter().chain(address).any(known)
+                };
                 let value = |&literal: &Literal| {
                     (literal, self.evaluate(instruction, state, Some(literal)).value)
                 };
-                conditions.iter().map(value).collect()
+                conditions.iter().filter(differs).map(value).collect()
             }
             Some(_) => Vec::new(),
         };

@@ -5,22 +5,16 @@
 
 use super::analysis::{Finding, Report, analyse};
 use super::program::{Class, Objects, Program};
-use super::ptx::NotUnderstood;
-use crate::Error;
+use super::ptx::{NotUnderstood, decode};
+use crate::ptx::divides;
+use crate::{Error, Result};
+use std::time::Instant;
 
 /// Returns the arrays of a kernel whose content is public.
 #[must_use]
 pub fn public_arrays(kernel: &str) -> Objects {
     // The number of the layer of the transform.
     if kernel.starts_with("layer_") { Objects::array(1) } else { Objects::NONE }
-}
-
-/// Returns whether a kernel is there to show what a division by a modulus costs that is known at run
-/// time only. Of its operands a division shows the size, and so does the branch that chooses between
-/// divisions of 32 and of 64 bits.
-#[must_use]
-pub fn divides(kernel: &str) -> bool {
-    kernel.contains("runtime_division")
 }
 
 /// What a check of several kernels says.
@@ -43,7 +37,7 @@ impl Outcome {
     ///
     /// # Errors
     /// [`Error::Leaks`] with all faults.
-    pub fn verdict(self) -> crate::Result<String> {
+    pub fn verdict(self) -> Result<String> {
         let Self { kernels, dividing, instructions, secret_stores, mut faults } = self;
         if kernels == 0 {
             faults.push("there is no kernel to look at".to_owned());
@@ -99,6 +93,19 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
         }
     }
     outcome
+}
+
+/// Checks the kernels of a text whose names contain `kernel`. Returns what was looked at, in words.
+///
+/// # Errors
+/// [`Error::Leaks`] with all that was found.
+pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
+    let start = Instant::now();
+    let refused = |error: NotUnderstood| Error::Leaks { faults: vec![error.to_string()] };
+    let mut programs = decode(text).map_err(refused)?;
+    programs.retain(|program| program.name.contains(kernel));
+    let verdict = check(programs.into_iter().map(Ok).collect()).verdict()?;
+    Ok(format!("{verdict} ({:.1} s)", start.elapsed().as_secs_f64()))
 }
 
 /// Returns findings as paragraphs. Of those in one kernel that are alike, only the first is told.

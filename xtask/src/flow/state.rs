@@ -52,6 +52,12 @@ impl State {
         condition.and_then(known).unwrap_or(self.values[register.0 as usize])
     }
 
+    /// Returns whether a register's value is better known where `condition` holds.
+    #[must_use]
+    pub fn is_better_known(&self, register: Register, condition: Literal) -> bool {
+        self.under.get(&condition).is_some_and(|values| values.contains_key(&register))
+    }
+
     /// Returns whether no execution comes here with this condition.
     #[must_use]
     pub fn excludes(&self, condition: Literal) -> bool {
@@ -154,26 +160,33 @@ impl State {
             if known.contains(&literal) || known.contains(&literal.negated()) {
                 continue;
             }
-            let value = |state: &Self, index: usize| {
-                let register = Register(index as u32);
-                if state.excludes(literal) {
-                    Value::default()
-                } else {
-                    state.value(register, Some(literal))
-                }
+            let (mine, theirs) = (self.case(literal), other.case(literal));
+            let differs = |register: Register| {
+                let index = register.0 as usize;
+                let all = self.values[index].or(other.values[index]);
+                let here = mine.value(register).or(theirs.value(register));
+                (here != all).then_some((register, here))
             };
-            let better: BTreeMap<Register, Value> = (0..self.values.len())
-                .filter_map(|index| {
-                    let all = self.values[index].or(other.values[index]);
-                    let here = value(self, index).or(value(other, index));
-                    (here != all).then_some((Register(index as u32), here))
-                })
-                .collect();
+            let better: BTreeMap<Register, Value> = match (mine.under(), theirs.under()) {
+                // Where both sides have executions, only what is better known can differ.
+                (Some(one), Some(other)) => {
+                    one.chain(other).filter_map(|(&register, _)| differs(register)).collect()
+                }
+                _ => (0..self.values.len() as u32).map(Register).filter_map(differs).collect(),
+            };
             if !better.is_empty() {
                 under.insert(literal, better);
             }
         }
         under
+    }
+
+    /// Returns the executions in which `literal` holds.
+    fn case(&self, literal: Literal) -> Case<'_> {
+        if self.excludes(literal) {
+            return Case::Excluded;
+        }
+        Case::Possible { values: &self.values, better: self.under.get(&literal) }
     }
 
     /// Drops values under conditions that say nothing more.
@@ -183,5 +196,37 @@ impl State {
             better.retain(|register, value| *value != values[register.0 as usize]);
             !better.is_empty()
         });
+    }
+}
+
+/// The executions of a state in which a condition holds.
+#[derive(Copy, Clone, Debug)]
+enum Case<'a> {
+    /// There are none.
+    Excluded,
+    Possible {
+        values: &'a [Value],
+        /// What is better known of some registers.
+        better: Option<&'a BTreeMap<Register, Value>>,
+    },
+}
+
+impl<'a> Case<'a> {
+    fn value(self, register: Register) -> Value {
+        match self {
+            Self::Excluded => Value::default(),
+            Self::Possible { values, better } => {
+                let better = better.and_then(|better| better.get(&register));
+                better.copied().unwrap_or(values[register.0 as usize])
+            }
+        }
+    }
+
+    /// Returns what is better known; nothing if there are no executions.
+    fn under(self) -> Option<impl Iterator<Item = (&'a Register, &'a Value)>> {
+        match self {
+            Self::Excluded => None,
+            Self::Possible { better, .. } => Some(better.into_iter().flatten()),
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! A kernel as text, and leaks in it.
 //!
-//! Every leak is in a copy of a kernel of its own. A secret comes from a register that the kernel
+//! A secret comes from a register that the kernel
 //! has loaded from one of its arrays in the same block, or is loaded from such an array right
 //! there. It is scrambled, so that the assembler knows nothing of it, carried on through memory, another
 //! thread or a matrix product, and put where it must not be. This knows how kernels look as text and
 //! nothing of the analysis.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Kind;
 
@@ -197,22 +197,39 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Returns the kernel's text with `change` instead of the line at `site`.
-    pub(super) fn with(&self, site: usize, change: &[String]) -> String {
+    /// Returns whether a leak of this kind at this place may make values secret that were public.
+    ///
+    /// What arrays and shared memory hold is secret, so a leak at a load from them changes no
+    /// public value; one at a load from a table or at a shuffle may. The assembler may choose
+    /// between values instead of a branch.
+    pub(super) fn spreads(&self, kind: Kind, site: usize) -> bool {
+        match kind {
+            Kind::Branch | Kind::ShuffleLane | Kind::ShuffleWidth | Kind::GuardedProduct => true,
+            Kind::GlobalLoad | Kind::Choice | Kind::GuardedLoad => {
+                let statement = self.statements[site].as_ref();
+                let Some(load) = statement.filter(|statement| statement.is("ld.global")) else {
+                    return false;
+                };
+                let mut to = load.operands.first().copied().into_iter().flat_map(registers);
+                !to.all(|register| self.loaded[site + 1].contains(&register))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the kernel's text with `changes` instead of some lines.
+    pub(super) fn with(&self, changes: &BTreeMap<usize, String>) -> String {
         let mut text = String::new();
         for (at, line) in self.lines.iter().enumerate() {
-            if at == site {
-                text.push_str(&change.join("\n"));
-            } else {
-                text.push_str(line);
-            }
+            text.push_str(changes.get(&at).map_or(line, String::as_str));
             text.push('\n');
             if *line == "{" {
                 text.push_str(
                     ".reg .b32 %m<9>;\n\
                     .reg .b64 %md<6>;\n\
                     .reg .b16 %ms<3>;\n\
-                    .reg .pred %mp<3>;\n",
+                    .reg .pred %mp<3>;\n\
+                    .loc\t1 1 0\n",
                 );
             }
         }

@@ -3,13 +3,14 @@
 mod kernel;
 
 use std::collections::BTreeMap;
-use std::{fmt, thread};
+use std::fmt;
 
-use crate::flow::analysis::analyse;
-use crate::flow::declared::{divides, public_arrays};
+use crate::flow::analysis::{Finding, analyse};
+use crate::flow::declared::public_arrays;
 use crate::flow::program::{Class, Objects, Program};
 use crate::flow::ptx::NotUnderstood;
-use crate::{Error, Result};
+use crate::ptx::divides;
+use crate::{Error, Result, parallel};
 use kernel::Kernel;
 
 /// A way to show a secret.
@@ -77,17 +78,19 @@ impl Kind {
     ];
 }
 
-/// A leak that was planted.
+/// A leak that can be planted into a kernel.
 #[derive(Clone, Debug)]
-pub struct Leak {
+struct Leak {
     /// How it shows the secret.
-    pub kind: Kind,
-    /// The name of the copy of the kernel.
-    pub kernel: String,
-    /// The text of the copy.
-    pub text: String,
-    /// What was put there instead of which line.
-    pub change: String,
+    kind: Kind,
+    /// The number of the kernel.
+    kernel: usize,
+    /// The line of the kernel that it replaces.
+    site: usize,
+    /// The lines that stand there instead.
+    change: Vec<String>,
+    /// Whether other values of the kernel may become secret by it, so that it needs its own copy.
+    spreads: bool,
 }
 
 /// Where to plant leaks, and how many.
@@ -101,42 +104,121 @@ pub struct Plan<'a> {
     pub most: usize,
 }
 
-/// Plants leaks. Returns what stands before the kernels, and the leaks.
-#[must_use]
-pub fn plant(ptx: &str, plan: Plan<'_>) -> (String, Vec<Leak>) {
-    let mut random = fastrand::Rng::with_seed(plan.seed);
-    let lines: Vec<&str> = ptx.lines().collect();
-    let is_entry = |line: &&str| line.starts_with(".visible .entry ");
-    let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
-    let head = lines[..starts.first().copied().unwrap_or(lines.len())].join("\n");
-    let tables: Vec<&str> = lines
-        .iter()
-        .filter(|line| line.starts_with(".global "))
-        .filter_map(|line| line.split_once('[')?.0.rsplit(' ').next())
-        .collect();
-    let mut leaks = Vec::new();
-    for &start in &starts {
-        let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
-        let text = Kernel::read(&lines[start..=end], &tables);
-        // Only where everything is secret, and nothing is shown before.
-        let is_strict = !divides(text.name) && public_arrays(text.name).is_empty();
-        if !text.name.contains(plan.kernel) || text.arrays.is_empty() || !is_strict {
-            continue;
+/// A text of PTX with the leaks that can be planted into it.
+struct Garden<'a> {
+    /// What stands before the kernels.
+    head: String,
+    kernels: Vec<Kernel<'a>>,
+    leaks: Vec<Leak>,
+}
+
+/// A copy of a kernel with leaks in it.
+struct Copy {
+    name: String,
+    text: String,
+    /// The numbers of the leaks.
+    leaks: Vec<usize>,
+}
+
+/// The name of the source file that the lines of planted leaks say they come from.
+const SOURCE: &str = "/planted";
+
+impl<'a> Garden<'a> {
+    /// Chooses the leaks.
+    fn new(lines: &'a [&'a str], plan: Plan<'_>) -> Self {
+        let mut random = fastrand::Rng::with_seed(plan.seed);
+        let is_entry = |line: &&str| line.starts_with(".visible .entry ");
+        let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
+        let head = lines[..starts.first().copied().unwrap_or(lines.len())].join("\n");
+        let tables: Vec<&str> = lines
+            .iter()
+            .filter(|line| line.starts_with(".global "))
+            .filter_map(|line| line.split_once('[')?.0.rsplit(' ').next())
+            .collect();
+        let (mut kernels, mut leaks) = (Vec::new(), Vec::new());
+        for &start in &starts {
+            let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
+            let text = Kernel::read(&lines[start..=end], &tables);
+            // Only where everything is secret, and nothing is shown before.
+            let is_strict = !divides(text.name) && public_arrays(text.name).is_empty();
+            if !text.name.contains(plan.kernel) || text.arrays.is_empty() || !is_strict {
+                continue;
+            }
+            for &kind in Kind::ALL {
+                let mut sites: Vec<usize> = (0..text.lines.len())
+                    .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
+                    .collect();
+                random.shuffle(&mut sites);
+                for &site in sites.iter().take(plan.most) {
+                    let Some(change) = text.change(kind, site, &mut random, &tables) else {
+                        continue;
+                    };
+                    let spreads = text.spreads(kind, site);
+                    leaks.push(Leak { kind, kernel: kernels.len(), site, change, spreads });
+                }
+            }
+            kernels.push(text);
         }
-        for &kind in Kind::ALL {
-            let mut sites: Vec<usize> = (0..text.lines.len())
-                .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
-                .collect();
-            random.shuffle(&mut sites);
-            for &site in sites.iter().take(plan.most) {
-                let Some(change) = text.change(kind, site, &mut random, &tables) else { continue };
-                let name = format!("leak{}_{kind:?}_{}", leaks.len(), text.name);
-                let body = text.with(site, &change).replace(text.name, &name);
-                leaks.push(Leak { kind, kernel: name, text: body, change: change.join("\n") });
+        Self { head, kernels, leaks }
+    }
+
+    /// Returns copies of kernels with one leak each.
+    fn alone(&self, leaks: &[usize]) -> Vec<Copy> {
+        leaks.iter().map(|&leak| self.copy(vec![leak])).collect()
+    }
+
+    /// Returns copies of kernels that hold all leaks, several in a copy where they do not disturb
+    /// one another: none makes a public value secret, and no two are at the same place.
+    fn together(&self) -> Vec<Copy> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (number, leak) in self.leaks.iter().enumerate() {
+            let fits = |group: &&mut Vec<usize>| {
+                let differs = |&other: &usize| {
+                    let other = &self.leaks[other];
+                    other.kernel == leak.kernel && other.site != leak.site && !other.spreads
+                };
+                !leak.spreads && group.iter().all(differs)
+            };
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.push(number),
+                None => groups.push(vec![number]),
             }
         }
+        groups.into_iter().map(|group| self.copy(group)).collect()
     }
-    (head, leaks)
+
+    /// Returns a copy of a kernel with these leaks. Directives tell which lines belong to which.
+    fn copy(&self, leaks: Vec<usize>) -> Copy {
+        let kernel = &self.kernels[self.leaks[leaks[0]].kernel];
+        let name = format!("leak{}_{}", leaks[0], kernel.name);
+        let changes = leaks.iter().map(|&number| {
+            let Leak { site, change, .. } = &self.leaks[number];
+            let change = change.join("\n").replace("$M", &format!("$M{number}_"));
+            // A statement may go on in the next line; no directive fits in there.
+            let is_whole = change.ends_with([';', ':', '}']);
+            let end = if is_whole { "\n.loc\t1 1 0" } else { "" };
+            (*site, format!(".loc\t1 {} 0\n{change}{end}", line_of(number)))
+        });
+        let text = kernel.with(&changes.collect()).replace(kernel.name, &name);
+        Copy { name, text, leaks }
+    }
+
+    /// Returns a text with several copies.
+    fn module(&self, copies: &[Copy]) -> String {
+        let bodies: Vec<&str> = copies.iter().map(|copy| copy.text.as_str()).collect();
+        format!("{}\n.file\t1 \"{SOURCE}\"\n{}", self.head, bodies.join("\n"))
+    }
+
+    /// Names a leak.
+    fn name(&self, leak: usize) -> String {
+        let Leak { kind, kernel, site, .. } = &self.leaks[leak];
+        format!("{kind:?} in line {site} of {}", self.kernels[*kernel].name)
+    }
+}
+
+/// Returns the line of [`SOURCE`] that a leak comes from. All that is not planted is from line 1.
+const fn line_of(leak: usize) -> usize {
+    leak + 2
 }
 
 /// How many leaks.
@@ -153,7 +235,9 @@ pub struct Count {
 pub struct Outcome {
     /// How many of each kind.
     pub counts: BTreeMap<Kind, Count>,
-    /// Leaks that were not found, or whose kernel was refused, a paragraph each.
+    /// How many were found in a copy of their own.
+    pub alone: usize,
+    /// One paragraph for each leak that was not found, or whose kernel was refused.
     pub missed: Vec<String>,
 }
 
@@ -168,7 +252,8 @@ impl fmt::Display for Outcome {
             all.planted += count.planted;
             all.found += count.found;
         }
-        line("all", all)
+        line("all", all)?;
+        writeln!(f, "found alone     {:>5}", self.alone)
     }
 }
 
@@ -191,65 +276,100 @@ impl Outcome {
 pub trait Decode: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync {}
 impl<F: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync> Decode for F {}
 
-/// Plants leaks into the kernels of `ptx` and looks which of them are found in what `decode` makes of
-/// texts with `copies` kernels each.
+/// What is found in a copy, or why it was refused.
+type Findings = Result<Vec<Finding>, String>;
+
+/// Plants leaks into the kernels of `ptx` and looks which of them `decode` and the analysis find,
+/// in texts of at most `copies` kernels.
+///
+/// Each leak must be found by itself. First several leaks are planted into one copy of a kernel. One
+/// of them counts as found if a finding of its kind is at its lines and all findings of the copy
+/// are at lines of leaks. What is not found so is planted again, alone in its copy, where a
+/// finding of its kind must be.
 ///
 /// # Errors
 /// If `decode` fails.
 pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> Result<Outcome> {
-    let (head, leaks) = plant(ptx, plan);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let outcomes: Vec<Result<Outcome>> = thread::scope(|scope| {
-        let (head, decode) = (&head, &decode);
-        let work = |leaks| scope.spawn(move || search_some(head, leaks, copies, decode));
-        let threads: Vec<_> =
-            leaks.chunks(leaks.len().div_ceil(threads).max(1)).map(work).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a search does not panic")).collect()
-    });
-    let mut all = Outcome::default();
-    for outcome in outcomes {
-        let Outcome { counts, missed } = outcome?;
-        for (kind, count) in counts {
-            let sum = all.counts.entry(kind).or_default();
-            sum.planted += count.planted;
-            sum.found += count.found;
-        }
-        all.missed.extend(missed);
+    let lines: Vec<&str> = ptx.lines().collect();
+    let garden = Garden::new(&lines, plan);
+    let mut outcome = Outcome::default();
+    for leak in &garden.leaks {
+        outcome.counts.entry(leak.kind).or_default().planted += 1;
     }
-    Ok(all)
+    let mut left = Vec::new();
+    for (copy, findings) in findings(&garden, garden.together(), copies, &decode)? {
+        for leak in copy.leaks {
+            match &findings {
+                Ok(findings) if is_told(&garden, leak, findings) => {
+                    outcome.counts.entry(garden.leaks[leak].kind).or_default().found += 1;
+                }
+                _ => left.push(leak),
+            }
+        }
+    }
+    for (copy, findings) in findings(&garden, garden.alone(&left), copies, &decode)? {
+        let leak = &garden.leaks[copy.leaks[0]];
+        match &findings {
+            Ok(findings) if findings.iter().any(|finding| tells(finding.class, leak.kind)) => {
+                outcome.counts.entry(leak.kind).or_default().found += 1;
+                outcome.alone += 1;
+            }
+            other => {
+                let classes = other.as_ref().map(|findings| {
+                    findings.iter().map(|finding| finding.class).collect::<Vec<_>>()
+                });
+                let name = garden.name(copy.leaks[0]);
+                outcome.missed.push(format!("{name}: {classes:?}\n{}", leak.change.join("\n")));
+            }
+        }
+    }
+    Ok(outcome)
 }
 
-fn search_some(head: &str, leaks: &[Leak], copies: usize, decode: &impl Decode) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    for leaks in leaks.chunks(copies) {
-        let bodies: Vec<&str> = leaks.iter().map(|leak| leak.text.as_str()).collect();
-        let mut reports: BTreeMap<String, Result<Vec<Class>, String>> = BTreeMap::new();
-        for program in decode(&format!("{head}\n{}", bodies.join("\n")))? {
+/// Analyses copies of kernels. Returns them with what was found in each.
+fn findings(
+    garden: &Garden<'_>,
+    all: Vec<Copy>,
+    copies: usize,
+    decode: &impl Decode,
+) -> Result<Vec<(Copy, Findings)>> {
+    let modules: Vec<&[Copy]> = all.chunks(copies).collect();
+    let reports = parallel::map(&modules, |copies| {
+        let mut reports: BTreeMap<String, Findings> = BTreeMap::new();
+        for program in decode(&garden.module(copies))? {
             match program {
                 Ok(program) => {
                     let findings = analyse(&program, Objects::NONE).findings;
-                    let classes = findings.iter().map(|finding| finding.class).collect();
-                    reports.insert(program.name, Ok(classes));
+                    reports.insert(program.name, Ok(findings));
                 }
                 Err(refused) => {
                     reports.insert(refused.kernel.clone(), Err(refused.to_string()));
                 }
             }
         }
-        for leak in leaks {
-            let count = outcome.counts.entry(leak.kind).or_default();
-            count.planted += 1;
-            match reports.get(&leak.kernel) {
-                Some(Ok(classes)) if classes.iter().any(|&class| tells(class, leak.kind)) => {
-                    count.found += 1
-                }
-                other => {
-                    outcome.missed.push(format!("{}: {other:?}\n{}", leak.kernel, leak.change))
-                }
-            }
-        }
+        Ok(reports)
+    });
+    let mut known = BTreeMap::new();
+    for reports in reports {
+        known.extend(reports?);
     }
-    Ok(outcome)
+    let nothing = || Err("there is no such kernel".to_owned());
+    let find = |copy: Copy| {
+        let findings = known.remove(&copy.name).unwrap_or_else(nothing);
+        (copy, findings)
+    };
+    Ok(all.into_iter().map(find).collect())
+}
+
+/// Returns whether findings tell of one leak among several.
+fn is_told(garden: &Garden<'_>, leak: usize, findings: &[Finding]) -> bool {
+    let untouched = format!("{SOURCE}:1");
+    let is_planted =
+        |finding: &Finding| finding.source.as_ref().is_some_and(|source| *source != untouched);
+    let own = Some(format!("{SOURCE}:{}", line_of(leak)));
+    let kind = garden.leaks[leak].kind;
+    findings.iter().all(is_planted)
+        && findings.iter().any(|finding| finding.source == own && tells(finding.class, kind))
 }
 
 /// Returns whether a finding of this class tells of a leak of this kind. The assembler makes guards or
@@ -315,29 +435,88 @@ $L_1:
 }
 ";
 
+    fn garden<R>(plan: Plan<'_>, look: impl FnOnce(Garden<'_>) -> R) -> R {
+        let lines: Vec<&str> = PTX.lines().collect();
+        look(Garden::new(&lines, plan))
+    }
+
+    fn texts(plan: Plan<'_>) -> Vec<String> {
+        garden(plan, |garden| {
+            let all: Vec<usize> = (0..garden.leaks.len()).collect();
+            garden.alone(&all).into_iter().map(|copy| copy.text).collect()
+        })
+    }
+
+    const PLAN: Plan<'_> = Plan { kernel: "a_653", seed: 1, most: 2 };
+
     #[test]
     fn plants_leaks_of_all_kinds() {
-        let plan = Plan { kernel: "a_653", seed: 1, most: 2 };
-        let (head, leaks) = plant(PTX, plan);
-        assert!(head.contains("table_0") && !head.contains("entry"));
-        for &kind in Kind::ALL {
-            let count = leaks.iter().filter(|leak| leak.kind == kind).count();
-            assert!((1..=2).contains(&count), "{kind:?}: {count}");
-        }
-        for leak in &leaks {
-            assert!(leak.text.contains(&format!(".visible .entry {}(", leak.kernel)));
-            assert!(
-                leak.text.contains(&leak.change) || leak.change.contains("param"),
-                "{}",
-                leak.text
-            );
-            // The block of inline assembly stays as it is.
-            assert!(leak.text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
-        }
-        let again = plant(PTX, plan).1;
-        assert!(leaks.iter().zip(&again).all(|(one, other)| one.text == other.text));
-        let other = plant(PTX, Plan { seed: 2, ..plan }).1;
-        assert!(leaks.iter().zip(&other).any(|(one, other)| one.text != other.text));
-        assert!(plant(PTX, Plan { kernel: "b_653", ..plan }).1.is_empty());
+        garden(PLAN, |garden| {
+            assert!(garden.head.contains("table_0") && !garden.head.contains("entry"));
+            for &kind in Kind::ALL {
+                let count = garden.leaks.iter().filter(|leak| leak.kind == kind).count();
+                assert!((1..=2).contains(&count), "{kind:?}: {count}");
+            }
+            let all: Vec<usize> = (0..garden.leaks.len()).collect();
+            for Copy { name, text, leaks } in garden.alone(&all) {
+                assert!(text.contains(&format!(".visible .entry {name}(")));
+                let change = garden.leaks[leaks[0]].change.join("\n");
+                let is_as_planned = change.contains("param") || change.contains("$M");
+                assert!(text.contains(&change) || is_as_planned, "{text}");
+                // The block of inline assembly stays as it is.
+                assert!(text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
+            }
+        });
+        assert_eq!(texts(PLAN), texts(PLAN));
+        assert_ne!(texts(PLAN), texts(Plan { seed: 2, ..PLAN }));
+        assert!(texts(Plan { kernel: "b_653", ..PLAN }).is_empty());
+    }
+
+    #[test]
+    fn leaks_in_one_copy_do_not_disturb_one_another() {
+        garden(PLAN, |garden| {
+            let copies = garden.together();
+            assert!(copies.len() < garden.leaks.len());
+            let mut planted: Vec<usize> = Vec::new();
+            for copy in copies {
+                let mut sites: Vec<usize> =
+                    copy.leaks.iter().map(|&leak| garden.leaks[leak].site).collect();
+                sites.sort_unstable();
+                sites.dedup();
+                assert_eq!(sites.len(), copy.leaks.len(), "two leaks at one place");
+                let spreads = copy.leaks.iter().any(|&leak| garden.leaks[leak].spreads);
+                assert!(!spreads || copy.leaks.len() == 1);
+                planted.extend(copy.leaks);
+            }
+            planted.sort_unstable();
+            assert!(planted.into_iter().eq(0..garden.leaks.len()), "each leak once");
+        });
+    }
+
+    #[test]
+    fn a_leak_among_others_is_told_by_its_own_lines() {
+        garden(PLAN, |garden| {
+            let position = |kind| garden.leaks.iter().position(|leak| leak.kind == kind).unwrap();
+            let (load, store) = (position(Kind::GlobalLoad), position(Kind::GlobalStore));
+            let finding = |class, line: usize| Finding {
+                kernel: "a_653".into(),
+                class,
+                place: 0,
+                instruction: String::new(),
+                source: Some(format!("{SOURCE}:{line}")),
+                chain: Vec::new(),
+            };
+            let own = finding(Class::LoadAddress, line_of(load));
+            let other = finding(Class::StoreAddress, line_of(store));
+            let both = [own.clone(), other.clone()];
+            assert!(is_told(&garden, load, &both) && is_told(&garden, store, &both));
+            // Not by a finding of another kind, at other lines, or beside one that nobody planted.
+            assert!(!is_told(&garden, load, &[other]));
+            assert!(!is_told(&garden, load, &[finding(Class::LoadAddress, line_of(store))]));
+            assert!(!is_told(&garden, load, &[finding(Class::Branch, line_of(load))]));
+            assert!(!is_told(&garden, load, &[own.clone(), finding(Class::Branch, 1)]));
+            let nowhere = Finding { source: None, ..own.clone() };
+            assert!(!is_told(&garden, load, &[own, nowhere]));
+        });
     }
 }

@@ -1,24 +1,24 @@
 //! Which engine the program takes, and what it says about that.
 
-use super::{Place, assert_contains, stderr};
+use super::{Sandbox, assert_contains, stderr};
 
 const SELFTEST: &str = "selftest";
 
 #[test]
 fn a_chosen_engine_is_taken_without_a_word() {
-    let output = Place::new().run(&format!("{SELFTEST} --engine cpu"));
+    let output = Sandbox::new().run(&format!("{SELFTEST} --engine cpu"));
     assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
 }
 
 /// Without a GPU, the reason is the error of `--engine gpu`.
 #[test]
 fn the_program_says_which_engine_it_takes_and_why() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for arguments in [SELFTEST.to_owned(), format!("{SELFTEST} --engine auto")] {
-        let output = place.run(&arguments);
+        let output = sandbox.run(&arguments);
         let said = stderr(&output);
         assert!(output.status.success() && said.lines().count() == 1, "{said}");
-        let gpu = place.run(&format!("{SELFTEST} --engine gpu"));
+        let gpu = sandbox.run(&format!("{SELFTEST} --engine gpu"));
         if gpu.status.success() {
             assert_contains(&said, &["engine: gpu ("]);
         } else {

@@ -37,6 +37,7 @@
 mod bits;
 mod convergence;
 mod decode;
+mod lines;
 mod listing;
 mod opcodes;
 mod operand;
@@ -266,6 +267,14 @@ pub fn programs(
     let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
     let path = folder.path().join("kernels.ptx");
     std::fs::write(&path, ptx).at("write", &path)?;
-    let code = machine_code(ptxas, nvdisasm, &path, arch)?;
-    Ok(decode(&code.listing, &entries(ptx), arch))
+    let code = machine_code(ptxas, nvdisasm, &path, arch, true)?;
+    let mut programs = decode(&code.listing, &entries(ptx), arch);
+    let sources = lines::sources(&code.lines);
+    for program in programs.iter_mut().flatten() {
+        let Some(sources) = sources.get(program.name.as_str()) else { continue };
+        for instruction in &mut program.code {
+            instruction.source = sources.get(&instruction.place).cloned();
+        }
+    }
+    Ok(programs)
 }

@@ -280,43 +280,18 @@ fn complementary_writes_join_clean() {
          @!P0 IADD3 R6, R0, 0x4, RZ
          LDS R7, [R6]",
     );
-    leaks(
-        Class::SharedLoadAddress,
-        "ISETP.NE.AND P0, PT, R0, RZ, PT
-         MOV R6, R1
-         @P0 MOV R6, R0
-         LDS R7, [R6]",
-    );
-    // What is used under the condition alone, directly or implied.
-    is_clean("ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n@P0 LDS R7, [R6]");
-    leaks(
-        Class::SharedLoadAddress,
-        "ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n@!P0 LDS R7, [R6]",
-    );
-    is_clean(
-        "ISETP.NE.AND P0, PT, R0, RZ, PT
-         MOV R6, R1
-         @P0 MOV R6, R0
-         ISETP.GT.AND P1, PT, R0, 0x7, P0
-         @P1 LDS R7, [R6]",
-    );
-    leaks(
-        Class::SharedLoadAddress,
-        "ISETP.NE.AND P0, PT, R0, RZ, PT
-         MOV R6, R1
-         @P0 MOV R6, R0
-         ISETP.GT.OR P1, PT, R0, 0x7, P0
-         @P1 LDS R7, [R6]",
-    );
+    // The register holds a public value under a public condition, else a secret.
+    let under =
+        |code: &str| format!("ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n{code}");
+    let is_secret = |code: &str| leaks(Class::SharedLoadAddress, &under(code));
+    is_secret("LDS R7, [R6]");
+    // It is used under the condition alone, directly or implied.
+    is_clean(&under("@P0 LDS R7, [R6]"));
+    is_secret("@!P0 LDS R7, [R6]");
+    is_clean(&under("ISETP.GT.AND P1, PT, R0, 0x7, P0\n@P1 LDS R7, [R6]"));
+    is_secret("ISETP.GT.OR P1, PT, R0, 0x7, P0\n@P1 LDS R7, [R6]");
     // The predicate has another value by then.
-    leaks(
-        Class::SharedLoadAddress,
-        "ISETP.NE.AND P0, PT, R0, RZ, PT
-         MOV R6, R1
-         @P0 MOV R6, R0
-         ISETP.NE.AND P0, PT, R0, 0x7, PT
-         @P0 LDS R7, [R6]",
-    );
+    is_secret("ISETP.NE.AND P0, PT, R0, 0x7, PT\n@P0 LDS R7, [R6]");
     // Which side wrote is the secret.
     leaks(
         Class::SharedLoadAddress,

@@ -1,0 +1,115 @@
+//! The order of the crates: each may depend only on those below it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{Error, Result, process};
+
+/// The crates from the lowest to the highest.
+const ORDER: &[&str] =
+    &["ctru-math", "ctru-gpu-kernels", "ctru-gpu-runtime", "ctru-kem", "ctru-cli", "ctru-bench"];
+/// Packages that may depend on all crates, and on which none of these may depend.
+const ASIDE: &[&str] = &["ctru-tests", "xtask"];
+
+/// A package of the workspace, as `cargo metadata` describes it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
+}
+
+/// A dependency of any kind: for builds, tests or the crate itself.
+#[derive(Clone, Debug, Deserialize)]
+struct Dependency {
+    name: String,
+    /// Where the package is, if it is in this workspace.
+    path: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+impl Package {
+    /// Returns the first files of its library and its programs.
+    pub fn sources(&self) -> Vec<PathBuf> {
+        let is_product = |kind: &String| matches!(&**kind, "lib" | "bin" | "cdylib" | "staticlib");
+        let targets = self.targets.iter().filter(|target| target.kind.iter().any(is_product));
+        targets.map(|target| target.src_path.clone()).collect()
+    }
+}
+
+/// Returns the packages of the workspace at `root`.
+///
+/// # Errors
+/// If cargo fails.
+pub fn packages(root: &Path) -> Result<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    let mut cargo = process::cargo();
+    cargo.current_dir(root).args(["metadata", "--no-deps", "--format-version=1"]);
+    let metadata: Metadata = serde_json::from_str(&process::text(&mut cargo)?)
+        .map_err(|source| Error::Json { what: "the output of cargo metadata".into(), source })?;
+    Ok(metadata.packages)
+}
+
+/// Returns the arrows that point upward, and the packages whose place is not known.
+#[must_use]
+pub fn faults(packages: &[Package]) -> Vec<String> {
+    let place = |name: &str| match ORDER.iter().position(|known| *known == name) {
+        None if ASIDE.contains(&name) => Some(ORDER.len()),
+        place => place,
+    };
+    let mut faults = Vec::new();
+    for Package { name, dependencies, .. } in packages {
+        let Some(own) = place(name) else {
+            faults.push(format!("{name} has no place in the order of the crates"));
+            continue;
+        };
+        for other in dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let is_below = place(&other.name).is_some_and(|place| place < own);
+            // Tests may ask for features of their own crate.
+            if !is_below && other.name != *name {
+                faults.push(format!("{name} depends on {}, which is not below it", other.name));
+            }
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, dependencies: &[&str]) -> Package {
+        let dependency =
+            |name: &&str| Dependency { name: (*name).into(), path: Some(PathBuf::new()) };
+        Package {
+            name: name.into(),
+            dependencies: dependencies.iter().map(dependency).collect(),
+            targets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn arrows_point_down() {
+        let down = [
+            package("ctru-math", &[]),
+            package("ctru-kem", &["ctru-math", "ctru-gpu-runtime"]),
+            package("ctru-tests", &["ctru-cli"]),
+        ];
+        assert_eq!(faults(&down), [""; 0]);
+        let up = faults(&[package("ctru-math", &["ctru-kem"])]);
+        assert_eq!(up, ["ctru-math depends on ctru-kem, which is not below it"]);
+        assert_eq!(faults(&[package("ctru-kem", &["ctru-tests"])]).len(), 1);
+        assert_eq!(faults(&[package("ctru-kem", &["ctru-new"])]).len(), 1);
+        assert_eq!(faults(&[package("ctru-new", &[])]).len(), 1);
+    }
+}

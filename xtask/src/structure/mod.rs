@@ -1,0 +1,47 @@
+//! Checks the structure of the workspace: crates, modules and lines.
+//!
+//! - [`modules`]: no circle between the modules of a crate.
+//! - [`crates`]: no crate depends on one above it.
+//! - [`lines`]: no line is longer than [`lines::LONGEST`] columns.
+
+pub mod crates;
+pub mod lines;
+pub mod modules;
+
+use crate::{Error, Result, workspace};
+
+/// Checks the order of the crates, the arrows between modules and the length of lines
+///
+/// Fails if a crate depends on one above it, if the modules of a crate form a circle, or if a line of
+/// a text in git is longer than 100 columns.
+#[derive(Debug, clap::Args)]
+pub struct Options {}
+
+/// Does the job.
+///
+/// # Errors
+/// [`Error::Structure`] with all faults.
+pub fn run(_: &Options) -> Result<()> {
+    let root = workspace::root();
+    let packages = crates::packages(&root)?;
+    let mut faults = crates::faults(&packages);
+    let mut count = 0;
+    for package in &packages {
+        for source in package.sources() {
+            let tree = modules::Tree::read(&source)?;
+            count += tree.len();
+            let circles = tree.circles();
+            faults.extend(circles.iter().map(|circle| format!("{}: {circle}", package.name)));
+        }
+    }
+    let files = lines::tracked(&root)?;
+    for file in &files {
+        faults.extend(lines::faults(&root, file)?);
+    }
+    if !faults.is_empty() {
+        return Err(Error::Structure { faults });
+    }
+    let crates = packages.len();
+    println!("{crates} crates in order, {count} modules without circles, {} files", files.len());
+    Ok(())
+}
