@@ -3,10 +3,14 @@
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../crates/ctru-math/tests/math/common/backends.rs"]
 pub mod backends;
 pub mod device;
+#[path = "../../crates/ctru-math/tests/math/common/rings.rs"]
 pub mod rings;
 pub mod sets;
+#[path = "../../crates/ctru-math/tests/math/common/strategies.rs"]
 pub mod strategies;
 pub mod traces;
+#[path = "../../crates/ctru-math/tests/math/common/vectors.rs"]
 pub mod vectors;

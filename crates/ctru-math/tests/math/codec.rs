@@ -1,5 +1,8 @@
 //! Packing, the secret polynomial and the mixed-radix encoding against vectors and plain oracles.
 
+use crate::every_ring_on_every_backend;
+use crate::strategies::{bytes, numbers, poly, rounded_poly};
+use crate::vectors::{Intermediate, array};
 use ctru_math::array::Array;
 use ctru_math::codec::bits::{
     Packed13Error, pack, pack_rounded, pack13, unpack, unpack_rounded, unpack13,
@@ -9,9 +12,6 @@ use ctru_math::codec::mixed_radix::{
 };
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::every_ring_on_every_backend;
-use ctru_tests::strategies::{bytes, numbers, poly, rounded_poly};
-use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
 
 /// Bit-by-bit packing.

@@ -1,7 +1,7 @@
 //! The vectors in `tests/vectors/`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ctru_math::array::Array;
 use serde::Deserialize;
@@ -126,9 +126,12 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folder of the vectors: `CTRU_VECTORS`, for tests that run on another machine than they were built on, or the one
-/// beside this package.
+/// Returns the folder of the vectors: the variable `CTRU_VECTORS`, for tests that run on another machine
+/// than they were built on, or `tests/vectors` of the workspace.
 fn folder() -> PathBuf {
-    std::env::var_os("CTRU_VECTORS")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors"), PathBuf::from)
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::env::var_os("CTRU_VECTORS").map(PathBuf::from).unwrap_or_else(|| {
+        let folders = package.ancestors().map(|folder| folder.join("tests/vectors"));
+        folders.into_iter().find(|folder| folder.is_dir()).expect("a folder of test vectors")
+    })
 }
