@@ -7,8 +7,8 @@ use ctru_gpu_kernels::table::{
     DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES,
 };
 use ctru_math::invert::invert;
-use ctru_math::ntt::NttRing;
 use ctru_math::mul;
+use ctru_math::ntt::NttRing;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::device;
 use ctru_tests::strategies::{poly, small_poly};

@@ -11,8 +11,8 @@ use ctru_gpu_kernels::lab::table::{
 };
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{Quad, Word};
-use ctru_math::ntt::cyclic::Transform;
 use ctru_math::mul;
+use ctru_math::ntt::cyclic::Transform;
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::device;

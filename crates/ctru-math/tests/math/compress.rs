@@ -3,7 +3,8 @@
 use crate::every_ring_on_every_backend;
 use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
-use ctru_math::compress::{compress, compress_with_codeword, compress_with_message};
+use ctru_math::compress::compress_with_message;
+use ctru_math::kernel::compress::{compress, compress_with_codeword};
 use ctru_math::{Poly, R653, R761, R1277, Ring};
 use proptest::prelude::*;
 

@@ -7,7 +7,8 @@ use crate::strategies::{bytes, rounded_poly};
 use crate::vectors::{E8Block, Intermediate, array};
 use ctru_math::array::Array;
 use ctru_math::compress::compress_with_message;
-use ctru_math::e8::{BLOCK, decode, decode_block, encode_nibble, encode_pair};
+use ctru_math::e8::decode;
+use ctru_math::kernel::e8::{BLOCK, decode_block, encode_nibble, encode_pair};
 use ctru_math::{Poly, Ring, RoundedPoly};
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! The Toeplitz and polyphase forms against the schoolbook.
 
 use crate::strategies::{poly, rounded_poly, small_poly};
-use ctru_math::mul::{polyphase, schoolbook, toeplitz};
+use ctru_math::kernel::{polyphase, toeplitz};
+use ctru_math::mul::schoolbook;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::prelude::*;
 

@@ -3,7 +3,8 @@
 use crate::every_ring_on_every_backend;
 use crate::strategies::bytes;
 use crate::vectors::{Intermediate, array};
-use ctru_math::sample::{centred_binomial, sample, sample_secret, spread_sextets};
+use ctru_math::kernel::sample::{centred_binomial, spread_sextets};
+use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Ring, array::Array};
 use proptest::prelude::*;
 
