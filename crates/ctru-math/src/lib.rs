@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-// For the device only, which takes an unstable compiler anyway: fused multiplication and addition, and `reduce::narrow`.
+// For the device only, whose compiler is unstable anyway: fused products and sums, and `reduce::narrow`.
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, const_eval_select, core_float_math, core_intrinsics),
@@ -14,6 +14,8 @@ mod compiled;
 pub mod compress;
 pub mod e8;
 pub mod invert;
+#[doc(hidden)]
+pub mod kernel;
 mod modular;
 pub mod mul;
 pub mod ntt;

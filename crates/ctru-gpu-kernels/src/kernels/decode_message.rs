@@ -1,6 +1,7 @@
 //! From the decrypted coefficients to the message: the E8 decoder, one thread a block of eight.
 
-use ctru_math::{Ring, e8};
+use ctru_math::Ring;
+use ctru_math::kernel::e8;
 
 use super::{message_words, row, warp};
 use crate::kernel::{Batch, Shape};

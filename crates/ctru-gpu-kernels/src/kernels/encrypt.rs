@@ -2,9 +2,10 @@
 //!
 //! Source: CTRU-Prime paper, section 4.3 (fusion of the last steps of encryption).
 
-use ctru_math::codec::bits::GROUP;
-use ctru_math::compress::compress_with_codeword;
-use ctru_math::{Ring, e8};
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::kernel::compress::compress_with_codeword;
+use ctru_math::kernel::e8;
 
 use super::{message_words, row, warp};
 use crate::kernel::{Batch, Shape};

@@ -5,9 +5,10 @@
 
 use core::array;
 
-use ctru_math::codec::bits::GROUP;
-use ctru_math::compress::compress_with_codeword;
-use ctru_math::{Ring, e8};
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::kernel::compress::compress_with_codeword;
+use ctru_math::kernel::e8;
 
 use super::polyphase::{self, Polyphase, ciphertext_block, coins_block, large_block, small_block};
 use super::{decode_message, message_words, select, warp};

@@ -1,8 +1,8 @@
 //! Public and secret keys, whatever the encoding of their public part. One warp a key, its public part in shared memory
 //! both as a string and as coefficients.
 
-use ctru_math::codec::bits::PUBLIC_KEY_WIDTH;
-use ctru_math::codec::secret_poly::{coefficient, nibble};
+use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
+use ctru_math::kernel::secret_poly::{coefficient, nibble};
 use ctru_math::{Ring, SmallPoly};
 
 use super::{ID_BYTES, SEED_WORDS, row, warp, word_of_bytes};

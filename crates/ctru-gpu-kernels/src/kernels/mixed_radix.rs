@@ -3,7 +3,7 @@
 //! A level's pairs are independent, so the threads share them out; the lists of the levels lie in two areas by turns.
 
 use ctru_math::Ring;
-use ctru_math::codec::mixed_radix::{Level, Plan, join, part};
+use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
 
 use super::keys::{self, Encoding, key_kernels};
 use super::warp;
@@ -36,7 +36,7 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                     Some(Pair { offset, bytes, odd_radix }) => {
                         let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
                         // Keys have been checked, so a value that needed reduction needs no mention.
-                        let ([even, odd], _) = part(level.radix, odd_radix, joined);
+                        let ([even, odd], _) = split(level.radix, odd_radix, joined);
                         s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
                     }
                     None => s.store_shared(values + 4 * pair, value),
@@ -56,7 +56,7 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, .. }) => {
                         let both = s.load_shared::<u32>(values + 4 * pair);
-                        let joined = join(level.radix.value, both as u16, (both >> 16) as u16);
+                        let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
                         set_low_bytes(s, offset, bytes, joined);
                         s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
                     }

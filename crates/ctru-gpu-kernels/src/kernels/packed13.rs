@@ -1,7 +1,7 @@
 //! Keys whose public part has 13 bits a coefficient: [`ctru_math::codec::bits::pack13`].
 
 use ctru_math::Ring;
-use ctru_math::codec::bits::PUBLIC_KEY_WIDTH;
+use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
 
 use super::keys::{self, Encoding, key_kernels};
 use super::warp;

@@ -3,8 +3,9 @@
 //!
 //! All operations use the first key, whatever the batch says.
 
-use ctru_math::codec::bits::GROUP;
-use ctru_math::{Ring, e8};
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::kernel::e8;
 
 use super::message_words;
 use super::polyphase::operand::{LargeBlock, ciphertext_block};

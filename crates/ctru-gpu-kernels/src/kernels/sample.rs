@@ -1,7 +1,7 @@
 //! Sampling from coins, one warp a polynomial, one thread a coefficient at a time.
 
 use ctru_math::Ring;
-use ctru_math::sample::centred_binomial;
+use ctru_math::kernel::sample::centred_binomial;
 
 use super::{coin_words, row, warp};
 use crate::kernel::{Batch, Shape};

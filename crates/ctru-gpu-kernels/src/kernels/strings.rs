@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use ctru_math::Ring;
-use ctru_math::codec::bits::GROUP;
+use ctru_math::kernel::bits::GROUP;
 
 use super::{toeplitz, warp};
 use crate::simt::{Simt, WARP};

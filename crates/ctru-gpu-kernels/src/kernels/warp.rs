@@ -1,7 +1,7 @@
 //! What the kernels that give an operation to a warp have in common. Each warp is a block of its own. Neighbours in a
 //! row belong to neighbouring threads, and a barrier costs next to nothing.
 
-use ctru_math::codec::bits::{self, GROUP};
+use ctru_math::kernel::bits::{self, GROUP};
 
 use crate::kernel::Shape;
 use crate::simt::{Quad, Simt, WARP};

@@ -14,10 +14,10 @@ mod lengths;
 mod operations;
 mod product;
 mod ptx;
-#[path = "../../../../tests/src/strategies.rs"]
+#[path = "../../../ctru-math/tests/math/common/strategies.rs"]
 #[allow(unreachable_pub)]
 mod strategies;
 mod traces;
-#[path = "../../../../tests/src/vectors.rs"]
+#[path = "../../../ctru-math/tests/math/common/vectors.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod vectors;

@@ -1,13 +1,16 @@
 //! Polynomials as bytes.
 //!
-//! | module | what it stores | size for n = 761 |
+//! | module | contents | bytes for n = 761 |
 //! |---|---|---|
-//! | [`bits`] | public keys at 13 bits a coefficient, ciphertexts at `Q2_BITS` | 1237, 952 |
+//! | [`bits`] | public keys at 13 bits per coefficient, ciphertexts at `Q2_BITS` | 1237, 952 |
 //! | [`mixed_radix`] | public keys, close to `n log2(q)` bits | 1158 |
-//! | [`secret_poly`] | the secret `f` at 4 bits a coefficient | 381 |
+//! | [`secret_poly`] | the secret `f` at 4 bits per coefficient | 381 |
 //!
-//! No branch, index or division depends on coefficients or bytes, except where a checked decoder says yes or no.
+//! No branch, index or division depends on coefficients or bytes, except where a checked decoder accepts
+//! or rejects a string.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
 pub mod bits;
 pub mod mixed_radix;
 pub mod secret_poly;

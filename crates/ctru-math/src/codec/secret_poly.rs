@@ -1,17 +1,18 @@
-//! The secret polynomial `f = 2 f' + 1` at four bits a coefficient.
+//! The secret polynomial `f = 2 f' + 1` at four bits per coefficient.
 //!
-//! Coefficient `f_i` is stored as the nibble `B - f_i`, `B = 2 eta + 1`, low nibble of a byte first. `n` is
-//! odd, so the high nibble of the last byte is free and 0. As `|f'_i| <= eta`, a nibble of a real key is odd
-//! and in `1..=4 eta + 1`, that of `f_0` even and in `0..=4 eta`.
+//! Coefficient `f_i` becomes the nibble `B - f_i`, `B = 2 eta + 1`. The low nibble of a byte comes
+//! first. `n` is odd, so the high nibble of the last byte is free and 0. Because `|f'_i| <= eta`, the
+//! nibbles of a key are odd and in `1..=4 eta + 1`, but the nibble of `f_0` is even and in `0..=4 eta`.
 
 use core::fmt;
 
 use crate::array::Array;
+use crate::kernel::secret_poly::{coefficient, nibble};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// The string is not the [`pack`] of any secret `f = 2 f' + 1`. Where it differs is not told: it is a secret.
+/// The string is not an output of [`pack`]. The error does not tell where, because the string is secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSecretPoly;
 
@@ -23,26 +24,13 @@ impl fmt::Display for InvalidSecretPoly {
 
 impl core::error::Error for InvalidSecretPoly {}
 
-/// The nibble of a coefficient in `-bound..=bound`, where `bound` is [`SmallPoly::BOUND`]: `0..=2 bound`.
-#[inline(always)]
-#[must_use]
-pub fn nibble(bound: u8, coefficient: i8) -> u8 {
-    bound.wrapping_sub(coefficient as u8)
-}
-
-/// The coefficient of a nibble, the inverse of [`nibble`].
-#[inline(always)]
-#[must_use]
-pub fn coefficient(bound: u8, nibble: u8) -> i8 {
-    bound.wrapping_sub(nibble) as i8
-}
-
 /// Packs the secret polynomial `f`.
 #[must_use]
 pub fn pack<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
     R::pack_secret(f)
 }
 
+/// Does the work of [`pack`].
 pub(crate) fn pack_nibbles<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
     dispatch(Pack(f))
 }
@@ -65,28 +53,28 @@ impl<R: Ring> WithSimd for Pack<'_, R> {
     }
 }
 
-/// Reads what [`pack`] wrote.
+/// Unpacks an output of [`pack`], and rejects every other string.
 ///
 /// # Errors
-/// [`InvalidSecretPoly`] if the string holds a nibble that no `f = 2 f' + 1`, `|f'_i| <= eta`, has, or if the
-/// high nibble of the last byte is not 0. The time depends on nothing but this yes or no.
+/// Returns [`InvalidSecretPoly`] if no `f = 2 f' + 1` with `|f'_i| <= eta` has one of the nibbles, or if
+/// the high nibble of the last byte is not 0. The time depends on this yes or no only.
 pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     R::unpack_secret(bytes)
 }
 
+/// Does the work of [`unpack`].
 pub(crate) fn unpack_nibbles<R: Ring>(
     bytes: &R::SecretPolyBytes,
 ) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     let bound = SmallPoly::<R>::BOUND as u8;
     let largest = 4 * R::ETA as u8 + 1;
-    // Nonzero in the lowest or the highest bit exactly for a nibble (0..=15) that is even or above `largest`.
+    // The result is not 0 exactly for nibbles (0..=15) that are even or above `largest`.
     let fault = |nibble: u8| (!nibble & 1) | (largest.wrapping_sub(nibble) & 0x80);
 
     let bytes = bytes.as_ref();
     let mut f = SmallPoly::zero();
     let (pairs, last) = f.coefficients_mut().as_chunks_mut::<2>();
-    // What holds for the other nibbles holds for that of f_0 plus 1, so the first is lifted by 1 for the
-    // check. If it is 15 the lifted one is 16: even, a fault as it should be.
+    // The nibble of f_0, plus 1, obeys the rule of the others. If it is 15, then 16 is even: a fault.
     let mut faults = fault((bytes[0] & 15) + 1) | fault(bytes[0] >> 4);
     for (pair, &byte) in pairs.iter_mut().zip(bytes) {
         *pair = [coefficient(bound, byte & 15), coefficient(bound, byte >> 4)];

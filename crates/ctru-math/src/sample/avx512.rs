@@ -1,14 +1,14 @@
-//! Sampling in AVX-512: the coins of 64 coefficients, `16 eta` bytes, fit one vector.
+//! Sampling in AVX-512: one vector holds the coins of 64 coefficients, `16 eta` bytes.
 
 use core::arch::x86_64::*;
 
 use crate::backend::Avx512;
-use crate::codec::bits::avx512::{Bytes, mask, vector, words_from_bytes};
+use crate::codec::avx512::{Bytes, mask, vector, words_from_bytes};
 
 /// Coefficients that are sampled together.
 const BLOCK: usize = 64;
 
-/// From which bit of its word on each coefficient's coins are: eight coefficients a word.
+/// Returns for each coefficient the index of its first coin in a word. A word has eight coefficients.
 const fn coins_from_words(eta: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -19,7 +19,8 @@ const fn coins_from_words(eta: usize) -> Bytes {
     positions
 }
 
-/// The coefficient for the low `2 eta` of six bits: the ones among the first half of them, less those among the other.
+/// Returns the coefficient for each value of six bits, of which the low `2 eta` are coins: the number of
+/// ones in the first half minus the number of ones in the second half.
 const fn coefficients(eta: usize) -> Bytes {
     let (mut coefficients, half) = ([0; 64], (1 << eta) - 1);
     let mut i = 0u8;
@@ -55,7 +56,7 @@ fn write_coefficients<const ETA: usize>(coins: &[u8], sampled: &mut [i8]) {
         unsafe {
             let block = _mm512_maskz_loadu_epi8(mask(rest.len()), rest.as_ptr().cast());
             let words = _mm512_permutexvar_epi8(words_from_bytes, block);
-            // The low six bits of each byte choose: a table in a register.
+            // The table is in a register. The low six bits of each byte choose an entry.
             let chosen = _mm512_multishift_epi64_epi8(coins_from_words, words);
             let looked_up = _mm512_permutexvar_epi8(chosen, coefficients);
             _mm512_mask_storeu_epi8(sampled.as_mut_ptr().cast(), mask(sampled.len()), looked_up);

@@ -1,50 +1,27 @@
 //! Sampling from the centred binomial distribution.
 //!
-//! A coefficient takes `2 eta` coins: the number of ones among the first `eta` minus the number of ones among
-//! the others. Coins are taken in the bit order of [`codec::bits`](crate::codec::bits); those left over at
-//! the end are ignored.
+//! A coefficient takes `2 eta` coins: it is the number of ones among the first `eta` coins minus the number
+//! of ones among the others. Coins have the bit order of [`codec::bits`](crate::codec::bits). Coins that
+//! remain at the end do not matter.
 //!
-//! Source: CTRU-Prime paper, Table 1 (`eta`; it is 2 for n = 761 as in Table 2) and Algorithm 1 (`f = 2 f' + 1`).
+//! Source: CTRU-Prime paper, Table 1 (`eta`; for n = 761 it is 2 as in Table 2) and Algorithm 1
+//! (`f = 2 f' + 1`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use crate::kernel::sample::{centred_binomial, spread_sextets};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// The coefficient, in `-eta..=eta`, for the low `2 eta` bits; higher bits must be 0. `eta` is 2 or 3.
-#[inline(always)]
-#[must_use]
-pub fn centred_binomial(eta: u32, coins: u8) -> i8 {
-    // Two fields of eta bits count the ones of the two halves, one bit of both at a time.
-    let lowest = 1 | 1 << eta;
-    let mut counts = 0;
-    for bit in 0..eta {
-        counts += coins >> bit & lowest;
-    }
-    (counts & ((1 << eta) - 1)) as i8 - (counts >> eta) as i8
-}
-
-/// Six bytes of coins as eight fields of 6 bits, in order, each in a byte of its own.
-#[inline(always)]
-#[must_use]
-pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
-    let [a, b, c, d, e, f] = coins;
-    let halves = u64::from(u32::from_le_bytes([a, b, c, 0]))
-        | u64::from(u32::from_le_bytes([d, e, f, 0])) << 32;
-    // Of each half, and then of each quarter, the upper part moves up to where it belongs.
-    let quarters = halves & 0x0000_0fff_0000_0fff | (halves & 0x00ff_f000_00ff_f000) << 4;
-    let eighths = quarters & 0x003f_003f_003f_003f | (quarters & 0x0fc0_0fc0_0fc0_0fc0) << 2;
-    eighths.to_le_bytes()
-}
-
-/// A polynomial with coefficients in `-eta..=eta` from uniform coins.
+/// Samples a polynomial with coefficients in `-eta..=eta` from uniform coins.
 #[must_use]
 pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     R::sample(coins)
 }
 
+/// Does the work of [`sample`].
 pub(crate) fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     dispatch(Sample(coins))
 }
@@ -103,12 +80,13 @@ fn write_coefficients<R: Ring>(coins: &R::CoinBytes, coeffs: &mut [i8]) {
     }
 }
 
-/// The secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins: 1 is added at `x^0` only.
+/// Samples the secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins. The 1 is added at `x^0` only.
 #[must_use]
 pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     R::sample_secret(coins)
 }
 
+/// Does the work of [`sample_secret`].
 pub(crate) fn secret_from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     dispatch(SampleSecret(coins))
 }

@@ -1,5 +1,5 @@
 //! Products in the ring on tensor cores, one warp a product, every operand different: the form of
-//! [`ctru_math::mul::polyphase`], eight phases of matrices of bytes.
+//! [`ctru_math::kernel::polyphase`], eight phases of matrices of bytes.
 //!
 //! The factor `A_w` is Toeplitz, so that the part of a tile of 16 x 32 which a thread holds depends on the tile's diagonal
 //! only. The phases of the small operand lie in shared memory backwards, so that neighbouring columns are neighbouring

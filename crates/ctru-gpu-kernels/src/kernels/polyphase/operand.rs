@@ -5,7 +5,7 @@
 use core::array;
 
 use ctru_math::Ring;
-use ctru_math::codec::bits::GROUP;
+use ctru_math::kernel::bits::GROUP;
 
 use super::{BLOCK, PHASES};
 use crate::kernels::{coin_words, row};

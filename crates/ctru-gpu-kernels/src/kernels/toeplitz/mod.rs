@@ -1,6 +1,6 @@
 //! The product as a matrix of the key times a matrix of operands, a column an operation, on tensor cores.
 //!
-//! The key's matrix is that of [`ctru_math::mul::toeplitz`]. Row 0, the only one that is not Toeplitz, is what row `n`
+//! The key's matrix is that of [`ctru_math::kernel::toeplitz`]. Row 0, the only one that is not Toeplitz, is what row `n`
 //! would be if it began with `h_0`. So entry `(i, j)` of rows `1..=n` is `t(i - j)` with
 //!
 //! ```text
@@ -21,7 +21,7 @@ use core::array;
 use core::marker::PhantomData;
 
 use ctru_math::Ring;
-use ctru_math::codec::bits::GROUP;
+use ctru_math::kernel::bits::GROUP;
 
 use super::keccak::rolled;
 use super::polyphase::operand::{SmallBlock, transpose};

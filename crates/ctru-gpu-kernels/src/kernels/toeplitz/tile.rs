@@ -2,7 +2,7 @@
 
 use core::array;
 
-use ctru_math::codec::bits::GROUP;
+use ctru_math::kernel::bits::GROUP;
 
 use super::{HIGH, ROW_TILES, Sums, TILE, TILE_COLUMNS, WARPS};
 use crate::simt::{Simt, WARP};

@@ -2,9 +2,10 @@
 //!
 //! Source: CTRU-Prime paper, section 4.3 and Table 5.
 
-use ctru_math::codec::bits::GROUP;
-use ctru_math::compress::compress;
-use ctru_math::{Ring, e8};
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::kernel::compress::compress;
+use ctru_math::kernel::e8;
 
 use crate::kernel::{Batch, Shape};
 use crate::kernels::{encrypt, message_words, row, warp};

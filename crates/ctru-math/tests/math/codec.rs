@@ -1,17 +1,15 @@
 //! Packing, the secret polynomial and the mixed-radix encoding against vectors and plain oracles.
 
+use crate::every_ring_on_every_backend;
+use crate::strategies::{bytes, numbers, poly, rounded_poly};
+use crate::vectors::{Intermediate, array};
 use ctru_math::array::Array;
-use ctru_math::codec::bits::{
-    Packed13Error, pack, pack_rounded, pack13, unpack, unpack_rounded, unpack13,
-};
-use ctru_math::codec::mixed_radix::{
-    LIMIT, NonCanonical, Plan, Radix, decode, decode_canonical, encode,
-};
+use ctru_math::codec::bits::{Packed13Error, pack_rounded, pack13, unpack_rounded, unpack13};
+use ctru_math::codec::mixed_radix::{NonCanonical, decode, decode_canonical, encode};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
+use ctru_math::kernel::bits::{pack, unpack};
+use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::every_ring_on_every_backend;
-use ctru_tests::strategies::{bytes, numbers, poly, rounded_poly};
-use ctru_tests::vectors::{Intermediate, array};
 use proptest::prelude::*;
 
 /// Bit-by-bit packing.

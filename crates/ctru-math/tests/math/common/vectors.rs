@@ -126,13 +126,13 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folder of the vectors: `CTRU_VECTORS`, for tests that run on another machine than they were
-/// built on, or `tests/vectors` of the workspace.
+/// Returns the folder of the vectors: the variable `CTRU_VECTORS`, for tests that run on another
+/// machine than they were built on, or `tests/vectors` of the workspace.
 fn folder() -> PathBuf {
     let in_workspace = || {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folders = package.ancestors().map(|folder| folder.join("tests/vectors"));
-        folders.into_iter().find(|folder| folder.is_dir()).unwrap_or_default()
+        folders.into_iter().find(|folder| folder.is_dir()).expect("a folder of test vectors")
     };
     std::env::var_os("CTRU_VECTORS").map_or_else(in_workspace, PathBuf::from)
 }

@@ -1,7 +1,7 @@
-//! Packing and unpacking in AVX-512: 32 values fill `4 width` bytes, which one vector holds.
+//! Packing and unpacking in AVX-512: one vector holds a block of 32 values, `4 width` bytes.
 //!
-//! Four values are 40 to 52 bits: a 64-bit word for each four values is what lies between values and bytes. `width` even
-//! or odd, word `j` begins at bit `4 width j` of the block: at a byte, or in the middle of one.
+//! Four values have 40 to 52 bits. Both directions go through 64-bit words of four values each. Word `j`
+//! begins at bit `4 width j` of the block: at a byte if `width` is even, or in the middle of a byte.
 
 use core::arch::x86_64::*;
 use core::mem::transmute;
@@ -14,12 +14,12 @@ const BLOCK: usize = 32;
 /// Bytes of a vector.
 pub(crate) type Bytes = [u8; 64];
 
-/// Byte and bit where word `j` of a block begins.
+/// Returns the byte and the bit where word `j` of a block begins.
 const fn start(width: usize, j: usize) -> (usize, usize) {
     (4 * width * j / 8, 4 * width * j % 8)
 }
 
-/// Which byte of a block goes to each byte of the words.
+/// Returns for each byte of the words the index of its byte in a block.
 pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     let mut indices = [0; 64];
     let mut i = 0;
@@ -30,7 +30,7 @@ pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     indices
 }
 
-/// From which bit of its word on each byte of the 16-bit values is taken.
+/// Returns for each byte of the 16-bit values the index of its first bit in a word.
 const fn values_from_words(width: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -42,13 +42,13 @@ const fn values_from_words(width: usize) -> Bytes {
     positions
 }
 
-/// Which byte of the words goes to each byte of the block, and which byte of another word is added: where there is one,
-/// the bit of the mask is set.
+/// Returns for each byte of the block the index of its byte in the words. Where two words share a byte,
+/// the second list has the index of the other byte, and the mask has a bit set.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;
     while i < 64 {
-        // Backwards: the lower of two words that share a byte comes last and is the first.
+        // Backwards, so that the lower one of two words that share a byte comes last.
         let (word, byte) = (7 - i / 8, i % 8);
         let at = start(width, word).0 + byte;
         if at < 4 * width && 8 * byte < start(width, word).1 + 4 * width {
@@ -73,12 +73,12 @@ pub(crate) fn vector(bytes: Bytes) -> __m512i {
     }
 }
 
-/// The lowest `count <= 64` bits.
+/// Returns a mask of the lowest `count <= 64` bits.
 pub(crate) fn mask(count: usize) -> u64 {
     if count < 64 { (1 << count) - 1 } else { u64::MAX }
 }
 
-/// Does the work of [`super::unpack`]; `WIDTH <= 13`.
+/// Does the work of [`unpack`](crate::kernel::bits::unpack); `WIDTH <= 13`.
 #[inline(always)]
 pub(super) fn unpack<const WIDTH: u32>(_token: Avx512, bytes: &[u8], values: &mut [u16]) {
     // SAFETY: the token exists only where the CPU has these parts of AVX-512.
@@ -112,7 +112,7 @@ fn unpack_blocks<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
     }
 }
 
-/// Does the work of [`super::pack`]; `WIDTH <= 13`.
+/// Does the work of [`pack`](crate::kernel::bits::pack); `WIDTH <= 13`.
 #[inline(always)]
 pub(super) fn pack<const WIDTH: u32>(_token: Avx512, values: &[u16], bytes: &mut [u8]) {
     // SAFETY: the token exists only where the CPU has these parts of AVX-512.

@@ -1,8 +1,9 @@
 //! The Toeplitz and polyphase forms against the schoolbook.
 
-use ctru_math::mul::{polyphase, schoolbook, toeplitz};
+use crate::strategies::{poly, rounded_poly, small_poly};
+use ctru_math::kernel::{polyphase, toeplitz};
+use ctru_math::mul::schoolbook;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::strategies::{poly, rounded_poly, small_poly};
 use proptest::prelude::*;
 
 fn monomial<R: Ring>(power: usize) -> SmallPoly<R> {

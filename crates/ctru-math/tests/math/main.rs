@@ -2,8 +2,11 @@
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
+// The package `ctru-tests` exports what is in `common`.
+#![allow(unreachable_pub)]
 
 mod codec;
+mod common;
 mod compress;
 mod cyclic;
 mod e8;
@@ -13,3 +16,5 @@ mod product;
 mod product_forms;
 mod reduce;
 mod sample;
+
+use common::{backends, strategies, vectors};

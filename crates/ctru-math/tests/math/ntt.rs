@@ -1,11 +1,11 @@
 //! The transform against its definition, and products by it against the schoolbook.
 
+use crate::strategies::{numbers, poly, rounded_poly, small_poly};
 use ctru_math::array::Array;
 use ctru_math::mul::schoolbook;
 use ctru_math::ntt::{self, Folding, Multiplying, NttRing, butterfly, leaf};
 use ctru_math::reduce::{Montgomery, PseudoMersenne, ReduceSum, Reducer};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::strategies::{numbers, poly, rounded_poly, small_poly};
 use proptest::prelude::*;
 
 fn small<R: Ring>(coefficients: &[i64]) -> SmallPoly<R> {

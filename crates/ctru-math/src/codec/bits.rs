@@ -1,29 +1,22 @@
-//! Packing at a fixed number of bits a coefficient.
+//! Packing at a fixed number of bits per coefficient: public keys at 13 bits, ciphertexts at `Q2_BITS`.
 //!
-//! Bit `j` of coefficient `i` is bit `width * i + j` of the string, and bit `k` of the string is bit `k mod
-//! 8`, least significant first, of byte `k / 8`. So every eight coefficients fill `width` whole bytes: that
-//! group is the unit of work here.
-
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod avx512;
+//! Bit `j` of coefficient `i` is bit `width * i + j` of the string. Bit `k` of the string is bit
+//! `k mod 8` of byte `k / 8`, least significant first.
 
 use core::fmt;
 
 use crate::array::Array;
+#[cfg(target_arch = "x86_64")]
+use crate::codec::avx512;
+use crate::kernel::bits::{PUBLIC_KEY_WIDTH, pack, unpack};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// Coefficients of a group, the fewest that fill whole bytes at every width.
-pub const GROUP: usize = 8;
-
-/// Bits of a public-key coefficient: `q < 2^13` in all rings.
-pub const PUBLIC_KEY_WIDTH: u32 = 13;
-
-/// Why a string is not the [`pack13`] of any polynomial.
+/// The string is not an output of [`pack13`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Packed13Error {
-    /// The coefficient at this index is `q` or more; it is the first such one.
+    /// The coefficient at this index is `q` or more. It is the first such coefficient.
     Coefficient {
         /// Power of `x`.
         index: usize,
@@ -43,71 +36,7 @@ impl fmt::Display for Packed13Error {
 
 impl core::error::Error for Packed13Error {}
 
-/// The `8 width` bits of eight values below `2^width`, `width <= 16`, first value lowest.
-#[inline(always)]
-#[must_use]
-pub fn pack_group(width: u32, values: [u16; GROUP]) -> u128 {
-    let mut bits = 0;
-    let mut position = 0;
-    for value in values {
-        bits |= u128::from(value) << position;
-        position += width;
-    }
-    bits
-}
-
-/// The eight values of `width` bits, `width <= 16`, in the low `8 width` bits; higher bits are ignored.
-#[inline(always)]
-#[must_use]
-pub fn unpack_group(width: u32, bits: u128) -> [u16; GROUP] {
-    let mask = ((1u32 << width) - 1) as u16;
-    let mut position = 0;
-    [(); GROUP].map(|()| {
-        let value = (bits >> position) as u16 & mask;
-        position += width;
-        value
-    })
-}
-
-/// Packs values below `2^width`, `width <= 16`; unused bits of the last byte are 0.
-///
-/// # Panics
-/// If `bytes` is not `ceil(width values.len() / 8)` long.
-#[inline(always)]
-pub fn pack(width: u32, values: &[u16], bytes: &mut [u8]) {
-    assert_eq!(bytes.len(), (width as usize * values.len()).div_ceil(8));
-    let (groups, tail) = values.as_chunks::<GROUP>();
-    let (group_bytes, tail_bytes) = bytes.split_at_mut(width as usize * groups.len());
-    for (group, out) in groups.iter().zip(group_bytes.chunks_exact_mut(width as usize)) {
-        out.copy_from_slice(&pack_group(width, *group).to_le_bytes()[..width as usize]);
-    }
-    let mut last = [0; GROUP];
-    last[..tail.len()].copy_from_slice(tail);
-    tail_bytes.copy_from_slice(&pack_group(width, last).to_le_bytes()[..tail_bytes.len()]);
-}
-
-/// Unpacks values of `width <= 16` bits; bits after the last value are ignored.
-///
-/// # Panics
-/// If `bytes` is not `ceil(width values.len() / 8)` long.
-#[inline(always)]
-pub fn unpack(width: u32, bytes: &[u8], values: &mut [u16]) {
-    assert_eq!(bytes.len(), (width as usize * values.len()).div_ceil(8));
-    let (groups, tail) = values.as_chunks_mut::<GROUP>();
-    let (group_bytes, tail_bytes) = bytes.split_at(width as usize * groups.len());
-    let load = |bytes: &[u8]| {
-        let mut word = [0; 16];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u128::from_le_bytes(word)
-    };
-    for (group, bytes) in groups.iter_mut().zip(group_bytes.chunks_exact(width as usize)) {
-        *group = unpack_group(width, load(bytes));
-    }
-    let last = unpack_group(width, load(tail_bytes));
-    tail.copy_from_slice(&last[..tail.len()]);
-}
-
-/// [`pack`] on the backend in use.
+/// Packs on a backend: see [`pack`].
 struct Pack<'a, const WIDTH: u32> {
     values: &'a [u16],
     bytes: &'a mut [u8],
@@ -128,7 +57,7 @@ impl<const WIDTH: u32> WithSimd for Pack<'_, WIDTH> {
     }
 }
 
-/// [`unpack`] on the backend in use.
+/// Unpacks on a backend: see [`unpack`].
 struct Unpack<'a, const WIDTH: u32> {
     bytes: &'a [u8],
     values: &'a mut [u16],
@@ -149,33 +78,35 @@ impl<const WIDTH: u32> WithSimd for Unpack<'_, WIDTH> {
     }
 }
 
-/// Packs a public-key polynomial at 13 bits a coefficient.
+/// Packs the polynomial of a public key at 13 bits per coefficient.
 #[must_use]
 pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
     R::pack13(poly)
 }
 
+/// Does the work of [`pack13`].
 pub(crate) fn pack_poly<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
     let mut bytes = R::Packed13Bytes::zeroed();
     dispatch(Pack::<PUBLIC_KEY_WIDTH> { values: poly.coefficients(), bytes: bytes.as_mut() });
     bytes
 }
 
-/// Reads what [`pack13`] wrote. Exactly its outputs are accepted.
+/// Unpacks an output of [`pack13`], and rejects every other string.
 ///
 /// # Errors
-/// [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set. Public keys are no
-/// secret: the time may depend on where the error is.
+/// Returns [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set. Public
+/// keys are not secret: the time may depend on the place of the error.
 pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     R::unpack13(bytes)
 }
 
+/// Does the work of [`unpack13`].
 pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     let mut coeffs = R::Coeffs::<u16>::zeroed();
     dispatch(Unpack::<PUBLIC_KEY_WIDTH> { bytes: bytes.as_ref(), values: coeffs.as_mut() });
 
     let excess = |&coeff: &u16| u32::from(coeff) >= R::Q;
-    // One flag over all coefficients can be computed in vectors, the search for the first one cannot.
+    // Vectors can compute one flag over all coefficients, but not search for the first one.
     if coeffs.as_ref().iter().fold(false, |any, coeff| any | excess(coeff))
         && let Some(index) = coeffs.as_ref().iter().position(excess)
     {
@@ -188,12 +119,13 @@ pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, 
     Ok(Poly::from_array(coeffs))
 }
 
-/// Packs a ciphertext polynomial at `Q2_BITS` bits a coefficient; padding bits are 0.
+/// Packs the polynomial of a ciphertext at `Q2_BITS` bits per coefficient. Padding bits are 0.
 #[must_use]
 pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
     R::pack_rounded(poly)
 }
 
+/// Does the work of [`pack_rounded`].
 pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
     let mut bytes = R::CiphertextBytes::zeroed();
     let (values, packed) = (poly.coefficients(), bytes.as_mut());
@@ -205,13 +137,16 @@ pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBy
     bytes
 }
 
-/// Reads a ciphertext polynomial. Every string is one; padding bits are ignored here, because decapsulation
-/// compares all bytes of the ciphertext with a packed one anyway.
+/// Unpacks the polynomial of a ciphertext. Every string is valid.
+///
+/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with a packed
+/// one.
 #[must_use]
 pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     R::unpack_rounded(bytes)
 }
 
+/// Does the work of [`unpack_rounded`].
 pub(crate) fn unpack_ciphertext<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     let mut poly = RoundedPoly::zero();
     let (bytes, values) = (bytes.as_ref(), poly.coefficients_mut());

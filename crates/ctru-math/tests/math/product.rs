@@ -1,9 +1,9 @@
 //! The CPU's products against the schoolbook, on every backend.
 
+use crate::backends::on_every_backend;
+use crate::strategies::{poly, rounded_poly, small_poly};
 use ctru_math::mul::{self, schoolbook};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
-use ctru_tests::backends::on_every_backend;
-use ctru_tests::strategies::{poly, rounded_poly, small_poly};
 use proptest::prelude::*;
 
 /// Constant polynomials at the ends of each range: the largest plain coefficients, of both signs.

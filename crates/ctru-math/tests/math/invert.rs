@@ -1,10 +1,10 @@
 //! Inversion on every backend: products with the inverse are one, and batches equal single inversions.
 
+use crate::backends::on_every_backend;
+use crate::strategies::{poly, small_poly};
 use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
 use ctru_math::mul::schoolbook;
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
-use ctru_tests::backends::on_every_backend;
-use ctru_tests::strategies::{poly, small_poly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
 //! Cyclic products by transforms: every method against the schoolbook, and against each other at full length.
 
+use crate::strategies::numbers;
 use ctru_math::ntt::cyclic::{CyclicError, Layers, Plan, Transform, schoolbook};
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Montgomery, Plantard, Proth, ReduceSum, Reducer, Residue,
     RuntimeDivision, Shoup,
 };
-use ctru_tests::strategies::numbers;
 use proptest::prelude::*;
 
 /// The product by transforms with the reducers `M` and `P`.

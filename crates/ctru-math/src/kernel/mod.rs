@@ -1,0 +1,13 @@
+//! The steps on single values that the CPU's code and the GPU kernels share, and the oracles of kernels.
+//!
+//! This module is for the crates of this workspace. It may change at any time.
+
+pub mod bits;
+pub mod compress;
+pub mod e8;
+pub mod mixed_radix;
+mod pairs;
+pub mod polyphase;
+pub mod sample;
+pub mod secret_poly;
+pub mod toeplitz;
