@@ -25,7 +25,7 @@ mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
-pub use hash::{KEY_ID_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+pub use hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,

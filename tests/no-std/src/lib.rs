@@ -32,17 +32,11 @@ fn mark(mark: Mark, bytes: &[u8]) {
     mark(bytes.as_ptr(), bytes.len());
 }
 
-/// Generates a key.
-#[inline(never)]
-fn generate<P: ParameterSet>(seed: &[u8; 32], z: &[u8; 32]) -> DecapsulationKey<P> {
-    DecapsulationKey::generate_deterministic(seed, z)
-}
-
 /// Every operation of the KEM, from bytes to bytes. Returns 0 if both sides have the same secret.
 fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
     let public_part = P::Ring::SECRET_POLY_BYTES..P::DECAPSULATION_KEY_BYTES - 32;
     mark(hide, seeds.as_flattened());
-    let key = generate::<P>(&seeds[0], &seeds[1]);
+    let key = DecapsulationKey::<P>::generate_deterministic(&seeds[0], &seeds[1]);
     mark(reveal, &key.as_ref()[public_part]);
     let Ok(key) = DecapsulationKey::<P>::from_bytes(black_box(key.as_ref())) else { return 1 };
     let mut consistent = u8::from(key.check().is_ok());

@@ -3,9 +3,9 @@
 //! The rejection hash takes three quarters of all permutations and does not depend on the other two
 //! hashes. Where vectors hold two states, it shares permutations with them.
 
+use super::inputs::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
 use super::lanes::{Hashing, Lanes};
 use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges};
-use super::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
 
 /// The inputs and outputs. The first state hashes the message and expands the coins, the second one
 /// computes the rejection hash.

@@ -7,6 +7,7 @@
 //! three hashes of an encapsulation take 1.40 us, and 1.80 us with `sha3` and `shake`. Without
 //! vectors the crates take 2 to 4 percent less time than our own code did.
 
+mod inputs;
 mod interleaved;
 mod keccak;
 mod lanes;
@@ -19,32 +20,16 @@ use core::array;
 use ctru_math::Ring;
 
 use crate::wipe::Secret;
+use inputs::{Digest, KEY_ID_BYTES, MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT, seed_input};
 use interleaved::Interleaved;
 use lanes::Vectors;
-use sponge::{Function, Padded, Sha3_512, Shake256, hash};
+use sponge::{Padded, Sha3_512, Shake256, hash};
 
-/// Bytes of a shared secret.
-pub const SHARED_SECRET_BYTES: usize = 32;
-/// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
-pub const SEED_BYTES: usize = 32;
-/// Bytes of `ID(pk)`, the first bytes of an encoded public key, which enter each hash of a message.
-pub const KEY_ID_BYTES: usize = 33;
-
-/// Room for the inputs of SHAKE256: one block, padding included.
-const SHAKE256_INPUT: usize = Shake256::BLOCK;
-/// Room for `ID(pk)` and the longest message, 79 bytes, with padding.
-const MESSAGE_INPUT: usize = 2 * Sha3_512::BLOCK;
-/// Room for `ID(pk)`, `z` and the longest ciphertext, 1597 bytes, with padding.
-const REJECTION_INPUT: usize = 24 * Sha3_512::BLOCK;
+pub(crate) use inputs::Id;
+pub use inputs::{SEED_BYTES, SHARED_SECRET_BYTES};
 
 /// Bytes of the coins of the largest key, `f'` and `g` together.
 const KEY_COINS: usize = 2 * 639;
-
-/// `ID(pk)`.
-pub(crate) type Id = [u8; KEY_ID_BYTES];
-
-/// `K || s`.
-type Digest = [u8; SHARED_SECRET_BYTES + SEED_BYTES];
 
 /// The hashes of a message.
 pub(crate) struct Hashed<R: Ring> {
@@ -66,11 +51,6 @@ impl<R: Ring> Hashed<R> {
     pub(crate) fn secret(&self) -> &[u8; SHARED_SECRET_BYTES] {
         self.digest.first_chunk().expect("half of the digest")
     }
-}
-
-/// Returns the seed `s` of a digest as input of SHAKE256.
-fn seed_input(digest: &Digest) -> Padded<Shake256, SHAKE256_INPUT> {
-    Padded::new(&[&digest[SHARED_SECRET_BYTES..]])
 }
 
 /// Writes the first bytes of `SHAKE256(parts)` of each input to its output. The parts of an input

@@ -6,10 +6,10 @@ use ctru_math::backend;
 use sha3::{Digest as _, Sha3_512 as ReferenceSha3};
 use shake::{ExtendableOutput, Shake256 as ReferenceShake, Update, XofReader};
 
+use super::inputs::{MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT};
 use super::interleaved::Interleaved;
 use super::lanes::Vectors;
 use super::sponge::{Function, Hash, Padded, Sha3_512, Shake256};
-use super::{MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT};
 
 const LONGEST: usize = 1700;
 

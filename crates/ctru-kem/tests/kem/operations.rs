@@ -7,8 +7,8 @@ use std::fmt;
 use crate::common::{array, decode, encode, every_set, strategies};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, KEY_ID_BYTES, MixedRadix,
-    Packed13, ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, MixedRadix, Packed13,
+    ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{Poly, Ring};
@@ -55,7 +55,7 @@ fn hash<P: ParameterSet>(
     end: &[u8],
 ) -> [u8; SHARED_SECRET_BYTES] {
     let public = key.encapsulation_key();
-    let input = [&public.as_ref()[..KEY_ID_BYTES], middle, end].concat();
+    let input = [&public.as_ref()[..33], middle, end].concat();
     array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
 }
 

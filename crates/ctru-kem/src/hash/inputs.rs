@@ -1,0 +1,28 @@
+//! Lengths and types of what the hashes take and return.
+
+use super::sponge::{Function, Padded, Sha3_512, Shake256};
+
+/// Bytes of a shared secret.
+pub const SHARED_SECRET_BYTES: usize = 32;
+/// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
+pub const SEED_BYTES: usize = 32;
+/// Bytes of `ID(pk)`, the first bytes of an encoded public key, which enter each hash of a message.
+pub(super) const KEY_ID_BYTES: usize = 33;
+
+/// Room for the inputs of SHAKE256: one block, padding included.
+pub(super) const SHAKE256_INPUT: usize = Shake256::BLOCK;
+/// Room for `ID(pk)` and the longest message, 79 bytes, with padding.
+pub(super) const MESSAGE_INPUT: usize = 2 * Sha3_512::BLOCK;
+/// Room for `ID(pk)`, `z` and the longest ciphertext, 1597 bytes, with padding.
+pub(super) const REJECTION_INPUT: usize = 24 * Sha3_512::BLOCK;
+
+/// `ID(pk)`.
+pub(crate) type Id = [u8; KEY_ID_BYTES];
+
+/// `K || s`.
+pub(super) type Digest = [u8; SHARED_SECRET_BYTES + SEED_BYTES];
+
+/// Returns the seed `s` of a digest as input of SHAKE256.
+pub(super) fn seed_input(digest: &Digest) -> Padded<Shake256, SHAKE256_INPUT> {
+    Padded::new(&[&digest[SHARED_SECRET_BYTES..]])
+}
