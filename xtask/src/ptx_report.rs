@@ -101,7 +101,9 @@ pub fn run(options: &Options) -> Result<()> {
     let recipe = if options.lab { &LABORATORY } else { &RECIPE };
     let path =
         options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
-    let blocks = blocks()?;
+    // Only the table and the file show blocks.
+    let is_shown = !options.summary || options.json.is_some();
+    let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
 
