@@ -1,8 +1,9 @@
 //! A library that stands for the NVIDIA driver while programs are built.
 //!
-//! The build script of `cust` looks for a `libcuda` in the folder of a CUDA toolkit. On Linux (x86-64 and 64-bit Arm)
-//! nothing is taken from it: `ctru-gpu-runtime` defines the driver's functions itself and passes them on to the driver that it
-//! opens at run time. So an empty archive is enough to build on a machine without driver and toolkit.
+//! The build script of `cust` looks for a `libcuda` in the folder of a CUDA toolkit. On Linux
+//! (x86-64 and 64-bit Arm) nothing is taken from it: `ctru-gpu-runtime` defines the driver's
+//! functions itself and passes them on to the driver that it opens at run time. So an empty archive
+//! is enough to build on a machine without driver and toolkit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use crate::{IoContext, Result, workspace};
 /// An `ar` archive without members.
 const EMPTY_ARCHIVE: &str = "!<arch>\n";
 
-/// Makes a stand-in for the NVIDIA driver's library, enough to build on Linux without driver and CUDA toolkit
+/// Makes a stand-in for the NVIDIA driver's library, enough to build on Linux without driver and
+/// CUDA toolkit
 ///
 /// Build with CUDA_LIBRARY_PATH=FOLDER. The programs look for the driver when they need it.
 #[derive(Debug, clap::Args)]

@@ -4,9 +4,10 @@ use xtask::flow::analysis::{Report, analyse};
 use xtask::flow::program::{Class, Objects};
 use xtask::flow::ptx::decode;
 
-/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the arrays,
-/// `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold secrets from the
-/// first array and `%p2` a public condition. Behind it stands a store of a secret, as every kernel has.
+/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the
+/// arrays, `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold
+/// secrets from the first array and `%p2` a public condition. Behind it stands a store of a secret,
+/// as every kernel has.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.0
