@@ -11,11 +11,13 @@ use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
 ///
-/// Refuses kernels that contain what no kernel may contain, or that would show secrets (see ptx-flow).
+/// Refuses kernels that contain what no kernel may contain, or that would show secrets (see
+/// ptx-flow).
 ///
-/// With --check, changes nothing and fails if the sources, the flags or the PTX are not those of the manifest, or if the
-/// compiler of the manifest makes other PTX of the sources. Where that compiler is not there, another one is tried, and
-/// what it makes must assemble; where there is none, the hashes are all that is checked. Both are said.
+/// With --check, changes nothing and fails if the sources, the flags or the PTX are not those of
+/// the manifest, or if the compiler of the manifest makes other PTX of the sources. Where that
+/// compiler is not there, another one is tried, and what it makes must assemble; where there is
+/// none, the hashes are all that is checked. Both are said.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check the committed PTX instead of writing it
@@ -24,7 +26,8 @@ pub struct Options {
     /// Architectures to build for besides sm_80; these go to target/ptx, to be looked at
     #[arg(long, value_delimiter = ',')]
     arch: Vec<String>,
-    /// Write target/ptx/draft.ctru.ptx and draft.lab.ptx instead, whatever the kernels use, for ptx-report --ptx
+    /// Write target/ptx/draft.ctru.ptx and draft.lab.ptx instead, whatever the kernels use, for
+    /// ptx-report --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
     /// The rustc to use

@@ -1,7 +1,8 @@
 //! Finding a compiler that can build the device crate.
 //!
-//! It must come with the source of the library, because nobody ships `core` for the target `nvptx64-nvidia-cuda` and the
-//! LLVM in use, and it must take unstable features: a nightly, or any compiler under `RUSTC_BOOTSTRAP=1`.
+//! It must come with the source of the library, because nobody ships `core` for the target
+//! `nvptx64-nvidia-cuda` and the LLVM in use, and it must take unstable features: a nightly, or any
+//! compiler under `RUSTC_BOOTSTRAP=1`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +48,8 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// The compiler at `explicit`, or else one that is installed: of version `preferred` if there is one.
+/// The compiler at `explicit`, or else one that is installed: of version `preferred` if there is
+/// one.
 pub fn find(explicit: Option<&Path>, preferred: Option<&Version>) -> Result<Compiler> {
     if let Some(rustc) = explicit {
         return inspect(rustc);

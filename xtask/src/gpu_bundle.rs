@@ -7,10 +7,11 @@ use serde::Deserialize;
 
 use crate::{Error, IoContext, Result, process, workspace};
 
-/// Builds target/gpu-bundle: the programs ctru and ctru-bench, the tests that need a GPU, and run.sh, which runs them
+/// Builds target/gpu-bundle: the programs ctru and ctru-bench, the tests that need a GPU, and
+/// run.sh, which runs them
 ///
-/// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout there:
-/// `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
+/// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout
+/// there: `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Only what the reduction laboratory needs

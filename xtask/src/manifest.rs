@@ -85,7 +85,8 @@ impl Manifest {
         Version { rustc: self.rustc.clone(), llvm: self.llvm.clone() }
     }
 
-    /// Returns how the workspace at `root` differs from this manifest, one line for each difference.
+    /// Returns how the workspace at `root` differs from this manifest, one line for each
+    /// difference.
     ///
     /// `ptx` is the committed text.
     pub fn differences(&self, root: &Path, ptx: &str, recipe: &Recipe) -> Result<Vec<String>> {

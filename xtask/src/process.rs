@@ -27,7 +27,8 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// `command` without what cargo and rustup have set for this program, or the user for the host's code.
+/// `command` without what cargo and rustup have set for this program, or the user for the host's
+/// code.
 pub(crate) fn outside_cargo(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();

@@ -13,8 +13,9 @@ pub fn divides(kernel: &str) -> bool {
     kernel.contains("runtime_division")
 }
 
-/// What the compiler writes, without what differs between machines or means nothing: comments and empty lines go, and
-/// tables are numbered in order of appearance, because their names contain hashes of where the sources lie.
+/// What the compiler writes, without what differs between machines or means nothing: comments and
+/// empty lines go, and tables are numbered in order of appearance, because their names contain
+/// hashes of where the sources lie.
 #[must_use]
 pub fn normalise(assembly: &str) -> String {
     let mut text = "// Made by cargo xtask build-ptx; see docs/ptx.md.\n".to_owned();
@@ -29,7 +30,8 @@ pub fn normalise(assembly: &str) -> String {
     text
 }
 
-/// New names of tables. Rust mangles names to `_R...`; LLVM calls nameless constants `anon_$_<hash>_$_<number>`.
+/// New names of tables. Rust mangles names to `_R...`; LLVM calls nameless constants
+/// `anon_$_<hash>_$_<number>`.
 #[derive(Default)]
 struct Tables<'a> {
     numbers: HashMap<&'a str, usize>,

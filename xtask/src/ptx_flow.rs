@@ -10,8 +10,8 @@ use crate::{IoContext, Result, workspace};
 
 /// Follows secrets through the kernels' PTX and fails where a time or an address would show one
 ///
-/// Everything in the arrays that kernels take is secret. Fails if an address, a branch, a guard of an
-/// access, a lane of a shuffle, a barrier or a division depends on it, and if there is an
+/// Everything in the arrays that kernels take is secret. Fails if an address, a branch, a guard of
+/// an access, a lane of a shuffle, a barrier or a division depends on it, and if there is an
 /// instruction that it does not understand. Of the laboratory's kernels those are let pass that are
 /// there to divide.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,8 @@ pub fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// Plants leaks into the kernels whose names contain `kernel`, looks for them, and prints the counts.
+/// Plants leaks into the kernels whose names contain `kernel`, looks for them, and prints the
+/// counts.
 fn find_planted(text: &str, kernel: &str, seed: u64) -> Result<()> {
     let decode = |text: &str| {
         Ok(match ptx::decode(text) {

@@ -1,4 +1,5 @@
-//! What the kernels become on real machines: registers, memory and instructions, as NVIDIA's assembler makes them.
+//! What the kernels become on real machines: registers, memory and instructions, as NVIDIA's
+//! assembler makes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,10 +40,12 @@ const COLUMNS: &[&str] = &[
     "BRA",
 ];
 
-/// Shows what NVIDIA's assembler makes of the kernels: registers, spills, shared memory, instructions
+/// Shows what NVIDIA's assembler makes of the kernels: registers, spills, shared memory,
+/// instructions
 ///
-/// Fails if a kernel spills registers, uses local memory, calls a function or divides integers, and if its machine code would
-/// show a secret (see ptx-flow). Instructions are counted as they stand in the program: those in a loop once.
+/// Fails if a kernel spills registers, uses local memory, calls a function or divides integers, and
+/// if its machine code would show a secret (see ptx-flow). Instructions are counted as they stand
+/// in the program: those in a loop once.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Architectures
@@ -60,7 +63,8 @@ pub struct Options {
     /// Print no table
     #[arg(long)]
     summary: bool,
-    /// Plants leaks of all kinds into the kernels and fails if one of them is not found in the machine code for sm_90
+    /// Plants leaks of all kinds into the kernels and fails if one of them is not found in the
+    /// machine code for sm_90
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
     plant: Option<u64>,
     /// Write everything there is to know to this file, too
@@ -101,7 +105,9 @@ pub fn run(options: &Options) -> Result<()> {
     let recipe = if options.lab { &LABORATORY } else { &RECIPE };
     let path =
         options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
-    let blocks = blocks()?;
+    // Only the table and the file show blocks.
+    let is_shown = !options.summary || options.json.is_some();
+    let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
     let text = fs::read_to_string(&path).at("read", &path)?;
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
 
@@ -166,7 +172,8 @@ pub fn run(options: &Options) -> Result<()> {
         .verdict(seed)
 }
 
-/// Shapes of all blocks. They come from a program of their own, so that this one can be built when the kernels cannot.
+/// Shapes of all blocks. They come from a program of their own, so that this one can be built when
+/// the kernels cannot.
 fn blocks() -> Result<BTreeMap<String, Block>> {
     let mut example = process::cargo();
     example.current_dir(workspace::root());

@@ -64,8 +64,8 @@ pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
     kernels
 }
 
-/// The class of the instruction on this line: its name, and for IMAD what it is used for, since many are additions, shifts
-/// and moves or work on 64 bits.
+/// The class of the instruction on this line: its name, and for IMAD what it is used for, since
+/// many are additions, shifts and moves or work on 64 bits.
 fn class(line: &str) -> Option<&str> {
     let (address, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     u32::from_str_radix(address, 16).ok()?;

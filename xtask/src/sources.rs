@@ -9,10 +9,11 @@ use sha2::{Digest, Sha256};
 
 use crate::{IoContext, Result};
 
-/// What goes into the PTX: names of packages, and their files and folders below the root of the workspace.
+/// What goes into the PTX: names of packages, and their files and folders below the root of the
+/// workspace.
 ///
-/// The emulator and the module that embeds the PTX do not; the workspace's manifest does not either, because the versions
-/// that it asks for are fixed by the lock file of the device crate.
+/// The emulator and the module that embeds the PTX do not; the workspace's manifest does not
+/// either, because the versions that it asks for are fixed by the lock file of the device crate.
 const PACKAGES: &[(&str, &[&str])] = &[
     ("ctru-math", &["crates/ctru-math/Cargo.toml", "crates/ctru-math/src"]),
     (

@@ -4,9 +4,10 @@ use xtask::flow::analysis::{Report, analyse};
 use xtask::flow::program::{Class, Objects};
 use xtask::flow::ptx::decode;
 
-/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the arrays,
-/// `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold secrets from the
-/// first array and `%p2` a public condition. Behind it stands a store of a secret, as every kernel has.
+/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the
+/// arrays, `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold
+/// secrets from the first array and `%p2` a public condition. Behind it stands a store of a secret,
+/// as every kernel has.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.0
@@ -120,7 +121,8 @@ fn what_arrays_hold_is_no_address() {
 #[test]
 fn shared_memory() {
     passes(
-        "st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\nst.global.b32 [%rd2], %r3;",
+        "st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\n\
+            st.global.b32 [%rd2], %r3;",
     );
     leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r1;");
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r90];");
@@ -131,7 +133,8 @@ fn shared_memory() {
     leaks(Class::SharedLoadAddress, through);
     leaks(
         Class::SharedLoadAddress,
-        "$L_1:\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r1], %r90;\n@%p2 bra $L_1;",
+        "$L_1:\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r1], %r90;\n\
+            @%p2 bra $L_1;",
     );
 }
 
@@ -170,7 +173,8 @@ fn branches_guards_and_exits() {
 fn choices_between_addresses() {
     let choice = |condition| {
         format!(
-            "add.s64 %rd3, %rd1, 64;\nselp.b64 %rd4, %rd1, %rd3, {condition};\nld.global.b32 %r3, [%rd4];"
+            "add.s64 %rd3, %rd1, 64;\nselp.b64 %rd4, %rd1, %rd3, {condition};\n\
+                ld.global.b32 %r3, [%rd4];"
         )
     };
     passes(&choice("%p2"));
@@ -179,7 +183,8 @@ fn choices_between_addresses() {
     leaks(Class::LoadAddress, "selp.b64 %rd4, %rd1, %rd2, %p1;\nld.global.b32 %r3, [%rd4];");
     // Between two values, which is what a kernel should do.
     passes(
-        "ld.global.b32 %r3, [%rd1];\nld.global.b32 %r4, [%rd1+64];\nselp.b32 %r5, %r3, %r4, %p1;\nst.global.b32 [%rd2], %r5;",
+        "ld.global.b32 %r3, [%rd1];\nld.global.b32 %r4, [%rd1+64];\nselp.b32 %r5, %r3, %r4, %p1;\n\
+            st.global.b32 [%rd2], %r5;",
     );
 }
 
@@ -218,7 +223,8 @@ fn registers_that_are_used_again() {
     // What another kernel has left in a register is secret.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r4, [%r50];");
     passes(
-        "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\nld.shared.u32 %r4, [%r3];",
+        "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\n\
+            ld.shared.u32 %r4, [%r3];",
     );
     // A copy at the end of a loop reaches its start.
     leaks(
@@ -235,7 +241,8 @@ fn registers_that_are_used_again() {
     // Half a register.
     leaks(
         Class::SharedLoadAddress,
-        "{ .reg .b32 tmp; mov.b64 {tmp, %r3}, %rd5; }\nld.global.b64 %rd5, [%rd1];\nmov.b64 {%r3, %r4}, %rd5;\nld.shared.u32 %r5, [%r4];",
+        "{ .reg .b32 tmp; mov.b64 {tmp, %r3}, %rd5; }\nld.global.b64 %rd5, [%rd1];\n\
+            mov.b64 {%r3, %r4}, %rd5;\nld.shared.u32 %r5, [%r4];",
     );
 }
 
@@ -252,7 +259,8 @@ fn what_the_analysis_does_not_reach() {
 #[test]
 fn public_arrays() {
     let text = kernel(
-        "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.b32 %r3, [%rd4];\nst.global.b32 [%rd2], %r3;",
+        "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.b32 %r3, [%rd4];\n\
+            st.global.b32 [%rd2], %r3;",
     );
     let program = &decode(&text).unwrap()[0];
     let count = |public| {
@@ -309,7 +317,8 @@ fn what_is_not_understood_is_refused() {
 #[test]
 fn chains_lead_back_to_the_array() {
     let report = report(
-        "add.s32 %r3, %r90, 1;\nst.shared.u32 [%r1], %r3;\nld.shared.u32 %r4, [%r1];\nld.shared.u32 %r5, [%r4];",
+        "add.s32 %r3, %r90, 1;\nst.shared.u32 [%r1], %r3;\nld.shared.u32 %r4, [%r1];\n\
+            ld.shared.u32 %r5, [%r4];",
     );
     let text = report.findings[0].to_string();
     for step in [

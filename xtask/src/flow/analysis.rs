@@ -1,10 +1,10 @@
 //! Which registers can hold secrets where, and what would show them.
 //!
-//! The analysis is an abstract interpretation. A [`State`] says of every register which bits can depend on
-//! secrets and which objects it can point into; memory has one such set of bits for each array and
-//! one for all of shared memory. States flow along the edges between basic blocks and join where
-//! edges meet, until nothing changes. What is written to memory stays there, so if memory has
-//! changed, the flow starts again with more in it. Both only grow, so this ends.
+//! The analysis is an abstract interpretation. A [`State`] says of every register which bits can
+//! depend on secrets and which objects it can point into; memory has one such set of bits for each
+//! array and one for all of shared memory. States flow along the edges between basic blocks and
+//! join where edges meet, until nothing changes. What is written to memory stays there, so if
+//! memory has changed, the flow starts again with more in it. Both only grow, so this ends.
 //!
 //! It is flow-sensitive, because compilers use a register again for something else. It trusts that
 //! accesses stay in bounds, which the emulator checks, and needs no implicit flows: a branch on a
@@ -476,7 +476,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns what follows for registers from the conditions on predicates that an instruction defines.
+/// Returns what follows for registers from the conditions on predicates that an instruction
+/// defines.
 fn implications(
     instruction: &Instruction,
     state: &State,
@@ -512,7 +513,8 @@ fn guards(code: &[Instruction]) -> HashSet<Register> {
     guards
 }
 
-/// Cuts code into basic blocks: for the index of each one's first instruction, the one behind its last.
+/// Cuts code into basic blocks: for the index of each one's first instruction, the one behind its
+/// last.
 fn blocks(code: &[Instruction]) -> BTreeMap<usize, usize> {
     let mut starts = BTreeSet::from([0]);
     for (index, instruction) in code.iter().enumerate() {

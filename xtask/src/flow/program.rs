@@ -178,8 +178,8 @@ pub enum Class {
     TableStore,
     /// An instruction that nothing leads to: what is never looked at cannot be trusted.
     Unreached,
-    /// A store of public data to an array. What a kernel writes is made of what it reads, so the analysis
-    /// has lost a secret on the way.
+    /// A store of public data to an array. What a kernel writes is made of what it reads, so the
+    /// analysis has lost a secret on the way.
     PublicStore,
     /// A kernel that stores no secret to any array.
     NoSecretStore,
@@ -248,9 +248,11 @@ pub struct Instruction {
     pub is_collective: bool,
     /// What must be public.
     pub demands: Vec<Demand>,
-    /// Which bits of its only result depend on which bits of its operands; all on all if there is none.
+    /// Which bits of its only result depend on which bits of its operands; all on all if there is
+    /// none.
     pub spread: Option<Spread>,
-    /// For a condition on a predicate that it defines: the conditions on earlier values that follow.
+    /// For a condition on a predicate that it defines: the conditions on earlier values that
+    /// follow.
     pub implies: Vec<(Literal, Vec<Literal>)>,
 }
 

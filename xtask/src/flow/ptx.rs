@@ -24,7 +24,8 @@ pub struct NotUnderstood {
     pub text: String,
 }
 
-/// Opcodes that compute their first operand from the others, in a time that does not depend on them.
+/// Opcodes that compute their first operand from the others, in a time that does not depend on
+/// them.
 const COMPUTE: &[&str] = &[
     "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "fma", "lop3", "mad", "max",
     "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "selp", "setp", "shf", "shl", "shr",
@@ -402,14 +403,16 @@ impl Decoder {
         Some((Access { space, address, names }, demands))
     }
 
-    /// Reads the first operand: a register, several in braces, or two of which the second is a predicate.
+    /// Reads the first operand: a register, several in braces, or two of which the second is a
+    /// predicate.
     fn results(&mut self, text: &str) -> Option<Vec<Register>> {
         let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         let names = inside.unwrap_or(text).split([',', '|']).map(str::trim);
         names.filter(|name| *name != "_").map(|name| self.named(name)).collect()
     }
 
-    /// Reads another operand: adds its registers to `registers` and returns the objects that it names.
+    /// Reads another operand: adds its registers to `registers` and returns the objects that it
+    /// names.
     fn source(
         &mut self,
         text: &str,

@@ -26,8 +26,8 @@ impl Value {
 
 /// What is known in all executions that reach a place.
 ///
-/// Machine code guards single instructions with predicates. So a register's value is also kept for the
-/// executions in which a predicate has one truth value, where less is secret then.
+/// Machine code guards single instructions with predicates. So a register's value is also kept for
+/// the executions in which a predicate has one truth value, where less is secret then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// By the registers' numbers.
@@ -90,7 +90,8 @@ impl State {
         self.values[register.0 as usize] = value;
     }
 
-    /// Sets a register's value in the executions in which `condition` holds, after [`set`](Self::set).
+    /// Sets a register's value in the executions in which `condition` holds, after
+    /// [`set`](Self::set).
     pub fn set_under(&mut self, condition: Literal, register: Register, value: Value) {
         if value == self.values[register.0 as usize] {
             if let Some(values) = self.under.get_mut(&condition) {

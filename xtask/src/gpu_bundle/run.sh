@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder named first.
-# The second argument chooses: tests, bench, sanitizer, devices (all GPUs beside one), paper, lab (the reduction
-# laboratory) or all (the default).
+# Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder
+# named first. The second argument chooses: tests, bench, sanitizer, devices (all GPUs beside one),
+# paper, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)

@@ -282,9 +282,9 @@ type Findings = Result<Vec<Finding>, String>;
 /// Plants leaks into the kernels of `ptx` and looks which of them `decode` and the analysis find,
 /// in texts of at most `copies` kernels.
 ///
-/// Each leak must be found by itself. First several leaks are planted into one copy of a kernel. One
-/// of them counts as found if a finding of its kind is at its lines and all findings of the copy
-/// are at lines of leaks. What is not found so is planted again, alone in its copy, where a
+/// Each leak must be found by itself. First several leaks are planted into one copy of a kernel.
+/// One of them counts as found if a finding of its kind is at its lines and all findings of the
+/// copy are at lines of leaks. What is not found so is planted again, alone in its copy, where a
 /// finding of its kind must be.
 ///
 /// # Errors
@@ -372,8 +372,8 @@ fn is_told(garden: &Garden<'_>, leak: usize, findings: &[Finding]) -> bool {
         && findings.iter().any(|finding| finding.source == own && tells(finding.class, kind))
 }
 
-/// Returns whether a finding of this class tells of a leak of this kind. The assembler makes guards or
-/// choices of short branches, branches of guards, and an exit of what skips the last store.
+/// Returns whether a finding of this class tells of a leak of this kind. The assembler makes guards
+/// or choices of short branches, branches of guards, and an exit of what skips the last store.
 fn tells(class: Class, kind: Kind) -> bool {
     let conditional = [Class::Branch, Class::AccessGuard, Class::ExitGuard, Class::Barrier];
     match kind {

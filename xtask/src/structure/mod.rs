@@ -12,8 +12,8 @@ use crate::{Error, Result, workspace};
 
 /// Checks the order of the crates, the arrows between modules and the length of lines
 ///
-/// Fails if a crate depends on one above it, if the modules of a crate form a circle, or if a line of
-/// a text in git is longer than 100 columns.
+/// Fails if a crate depends on one above it, if the modules of a crate form a circle, or if a line
+/// of a text in git is longer than 100 columns.
 #[derive(Debug, clap::Args)]
 pub struct Options {}
 
