@@ -516,11 +516,3 @@ macro_rules! public_bytes_type {
 
 public_bytes_type!(EncapsulationKey);
 public_bytes_type!(Ciphertext);
-
-#[cfg(feature = "gpu")]
-impl<P: ParameterSet> EncapsulationKey<P> {
-    /// Takes bytes that an engine computed.
-    pub(crate) fn overwrite(&mut self, bytes: &[u8]) {
-        self.bytes.as_mut().copy_from_slice(bytes);
-    }
-}

@@ -34,11 +34,6 @@ pub trait PublicKeyEncoding: Marker + sealed::Sealed {
     /// The encoded polynomial.
     type Bytes<R: Ring>: Array<u8>;
 
-    /// The GPU kernels that know the encoding.
-    #[cfg(feature = "gpu")]
-    #[doc(hidden)]
-    const KERNELS: &'static crate::engine::KeyKernels;
-
     /// Encodes `h`.
     fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R>;
 
@@ -66,8 +61,6 @@ impl sealed::Sealed for Packed13 {}
 impl PublicKeyEncoding for MixedRadix {
     const NAME: &'static str = "mixed-radix";
     type Bytes<R: Ring> = R::MixedRadixBytes;
-    #[cfg(feature = "gpu")]
-    const KERNELS: &'static crate::engine::KeyKernels = &crate::engine::MIXED_RADIX_KERNELS;
 
     fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
         mixed_radix::encode(h)
@@ -83,8 +76,6 @@ impl PublicKeyEncoding for MixedRadix {
 impl PublicKeyEncoding for Packed13 {
     const NAME: &'static str = "packed13";
     type Bytes<R: Ring> = R::Packed13Bytes;
-    #[cfg(feature = "gpu")]
-    const KERNELS: &'static crate::engine::KeyKernels = &crate::engine::PACKED13_KERNELS;
 
     fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
         bits::pack13(h)

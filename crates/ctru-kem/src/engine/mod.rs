@@ -10,7 +10,7 @@
 
 mod cpu;
 #[cfg(feature = "gpu")]
-mod device;
+pub mod device;
 
 use core::fmt;
 use core::ops::DerefMut;
@@ -28,9 +28,7 @@ pub use ctru_gpu_runtime::RuntimeError;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "gpu")]
-pub use device::{DeviceEngine, DeviceOptions, KeyKernels, LoadedPrivate, LoadedPublic, Products};
-#[cfg(feature = "gpu")]
-pub(crate) use device::{MIXED_RADIX_KERNELS, PACKED13_KERNELS};
+pub use device::{DeviceEngine, DeviceOptions, Products};
 
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 
