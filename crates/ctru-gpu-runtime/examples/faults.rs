@@ -1,9 +1,8 @@
-//! Kernels with faults on purpose, to see that a checker of GPU programs finds them.
+//! Kernels with deliberate faults, to test that a checker of GPU programs finds them.
 //!
 //! `compute-sanitizer --tool memcheck faults out-of-bounds` and `compute-sanitizer --tool racecheck
 //! faults race` must report an error; `faults none` runs the same kernels without their faults and
 //! must pass both.
-//! No other program has these kernels.
 #![allow(unsafe_code)]
 
 use std::process::ExitCode;
@@ -13,7 +12,7 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 
-/// Threads of a block, and elements of the array.
+/// Threads per block, and elements of the array.
 const THREADS: u32 = 64;
 
 /// `shift` sets element `i + array[0]` from thread `i`. `exchange` lets threads of two warps

@@ -1,8 +1,8 @@
-//! NVIDIA GPUs.
+//! Tests of NVIDIA GPUs.
 //!
-//! On a machine without one the tests that need it print a line and pass, unless `CTRU_REQUIRE_GPU`
-//! is set: then they fail, so that a run on a GPU machine cannot pass by mistake. Everywhere, all
-//! of them run once on a driver that is made up.
+//! On a machine without a GPU, the tests that need one print a line and pass. If `CTRU_REQUIRE_GPU`
+//! is set they fail, so that a run on a GPU machine cannot pass by mistake. On every machine, all
+//! tests run once on a stand-in for the driver.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used, unsafe_code)]
@@ -16,7 +16,7 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 
-/// The first GPU, or nothing if it is fine to have none.
+/// Opens the first GPU. Returns `None` if there is none and none is required.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
     match CudaDevice::open(0, module) {
         Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
@@ -31,7 +31,7 @@ fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
     }
 }
 
-/// That this runs at all shows that the program does not depend on the driver's library.
+/// The program starts without the driver's library, and functions return typed errors.
 #[test]
 fn starts_without_driver() {
     let absent = |error: &RuntimeError| {
@@ -52,7 +52,7 @@ fn starts_without_driver() {
         Err(error) => {
             println!("{error}");
             assert!(absent(&error), "{error:?}");
-            // Every time, and everywhere.
+            // Later calls and other functions return the same error.
             assert_eq!(devices(), Err(error.clone()));
             assert_eq!(cuda_version(), Err(error.clone()));
             assert_eq!(CudaDevice::open(0, &common::MODULE).err(), Some(error));
@@ -66,7 +66,7 @@ fn does_what_every_device_does() {
     common::check(&device.unwrap()).unwrap();
 }
 
-/// Launches a kernel of this name, which does not compile, on arrays.
+/// Launches a kernel of this name, which the driver does not compile or does not have.
 fn launch(
     device: CudaDevice,
     module: &'static Module,
@@ -79,7 +79,7 @@ fn launch(
     queue.launch(&kernel, &[&keys, &output], Batch::each(1))
 }
 
-/// A module of this text.
+/// Makes a module of this text.
 fn module(text: &str) -> &'static Module {
     Box::leak(Box::new(Module::new(text.to_owned().leak())))
 }
@@ -116,7 +116,7 @@ fn refuses_damaged_kernels_and_runs_the_others() {
     queue.synchronise().unwrap();
 }
 
-/// A kernel runs where its own module is, not where another has an entry point of its name.
+/// A device refuses a kernel of another module, even if its own has an entry point of that name.
 #[test]
 fn kernels_of_other_modules_are_refused() {
     let Some(device) = gpu(module(common::PTX)) else { return };
@@ -168,7 +168,7 @@ fn pinned_memory_stays_on_its_queue() {
     assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
 }
 
-/// The host changes what it has handed to a copy as soon as it may.
+/// The host changes memory that it has given to a copy as soon as the types allow it.
 #[test]
 fn copies_are_waited_for() {
     let Some(device) = gpu(&common::MODULE) else { return };
@@ -183,7 +183,7 @@ fn copies_are_waited_for() {
         queue.download(&buffer, 0..len, &mut pinned, 0).unwrap();
         assert!(pinned.read().unwrap().iter().all(|&byte| byte == round));
     }
-    // Dropped while operations are under way.
+    // The memory is dropped while operations are under way.
     queue.upload(&pinned, 0..len, &buffer, 0).unwrap();
     drop((pinned, buffer));
     queue.synchronise().unwrap();
@@ -207,7 +207,7 @@ fn events_measure_and_order() {
     assert!(back.read().unwrap().iter().all(|&byte| byte == 7));
     let time = end.elapsed_since(&start).unwrap();
     println!("{:.1} GB/s to the device", len as f64 / time.as_secs_f64() / 1e9);
-    // 64 MiB at more than 1 TB/s would not be true.
+    // No GPU copies 64 MiB at more than 1 TB/s.
     assert!(time > Duration::from_micros(64), "{time:?}");
 }
 
@@ -224,8 +224,8 @@ fn copies_end_with_their_calls() {
     assert_eq!(bytes, [1, 2, 3, 4]);
 }
 
-/// Runs tests of this program on a driver without a GPU, which does what it is asked as late as it
-/// may. Nothing if this is such a run, or the program has no sources.
+/// Runs tests of this program on a stand-in for the driver, which delays every operation as long as
+/// it may. Returns `None` if this is such a run, or if the program runs without its sources.
 #[cfg(target_os = "linux")]
 fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     use std::path::Path;
@@ -264,8 +264,8 @@ fn all_of_it_on_a_fake_driver() {
     assert!(run.status.success(), "{output}{errors}");
 }
 
-/// A driver that lets nobody enter a context while a copy is under way cannot keep a call from
-/// waiting for its copies.
+/// A call waits for its copies even if the driver lets nobody enter a context while a copy is under
+/// way.
 #[test]
 #[cfg(target_os = "linux")]
 fn copies_are_waited_for_in_the_context_that_issued_them() {
@@ -279,7 +279,7 @@ fn copies_are_waited_for_in_the_context_that_issued_them() {
     assert!(run.status.success(), "{output}{errors}");
 }
 
-/// Where copies of the caller's memory cannot be waited for, the call must not return.
+/// If a call cannot wait for its copies of the caller's memory, it must not return.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_process_ends_where_copies_cannot_be_waited_for() {
@@ -293,7 +293,7 @@ fn the_process_ends_where_copies_cannot_be_waited_for() {
     assert_eq!(run.status.signal(), Some(ABORTED), "{}", String::from_utf8_lossy(&run.stdout));
 }
 
-/// An operation that went wrong is an error like others: it is over, so the call can return.
+/// An operation that failed is over, so that the call returns its error.
 #[test]
 #[cfg(target_os = "linux")]
 fn calls_return_where_operations_went_wrong() {

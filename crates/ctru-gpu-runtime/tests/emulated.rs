@@ -1,4 +1,4 @@
-//! The device on the CPU.
+//! Tests of the device on the CPU.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]
@@ -41,7 +41,7 @@ fn faults_are_errors_and_change_nothing() {
         queue.allocate::<u32>(1).unwrap(),
         queue.allocate::<u8>(1).unwrap(),
     );
-    // The index is what memory holds at first, far outside.
+    // The index is the content of new memory, a number far outside the array.
     let fault = queue.launch(&PICK, &[&from, &index, &to], Batch::each(1));
     assert!(
         matches!(fault, Err(RuntimeError::Emulator(Fault::Bounds { kernel: "pick", .. }))),

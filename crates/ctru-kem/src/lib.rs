@@ -12,6 +12,8 @@ extern crate std;
 
 #[cfg(feature = "std")]
 mod batch;
+#[cfg(feature = "std")]
+mod bytes;
 mod encoding;
 #[cfg(feature = "std")]
 pub mod engine;

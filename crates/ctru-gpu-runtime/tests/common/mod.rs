@@ -7,7 +7,7 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_kernels::simt::{Quad, Simt};
 use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
 
-/// Threads of a block of `reverse`, and elements of an operation.
+/// Threads per block of `reverse`, and elements per operation.
 const LEN: u32 = 64;
 const N: usize = LEN as usize;
 
@@ -190,8 +190,8 @@ fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
     Ok(())
 }
 
-/// One queue writes, the other reads, again and again in the same memory, and the host waits only
-/// at the end.
+/// One queue writes and another reads the same memory several times, and the host waits only at the
+/// end.
 fn queues_follow_one_another<D: Device>(device: &D) -> Done {
     const BYTES: usize = 1 << 20;
     const ROUNDS: usize = 4;
@@ -246,7 +246,7 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
     })
 }
 
-/// A kernel that would touch more than there is is not launched, however many operations there are.
+/// A kernel that would touch more than its arrays have is refused, for any number of operations.
 fn short_arrays<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
     let launch = |keys, len, batch| {
@@ -261,7 +261,7 @@ fn short_arrays<D: Device>(device: &D) -> Done {
     assert_eq!(launch(N, 2 * N, Batch::each(2)), length("keys", 128, 64));
     assert_eq!(launch(1, 1, Batch::each(1000)), length("keys", 64_000, 1));
 
-    // All bytes of the output, and of two blocks more, have numbers of 32 bits.
+    // The bytes of the output, and of two blocks more, have numbers of 32 bits.
     let most = REVERSE.most_operations();
     assert_eq!(u64::from(most), (u64::from(u32::MAX) - 4) / (4 * u64::from(LEN)) - 2);
     assert_eq!(
@@ -340,7 +340,7 @@ fn out_of_memory<D: Device>(device: &D) -> Done {
 
 fn memory_is_given_back<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
-    // More than there is, one part after the other.
+    // Two buffers fit one after the other, but not together.
     let most = device.memory_info()?.free / 8 * 5;
     for _ in 0..2 {
         let buffer = queue.allocate::<u8>(most)?;

@@ -1,11 +1,12 @@
-/* A driver without a GPU, for tests of the host's part. It is as lazy as a driver may be: a stream's operations happen
- * when somebody waits for them, so whoever looks at memory too early sees that. It stops the program when memory comes
- * back that is not all zeros, and it knows one kernel, `reverse` of common/mod.rs. It leaves out every check that the
- * tests do not need. CTRU_FAKE_DRIVER says what it does while a copy is under way:
- * - "refuses-contexts": lets nobody enter a context;
- * - "captures": refuses to wait for a stream, because another library captures a graph;
- * - "fails": waits for a stream, and says that one of its operations went wrong.
- * With any other value it obeys. */
+/* A stand-in for the driver, without a GPU, for tests of the host's part. It delays operations as
+ * long as a driver may: a stream's operations happen when somebody waits for them, so that code
+ * that looks at memory too early reads old bytes. It stops the program when memory is given back
+ * that is not all zeros. It has one kernel, `reverse` of common/mod.rs, and leaves out every check
+ * that the tests do not need. CTRU_FAKE_DRIVER chooses what it does while a copy is under way:
+ * - "refuses-contexts": it lets nobody enter a context;
+ * - "captures": it refuses to wait for a stream, because another library captures a graph;
+ * - "fails": it waits for a stream, and reports that an operation failed.
+ * With any other value it does what it is asked. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ struct stream {
     stream *next;
 };
 
-enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500, NOT_READY = 600,
+enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500,
+       NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)1 << 30)
 #define HEAD 64 /* Bytes before each piece of memory, for its size. */
@@ -120,7 +122,9 @@ int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int index) { return *device = index, 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = TOTAL, 0; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = attribute == 76 ? 0 : 9, 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    return *value = attribute == 76 ? 0 : 9, 0;
+}
 int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Fake"), 0; }
 int cuDevicePrimaryCtxRetain(void **result, int device) { return *result = &context, 0; }
 int cuCtxPushCurrent_v2(void *pushed) {
@@ -147,13 +151,15 @@ int cuGetErrorName(int code, const char **name) {
     return *name ? 0 : INVALID;
 }
 
-int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options, void **values) {
+int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options,
+                       void **values) {
     ENTER;
     if (strstr(image, ".version") && (!strstr(image, ".entry") || strstr(image, "bar.sync"))) {
         *module = &context;
         LEAVE(0);
     }
-    if (count == 2 && options[0] == 5 && options[1] == 6) snprintf(values[0], (size_t)values[1], "what is this:%s\n", image);
+    if (count == 2 && options[0] == 5 && options[1] == 6)
+        snprintf(values[0], (size_t)values[1], "what is this:%s\n", image);
     LEAVE(BAD_PTX);
 }
 
@@ -177,17 +183,19 @@ int cuFuncGetAttribute(int *value, int attribute, void *function) {
     LEAVE(0);
 }
 
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared) {
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                size_t shared) {
     ENTER;
     *blocks = threads && (int)shared <= shared_bytes ? 3 : 0;
     LEAVE(0);
 }
 
-int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared, stream *s, void **parameters, void **extra) {
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, stream *s,
+                   void **parameters, void **extra) {
     ENTER;
-    if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 || extra ||
-        (int)shared > shared_bytes)
+    if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 ||
+        extra || (int)shared > shared_bytes)
         LEAVE(INVALID);
     operation *o = issue(s, REVERSE);
     o->from = *(void **)parameters[0];
@@ -250,8 +258,12 @@ static int copy(void *to, const void *from, size_t bytes, stream *s) {
     LEAVE(0);
 }
 
-int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes, stream *s) { return copy(to, from, bytes, s); }
-int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, stream *s) { return copy(to, from, bytes, s); }
+int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes, stream *s) {
+    return copy(to, from, bytes, s);
+}
+int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, stream *s) {
+    return copy(to, from, bytes, s);
+}
 
 int cuMemsetD8_v2(void *to, unsigned char value, size_t bytes) {
     ENTER;

@@ -9,11 +9,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Engine, EngineError, check_length};
 use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use crate::bytes::{arrays, arrays_mut};
 use crate::hash::SEED_BYTES;
 use crate::kem::{DecodedDecapsulationKey, DecodedEncapsulationKey};
-use crate::keys::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret, arrays, arrays_mut,
-};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
 /// An engine on the cores of this machine. Clones share the threads.

@@ -11,7 +11,7 @@
 
 mod cpu;
 #[cfg(feature = "gpu")]
-mod device;
+pub mod device;
 
 use core::ops::DerefMut;
 use std::vec::Vec;
@@ -27,7 +27,7 @@ pub use ctru_gpu_runtime::RuntimeError;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "gpu")]
-pub use device::{DeviceEngine, DeviceOptions, LoadedPrivate, LoadedPublic, Products};
+pub use device::{DeviceEngine, DeviceOptions, Products};
 
 pub use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};

@@ -1,0 +1,76 @@
+//! Slices of keys, ciphertexts and shared secrets as arrays and as bytes.
+#![allow(unsafe_code)]
+
+use core::slice;
+
+use ctru_math::array::Array;
+
+use crate::hash::SHARED_SECRET_BYTES;
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+
+/// A type that consists of an array of bytes.
+///
+/// # Safety
+/// The type is `repr(transparent)` over `Bytes`, which is an array of `u8`. Any bytes are a value of
+/// it as far as the compiler is concerned: no unsafe code relies on their content.
+pub(crate) unsafe trait Transparent: Sized {
+    /// The array.
+    type Bytes: Array<u8>;
+}
+
+// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on bytes
+// that are no key may panic, but are memory-safe.
+unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
+    type Bytes = EncapsulationKeyBytes<P>;
+}
+
+// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on bytes
+// that are no key may panic, but are memory-safe.
+unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
+    type Bytes = DecapsulationKeyBytes<P>;
+}
+
+// SAFETY: `Ciphertext` is declared as `repr(transparent)` over this array, and any bytes are a
+// ciphertext.
+unsafe impl<P: ParameterSet> Transparent for Ciphertext<P> {
+    type Bytes = CiphertextBytes<P>;
+}
+
+// SAFETY: `SharedSecret` is declared as `repr(transparent)` over this array, and any bytes are a
+// secret.
+unsafe impl Transparent for SharedSecret {
+    type Bytes = [u8; SHARED_SECRET_BYTES];
+}
+
+/// Returns values as the arrays that they consist of.
+pub(crate) fn arrays<T: Transparent>(values: &[T]) -> &[T::Bytes] {
+    // SAFETY: `Transparent` says that a value and its array have the same layout. The arrays are
+    // borrowed as long as the values.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
+}
+
+/// Returns values as the arrays that they consist of, to be overwritten. Whoever overwrites keys
+/// writes whole keys or placeholders: a key is always well formed.
+pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
+    // SAFETY: `Transparent` says that a value and its array have the same layout, and that any bytes
+    // are a value. The arrays are borrowed exclusively as long as the values.
+    unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) }
+}
+
+/// Returns the bytes of all values, one value after the other.
+#[cfg(feature = "gpu")]
+pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
+    // SAFETY: `Transparent` says that values consist of bytes, all initialised. The bytes are borrowed
+    // as long as the values.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// Returns the bytes of all values, to be overwritten. Whoever overwrites keys writes whole keys or
+/// placeholders: a key is always well formed.
+#[cfg(feature = "gpu")]
+pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The
+    // bytes are borrowed exclusively as long as the values.
+    unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}

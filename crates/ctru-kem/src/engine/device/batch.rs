@@ -1,0 +1,453 @@
+//! How a batch is cut into chunks, and which thread runs each chunk in which slot.
+//!
+//! A batch is cut into chunks of equal size. The chunks go to the devices in turn. On each device,
+//! as many threads as there are chunks, but no more than slots, take one chunk after the other: a
+//! thread takes a free slot, issues copies and kernels, and waits for the results.
+
+use core::ops::{Deref, DerefMut, Range};
+use std::collections::VecDeque;
+use std::format;
+use std::string::ToString;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::vec::Vec;
+
+use ctru_gpu_runtime::{Device, RuntimeError};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use super::kem::ChunkKeys;
+use super::options::DeviceOptions;
+use super::set::Set;
+use super::slot::Slot;
+use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
+use crate::hash::SEED_BYTES;
+use crate::keys::SharedSecret;
+
+/// Chunks are not made smaller than this to occupy all slots: on an H200, two halves of a smaller
+/// chunk take longer than the whole.
+const LEAST_CHUNK: usize = 4096;
+
+/// Runs batches of one parameter set on one or several devices of a kind. Keys and ciphertexts are
+/// bytes, row after row.
+pub(super) struct Batches<D: Device> {
+    set: &'static Set,
+    devices: Vec<D>,
+    /// The most operations of a chunk.
+    chunk: usize,
+    /// The slots of each device.
+    slots: Vec<Slots<Slot<D::Queue>>>,
+    /// One thread for each slot.
+    threads: ThreadPool,
+    /// The number of batches so far, so that each begins with another device.
+    batches: AtomicUsize,
+    /// The number of calls of [`cancel`](Self::cancel).
+    cancellations: AtomicU64,
+}
+
+/// How a batch is cut and dealt out.
+#[derive(Copy, Clone)]
+struct Plan {
+    /// The operations of the batch.
+    count: usize,
+    /// The operations of each chunk but the last.
+    chunk: usize,
+    /// The device of the first chunk.
+    first: usize,
+}
+
+/// A part of a batch.
+struct Chunk {
+    number: usize,
+    device: usize,
+    operations: Range<usize>,
+}
+
+impl<D: Device> Batches<D> {
+    /// Allocates all memory and starts the threads; see
+    /// [`DeviceEngine::over`](super::DeviceEngine).
+    pub(super) fn new(
+        set: &'static Set,
+        devices: Vec<D>,
+        options: DeviceOptions,
+    ) -> Result<Self, EngineError> {
+        let DeviceOptions { chunk, slots, memory_limit, products } = options;
+        let each = Footprint::of(set).device_bytes;
+        let fitting = memory_limit / slots.max(1) / each;
+        let chunk = chunk.min(fitting).min(set.most_operations());
+        if chunk == 0 || slots == 0 || devices.is_empty() {
+            return Err(EngineError::Options {
+                needed: each.saturating_mul(slots),
+                limit: memory_limit,
+            });
+        }
+        let of_device = |device: &D| -> Result<_, RuntimeError> {
+            let slot = |_| Slot::new([device.queue()?, device.queue()?], set, chunk, products);
+            Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
+        };
+        let slots: Vec<Slots<_>> =
+            devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+        // The threads come last: so many are started only if their slots have memory.
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(slots.iter().map(Slots::len).sum())
+            .thread_name(|i| format!("ctru-slot-{i}"))
+            .build()
+            .map_err(|error| EngineError::Threads(error.to_string()))?;
+        let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Ok(Self { set, devices, chunk, slots, threads, batches, cancellations })
+    }
+
+    pub(super) fn set(&self) -> &'static Set {
+        self.set
+    }
+
+    /// Returns the devices; at least one.
+    pub(super) fn devices(&self) -> &[D] {
+        &self.devices
+    }
+
+    /// Returns the most operations of a chunk.
+    pub(super) fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// Returns the number of slots, of all devices together.
+    pub(super) fn slots(&self) -> usize {
+        self.slots.iter().map(Slots::len).sum()
+    }
+
+    /// Lets batches that are under way begin no further chunk.
+    pub(super) fn cancel(&self) {
+        self.cancellations.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Decides how a batch is cut and dealt out. If keys lie on the devices in chunks, each chunk
+    /// is `bound` to the device of its keys.
+    fn plan(&self, count: usize, bound: bool) -> Plan {
+        let first = if bound {
+            0
+        } else {
+            self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
+        };
+        Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
+    }
+
+    /// Gives every chunk, with its parts of the slices, to a slot of its device. After the first
+    /// failure no chunk is begun.
+    fn run<C: Send>(
+        &self,
+        plan: Plan,
+        parts: impl Iterator<Item = C>,
+        work: impl Fn(&mut Slot<D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
+    ) -> Result<(), EngineError> {
+        struct Progress {
+            done: Vec<Range<usize>>,
+            failure: Option<RuntimeError>,
+        }
+        let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
+        let before = self.cancellations.load(Ordering::Acquire);
+        let goes_on = || {
+            self.cancellations.load(Ordering::Acquire) == before
+                && lock(&progress).failure.is_none()
+        };
+        let devices = self.devices.len();
+        let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
+        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
+            let device = (plan.first + number) % devices;
+            queues[device].push_back((Chunk { number, device, operations }, part));
+        }
+        // The devices that threads serve, one entry per thread. The caller's thread is the first.
+        let servers: Vec<usize> = queues
+            .iter()
+            .enumerate()
+            .flat_map(|(device, queue)| {
+                core::iter::repeat_n(device, queue.len().min(self.slots[device].len()))
+            })
+            .collect();
+        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
+        let serve = |device: usize| {
+            while goes_on() {
+                let next = lock(&queues[device]).pop_front();
+                let Some((chunk, part)) = next else { break };
+                let result = self.slots[device].take().settled(|slot| work(slot, &chunk, part));
+                let mut progress = lock(&progress);
+                match result {
+                    Ok(()) => progress.done.push(chunk.operations),
+                    Err(error) => progress.failure = progress.failure.take().or(Some(error)),
+                }
+            }
+        };
+        if let Some((&own, others)) = servers.split_first() {
+            self.threads.in_place_scope(|scope| {
+                for &device in others {
+                    let serve = &serve;
+                    scope.spawn(move |_| serve(device));
+                }
+                serve(own);
+            });
+        }
+        let Progress { mut done, failure } =
+            progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|range| range.start);
+        match failure {
+            Some(error) => Err(EngineError::Device { error, done }),
+            None if done.iter().map(Range::len).sum::<usize>() < plan.count => {
+                Err(EngineError::Cancelled { done })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Generates key pairs, with as many encapsulation keys as decapsulation keys, or none.
+    pub(super) fn generate(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        encapsulation_keys: &mut [u8],
+        decapsulation_keys: &mut [u8],
+    ) -> Result<(), EngineError> {
+        let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
+        let plan = self.plan(decapsulation_keys.len() / decapsulation_key_bytes, false);
+        let mut public = encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
+        let parts = decapsulation_keys
+            .chunks_mut(plan.chunk * decapsulation_key_bytes)
+            .map(|private| (public.next().unwrap_or_default(), private));
+        self.run(plan, parts, |slot, chunk, (public, private)| {
+            slot.generate(seeds, &chunk.operations, public, private)
+        })
+    }
+
+    /// Encapsulates once for each shared secret.
+    pub(super) fn encapsulate(
+        &self,
+        keys: BatchKeys<'_, EncapsulationKeyBuffers<D::Queue>>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [u8],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        let plan = self.plan_with(&keys, secrets.len())?;
+        let ciphertexts = ciphertexts.chunks_mut(plan.chunk * self.set.ciphertext_bytes);
+        let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
+        self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
+            let keys = keys.of_chunk(chunk, self.set.encapsulation_key_bytes);
+            slot.encapsulate(keys, seeds, &chunk.operations, ciphertexts, secrets)
+        })
+    }
+
+    /// Decapsulates every ciphertext.
+    pub(super) fn decapsulate(
+        &self,
+        keys: BatchKeys<'_, DecapsulationKeyBuffers<D::Queue>>,
+        ciphertexts: &[u8],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        let plan = self.plan_with(&keys, secrets.len())?;
+        let ciphertexts = ciphertexts.chunks(plan.chunk * self.set.ciphertext_bytes);
+        let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
+        self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
+            let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
+            slot.decapsulate(keys, ciphertexts, secrets)
+        })
+    }
+
+    /// Decodes keys of `row` bytes: one key on every device, or each chunk of keys on the device
+    /// that will need it.
+    pub(super) fn load<K>(
+        &self,
+        keys: &[u8],
+        row: usize,
+        load: impl Fn(&mut Slot<D::Queue>, &[u8]) -> Result<K, RuntimeError>,
+    ) -> Result<LoadedChunks<K>, EngineError> {
+        let (devices, count) = (self.devices.len(), keys.len() / row);
+        let chunk = self.plan(count, true).chunk;
+        let load = |(number, keys): (usize, &[u8])| {
+            self.slots[number % devices].take().settled(|slot| load(slot, keys))
+        };
+        let chunks: Result<Vec<K>, RuntimeError> = match count {
+            1 => (0..devices).map(|device| load((device, keys))).collect(),
+            _ => keys.chunks(chunk * row).enumerate().map(load).collect(),
+        };
+        Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
+    }
+
+    /// Decides how a batch with these keys is cut: as the keys are, if they were loaded in chunks.
+    fn plan_with<K>(&self, keys: &BatchKeys<'_, K>, count: usize) -> Result<Plan, EngineError> {
+        let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys else {
+            return Ok(self.plan(count, false));
+        };
+        let plan = self.plan(count, true);
+        check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
+        Ok(plan)
+    }
+}
+
+/// Decoded keys on the devices, in the chunks in which batches travel.
+pub(super) struct LoadedChunks<K> {
+    /// A copy of the only key for each device, or the keys of each chunk.
+    chunks: Vec<K>,
+    keys: usize,
+    /// The operations of each chunk but the last.
+    chunk: usize,
+}
+
+impl<K> LoadedChunks<K> {
+    /// Returns the number of keys.
+    pub(super) fn len(&self) -> usize {
+        self.keys
+    }
+}
+
+/// The keys of a batch: one for all operations, or one for each.
+pub(super) enum BatchKeys<'a, K> {
+    /// One encoded key.
+    One(&'a [u8]),
+    /// Encoded keys, row after row.
+    Each(&'a [u8]),
+    /// Decoded keys on the devices.
+    Loaded(&'a LoadedChunks<K>),
+}
+
+impl<K> BatchKeys<'_, K> {
+    /// Returns the keys of a chunk. An encoded key has `row` bytes.
+    fn of_chunk(&self, chunk: &Chunk, row: usize) -> ChunkKeys<'_, K> {
+        let Range { start, end } = chunk.operations;
+        match self {
+            // Every chunk decodes the key, which takes less time than to wait for another chunk.
+            Self::One(key) => ChunkKeys::Host(key),
+            Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row]),
+            Self::Loaded(loaded) if loaded.keys == 1 => {
+                ChunkKeys::Loaded(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
+            }
+            Self::Loaded(loaded) => {
+                ChunkKeys::Loaded(&loaded.chunks[chunk.number], (end - start) as u32)
+            }
+        }
+    }
+}
+
+/// Returns the operations per chunk for a batch of `count`: at most `most`, fewer where less than
+/// half of the `slots` would get any, but then at least [`LEAST_CHUNK`]. Half of the slots hide
+/// most of the transfers already.
+fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
+    count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
+}
+
+/// Cuts `0..count` into pieces of `chunk`.
+fn ranges(count: usize, chunk: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
+    (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
+}
+
+/// The slots of a device, and which of them are free. A chunk takes a slot for itself.
+#[derive(Debug)]
+struct Slots<S> {
+    all: Vec<Mutex<S>>,
+    /// The numbers of the free slots.
+    free: Mutex<Vec<usize>>,
+    returned: Condvar,
+}
+
+impl<S> Slots<S> {
+    fn new(slots: Vec<S>) -> Self {
+        let all: Vec<_> = slots.into_iter().map(Mutex::new).collect();
+        let free = (0..all.len()).collect();
+        Self { all, free: Mutex::new(free), returned: Condvar::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Waits until a slot is free and takes it: the one that was given back last.
+    fn take(&self) -> Taken<'_, S> {
+        let mut free = lock(&self.free);
+        loop {
+            if let Some(index) = free.pop() {
+                return Taken { slots: self, index, slot: lock(&self.all[index]) };
+            }
+            free = self.returned.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// A slot that is given back when this is dropped.
+#[derive(Debug)]
+struct Taken<'a, S> {
+    slots: &'a Slots<S>,
+    index: usize,
+    slot: MutexGuard<'a, S>,
+}
+
+impl<S> Deref for Taken<'_, S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.slot
+    }
+}
+
+impl<S> DerefMut for Taken<'_, S> {
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.slot
+    }
+}
+
+impl<S> Drop for Taken<'_, S> {
+    fn drop(&mut self) {
+        lock(&self.slots.free).push(self.index);
+        self.slots.returned.notify_one();
+    }
+}
+
+/// Locks `mutex`. A slot can be used again after a panic: every operation writes what it reads.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn chunks_are_even_but_not_too_small() {
+        assert_eq!(even_chunk(0, 16, 8192), 1);
+        assert_eq!(even_chunk(1, 16, 8192), LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
+        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 5000), 5000);
+        assert_eq!(even_chunk(1 << 20, 16, 8192), 8192);
+        assert_eq!(even_chunk(1 << 20, 16, 3), 3);
+        assert_eq!(even_chunk(5, 1, 3), 3);
+    }
+
+    #[test]
+    fn a_slot_is_with_one_at_a_time() {
+        let slots = Slots::new(vec![0u32, 0]);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        *slots.take() += 1;
+                    }
+                });
+            }
+        });
+        let (first, second) = (slots.take(), slots.take());
+        assert_eq!(*first + *second, 8000);
+        assert!(lock(&slots.free).is_empty());
+    }
+
+    #[test]
+    fn a_panic_gives_the_slot_back() {
+        let slots = Slots::new(vec![7u32]);
+        let panicked = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let _slot = slots.take();
+                panic!("on purpose");
+            });
+            thread.join().is_err()
+        });
+        assert!(panicked);
+        assert_eq!(*slots.take(), 7);
+    }
+}

@@ -1,0 +1,269 @@
+//! The scheme on a chunk in its slot, as copies and kernels: key generation, encapsulation and
+//! decapsulation (paper, Algorithms 4 to 6).
+
+use core::ops::Range;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::{Queue, RuntimeError};
+
+use super::buffers::{Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned};
+use super::options::Products;
+use super::slot::{OnDevice, Slot};
+use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
+use crate::hash::SEED_BYTES;
+use crate::keys::SharedSecret;
+
+/// Up to this many operations, a warp hashes each state; beyond it, a thread does. On an H200 the
+/// warp is faster for 1024 operations, the thread for 4096.
+const SMALL_BATCH: u32 = 2048;
+
+/// The keys of a chunk: one for all operations, or one for each.
+pub(super) enum ChunkKeys<'a, K> {
+    /// Encoded keys, row after row.
+    Host(&'a [u8]),
+    /// Decoded keys on the device, and their number.
+    Loaded(&'a K, u32),
+}
+
+type Outcome = Result<(), RuntimeError>;
+
+impl<Q: Queue> Slot<Q> {
+    /// Decodes encapsulation keys into memory of their own, and waits until this is done.
+    pub(super) fn load_encapsulation_keys(
+        &mut self,
+        keys: &[u8],
+    ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
+        let Self { device, pinned } = self;
+        let count = keys.len() / device.set.encapsulation_key_bytes;
+        let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
+        device.send([(keys, &mut pinned.keys, &device.buffers.keys)])?;
+        device.decode_encapsulation_keys(count, &decoded)?;
+        device.queue.synchronise()?;
+        Ok(decoded)
+    }
+
+    /// Decodes decapsulation keys into memory of their own, and waits until this is done.
+    pub(super) fn load_decapsulation_keys(
+        &mut self,
+        keys: &[u8],
+    ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
+        let Self { device, pinned } = self;
+        let count = keys.len() / device.set.decapsulation_key_bytes;
+        let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
+        device.send([(keys, &mut pinned.keys, &device.buffers.keys)])?;
+        device.decode_decapsulation_keys(count, &decoded)?;
+        device.queue.synchronise()?;
+        Ok(decoded)
+    }
+
+    /// Generates the key pairs `range` of a batch. There are as many encapsulation keys as
+    /// decapsulation keys, or none.
+    pub(super) fn generate(
+        &mut self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        range: &Range<usize>,
+        encapsulation_keys: &mut [u8],
+        decapsulation_keys: &mut [u8],
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let all = Batch::each(range.len() as u32);
+        let Buffers {
+            seeds: seed_rows,
+            coins,
+            g_coins,
+            small,
+            operands,
+            products,
+            tree,
+            keys,
+            decoded,
+            ..
+        } = &device.buffers;
+        let DecapsulationKeyBuffers { f, z, .. } = decoded;
+        device.write_seeds(pinned, seeds, range, &table::EXPAND_KEY_PAIR_SEEDS)?;
+        device.launch(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, g_coins, z], all)?;
+        device.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
+        device.launch(&table::SAMPLE, &[g_coins, small], all)?;
+        tree.invert(&device.queue, device.set, range.len(), f, operands, products)?;
+        // h = g / f
+        device.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
+        device.launch(device.set.encoding.pack_secret_key, &[f, products, z, keys], all)?;
+        self.receive_key_pairs(encapsulation_keys, decapsulation_keys)
+    }
+
+    /// Encapsulates for the operations `range` of a batch.
+    pub(super) fn encapsulate(
+        &mut self,
+        keys: ChunkKeys<'_, EncapsulationKeyBuffers<Q>>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        range: &Range<usize>,
+        ciphertexts: &mut [u8],
+        secrets: &mut [SharedSecret],
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let (key, keys) = match keys {
+            ChunkKeys::Loaded(key, keys) => (key, keys),
+            ChunkKeys::Host(rows) => {
+                let count = rows.len() / device.set.encapsulation_key_bytes;
+                let key = &device.buffers.decoded.public;
+                device.send([(rows, &mut pinned.keys, &device.buffers.keys)])?;
+                device.decode_encapsulation_keys(count, key)?;
+                (key, count as u32)
+            }
+        };
+        let batch = Batch { count: range.len() as u32, keys };
+        let Buffers { seeds: seed_rows, messages, shared_secrets, coins, .. } = &device.buffers;
+        device.write_seeds(pinned, seeds, range, &table::EXPAND_SEEDS)?;
+        device.launch(
+            by_size(batch, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
+            &[seed_rows, &key.ids, messages, shared_secrets, coins],
+            batch,
+        )?;
+        device.encrypt(batch, key, &device.buffers.ciphertexts)?;
+        device.download_secrets(pinned, range.len())?;
+        // This waits for all operations before, so that no ciphertext is written to the caller's
+        // memory before the shared secrets have arrived.
+        self.receive_ciphertexts(ciphertexts)?;
+        self.read_secrets(secrets)
+    }
+
+    /// Decapsulates a chunk.
+    pub(super) fn decapsulate(
+        &mut self,
+        keys: ChunkKeys<'_, DecapsulationKeyBuffers<Q>>,
+        ciphertexts: &[u8],
+        secrets: &mut [SharedSecret],
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let Pinned { keys: staged_keys, ciphertexts: staged_ciphertexts, .. } = pinned;
+        let sent = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
+        let (key, keys) = match keys {
+            ChunkKeys::Loaded(key, keys) => {
+                device.send([sent])?;
+                (key, keys)
+            }
+            ChunkKeys::Host(rows) => {
+                let count = rows.len() / device.set.decapsulation_key_bytes;
+                let key = &device.buffers.decoded;
+                device.send([(rows, staged_keys, &device.buffers.keys), sent])?;
+                device.decode_decapsulation_keys(count, key)?;
+                (key, count as u32)
+            }
+        };
+        let batch = Batch { count: secrets.len() as u32, keys };
+        device.decapsulate(batch, key)?;
+        device.download_secrets(pinned, secrets.len())?;
+        self.read_secrets(secrets)
+    }
+}
+
+/// Returns the kernels that hash for a batch of this size.
+fn by_size(batch: Batch, small: &'static Kernels, large: &'static Kernels) -> &'static Kernels {
+    if batch.count <= SMALL_BATCH { small } else { large }
+}
+
+impl<Q: Queue> OnDevice<Q> {
+    /// Decodes `count` encapsulation keys that have been sent.
+    fn decode_encapsulation_keys(&self, count: usize, to: &EncapsulationKeyBuffers<Q>) -> Outcome {
+        let memory: [&Q::Memory; 3] = [&self.buffers.keys, &to.h, &to.ids];
+        self.launch(self.set.encoding.decode, &memory, Batch::each(count as u32))
+    }
+
+    /// Decodes `count` decapsulation keys that have been sent.
+    fn decode_decapsulation_keys(&self, count: usize, to: &DecapsulationKeyBuffers<Q>) -> Outcome {
+        let DecapsulationKeyBuffers { f, z, public } = to;
+        let memory: [&Q::Memory; 5] = [&self.buffers.keys, f, &public.h, &public.ids, z];
+        self.launch(self.set.encoding.unpack_secret_key, &memory, Batch::each(count as u32))
+    }
+
+    /// Computes the shared secrets of ciphertexts that have been sent.
+    fn decapsulate(&self, batch: Batch, key: &DecapsulationKeyBuffers<Q>) -> Outcome {
+        let Buffers { ciphertexts, messages, shared_secrets, rejection_secrets, coins, .. } =
+            &self.buffers;
+        let DecapsulationKeyBuffers { f, z, public } = key;
+        // The hash of the rejection secret is the longest one and needs only the input. In a small
+        // batch it runs beside the decryption. In a large batch other slots fill the GPU anyway.
+        let beside = batch.count <= SMALL_BATCH;
+        let hashing = if beside { &self.auxiliary } else { &self.queue };
+        if beside {
+            hashing.follow(&self.queue)?;
+        }
+        let reject = by_size(batch, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
+        let memory: [&Q::Memory; 4] = [&public.ids, z, ciphertexts, rejection_secrets];
+        hashing.launch(self.set.kernel(reject), &memory, batch)?;
+        self.decrypt(batch, f)?;
+        self.launch(
+            by_size(batch, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
+            &[messages, &public.ids, shared_secrets, coins],
+            batch,
+        )?;
+        if beside {
+            self.queue.follow(hashing)?;
+        }
+        self.verify(batch, public)
+    }
+
+    /// Encrypts the messages with their coins.
+    fn encrypt(
+        &self,
+        batch: Batch,
+        key: &EncapsulationKeyBuffers<Q>,
+        to: &Array<u8, Q>,
+    ) -> Outcome {
+        let Buffers { coins, small, products, messages, .. } = &self.buffers;
+        if self.products == Products::Ntt {
+            self.launch(&table::SAMPLE, &[coins, small], batch)?;
+            self.launch(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch)?;
+            return self.launch(&table::ENCRYPT, &[products, messages, to], batch);
+        }
+        let kernels = self.fused(batch, &table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
+        self.launch(kernels, &[&key.h, coins, messages, to], batch)
+    }
+
+    /// Encrypts the messages again, and takes the rejection secret as the shared secret where the
+    /// result differs from the ciphertext that was received.
+    fn verify(&self, batch: Batch, key: &EncapsulationKeyBuffers<Q>) -> Outcome {
+        let Buffers {
+            coins,
+            messages,
+            ciphertexts: received,
+            expected_ciphertexts: expected,
+            rejection_secrets,
+            shared_secrets,
+            ..
+        } = &self.buffers;
+        if self.products == Products::Ntt {
+            self.encrypt(batch, key, expected)?;
+            let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
+            return self.launch(&table::SELECT, &memory, batch);
+        }
+        let kernels = self.fused(batch, &table::FUSED_VERIFY, &table::SAME_PUBLIC_KEY_VERIFY);
+        let memory: [&Q::Memory; 6] =
+            [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
+        self.launch(kernels, &memory, batch)
+    }
+
+    /// Decrypts the ciphertexts with the secret polynomials `f`.
+    fn decrypt(&self, batch: Batch, f: &Array<u8, Q>) -> Outcome {
+        let Buffers { ciphertexts, operands, products, messages, .. } = &self.buffers;
+        if self.products == Products::Ntt {
+            self.launch(&table::UNPACK_CIPHERTEXT, &[ciphertexts, operands], batch)?;
+            self.launch(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch)?;
+            return self.launch(&table::DECODE_MESSAGE, &[products, messages], batch);
+        }
+        let kernels = self.fused(batch, &table::FUSED_DECRYPT, &table::SAME_SECRET_KEY_DECRYPT);
+        self.launch(kernels, &[ciphertexts, f, messages], batch)
+    }
+
+    /// Returns the kernels that do everything between coins and ciphertexts at once: `same_key`
+    /// where one key serves all operations and its full matrix is wanted, else `each`.
+    fn fused(
+        &self,
+        batch: Batch,
+        each: &'static Kernels,
+        same_key: &'static Kernels,
+    ) -> &'static Kernels {
+        if self.products == Products::SameKey && batch.keys == 1 { same_key } else { each }
+    }
+}

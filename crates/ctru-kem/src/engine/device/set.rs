@@ -1,0 +1,125 @@
+//! The sizes and kernels of a parameter set, as data.
+//!
+//! The code below the typed interface of the engine reads this description. So it is compiled once
+//! per device, not once per parameter set and device.
+
+use core::ops::Range;
+
+use ctru_gpu_kernels::kernel::{Kernel, Kernels};
+use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
+use ctru_gpu_kernels::table;
+use ctru_math::Ring;
+
+use crate::encoding::PublicKeyEncoding;
+use crate::keys::{DecapsulationKey, EncapsulationKey};
+use crate::params::ParameterSet;
+
+/// A parameter set with a public-key encoding.
+pub(super) struct Set {
+    /// The name of the parameter set, without the encoding.
+    pub(super) name: &'static str,
+    /// Bytes of an encoded encapsulation key.
+    pub(super) encapsulation_key_bytes: usize,
+    /// Bytes of an encoded decapsulation key.
+    pub(super) decapsulation_key_bytes: usize,
+    /// The bytes of a decapsulation key that are its encapsulation key.
+    pub(super) public_part: Range<usize>,
+    /// Bytes of a ciphertext.
+    pub(super) ciphertext_bytes: usize,
+    /// Elements of a polynomial's row on the device.
+    pub(super) row: usize,
+    /// Words of the coins of a polynomial on the device.
+    pub(super) coin_words: usize,
+    /// Words of a message on the device.
+    pub(super) message_words: usize,
+    /// The kernels that know the public-key encoding.
+    pub(super) encoding: &'static EncodingKernels,
+    /// Overwrites bytes with encapsulation keys that are placeholders.
+    pub(super) fill_encapsulation_keys: fn(&mut [u8]),
+    /// Overwrites bytes with decapsulation keys that are placeholders.
+    pub(super) fill_decapsulation_keys: fn(&mut [u8]),
+    kernel: fn(&'static Kernels) -> &'static Kernel,
+}
+
+impl Set {
+    /// Returns the description of `P`.
+    pub(super) const fn of<P: ParameterSet>() -> &'static Self {
+        const {
+            &Self {
+                name: P::NAME,
+                encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
+                decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
+                public_part: P::Ring::SECRET_POLY_BYTES
+                    ..P::Ring::SECRET_POLY_BYTES + P::ENCAPSULATION_KEY_BYTES,
+                ciphertext_bytes: P::CIPHERTEXT_BYTES,
+                row: row::<P::Ring>() as usize,
+                coin_words: coin_words::<P::Ring>() as usize,
+                message_words: message_words::<P::Ring>() as usize,
+                encoding: EncodingKernels::of_name(P::Encoding::NAME),
+                fill_encapsulation_keys: |rows| {
+                    fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
+                },
+                fill_decapsulation_keys: |rows| {
+                    fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
+                },
+                kernel: Kernels::of::<P::Ring>,
+            }
+        }
+    }
+
+    /// Returns the kernel for the ring of the parameter set.
+    pub(super) fn kernel(&self, kernels: &'static Kernels) -> &'static Kernel {
+        (self.kernel)(kernels)
+    }
+
+    /// Returns the most operations that all kernels take in one launch.
+    pub(super) fn most_operations(&self) -> usize {
+        let most = table::ALL.iter().map(|kernels| self.kernel(kernels).most_operations());
+        most.min().unwrap_or(0) as usize
+    }
+}
+
+/// Writes copies of `row` over `rows`.
+fn fill(rows: &mut [u8], row: &[u8]) {
+    for to in rows.chunks_exact_mut(row.len()) {
+        to.copy_from_slice(row);
+    }
+}
+
+/// The kernels that know a public-key encoding.
+pub(super) struct EncodingKernels {
+    /// Decodes encapsulation keys to `h` and `ID(pk)`.
+    pub(super) decode: &'static Kernels,
+    /// Decodes decapsulation keys to their parts.
+    pub(super) unpack_secret_key: &'static Kernels,
+    /// Encodes `h` to encapsulation keys.
+    pub(super) encode: &'static Kernels,
+    /// Encodes parts to decapsulation keys.
+    pub(super) pack_secret_key: &'static Kernels,
+}
+
+static MIXED_RADIX: EncodingKernels = EncodingKernels {
+    decode: &table::DECODE_MIXED_RADIX,
+    unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
+    encode: &table::ENCODE_MIXED_RADIX,
+    pack_secret_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+};
+
+static PACKED13: EncodingKernels = EncodingKernels {
+    decode: &table::DECODE_PACKED13,
+    unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
+    encode: &table::ENCODE_PACKED13,
+    pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
+};
+
+impl EncodingKernels {
+    /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME). For another
+    /// name, the program does not compile.
+    const fn of_name(name: &str) -> &'static Self {
+        match name.as_bytes() {
+            b"mixed-radix" => &MIXED_RADIX,
+            b"packed13" => &PACKED13,
+            _ => panic!("there are no kernels for this encoding"),
+        }
+    }
+}

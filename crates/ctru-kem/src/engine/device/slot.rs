@@ -1,0 +1,246 @@
+//! A slot: the memory and queues of one chunk, and the copies between the caller and the device.
+
+use core::ops::Range;
+use std::vec::Vec;
+
+use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+
+use super::buffers::{Array, Buffers, Pinned, SEED};
+use super::options::Products;
+use super::prefetch::prefetch;
+use super::set::Set;
+use crate::engine::Seeds;
+use crate::keys::SharedSecret;
+
+/// Of eight encapsulation keys, the number that travel from the device to pinned memory of the
+/// caller. The others are copied on the host, from their decapsulation keys. All of them are too
+/// many for the link, and none of them too many for the threads of the host; on an H200 and 16
+/// cores, two gives the highest rate.
+pub(super) const SENT_OF_EIGHT: usize = 2;
+
+/// Up to this many bytes, the host copies into pinned memory of its own faster than it waits until
+/// the device has fetched them. On an H200, the limit lies between 50 and 250 KB.
+const COPIED_BYTES: usize = 64 << 10;
+
+/// The memory and queues of one chunk.
+pub(super) struct Slot<Q: Queue> {
+    pub(super) device: OnDevice<Q>,
+    pub(super) pinned: Pinned<Q>,
+}
+
+/// The part of a slot that lies on the device.
+pub(super) struct OnDevice<Q: Queue> {
+    pub(super) set: &'static Set,
+    pub(super) products: Products,
+    pub(super) queue: Q,
+    /// For kernels that depend on nothing that the queue does at the same time.
+    pub(super) auxiliary: Q,
+    pub(super) buffers: Buffers<Q>,
+}
+
+/// Bytes for an array of the device, and pinned memory in which they may be staged.
+pub(super) type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
+
+impl<Q: Queue> Slot<Q> {
+    /// Allocates a slot for chunks of `chunk` operations.
+    pub(super) fn new(
+        [queue, auxiliary]: [Q; 2],
+        set: &'static Set,
+        chunk: usize,
+        products: Products,
+    ) -> Result<Self, RuntimeError> {
+        // The device comes first: it answers at once that there is no room, but pinning takes
+        // seconds.
+        let buffers = Buffers::new(&queue, set, chunk)?;
+        let pinned = Pinned::new(&queue, set, chunk)?;
+        Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
+    }
+
+    /// Does `work`. If it fails, waits until both queues have done what they were given, so that no
+    /// operation is under way in the slot's memory when another chunk takes it.
+    pub(super) fn settled<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
+        let result = work(self);
+        if result.is_err() {
+            // The batch has failed already, so that further errors say nothing new.
+            let _ = self.device.queue.synchronise();
+            let _ = self.device.auxiliary.synchronise();
+        }
+        result
+    }
+
+    /// Waits for the shared secrets and writes them to the caller's memory.
+    pub(super) fn read_secrets(&self, secrets: &mut [SharedSecret]) -> Result<(), RuntimeError> {
+        let words = self.pinned.shared_secrets.read()?;
+        for (secret, words) in secrets.iter_mut().zip(words.chunks_exact(SEED)) {
+            secret.overwrite(words);
+        }
+        Ok(())
+    }
+
+    /// Waits for the ciphertexts, and for all operations before, and writes them to the caller's
+    /// memory.
+    pub(super) fn receive_ciphertexts(&mut self, to: &mut [u8]) -> Result<(), RuntimeError> {
+        let Self { device: OnDevice { queue, buffers, .. }, pinned } = self;
+        let from = &buffers.ciphertexts;
+        if queue.is_registered(to) {
+            return queue.download_to(&mut [(from, to)]);
+        }
+        to.copy_from_slice(receive_staged(queue, from, &mut pinned.ciphertexts, to.len())?);
+        Ok(())
+    }
+
+    /// Receives key pairs that have been encoded, with as many encapsulation keys as decapsulation
+    /// keys, or none. Encapsulation keys come from the device or from the decapsulation keys, which
+    /// contain them. If a copy fails, the keys to which it writes become placeholders.
+    pub(super) fn receive_key_pairs(
+        &mut self,
+        encapsulation_keys: &mut [u8],
+        decapsulation_keys: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        let Self { device, pinned } = self;
+        let OnDevice { set, queue, buffers, .. } = &*device;
+        let row = set.encapsulation_key_bytes;
+        let zero_copy = queue.is_registered(decapsulation_keys);
+        let sent = if zero_copy && queue.is_registered(encapsulation_keys) {
+            SENT_OF_EIGHT * (encapsulation_keys.len() / row) / 8
+        } else {
+            0
+        };
+        let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
+        // While keys are generated, the memory of ciphertexts is free. It has room for these keys.
+        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
+        if sent != 0 {
+            device.launch(set.encoding.encode, &[h, encoded], Batch::each(sent as u32))?;
+        }
+        if zero_copy {
+            let received =
+                queue.download_to(&mut [(keys, decapsulation_keys), (encoded, sent_keys)]);
+            if received.is_err() {
+                (set.fill_decapsulation_keys)(decapsulation_keys);
+                (set.fill_encapsulation_keys)(sent_keys);
+            }
+            received?;
+        } else {
+            let len = decapsulation_keys.len();
+            decapsulation_keys.copy_from_slice(receive_staged(queue, keys, &mut pinned.keys, len)?);
+        }
+        let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
+        copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+        Ok(())
+    }
+}
+
+impl<Q: Queue> OnDevice<Q> {
+    /// Launches the kernel for the ring of the parameter set.
+    pub(super) fn launch(
+        &self,
+        kernels: &'static Kernels,
+        memory: &[&Q::Memory],
+        batch: Batch,
+    ) -> Result<(), RuntimeError> {
+        self.queue.launch(self.set.kernel(kernels), memory, batch)
+    }
+
+    /// Sends bytes to the device: directly from pinned memory of the caller if they are many, else
+    /// through the pinned memory beside them. The host waits once for all direct copies.
+    pub(super) fn send<const N: usize>(
+        &self,
+        sendings: [Sending<'_, Q>; N],
+    ) -> Result<(), RuntimeError> {
+        let mut zero_copy = Vec::new();
+        for (bytes, staged, to) in sendings {
+            if bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
+                zero_copy.push((bytes, to));
+            } else {
+                staged.write()?[..bytes.len()].copy_from_slice(bytes);
+                self.queue.upload(staged, 0..bytes.len(), to, 0)?;
+            }
+        }
+        if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy) }
+    }
+
+    /// Writes the seeds of the operations `range` to their rows: seeds of the caller, or those that
+    /// the kernels `expand` derive from a master seed.
+    pub(super) fn write_seeds<const N: usize>(
+        &self,
+        pinned: &mut Pinned<Q>,
+        seeds: Seeds<'_, N>,
+        range: &Range<usize>,
+        expand: &'static Kernels,
+    ) -> Result<(), RuntimeError> {
+        let Buffers { master_seed, first, seeds: rows, .. } = &self.buffers;
+        match seeds {
+            Seeds::Each(seeds) => {
+                let words = N / 8;
+                let seeds = &seeds[range.clone()];
+                for (seed, words) in seeds.iter().zip(pinned.seeds.write()?.chunks_exact_mut(words))
+                {
+                    bytes_to_words(seed, words);
+                }
+                self.queue.upload(&pinned.seeds, 0..words * seeds.len(), rows, 0)
+            }
+            Seeds::Expand(master) => {
+                let staged = pinned.seeds.write()?;
+                bytes_to_words(master, &mut staged[..SEED]);
+                staged[SEED] = range.start as u64;
+                self.queue.upload(&pinned.seeds, 0..SEED, master_seed, 0)?;
+                self.queue.upload(&pinned.seeds, SEED..SEED + 1, first, 0)?;
+                let memory: [&Q::Memory; 3] = [master_seed, first, rows];
+                self.launch(expand, &memory, Batch::each(range.len() as u32))
+            }
+        }
+    }
+
+    /// Begins to copy the shared secrets of `count` operations to the host.
+    pub(super) fn download_secrets(
+        &self,
+        pinned: &mut Pinned<Q>,
+        count: usize,
+    ) -> Result<(), RuntimeError> {
+        let range = 0..count * SEED;
+        self.queue.download(&self.buffers.shared_secrets, range, &mut pinned.shared_secrets, 0)
+    }
+}
+
+/// Copies bytes from the device to `staged` and waits for them.
+fn receive_staged<'a, Q: Queue>(
+    queue: &Q,
+    from: &Array<u8, Q>,
+    staged: &'a mut Q::Pinned<u8>,
+    len: usize,
+) -> Result<&'a [u8], RuntimeError> {
+    queue.download(from, 0..len, staged, 0)?;
+    Ok(&staged.read()?[..len])
+}
+
+fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+}
+
+/// Copies encapsulation keys out of the first decapsulation keys of `from`.
+///
+/// No cache holds what a device has just written, and a copy alone does not load the next row in
+/// time. So this loads rows ahead: `host_copy_of_rows_gb_s` in docs/benchmarks/h200-machine.json
+/// says what that gives.
+fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
+    /// How many rows ahead.
+    const AHEAD: usize = 2;
+    let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
+    let public = |i: usize| from.get(i * from_row..)?.get(set.public_part.clone());
+    for i in 0..to.len() / to_row {
+        let later = (i + AHEAD) * to_row;
+        if let (Some(from), Some(to)) = (public(i + AHEAD), to.get(later..later + to_row)) {
+            prefetch(from);
+            prefetch(to);
+        }
+        if let Some(from) = public(i) {
+            to[i * to_row..][..to_row].copy_from_slice(from);
+        }
+    }
+}
