@@ -122,14 +122,14 @@ impl Simt for Gpu {
     }
 
     #[inline(always)]
-    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+    fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         // SAFETY: every thread of the warp reaches this product, as `Gpu::new` was promised.
         let Part(c0, c1, c2, c3) =
             unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
-    fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
+    fn byte_permute(self, low: u32, high: u32, selector: u32) -> u32 {
         // SAFETY: the intrinsic computes on registers, for every selector.
         unsafe { prmt(low, high, selector) }
     }

@@ -2,8 +2,9 @@
 
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab_kernel;
-use ctru_gpu_kernels::simt::Quad;
+use ctru_gpu_kernels::simt::U32x4;
 use ctru_math::reduce::*;
+use ctru_math::{R653, R761, R1277};
 
 use crate::entry_points::entry_point;
 
@@ -13,7 +14,9 @@ macro_rules! entry_points {
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
+        $(lab_kernel!(entry_points ring $arithmetic $n $ring, $type);)*
         lab_kernel!(entry_points copy);
         $(lab_kernel!(entry_points chain $chain $chain_modulus $reducer);)*
         $(
@@ -36,13 +39,3 @@ macro_rules! entry_points {
 }
 
 ctru_gpu_kernels::for_each_lab_kernel!(entry_points);
-
-mod compared {
-    //! Kernels of the scheme that are compared with those of the engine.
-
-    use ctru_gpu_kernels::lab::compared::*;
-
-    use crate::entry_points::ring_entry_points;
-
-    ctru_gpu_kernels::for_each_compared_kernel!(ring_entry_points);
-}

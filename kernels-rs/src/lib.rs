@@ -5,10 +5,12 @@
 // The intrinsics of LLVM that `gpu` links have no stable interface; the compiler is pinned by the committed PTX.
 #![allow(internal_features)]
 
+#[cfg(feature = "compared")]
+mod compared;
+#[cfg(not(any(feature = "compared", feature = "lab")))]
+mod engine;
 mod entry_points;
 mod gpu;
-#[cfg(not(feature = "lab"))]
-mod kem;
 #[cfg(feature = "lab")]
 mod lab;
 

@@ -25,6 +25,10 @@ pub const RECIPE: Recipe = Recipe {
     ],
 };
 
+/// How the PTX of the kernels is built that are compared with the engine's: in the same way.
+pub const COMPARED: Recipe =
+    Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
+
 /// How the reduction laboratory's PTX is built: its kernels are larger, and loops over their arrays must be unrolled too.
 pub const LABORATORY: Recipe = Recipe {
     ptx: "lab.ptx",
@@ -33,6 +37,9 @@ pub const LABORATORY: Recipe = Recipe {
     flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
     ..RECIPE
 };
+
+/// How every module is built.
+pub const RECIPES: [&Recipe; 3] = [&RECIPE, &COMPARED, &LABORATORY];
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
 ///
@@ -60,7 +67,7 @@ pub struct Options {
 /// Does the job.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
-    for recipe in [&RECIPE, &LABORATORY] {
+    for recipe in RECIPES {
         match options.check {
             true => check(&root, recipe, options.compiler.as_deref())?,
             false => make(&root, recipe, options)?,

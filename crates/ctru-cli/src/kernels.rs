@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Device, Plain, Queue, RuntimeError};

@@ -5,7 +5,7 @@ use core::fmt;
 /// A piece of PTX, which is loaded as a whole.
 ///
 /// A device is opened with a module, and runs the kernels of that module:
-/// [`Kernel::is_of`](crate::kernel::Kernel::is_of). Which arrays its entry points take is for the
+/// [`Kernel::is_of`](crate::descriptor::Kernel::is_of). Which arrays its entry points take is for the
 /// kernels to say, so any text is a module.
 pub struct Module {
     text: &'static str,

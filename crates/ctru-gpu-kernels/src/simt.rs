@@ -47,10 +47,10 @@ word!(u8, u16, u32, u64);
 /// Four 32-bit numbers, 16-byte aligned.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
-pub struct Quad(pub [u32; 4]);
+pub struct U32x4(pub [u32; 4]);
 
-impl sealed::Sealed for Quad {}
-impl Word for Quad {
+impl sealed::Sealed for U32x4 {}
+impl Word for U32x4 {
     const BYTES: u32 = 16;
     #[inline(always)]
     fn to_bits(self) -> u128 {
@@ -84,7 +84,7 @@ impl Word for Quad {
 /// a machine that does not check the rules must not come from safe code. The only way to such a value is
 /// an `unsafe` constructor, whose caller promises that the kernel which receives the value keeps all
 /// rules on the arrays that it receives with it. Each entry point in `kernels-rs` gives this promise for
-/// one kernel; [`Kernel::new`](crate::kernel::Kernel::new) says what the host promises in turn.
+/// one kernel; [`Kernel::new`](crate::descriptor::Kernel::new) says what the host promises in turn.
 pub trait Simt: Copy {
     /// Memory that all blocks and the host see: an array of `T`.
     type Global<T: Word>: Copy;
@@ -113,11 +113,11 @@ pub trait Simt: Copy {
     /// columns `16 + 4 j..20 + 4 j` of both; of column `i` of `b`, the rows `4 j..4 j + 4` and `16 + 4 j..20 + 4 j`; of
     /// `c` and the result, the columns `2 j` and `2 j + 1` of row `i` and then of row `i + 8`.
     #[track_caller]
-    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4];
+    fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4];
 
     /// Four bytes of `low` and `high`: byte `k` is the one whose number, 0 to 7, is nibble `k` of `selector`.
     #[inline(always)]
-    fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
+    fn byte_permute(self, low: u32, high: u32, selector: u32) -> u32 {
         let bytes = u64::from(high) << 32 | u64::from(low);
         (0..4).fold(0, |word, k| {
             let byte = bytes >> (8 * (selector >> (4 * k) & 7)) & 0xff;

@@ -86,16 +86,6 @@ pub enum RuntimeError {
         /// Bytes of an element given.
         actual: u32,
     },
-    /// The number of keys of a launch is neither 1 nor that of its operations.
-    #[error("{kernel}: a batch of {count} operations has 1 key or {count}, not {keys}")]
-    Batch {
-        /// The kernel.
-        kernel: &'static str,
-        /// Operations.
-        count: u32,
-        /// Keys.
-        keys: u32,
-    },
     /// A launch has more operations than the kernel can number.
     #[error(
         "{kernel} takes at most {most} operations, the launch has {count}: launch them in parts"

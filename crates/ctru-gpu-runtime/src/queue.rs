@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::ops::Range;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
@@ -120,12 +120,12 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. A batch without operations is no error, whatever its keys and the
+    /// Runs `kernel` on a batch. A batch without operations is no error, whatever the
     /// arrays are, as long as there are as many arrays as the kernel takes. Some of the arrays may
     /// be the same memory; what a kernel reads where it also writes is undefined.
     ///
     /// # Errors
-    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`], [`RuntimeError::Batch`],
+    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`],
     /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes
     /// something else, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
     /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. Nothing has been issued

@@ -11,7 +11,7 @@ use super::Emulate;
 use super::fault::Fault;
 use super::memory::Buffer;
 use super::thread::{Block, Event, Request, Thread, Wait};
-use crate::kernel::{Batch, Kernel};
+use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
 /// Bytes of a thread's stack: kernels keep some hundred numbers, but unoptimised builds copy them often.
@@ -130,7 +130,7 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
                 *state = State::Ready(answer);
             }
         }
-        Some(Request::MultiplyMatrices) => {
+        Some(Request::Mma) => {
             let products = &block.matrix_products[warp];
             products.set(products.get() + 1);
             states.fill(State::Ready(0));

@@ -18,7 +18,7 @@ pub use fault::{Access, Fault};
 pub use memory::Buffer;
 pub use thread::{Event, Thread, View};
 
-use crate::kernel::{Batch, Kernel, Parameter, Shape};
+use crate::descriptor::{Batch, Kernel, Parameter, Shape};
 
 /// Launches of all emulators so far: accesses in different launches never race, whichever emulator ran them.
 static LAUNCHES: AtomicU32 = AtomicU32::new(0);
@@ -105,7 +105,7 @@ impl Emulator {
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
         let mut events = Vec::new();
-        for block in 0..kernel.blocks(batch.count) {
+        for block in 0..kernel.blocks(batch.operations()) {
             events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
         }
         Ok(events)

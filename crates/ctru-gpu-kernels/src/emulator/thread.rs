@@ -10,7 +10,7 @@ use corosensei::Yielder;
 
 use super::fault::{Access, Fault};
 use super::memory::{Buffer, Memory, Problem, Stamp};
-use crate::kernel::Kernel;
+use crate::descriptor::Kernel;
 use crate::simt::{Simt, WARP, Word};
 
 /// What a thread asks the block to do before it goes on.
@@ -23,7 +23,7 @@ pub(super) enum Request {
         lane: u32,
     },
     /// All have put their parts of the factors into [`Block::factors`].
-    MultiplyMatrices,
+    Mma,
     /// The thread broke a rule: it does not go on.
     Stop,
 }
@@ -213,10 +213,10 @@ impl<'a> Simt for Thread<'a> {
     fn shuffle(self, value: u32, lane: u32) -> u32 {
         self.wait(Request::Shuffle { value, lane })
     }
-    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+    fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         let turn = self.block.matrix_products[self.warp() as usize].get() as usize % 2;
         self.block.factors.borrow_mut()[self.number as usize][turn] = Factors { a, b };
-        self.wait(Request::MultiplyMatrices);
+        self.wait(Request::Mma);
         let factors = self.block.factors.borrow();
         let warp = &factors[(self.warp() * WARP) as usize..];
         let (i, j) = (self.lane() as usize / 4, self.lane() as usize % 4);

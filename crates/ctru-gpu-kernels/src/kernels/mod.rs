@@ -1,32 +1,15 @@
 //! The kernels, one module a stage of the scheme.
 
-pub mod decode_message;
-pub mod derive;
-pub mod encrypt;
-pub mod fused;
+pub mod hash;
 pub mod invert;
-mod keccak;
-mod keys;
-pub mod mixed_radix;
-pub mod packed13;
-pub mod polyphase;
+pub mod keys;
 pub mod product;
-pub mod reject;
-pub mod same_public_key;
-pub mod same_secret_key;
-pub mod sample;
-pub mod select;
-pub mod small_batch;
-mod strings;
-pub(crate) mod toeplitz;
-pub mod tree_down;
-pub mod tree_up;
-pub mod unpack_ciphertext;
+pub mod scheme;
 pub(crate) mod warp;
 
 use ctru_math::Ring;
 
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
 
 /// Elements of a polynomial's row in global memory: `n` rounded up to a multiple of 8, for aligned vector access. What
 /// lies behind coefficient `n - 1` has no meaning.
@@ -63,4 +46,12 @@ fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, fir
         let byte = s.load(memory, row + i.min(bytes - 1));
         word | if i < bytes { u64::from(byte) << (8 * k) } else { 0 }
     })
+}
+
+/// `count`, at most 32, in a form that compilers do not know: a block has no less threads. They would write out loops
+/// around or in permutations turn by turn, which is more than a GPU's instruction cache holds.
+#[inline(always)]
+pub(crate) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
+    debug_assert!(count <= WARP);
+    s.threads().min(count)
 }

@@ -3,8 +3,8 @@
 
 use ctru_math::codec::bits::{self, GROUP};
 
-use crate::kernel::Shape;
-use crate::simt::{Quad, Simt, WARP};
+use crate::descriptor::Shape;
+use crate::simt::{Simt, U32x4, WARP};
 
 /// Elements that a thread has on the way at a time.
 const IN_FLIGHT: usize = 8;
@@ -141,7 +141,7 @@ pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -
 /// Group `group` of the list of 16-bit values at `list` in shared memory, a multiple of 16.
 #[inline(always)]
 pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
-    let Quad(pairs) = s.load_shared(list + 16 * group);
+    let U32x4(pairs) = s.load_shared(list + 16 * group);
     core::array::from_fn(|i| (pairs[i / 2] >> (16 * (i % 2))) as u16)
 }
 
@@ -149,5 +149,5 @@ pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
 #[inline(always)]
 pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
-    s.store_shared(list + 16 * group, Quad([pair(0), pair(1), pair(2), pair(3)]));
+    s.store_shared(list + 16 * group, U32x4([pair(0), pair(1), pair(2), pair(3)]));
 }

@@ -6,8 +6,8 @@ use core::array;
 use ctru_math::reduce::{Packed, Reducer, Residue, centre};
 
 use super::FactorWord;
-use crate::kernel::{Batch, Shape};
-use crate::simt::{Quad, Simt, Word};
+use crate::descriptor::{Batch, Shape};
+use crate::simt::{Simt, U32x4, Word};
 
 /// Products of an element.
 pub const LENGTH: usize = 16;
@@ -19,13 +19,13 @@ pub const fn shape(threads: u32) -> Shape {
 }
 
 /// Multiplies every element, canonical, by all [`LENGTH`] factors, one after the other; results are canonical. An
-/// operation is one [`Quad`] of elements, and there are as many as whole blocks take.
+/// operation is one [`U32x4`] of elements, and there are as many as whole blocks take.
 #[inline(always)]
 pub fn chain<S: Simt, M: Reducer>(
     s: S,
     factors: S::Global<FactorWord<M>>,
-    elements: S::Global<Quad>,
-    products: S::Global<Quad>,
+    elements: S::Global<U32x4>,
+    products: S::Global<U32x4>,
     _: Batch,
 ) where
     FactorWord<M>: Word,
@@ -37,12 +37,12 @@ pub fn chain<S: Simt, M: Reducer>(
     for w in factors {
         x = x.map(|x| M::mul(x, w));
     }
-    s.store(products, index, Quad(x.map(M::canonical)));
+    s.store(products, index, U32x4(x.map(M::canonical)));
 }
 
 /// Copies every element, and does nothing else: how long the arrays of [`chain`] take to be read and written.
 #[inline(always)]
-pub fn copy<S: Simt>(s: S, elements: S::Global<Quad>, copies: S::Global<Quad>, _: Batch) {
+pub fn copy<S: Simt>(s: S, elements: S::Global<U32x4>, copies: S::Global<U32x4>, _: Batch) {
     let index = s.block() * s.threads() + s.thread();
     s.store(copies, index, s.load(elements, index));
 }

@@ -3,14 +3,14 @@
 #![allow(unsafe_code)]
 
 use ctru_math::reduce::*;
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{R653, R761, R1277};
 
-use super::compared::{self, MULTIPLY_FOLDING, MULTIPLY_MULTIPLYING};
 use super::cyclic::rows::threads_of_row;
 use super::{FactorWord, MODULE};
-use crate::kernel::Rows::{InWholeBlocks, One};
-use crate::kernel::{Kernel, Parameter, Shape};
-use crate::simt::{Quad, Word};
+use crate::descriptor::Rows::{EachOperation, EachOrShared, InWholeBlocks, One};
+use crate::descriptor::{Kernel, Parameter, Shape};
+use crate::kernels::row;
+use crate::simt::{U32x4, Word};
 
 /// Threads of a block where nobody chooses another number.
 pub const THREADS: u32 = 256;
@@ -61,7 +61,7 @@ pub struct Single {
     pub inverse: Kernel,
 }
 
-/// The scheme's product in one ring by one arithmetic: [`compared::ntt`](super::compared::ntt).
+/// The KEM's product in one ring by one arithmetic: [`multiply_sampled_by`](crate::kernels::product::ntt::multiply_sampled_by).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RingProduct {
@@ -70,25 +70,8 @@ pub struct RingProduct {
     /// Degree of the ring.
     pub n: usize,
     /// The kernel, in blocks of its own shape.
-    pub kernel: &'static Kernel,
+    pub kernel: Kernel,
 }
-
-/// The scheme's product in each ring by both arithmetics.
-pub static RINGS: &[RingProduct] = {
-    macro_rules! products {
-        ($($arithmetic:literal $kernels:ident;)*) => {
-            &[$(
-                RingProduct { arithmetic: $arithmetic, n: R653::N, kernel: &$kernels.of_653 },
-                RingProduct { arithmetic: $arithmetic, n: R761::N, kernel: &$kernels.of_761 },
-                RingProduct { arithmetic: $arithmetic, n: R1277::N, kernel: &$kernels.of_1277 },
-            )*]
-        };
-    }
-    products! {
-        "folding" MULTIPLY_FOLDING;
-        "multiplying" MULTIPLY_MULTIPLYING;
-    }
-};
 
 /// What is done with every entry of [`CHAINS`], knowing its types.
 pub trait ChainVisitor {
@@ -150,6 +133,7 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///   stands for the second of them alone, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` stands for the three kernels of [`single`](super::cyclic::single):
 ///   `layer_forward_method_modulus`, `values_multiply_...` and `layer_inverse_...`.
+/// - An entry `arithmetic n Ring Arithmetic;` of `ring` stands for the KEM's product by that arithmetic, `multiply_arithmetic_n`.
 ///
 /// [`lab_kernel`](crate::lab_kernel) says what each of these is.
 #[macro_export]
@@ -226,6 +210,14 @@ macro_rules! for_each_lab_kernel {
                 shoup 104857601 Shoup<104857601>, Montgomery<104857601>;
                 shoup 469762049 Shoup<469762049>, Montgomery<469762049>;
             }
+            ring {
+                folding 653 R653 ctru_math::ntt::Folding;
+                folding 761 R761 ctru_math::ntt::Folding;
+                folding 1277 R1277 ctru_math::ntt::Folding;
+                multiplying 653 R653 ctru_math::ntt::Multiplying;
+                multiplying 761 R761 ctru_math::ntt::Multiplying;
+                multiplying 1277 R1277 ctru_math::ntt::Multiplying;
+            }
         }
     };
 }
@@ -236,13 +228,13 @@ macro_rules! for_each_lab_kernel {
 macro_rules! lab_kernel {
     ($callback:ident copy) => {
         $callback! {@kernel ["copy"], $crate::lab::chain::shape($crate::lab::table::THREADS),
-        $crate::lab::chain::copy::<_>, (elements: Quad[InWholeBlocks(1); 1], copies: Quad[InWholeBlocks(1); 1])}
+        $crate::lab::chain::copy::<_>, (elements: U32x4[InWholeBlocks(1); 1], copies: U32x4[InWholeBlocks(1); 1])}
     };
     ($callback:ident chain $method:ident $modulus:literal $reducer:ty) => {
         $callback! {@kernel ["chain_", stringify!($method), "_", $modulus],
         $crate::lab::chain::shape($crate::lab::table::THREADS), $crate::lab::chain::chain::<_, $reducer>,
-        (factors: FactorWord<$reducer>[One; $crate::lab::chain::LENGTH as u32], elements: Quad[InWholeBlocks(1); 1],
-            products: Quad[InWholeBlocks(1); 1])}
+        (factors: FactorWord<$reducer>[One; $crate::lab::chain::LENGTH as u32], elements: U32x4[InWholeBlocks(1); 1],
+            products: U32x4[InWholeBlocks(1); 1])}
     };
     ($callback:ident columns_forward $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
@@ -263,6 +255,13 @@ macro_rules! lab_kernel {
         $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r>,
         (forward: FactorWord<$m>[One; 1 << ($log - 1)], inverse: FactorWord<$m>[One; 1 << $r],
             operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
+    };
+    ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
+        $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
+        $crate::kernels::product::ntt::shape::<$ring>(),
+        $crate::kernels::product::ntt::multiply_sampled_by::<_, $ring, $type>,
+        (large: u16[EachOrShared; row::<$ring>()], small: u8[EachOperation; row::<$ring>()],
+            product: u16[EachOperation; row::<$ring>()])}
     };
     ($callback:ident layer_forward $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
@@ -294,6 +293,7 @@ macro_rules! tables {
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
         /// What memory can do: [`copy`](super::chain::copy).
         pub static COPY: Kernel = lab_kernel!(tables copy);
@@ -334,6 +334,13 @@ macro_rules! tables {
             forward: lab_kernel!(tables layer_forward $single $single_modulus $single_twiddle, $single_value),
             values: lab_kernel!(tables values_multiply $single $single_modulus $single_twiddle, $single_value),
             inverse: lab_kernel!(tables layer_inverse $single $single_modulus $single_twiddle, $single_value),
+        }),*];
+
+        /// The KEM's products by both arithmetics.
+        pub static RINGS: &[RingProduct] = &[$(RingProduct {
+            arithmetic: stringify!($arithmetic),
+            n: $n,
+            kernel: lab_kernel!(tables ring $arithmetic $n $ring, $type),
         }),*];
 
         /// Visits all of [`CHAINS`], in their order.
@@ -378,13 +385,13 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
         CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
     let singles =
         SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
-    let compared = compared::ALL.iter().flat_map(|kernels| kernels.each());
+    let rings = RINGS.iter().map(|ring| &ring.kernel);
     CHAINS
         .iter()
         .map(|chain| &chain.kernel)
         .chain(cyclics)
         .chain(singles)
-        .chain(compared)
+        .chain(rings)
         .chain([&COPY])
 }
 

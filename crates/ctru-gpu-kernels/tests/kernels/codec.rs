@@ -2,8 +2,8 @@
 
 use core::fmt::Debug;
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::lab::compared::{
     UNFUSED_COMPRESS_AND_ADD, UNFUSED_ENCODE_MESSAGE, UNFUSED_PACK_CIPHERTEXT,
@@ -135,10 +135,10 @@ fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
 
 /// The kernels for one encoding of public keys, and the encoding itself.
 struct Keys<R: Ring> {
-    decode: &'static Kernels,
-    encode: &'static Kernels,
-    unpack: &'static Kernels,
-    pack: &'static Kernels,
+    decode: &'static RingKernels,
+    encode: &'static RingKernels,
+    unpack: &'static RingKernels,
+    pack: &'static RingKernels,
     encoding: fn(&Poly<R>) -> Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! The emulator finds what it promises to find, and nothing else.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 
 use crate::traces::assert_same_trace;

@@ -1,7 +1,7 @@
 //! The fused kernels, around the products on tensor cores, on the emulator against the CPU.
 
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
@@ -13,6 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::batch;
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
@@ -55,9 +56,9 @@ fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
 type Operation = (Vec<u8>, Vec<u8>);
 
 /// The kernels for keys that may all differ, and those for one key.
-const ENCRYPTIONS: [[&Kernels; 2]; 2] =
+const ENCRYPTIONS: [[&RingKernels; 2]; 2] =
     [[&FUSED_ENCRYPT, &FUSED_VERIFY], [&SAME_PUBLIC_KEY_ENCRYPT, &SAME_PUBLIC_KEY_VERIFY]];
-const DECRYPTIONS: [&Kernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
+const DECRYPTIONS: [&RingKernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
 
 /// Checks with a key each, or with one key all kernels that can do with it.
 fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
@@ -68,8 +69,8 @@ fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
 }
 
 fn check_encrypt_with<R: Ring>(
-    encrypt: &Kernels,
-    verify: &Kernels,
+    encrypt: &RingKernels,
+    verify: &RingKernels,
     keys: &[Poly<R>],
     operations: &[Operation],
 ) {
@@ -84,7 +85,7 @@ fn check_encrypt_with<R: Ring>(
     let h = rows_of_h(keys);
     let (coins, messages) =
         (words(&coins, coin_words::<R>(), 0xee), words(&messages, message_words::<R>(), 0));
-    let batch = Batch { count: count as u32, keys: keys.len() as u32 };
+    let batch = batch(count, keys.len());
     let ciphertexts = Buffer::new(&vec![0x55u8; (count * R::CIPHERTEXT_BYTES).next_multiple_of(4)]);
     device::launch(encrypt.of::<R>(), &[&h, &coins, &messages, &ciphertexts], batch);
     let content = ciphertexts.content::<u8>();
@@ -128,7 +129,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
     let f: Vec<_> =
         secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
     let f = Buffer::new(&padded(&f, row::<R>(), 0xef));
-    let batch = Batch { count: ciphertexts.len() as u32, keys: secrets.len() as u32 };
+    let batch = batch(ciphertexts.len(), secrets.len());
     for kernel in if secrets.len() == 1 { &DECRYPTIONS[..] } else { &DECRYPTIONS[..1] } {
         let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
         device::launch(kernel.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
@@ -142,7 +143,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
 const SECRETS: [u8; 2] = [0x00, 0x7b];
 
 fn check_traces<R: Ring>(count: usize) {
-    let batch = Batch { count: count as u32, keys: 1 };
+    let batch = Batch::shared(count as u32);
     let h = Poly::<R>::from_coefficients(
         &(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>(),
     )

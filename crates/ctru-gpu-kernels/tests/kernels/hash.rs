@@ -1,7 +1,7 @@
 //! Hashing kernels on the emulator against the crates `sha3` and `shake`.
 
+use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
-use ctru_gpu_kernels::kernel::Kernels;
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_math::{R653, R761, R1277, Ring};
@@ -69,7 +69,7 @@ fn check_rejection<R: Ring>(operations: &Operations) {
     for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_SMALL] {
         let secrets = operations.reject::<R>(kernels);
         for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
-            let z = &operations.z[operations.batch.key(i as u32) as usize];
+            let z = &operations.z[operations.batch.row(i as u32) as usize];
             assert_eq!(secrets[i], sha3_512(&[operations.id(i), z, ciphertext]).0);
         }
     }
@@ -167,7 +167,7 @@ fn traces<R: Ring>() {
         let seed_rows = || unfilled(count, SEED_WORDS);
         let coins = || unfilled(count, coin_words::<R>());
         let emulator = Emulator::new();
-        let trace = |kernels: &Kernels, buffers: &[&Buffer]| {
+        let trace = |kernels: &RingKernels, buffers: &[&Buffer]| {
             let trace = emulator.trace(kernels.of::<R>(), buffers, batch).unwrap();
             assert!(!trace.is_empty());
             trace

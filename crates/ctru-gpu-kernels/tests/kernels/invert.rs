@@ -1,7 +1,7 @@
 //! The inversion kernel on the emulator against the CPU.
 
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::{
     DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES,
@@ -104,7 +104,7 @@ fn check_traces<R: NttRing>() {
     let f = SmallPoly::<R>::from_coefficients(&vector.f).unwrap();
     let secrets = [vec![f; NODES], vec![sparse(1, -2, 2); NODES]];
     let blank = |rows: usize| Buffer::new(&vec![0_u16; rows * row::<R>() as usize]);
-    let check = |kernels: &Kernels,
+    let check = |kernels: &RingKernels,
                  batch: Batch,
                  buffers: &dyn Fn(&[SmallPoly<R>]) -> Vec<Buffer>| {
         assert_same_trace(kernels.of::<R>(), secrets.each_ref().map(|nodes| buffers(nodes)), batch);

@@ -2,8 +2,8 @@
 
 use core::ops::RangeInclusive;
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::lab::compared::{
     POLYPHASE_ROUNDED, SAME_PUBLIC_KEY_MULTIPLY, SAME_SECRET_KEY_MULTIPLY, SCHOOLBOOK_SMALL,
@@ -15,6 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::batch;
 use crate::strategies::numbers;
 use crate::traces::assert_same_trace;
 
@@ -31,11 +32,11 @@ fn rows<R: Ring, T: Copy>(
 /// Products of operands of which there are as many as operations, or one large one or one small one for all of them.
 fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
     let operations = large.len().max(small.len());
-    let keys = large.len().min(small.len()) as u32;
+    let batch = batch(operations, large.len().min(small.len()));
     let large = Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16));
     let small = Buffer::new(&rows::<R, u8>(small, 0xef, |c| c as i8 as u8));
     let product = Buffer::new(&vec![0u16; operations * row::<R>() as usize]);
-    device::launch(kernel, &[&large, &small, &product], Batch { count: operations as u32, keys });
+    device::launch(kernel, &[&large, &small, &product], batch);
     product.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
@@ -63,9 +64,9 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
 }
 
 /// The kernels whose operands are modulo `q` and those whose operands are modulo `q2`.
-const SMALL_PRODUCTS: [&Kernels; 4] =
+const SMALL_PRODUCTS: [&RingKernels; 4] =
     [&MULTIPLY_SAMPLED, &POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY];
-const ROUNDED_PRODUCTS: [&Kernels; 3] =
+const ROUNDED_PRODUCTS: [&RingKernels; 3] =
     [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SAME_SECRET_KEY_MULTIPLY];
 
 fn check_traces<R: Ring>() {

@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use ctru_gpu_kernels::kernel::Kernel;
+use ctru_gpu_kernels::descriptor::Kernel;
 use cust::sys::CUfunction_attribute;
 
 use super::calls;

@@ -1,6 +1,6 @@
 //! Products modulo `x^n - 1`.
 
-use ctru_gpu_kernels::kernel::Kernel;
+use ctru_gpu_kernels::descriptor::Kernel;
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{Cyclic, CyclicVisitor, SINGLES, THREADS};
@@ -76,7 +76,7 @@ impl Laboratory<'_> {
             ..Measurement::default()
         };
         for threads in thread_counts() {
-            let Some(kernels) = Kernels::new(cyclic, threads) else { continue };
+            let Some(kernels) = RingKernels::new(cyclic, threads) else { continue };
             if kernels.fit(n) && !self.has_room(&kernels.steps(&arrays, n)).map_err(failed)? {
                 continue;
             }
@@ -175,7 +175,7 @@ struct Step<'a> {
 }
 
 /// The kernels of a product in blocks of one size.
-struct Kernels {
+struct RingKernels {
     columns: Option<[Kernel; 2]>,
     rows: Kernel,
 }
@@ -184,7 +184,7 @@ struct Kernels {
 const IN_COLUMNS: usize = 16;
 const IN_ROWS: usize = 8;
 
-impl Kernels {
+impl RingKernels {
     /// Nothing if there are no such blocks.
     fn new(cyclic: &Cyclic, threads: u32) -> Option<Self> {
         cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows })

@@ -25,7 +25,7 @@ impl Laboratory<'_> {
                 let small = timing::random(&self.queue, RING_BATCH * row, |bits| (bits % 5) as u8)?;
                 let product = self.queue.allocate::<u16>(RING_BATCH * row)?;
                 let memory: [&CudaMemory; 3] = [&large, &small, &product];
-                timing::on_device(&self.queue, || self.launch(ring.kernel, &memory, RING_BATCH))
+                timing::on_device(&self.queue, || self.launch(&ring.kernel, &memory, RING_BATCH))
             };
             let statistics = measure().map_err(failed)?;
             self.say(Measurement {

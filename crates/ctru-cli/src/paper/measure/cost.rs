@@ -77,7 +77,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
 pub(crate) fn observed<R: Ring>(observation: &Observation, count: usize) -> Work {
     observation.launches.iter().fold(Work::default(), |sum, launch| {
         let work = of::<R>(launch.kernel).unwrap_or_default();
-        let share = f64::from(launch.batch.count) / count as f64;
+        let share = f64::from(launch.batch.operations()) / count as f64;
         Work {
             permutations: sum.permutations + share * work.permutations,
             byte_products: sum.byte_products + share * work.byte_products,
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(names(&with.launches), names(&without.launches));
         assert_eq!((with.uploaded, with.downloaded), (without.uploaded, without.downloaded));
         assert!(!without.kernels.is_zero());
-        assert!(without.launches.iter().all(|launch| launch.batch.count == COUNT as u32));
+        assert!(without.launches.iter().all(|launch| launch.batch.operations() == COUNT as u32));
         // The slot's pinned memory still holds what came last.
         assert_eq!(others, ciphertexts);
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
-use ctru_gpu_kernels::lab::{self, compared};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -20,7 +20,7 @@ use crate::timing;
 /// A way to multiply elements of `R_q` by small ones.
 struct Method {
     name: &'static str,
-    kernels: &'static Kernels,
+    kernels: &'static RingKernels,
     /// Whether every product has a large operand of its own, or all have the same.
     keys: KeyUse,
 }
@@ -51,7 +51,7 @@ const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
 /// An encryption from coins and message to the ciphertext, in kernels that follow one another.
 struct Path {
     name: &'static str,
-    kernels: &'static [&'static Kernels],
+    kernels: &'static [&'static RingKernels],
 }
 
 /// The encryptions of table 5; what the others save is measured against the first.
@@ -60,7 +60,7 @@ static PATHS: [Path; 4] = [
         name: "NTT, five kernels",
         kernels: &[
             &compared::SAMPLE,
-            &compared::MULTIPLY_MULTIPLYING,
+            &compared::MULTIPLY_SAMPLED,
             &compared::UNFUSED_ENCODE_MESSAGE,
             &compared::UNFUSED_COMPRESS_AND_ADD,
             &compared::UNFUSED_PACK_CIPHERTEXT,
@@ -87,7 +87,7 @@ static PATHS: [Path; 4] = [
 const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
 
 /// The kernels of table 6 besides those of [`METHODS`].
-static OTHERS: [&Kernels; 9] = [
+static OTHERS: [&RingKernels; 9] = [
     &table::FUSED_ENCRYPT,
     &table::FUSED_VERIFY,
     &table::FUSED_DECRYPT,
@@ -99,17 +99,17 @@ static OTHERS: [&Kernels; 9] = [
     &table::REJECTION_SECRET,
 ];
 
-/// The GPU with the engine's kernels and with the laboratory's.
+/// The GPU with the engine's kernels and with those that are compared with them.
 #[derive(Copy, Clone)]
 pub(super) struct Devices {
     pub(super) engine: CudaDevice,
-    pub(super) laboratory: CudaDevice,
+    pub(super) compared: CudaDevice,
 }
 
 impl Devices {
     /// Returns the GPU with this kernel.
     pub(super) fn with(&self, kernel: &Kernel) -> &CudaDevice {
-        if kernel.is_of(&lab::MODULE) { &self.laboratory } else { &self.engine }
+        if kernel.is_of(&compared::MODULE) { &self.compared } else { &self.engine }
     }
 }
 
@@ -121,7 +121,8 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
         let queue = &devices.with(kernel).queue()?;
         let arrays = Arrays::new(queue, [kernel], most)?;
         for count in PRODUCT_BATCHES {
-            let batch = Batch { count, keys: if *keys == KeyUse::One { 1 } else { count } };
+            let batch =
+                if *keys == KeyUse::One { Batch::shared(count) } else { Batch::each(count) };
             let launch = || arrays.launch(queue, kernel, batch);
             let in_a_row = timing::on_device(queue, launch)?;
             let alone = timing::on_host(queue, launch)?;

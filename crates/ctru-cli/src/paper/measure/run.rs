@@ -1,6 +1,6 @@
 //! All measurements, one after the other.
 
-use ctru_gpu_kernels::lab;
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda;
@@ -18,7 +18,7 @@ use crate::set::{Encoding, Set, Suite, Task};
 /// [`Error`] if the GPU fails or a measurement cannot be written down.
 pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
     let device = cuda::open(options.gpu)?;
-    let laboratory = CudaDevice::open(options.gpu, &lab::MODULE)?;
+    let compared = CudaDevice::open(options.gpu, &compared::MODULE)?;
     let mut session = Session::new(options, device.info()?.name, report);
     if options.wants(Part::Roofline) {
         ceilings::of_machine(&mut session, &device)?;
@@ -28,7 +28,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
         // The paper's keys, and the engine's default.
         Suite { set, encoding: Encoding::MixedRadix }.run(OneSet {
             set,
-            devices: Devices { engine: device, laboratory },
+            devices: Devices { engine: device, compared },
             session: &mut session,
         })?;
     }

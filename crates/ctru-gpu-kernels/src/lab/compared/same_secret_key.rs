@@ -3,17 +3,17 @@
 
 use ctru_math::Ring;
 
-pub use crate::kernels::same_secret_key::shape;
+pub use crate::kernels::scheme::same_secret_key::shape;
 
-use crate::kernel::Batch;
-use crate::kernels::polyphase::operand::large_block;
-use crate::kernels::polyphase::store_row;
-use crate::kernels::same_secret_key::for_each_group;
+use crate::descriptor::Batch;
+use crate::kernels::product::operand::large_block;
+use crate::kernels::product::store_row;
+use crate::kernels::scheme::same_secret_key::for_each_group;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
 /// `product = large * small` modulo `q2`, for polynomials `large` in `0..q2` and any one small polynomial: the arrays of
-/// [`product::multiply_rounded`](super::product::multiply_rounded).
+/// [`product::multiply_rounded`](crate::kernels::product::ntt::multiply_rounded).
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(
     s: S,
@@ -24,7 +24,7 @@ pub fn multiply<S: Simt, R: Ring>(
 ) {
     let source = |operation, block| large_block::<S, R>(s, large, operation, block);
     for_each_group::<S, R>(s, small, source, batch, |operation, group, values| {
-        if group < warp::groups(R::N) && operation < batch.count {
+        if group < warp::groups(R::N) && operation < batch.operations() {
             store_row::<S, R>(s, product, operation, group, values);
         }
     });

@@ -7,10 +7,10 @@
 
 use ctru_math::Ring;
 
-use crate::kernel::{Batch, Shape};
-use crate::kernels::polyphase::operand::small_block;
-use crate::kernels::polyphase::{modulo_q, positive, store_row};
-use crate::kernels::toeplitz::{self, MatrixProduct};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::small_block;
+use crate::kernels::product::toeplitz::{self, MatrixProduct};
+use crate::kernels::product::{modulo_q, positive, store_row};
 use crate::kernels::{row, warp};
 use crate::simt::Simt;
 
@@ -23,7 +23,7 @@ pub const fn shape<R: Ring>() -> Shape {
 }
 
 /// `product = large * small` in `R_q`, for `large` in `0..q`, one a key, and any small polynomial: the arrays of
-/// [`product::multiply_sampled`](super::product::multiply_sampled).
+/// [`product::multiply_sampled`](crate::kernels::product::ntt::multiply_sampled).
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(
     s: S,
@@ -33,7 +33,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let operation = s.block();
-    let first = row::<R>() * batch.key(operation);
+    let first = row::<R>() * batch.row(operation);
     let matrix_product = Product::<S, R>::new(s);
     matrix_product
         .stage_matrix(|i| i32::from(s.load(large, first + i)), toeplitz::split_modulo_q::<R>);

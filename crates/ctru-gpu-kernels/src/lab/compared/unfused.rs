@@ -6,8 +6,9 @@ use ctru_math::codec::bits::GROUP;
 use ctru_math::compress::compress;
 use ctru_math::{Ring, e8};
 
-use crate::kernel::{Batch, Shape};
-use crate::kernels::{encrypt, message_words, row, warp};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::scheme::encrypt;
+use crate::kernels::{message_words, row, warp};
 use crate::simt::Simt;
 
 /// A warp a ciphertext, as in the fused kernel.

@@ -8,7 +8,7 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Numbers that a thread holds.

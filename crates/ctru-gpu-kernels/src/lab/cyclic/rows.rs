@@ -8,7 +8,7 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Numbers of each operand that a thread holds.
@@ -49,7 +49,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     let rows = Rows::<S, M, P, C, R> { s, forward, inverse, method: PhantomData };
     let last = R / FUSED - 1;
     let load = |operand: u32, i| {
-        let word = s.load(operands, operand * batch.count * HELD + rows.index(i));
+        let word = s.load(operands, operand * batch.operations() * HELD + rows.index(i));
         if C == 0 { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
     };
     let operands = [rows.gather(0, |i| load(0, i)), rows.gather(0, |i| load(1, i))];

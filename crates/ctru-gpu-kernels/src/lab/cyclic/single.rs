@@ -7,7 +7,7 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers::factor;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Factors of a table for either direction: those of the longest polynomials. Shorter ones take the
@@ -47,7 +47,7 @@ impl Layer {
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
         // The threads of all blocks; those of a block are a power of two.
-        let threads = (batch.count + s.threads() - 1) & s.threads().wrapping_neg();
+        let threads = (batch.operations() + s.threads() - 1) & s.threads().wrapping_neg();
         let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
         let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());
         Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
@@ -118,7 +118,7 @@ pub fn inverse<S: Simt, M: Reducer>(
 pub fn multiply<S: Simt, M: Reducer, P: ReduceSum>(s: S, transforms: S::Global<u32>, batch: Batch) {
     let index = s.block() * s.threads() + s.thread();
     let load = |index| M::normalise(M::Residue::from_word(s.load(transforms, index)));
-    let (a, b) = (load(index), load(batch.count + index));
+    let (a, b) = (load(index), load(batch.operations() + index));
     let product = P::reduce(i64::from(a.value()) * i64::from(b.value()));
-    s.store(transforms, batch.count + index, M::Residue::new(product).to_word());
+    s.store(transforms, batch.operations() + index, M::Residue::new(product).to_word());
 }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::kernels::SEED_WORDS;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
@@ -20,13 +20,13 @@ use crate::params::{ParameterSet, PublicKeyEncoding, SEED_BYTES};
 #[derive(Copy, Clone, Debug)]
 pub struct KeyKernels {
     /// Encapsulation keys to `h` and `ID(pk)`.
-    pub(crate) decode: &'static Kernels,
+    pub(crate) decode: &'static RingKernels,
     /// Decapsulation keys to their parts.
-    pub(crate) unpack_secret_key: &'static Kernels,
+    pub(crate) unpack_secret_key: &'static RingKernels,
     /// `h` to encapsulation keys.
-    pub(crate) encode: &'static Kernels,
+    pub(crate) encode: &'static RingKernels,
     /// Parts to decapsulation keys.
-    pub(crate) pack_secret_key: &'static Kernels,
+    pub(crate) pack_secret_key: &'static RingKernels,
 }
 
 /// The kernels of [`MixedRadix`](crate::MixedRadix).
@@ -130,7 +130,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     ) -> Result<(), RuntimeError> {
         let Self { queue, pinned, arrays, .. } = self;
         let all = Batch::each(range.len() as u32);
-        let run = |kernels: &Kernels, memory: &[&Q::Memory]| {
+        let run = |kernels: &RingKernels, memory: &[&Q::Memory]| {
             queue.launch(kernels.of::<P::Ring>(), memory, all)
         };
         let Arrays { seeds: seed_rows, coins, more_coins, small, operands, products, .. } =
@@ -167,7 +167,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
                 (public, keys.len() as u32)
             }
         };
-        let batch = Batch { count: count as u32, keys };
+        let batch = batch_of(count, keys);
         let Arrays { seeds: seed_rows, messages, shared_secrets, coins, .. } = &*arrays;
         write_seeds::<P, Q, _>(queue, pinned, arrays, seeds, range, &table::EXPAND_SEEDS)?;
         let derive =
@@ -218,7 +218,7 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
                 (&arrays.private, keys.len() as u32)
             }
         };
-        let batch = Batch { count: count as u32, keys };
+        let batch = batch_of(count, keys);
         let Arrays {
             ciphertexts: received,
             messages,
@@ -265,8 +265,17 @@ impl<P: ParameterSet, Q: Queue> Slot<P, Q> {
     }
 }
 
+/// Returns the batch of `count` operations with one key or with one key each.
+fn batch_of(count: usize, keys: u32) -> Batch {
+    if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
+}
+
 /// The kernels for a batch of `count` operations.
-fn by_size(count: usize, small: &'static Kernels, large: &'static Kernels) -> &'static Kernels {
+fn by_size(
+    count: usize,
+    small: &'static RingKernels,
+    large: &'static RingKernels,
+) -> &'static RingKernels {
     if count <= SMALL_BATCH { small } else { large }
 }
 
@@ -302,7 +311,7 @@ fn write_seeds<P: ParameterSet, Q: Queue, const N: usize>(
     arrays: &Arrays<Q>,
     seeds: Seeds<'_, N>,
     range: &Range<usize>,
-    expand: &Kernels,
+    expand: &RingKernels,
 ) -> Result<(), RuntimeError> {
     match seeds {
         Seeds::Each(seeds) => {
@@ -332,7 +341,7 @@ fn invert<P: ParameterSet, Q: Queue>(
     arrays: &Arrays<Q>,
     count: usize,
 ) -> Result<(), RuntimeError> {
-    let run = |kernels: &Kernels, memory: &[&Q::Memory], count: usize| {
+    let run = |kernels: &RingKernels, memory: &[&Q::Memory], count: usize| {
         queue.launch(kernels.of::<P::Ring>(), memory, Batch::each(count as u32))
     };
     let Arrays { private: PrivateArrays { f, .. }, tree, operands, products, .. } = arrays;

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Queue, RuntimeError};
 
@@ -36,7 +36,7 @@ pub(super) trait Multiplier<P: ParameterSet, Q: Queue>: Debug + Sync {
 type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Launches<'_, Q> {
-    fn run<P: ParameterSet>(&self, kernels: &Kernels, memory: &[&Q::Memory]) -> Outcome {
+    fn run<P: ParameterSet>(&self, kernels: &RingKernels, memory: &[&Q::Memory]) -> Outcome {
         self.queue.launch(kernels.of::<P::Ring>(), memory, self.batch)
     }
 }
@@ -88,17 +88,17 @@ struct Fused {
 /// The kernels for one key for all operations and for a key each.
 #[derive(Debug)]
 struct ByKeys {
-    one: &'static Kernels,
-    each: &'static Kernels,
+    one: &'static RingKernels,
+    each: &'static RingKernels,
 }
 
 impl ByKeys {
-    const fn both(kernels: &'static Kernels) -> Self {
+    const fn both(kernels: &'static RingKernels) -> Self {
         Self { one: kernels, each: kernels }
     }
 
-    fn of(&self, batch: Batch) -> &'static Kernels {
-        if batch.keys == 1 { self.one } else { self.each }
+    fn of(&self, batch: Batch) -> &'static RingKernels {
+        if batch.is_shared() { self.one } else { self.each }
     }
 }
 

@@ -1,0 +1,6 @@
+//! Hashing.
+
+pub mod derive;
+mod keccak;
+pub mod reject;
+pub mod small_batch;

@@ -1,0 +1,53 @@
+//! The product tree of [`tree_up`](super::tree_up) from the roots to the leaves: the inverse of a child is the inverse of its
+//! parent times its sibling. One warp a child.
+
+use ctru_math::Ring;
+
+use super::tree_up::{leaf_or_one, node_or_one};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::large_block;
+use crate::kernels::product::polyphase::{self, Polyphase};
+use crate::kernels::product::positive;
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+/// A warp a child.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    warp::shape(polyphase::end_of_two_large::<R>())
+}
+
+/// The inverses of leaves. `parents`, the inverses of the parents, and `inverses` have rows of [`row`](crate::kernels::row) elements, canonical
+/// modulo `q`; `leaves` has rows of [`row`](crate::kernels::row) signed bytes, small polynomials.
+#[inline(always)]
+pub fn divide_leaves<S: Simt, R: Ring>(
+    s: S,
+    parents: S::Global<u16>,
+    leaves: S::Global<u8>,
+    inverses: S::Global<u16>,
+    batch: Batch,
+) {
+    let leaf = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, parents, leaf / 2, block));
+    polyphase.stage_small(|block| leaf_or_one::<S, R>(s, leaves, leaf ^ 1, batch, block));
+    polyphase.multiply(positive::<R>());
+    polyphase.store_modulo_q(inverses, leaf);
+}
+
+/// The inverses of nodes. All arrays have rows of [`row`](crate::kernels::row) elements, canonical modulo `q`.
+#[inline(always)]
+pub fn divide_nodes<S: Simt, R: Ring>(
+    s: S,
+    parents: S::Global<u16>,
+    nodes: S::Global<u16>,
+    inverses: S::Global<u16>,
+    batch: Batch,
+) {
+    let node = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, parents, node / 2, block));
+    polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, node ^ 1, batch, block));
+    polyphase.multiply_large_ones();
+    polyphase.store_modulo_q(inverses, node);
+}

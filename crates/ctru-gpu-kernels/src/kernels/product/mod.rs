@@ -1,0 +1,52 @@
+//! Products.
+
+pub mod ntt;
+pub(crate) mod operand;
+pub mod polyphase;
+pub(crate) mod toeplitz;
+
+use ctru_math::codec::bits::GROUP;
+use ctru_math::{Ring, SmallPoly};
+
+use crate::kernels::row;
+use crate::simt::{Simt, U32x4};
+
+/// Weight of the high byte of a large coefficient.
+pub(crate) const HIGH: i32 = 128;
+
+/// The offset for [`Polyphase::multiply`] that is 0 modulo `q` and makes every coefficient positive.
+pub(crate) const fn positive<R: Ring>() -> i32 {
+    let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
+    (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
+}
+
+/// The residue in `0..q` of a number that is not negative, like the folded coefficient of a product with the offset
+/// [`positive`].
+#[inline(always)]
+pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
+    // Three coefficients, each at most twice the largest one.
+    const { assert!(6 * (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * (R::Q as u64) < 1 << 31) };
+    // For a number below 2^32 this is the quotient or one too small.
+    let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
+    let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
+    let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
+    remainder.min(remainder.wrapping_sub(R::Q)) as u16
+}
+
+/// Sets row `group` of eight coefficients of a polynomial.
+#[inline(always)]
+pub(crate) fn store_row<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    operation: u32,
+    group: u32,
+    values: [u16; GROUP],
+) {
+    let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
+    let rows = row::<R>() / GROUP as u32;
+    s.store(
+        s.cast::<u16, U32x4>(memory),
+        operation * rows + group,
+        U32x4([pair(0), pair(1), pair(2), pair(3)]),
+    );
+}
