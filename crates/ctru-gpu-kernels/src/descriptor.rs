@@ -1,4 +1,5 @@
-//! What a launch needs to know of a kernel: shared by device code, emulator and host.
+//! Descriptors of kernels: all that device code, the emulator and the host have to know of a kernel
+//! to launch it.
 
 use core::any::Any;
 use core::ptr;
@@ -9,8 +10,8 @@ use crate::ptx::Module;
 
 /// The operations of a launch, and whether they share rows of their arrays.
 ///
-/// In some arrays a row can serve all operations of a launch, such as the key of a batch with one key:
-/// those with the rows [`Rows::EachOrShared`].
+/// In some arrays a row can serve all operations of a launch, such as the key of a batch with one
+/// key: those with the rows [`Rows::EachOrShared`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     operations: u32,
@@ -51,8 +52,8 @@ impl Batch {
         self.operations
     }
 
-    /// Returns whether all operations use row 0 of the arrays that can be shared. So does the operation
-    /// of a batch that has only one.
+    /// Returns whether all operations use row 0 of the arrays that can be shared. So does the
+    /// operation of a batch that has only one.
     #[must_use]
     #[inline(always)]
     pub const fn is_shared(self) -> bool {
@@ -103,24 +104,24 @@ impl Shape {
     }
 }
 
-/// How many rows of an array a launch touches.
+/// The number of rows of an array that a launch touches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One, whatever the batch.
+    /// One row, whatever the batch.
     One,
     /// One for each operation, or one that all operations share: see [`Batch`].
     EachOrShared,
-    /// One an operation.
+    /// One row for each operation.
     EachOperation,
-    /// One for two neighbouring operations, and one for the last if it has no neighbour.
+    /// One row for two neighbouring operations, and one for a last operation without neighbour.
     EachPair,
-    /// One for each group of this many neighbouring operations, not 0. The last block counts as
-    /// full, even if the batch ends within it.
+    /// One row for each group of this many neighbouring operations, not 0. The last block of
+    /// threads counts as full, even if the batch ends within it.
     InWholeBlocks(u32),
 }
 
-/// An array parameter of a kernel, and how much of the array the kernel touches. That depends on
-/// the batch alone.
+/// An array parameter of a kernel, and the part of the array that the kernel touches. That part
+/// depends on the batch alone.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     name: &'static str,
@@ -156,7 +157,7 @@ impl Parameter {
         self.element_bytes
     }
 
-    /// Returns how many operations share a row, or nothing if all do.
+    /// Returns how many operations share a row, or nothing if all operations do.
     const fn sharing(&self) -> Option<u32> {
         match self.rows {
             Rows::One => None,
@@ -185,10 +186,10 @@ impl Parameter {
     }
 }
 
-/// A kernel for one ring: its entry point in the PTX, the shape of its blocks, and what it takes.
+/// A kernel for one ring: its entry point in the PTX, the shape of its blocks, and its arrays.
 ///
-/// A launch that has been checked against this description touches nothing but its arrays, so a
-/// kernel can only be had from this crate's tables, or from [`new`](Self::new), which is unsafe.
+/// A launch that has been checked against this description touches nothing but its arrays. So a
+/// kernel comes only from this crate's lists, or from [`new`](Self::new), which is unsafe.
 #[derive(Debug)]
 pub struct Kernel {
     module: &'static Module,
@@ -199,26 +200,30 @@ pub struct Kernel {
     substitute: Option<Substitute>,
 }
 
-/// A function that another machine runs in place of the entry point. Only that machine knows its type.
+/// A function that another machine runs in place of the entry point. Only that machine knows its
+/// type, so that this module need not know the machine.
 pub(crate) type Substitute = &'static (dyn Any + Send + Sync);
 
 impl Kernel {
     /// Describes the kernel whose entry point in `module` is `name`. It takes a pointer for each of
-    /// the parameters, and then, as numbers of 32 bits, the fields of a [`Batch`].
+    /// the parameters, and then the two numbers of [`Batch::arguments`].
     ///
     /// # Safety
-    /// If `module` has an entry point of this name, it takes these parameters. Launched in
+    /// If `module` has an entry point of this name, it takes these parameters. In a launch of
     /// [`blocks`](Self::blocks) blocks of this shape, for a batch of at most
-    /// [`most_operations`](Self::most_operations) operations with 1 key or as many keys as
-    /// operations, it touches of each array only the first [`elements`](Self::elements), and else
-    /// only what belongs to the launch or the module: registers, local memory, shared memory of
-    /// this size, variables. That is so whatever the arrays hold, and if some of them are the same
-    /// memory, and if others write there at the time.
+    /// [`most_operations`](Self::most_operations) operations, it touches only
+    ///
+    /// - the first [`elements`](Self::elements) of each array,
+    /// - its own registers, local memory and shared memory of this size,
+    /// - variables of the module.
+    ///
+    /// This holds whatever the arrays contain, if some of them are the same memory, and if others
+    /// write there at the time.
     ///
     /// # Panics
-    /// If a block has no threads or more than 1024, or no operations; if the elements of a
-    /// parameter are not of 1, 2, 4, 8 or 16 bytes; if a group of them is not a power of two, or a
-    /// row is for no operation.
+    /// If a block has no threads, more than 1024 threads or no operations; if the elements of a
+    /// parameter are not of 1, 2, 4, 8 or 16 bytes; if a group of elements is not a power of two;
+    /// if a row is for no operation.
     #[allow(unsafe_code)]
     #[must_use]
     pub const unsafe fn new(
@@ -280,7 +285,7 @@ impl Kernel {
     /// Returns the same kernel in blocks of another shape.
     ///
     /// # Safety
-    /// As for [`new`](Self::new).
+    /// The promise of [`new`](Self::new) holds for this shape.
     #[cfg(feature = "lab")]
     #[allow(unsafe_code)]
     pub(crate) const unsafe fn in_blocks_of(&self, shape: Shape) -> Self {
@@ -288,7 +293,8 @@ impl Kernel {
         Self { substitute: self.substitute, ..kernel }
     }
 
-    /// Returns whether this is a kernel of `module`, the very one and not one of the same text.
+    /// Returns whether this is a kernel of `module` itself; another module with the same text does
+    /// not count.
     #[must_use]
     pub fn is_of(&self, module: &'static Module) -> bool {
         ptr::eq(self.module, module)
@@ -306,30 +312,31 @@ impl Kernel {
         self.shape
     }
 
-    /// Returns the arrays, in order; the two numbers of a [`Batch`] follow them.
+    /// Returns the arrays in order. The two numbers of [`Batch::arguments`] follow them.
     #[must_use]
     pub const fn parameters(&self) -> &'static [Parameter] {
         self.parameters
     }
 
-    /// Blocks of a launch of `count` operations.
+    /// Returns the blocks of a launch of `operations` operations.
     #[must_use]
-    pub const fn blocks(&self, count: u32) -> u32 {
-        count.div_ceil(self.shape.per_block)
+    pub const fn blocks(&self, operations: u32) -> u32 {
+        operations.div_ceil(self.shape.per_block)
     }
 
     /// Returns the most operations of a batch.
     ///
     /// Kernels compute the place of an element in 32 bits, counted in elements, in words or in
-    /// bytes. The last block does so for operations behind the batch's end as well. With this many
-    /// operations and two blocks more, the bytes of each array still have numbers of 32 bits.
+    /// bytes, also for the operations of the last block that lie behind the end of the batch. With
+    /// this many operations and two more blocks, the bytes of each array still have numbers of 32
+    /// bits.
     #[must_use]
     pub const fn most_operations(&self) -> u32 {
         self.most_operations
     }
 
-    /// Returns how many elements of an array, from the first on, the kernel may touch on a batch of
-    /// at most [`most_operations`](Self::most_operations).
+    /// Returns how many elements of an array, from the first on, the kernel may touch in a launch
+    /// of a batch of at most [`most_operations`](Self::most_operations) operations.
     #[must_use]
     pub const fn elements(&self, parameter: &Parameter, batch: Batch) -> u64 {
         let rows = match parameter.rows {
@@ -342,7 +349,7 @@ impl Kernel {
                 .saturating_mul(self.shape.per_block)
                 .div_ceil(operations),
         };
-        // (2^32 - 1)^2 + 2^32 fits in 64 bits. Every launch comes here, so there is no division.
+        // (2^32 - 1)^2 + 2^32 fits in 64 bits. Each launch calls this, so there is no division.
         let last = parameter.multiple as u64 - 1;
         (rows as u64 * parameter.row as u64 + last) & !last
     }
@@ -357,7 +364,7 @@ pub struct RingKernels {
 }
 
 impl RingKernels {
-    /// The kernel for the ring `R`.
+    /// Returns the kernel for the ring `R`.
     #[must_use]
     pub fn of<R: Ring>(&self) -> &Kernel {
         match R::N {
@@ -367,7 +374,7 @@ impl RingKernels {
         }
     }
 
-    /// All of them.
+    /// Returns the kernels for all rings.
     pub fn each(&self) -> [&Kernel; 3] {
         [&self.of_653, &self.of_761, &self.of_1277]
     }

@@ -1,5 +1,5 @@
-//! The list of the kernels that the engine launches. Entry points for the device and descriptors for
-//! the host are made of it.
+//! The list of the kernels that the engine launches. Entry points for the device and descriptors
+//! for the host are made of it.
 
 #![allow(unsafe_code)]
 
@@ -11,18 +11,19 @@ use crate::kernels::*;
 use crate::ptx::MODULE;
 use crate::simt::Word;
 
-/// Bytes of a ciphertext's row.
+/// Returns the bytes of a ciphertext's row.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }
 
-/// Calls the macro `$callback` with the list of all kernels.
+/// Calls the macro `$callback` with the list of the kernels that the engine launches.
 ///
-/// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` stands for three
+/// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes three
 /// entry points, `name_653`, `name_761` and `name_1277`: the function
 /// [`room::module::function`](crate::kernels) for each ring `R`, in blocks of the shape
-/// `room::module::shape::<R>()`. Of an array it touches so many [`Rows`](crate::descriptor::Rows) of `row`
-/// elements; a number behind them says that it touches whole groups of so many elements.
+/// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` the
+/// number of elements in a row. A number behind `row` says that the kernel touches whole groups of
+/// that many elements.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -231,31 +232,33 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Makes a descriptor of each entry of a list. The modules that the entries name, `MODULE` and the
-/// functions for lengths are those in scope.
+/// Makes a descriptor of each entry of a list. The rooms that the entries name, `MODULE`, and the
+/// functions for the lengths of rows are those in scope.
 macro_rules! descriptors {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
     );)*) => {
         $(
-            #[doc = concat!("[`", stringify!($room), "::", stringify!($module), "::", stringify!($function), "`]")]
+            #[doc = concat!("[`",
+                stringify!($room), "::", stringify!($module), "::", stringify!($function), "`]")]
             pub static $name: RingKernels = {
                 macro_rules! of_ring {
                     ($ring:ident, $suffix:literal) => {{
                         type R = $ring;
                         let parameters = const { &[$(
-                            Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
+                            Parameter::new(
+                                stringify!($array), <$element as Word>::BYTES, $rows, $row)
                                 $(.in_multiples_of($multiple))?
                         ),*] };
                         let (name, shape) = (concat!($text, $suffix), $room::$module::shape::<R>());
                         // SAFETY: the entry point is made of the same entry of the list, so it
-                        // takes these arrays, and it is written for this shape. That it stays
-                        // inside the rows is tested: the emulator, which stops at every access
-                        // outside, runs every kernel on arrays of exactly these lengths. Where in
-                        // an array it reads and writes depends on the batch and on nothing that
-                        // arrays hold, which is checked on the compiled PTX. So it does not matter
-                        // what they hold, whether they are the same memory, or who else writes
-                        // there.
+                        // takes these arrays, and it is written for this shape. It stays inside the
+                        // rows: the tests run every kernel on arrays of exactly these lengths on
+                        // the emulator, which stops at the first access outside. The elements that
+                        // it reads and writes depend on the batch and not on what the arrays hold,
+                        // which `cargo xtask ptx-flow` checks on the compiled PTX. So the content
+                        // of the arrays, whether some of them are the same memory, and who else
+                        // writes there make no difference.
                         let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
                         let kernel = kernel.emulated_by(&{

@@ -1,5 +1,5 @@
-//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file of
-//! this name that runs them on the emulator.
+//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file
+//! of this name that runs them on the emulator.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,4 +1,5 @@
-//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the CPU.
+//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the
+//! CPU.
 
 use core::fmt::Debug;
 
@@ -294,7 +295,8 @@ macro_rules! properties {
                     check_sample::<$ring>(&coins);
                 }
                 #[test]
-                fn encrypt(inputs in batch((poly::<$ring>(), bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
+                fn encrypt(inputs in batch((poly::<$ring>(),
+                    bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
                     check_encrypt::<$ring>(&inputs);
                 }
                 #[test]
@@ -306,7 +308,8 @@ macro_rules! properties {
                     check_decode_message::<$ring>(&inputs);
                 }
                 #[test]
-                fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(), bytes(32)).boxed())) {
+                fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(),
+                    bytes(32)).boxed())) {
                     check_keys::<$ring>(&parts);
                 }
             }

@@ -6,7 +6,8 @@ use ctru_gpu_kernels::simt::Simt;
 
 use crate::traces::assert_same_trace;
 
-/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one array of `u32`.
+/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one
+/// array of `u32`.
 fn kernel(emulate: Emulate) -> Kernel {
     const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, 64)];
     Kernel::emulated("test", Shape::new(64, 1, 256), ARRAY, Box::leak(Box::new(emulate)))

@@ -167,7 +167,8 @@ fn check_traces<R: Ring>(count: usize) {
             }),
             batch,
         );
-        // With the first secret the ciphertext that was received is the right one, with the second it is not.
+        // With the first secret the ciphertext that was received is the right one, with the second
+        // it is not.
         let [coins, message] =
             [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
         let received = vec![encrypted(&h, &coins, &message); count];
@@ -213,20 +214,24 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(6))]
                 #[test]
-                fn encrypt_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 1..6)) {
+                fn encrypt_with_one_key(key in poly::<$ring>(),
+                    operations in vec(operation::<$ring>(), 1..6)) {
                     check_encrypt::<$ring>(&[key], &operations);
                 }
                 #[test]
-                fn encrypt_with_a_key_each(both in vec((poly::<$ring>(), operation::<$ring>()), 2..6)) {
+                fn encrypt_with_a_key_each(both in
+                    vec((poly::<$ring>(), operation::<$ring>()), 2..6)) {
                     let (keys, operations): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_encrypt::<$ring>(&keys, &operations);
                 }
                 #[test]
-                fn decrypt_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..6)) {
+                fn decrypt_with_one_key(f in secret::<$ring>(),
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..6)) {
                     check_decrypt::<$ring>(&[f], &ciphertexts);
                 }
                 #[test]
-                fn decrypt_with_a_key_each(both in vec((secret::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..6)) {
+                fn decrypt_with_a_key_each(both in
+                    vec((secret::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..6)) {
                     let (secrets, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_decrypt::<$ring>(&secrets, &ciphertexts);
                 }
@@ -234,11 +239,13 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(4))]
                 #[test]
-                fn encrypt_blocks_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 31..70)) {
+                fn encrypt_blocks_with_one_key(key in poly::<$ring>(),
+                    operations in vec(operation::<$ring>(), 31..70)) {
                     check_encrypt::<$ring>(&[key], &operations);
                 }
                 #[test]
-                fn decrypt_blocks_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
+                fn decrypt_blocks_with_one_key(f in secret::<$ring>(),
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
                     check_decrypt::<$ring>(&[f], &ciphertexts);
                 }
             }
@@ -248,12 +255,18 @@ macro_rules! properties {
             }
             #[test]
             fn extremes() {
-                let largest = Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
-                for (coins, message) in [(0x00, 0xff), (0xff, 0x00), (0x33, 0x5a), (0xcc, 0xa5), (0x1c, 0x77), (0xc7, 0x88)] {
-                    let operation = (vec![coins; <$ring>::COIN_BYTES], vec![message; <$ring>::MESSAGE_BYTES]);
-                    check_encrypt::<$ring>(core::slice::from_ref(&largest), &[operation.clone(), operation]);
-                    let f = sample::sample_secret::<$ring>(&array(&vec![coins; <$ring>::COIN_BYTES]));
-                    check_decrypt::<$ring>(&[f], &[vec![0xff; <$ring>::CIPHERTEXT_BYTES], vec![message; <$ring>::CIPHERTEXT_BYTES]]);
+                let largest =
+                    Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
+                for (coins, message) in [(0x00, 0xff), (0xff, 0x00), (0x33, 0x5a), (0xcc, 0xa5),
+                    (0x1c, 0x77), (0xc7, 0x88)] {
+                    let operation =
+                        (vec![coins; <$ring>::COIN_BYTES], vec![message; <$ring>::MESSAGE_BYTES]);
+                    check_encrypt::<$ring>(core::slice::from_ref(&largest),
+                        &[operation.clone(), operation]);
+                    let coins = vec![coins; <$ring>::COIN_BYTES];
+                    let f = sample::sample_secret::<$ring>(&array(&coins));
+                    check_decrypt::<$ring>(&[f], &[vec![0xff; <$ring>::CIPHERTEXT_BYTES],
+                        vec![message; <$ring>::CIPHERTEXT_BYTES]]);
                 }
             }
         }

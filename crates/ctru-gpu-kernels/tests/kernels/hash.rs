@@ -90,6 +90,10 @@ fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
     }
 }
 
+fn inputs<R: Ring>() -> impl Strategy<Value = Operations> {
+    batches().prop_flat_map(|(count, keys)| Operations::any::<R>(count, keys))
+}
+
 fn batches() -> impl Strategy<Value = (usize, usize)> {
     (proptest::sample::select(&COUNTS[..]), any::<bool>())
         .prop_map(|(count, one_key)| (count, if one_key { 1 } else { count }))
@@ -102,7 +106,7 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(4))]
                 #[test]
-                fn hashes(operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys))) {
+                fn hashes(operations in inputs::<$ring>()) {
                     check_expansion::<$ring>(&operations);
                     check_key_pairs::<$ring>(&operations);
                     check_derivations::<$ring>(&operations);
@@ -110,7 +114,7 @@ macro_rules! properties {
                 }
                 #[test]
                 fn selection(
-                    operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys)),
+                    operations in inputs::<$ring>(),
                     bit: usize,
                 ) {
                     check_selection::<$ring>(&operations, bit);
@@ -142,7 +146,8 @@ macro_rules! properties {
                     .collect();
                 let (rejection, secret) = (vec![1; SEED_BYTES], vec![2; SEED_BYTES]);
                 let chosen =
-                    select::<$ring>(&received, &vec![ciphertext; count], &vec![rejection.clone(); count], &vec![secret; count]);
+                    select::<$ring>(&received, &vec![ciphertext; count],
+                        &vec![rejection.clone(); count], &vec![secret; count]);
                 assert!(chosen.iter().all(|chosen| *chosen == rejection));
             }
             #[test]

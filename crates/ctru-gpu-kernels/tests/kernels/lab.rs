@@ -101,7 +101,8 @@ impl CyclicVisitor for CheckCyclics {
         FactorWord<M>: Word,
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
-        // The emulator takes seconds for a long product: it does those with the largest modulus, and float's only one.
+        // The emulator takes seconds for a long product: it does those with the largest modulus,
+        // and float's only one.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
         let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
         let is_method = self.method.is_none_or(|method| method == cyclic.method);

@@ -29,7 +29,8 @@ fn rows<R: Ring, T: Copy>(
     polynomials.iter().flat_map(|p| p.iter().map(|&c| element(c)).chain(padding.clone())).collect()
 }
 
-/// Products of operands of which there are as many as operations, or one large one or one small one for all of them.
+/// Products of operands of which there are as many as operations, or one large one or one small one
+/// for all of them.
 fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
     let operations = large.len().max(small.len());
     let batch = batch(operations, large.len().min(small.len()));
@@ -85,8 +86,8 @@ fn check_traces<R: Ring>() {
     }
 }
 
-/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block of the kernels for one key
-/// has operations, as many, or more.
+/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block
+/// of the kernels for one key has operations, as many, or more.
 fn one_by_many(
     n: usize,
     one: RangeInclusive<i64>,
@@ -125,13 +126,15 @@ macro_rules! properties {
                     check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &large, &small);
                 }
                 #[test]
-                fn small((large, small) in operands(<$ring>::N, <$ring>::Q, SmallPoly::<$ring>::BOUND)) {
+                fn small((large, small) in operands(<$ring>::N, <$ring>::Q,
+                    SmallPoly::<$ring>::BOUND)) {
                     check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large[..1], &small);
                 }
                 #[test]
-                fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2, SmallPoly::<$ring>::BOUND)) {
+                fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2,
+                    SmallPoly::<$ring>::BOUND)) {
                     check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &large, &small);
                     check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &large, &small);
                 }
@@ -158,14 +161,18 @@ macro_rules! properties {
                 let all = |value: i64| [vec![value; <$ring>::N]];
                 for sign in [-1, 1] {
                     for large in [q / 2, q / 2 + 1, q - 1] {
-                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large), &all(sign * eta));
-                        for kernel in [&POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY] {
-                            check_sampled::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large),
+                            &all(sign * eta));
+                        for kernel in [&POLYPHASE_SMALL, &SCHOOLBOOK_SMALL,
+                            &SAME_PUBLIC_KEY_MULTIPLY] {
+                            check_sampled::<$ring>(kernel.of::<$ring>(), &all(large),
+                                &all(sign * BOUND));
                         }
                     }
                     for large in [q2 / 2, q2 / 2 - 1, q2 - 1] {
                         for kernel in ROUNDED_PRODUCTS {
-                            check_rounded::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                            check_rounded::<$ring>(kernel.of::<$ring>(), &all(large),
+                                &all(sign * BOUND));
                         }
                     }
                 }

@@ -68,7 +68,7 @@ static PATHS: [Path; 4] = [
     },
     Path {
         name: "NTT, three kernels",
-        kernels: &[&table::SAMPLE, &table::MULTIPLY_SAMPLED, &table::ENCRYPT],
+        kernels: &[&compared::SAMPLE, &compared::MULTIPLY_SAMPLED, &compared::ENCRYPT],
     },
     Path {
         name: "polyphase, five kernels",

@@ -1,5 +1,4 @@
-//! What is derived by hashing, one thread an operation: seeds, messages, shared secrets and the coins of sampled
-//! polynomials.
+//! Seeds, messages, shared secrets and coins, one thread for each operation.
 
 use ctru_math::Ring;
 
@@ -8,13 +7,18 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, rolled, word_of_bytes};
 use crate::simt::Simt;
 
-/// One operation a thread.
+/// Returns blocks of 128 threads, one for each operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { threads: 128, per_block: 128, shared_bytes: 0 }
 }
 
-/// Expands `master`, one row, to a seed of 32 bytes for each operation, as [`expand_key_pair_seeds`] does.
+/// Expands a master seed to the seeds of encapsulations, 32 bytes each, as
+/// [`expand_key_pair_seeds`] does.
+///
+/// Threads: one for each operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of
+/// [`SEED_WORDS`] words.
 #[inline(always)]
 pub fn expand_seeds<S: Simt, R: Ring>(
     s: S,
@@ -26,10 +30,15 @@ pub fn expand_seeds<S: Simt, R: Ring>(
     expand(s, SEED_WORDS, master, first, seeds, batch);
 }
 
-/// Expands `master`, one row, to a seed of 64 bytes for each operation, the seed of a key pair and its `z`.
+/// Expands a master seed to the seeds of key pairs, 64 bytes each: the seed that is sampled from,
+/// and `z`.
 ///
-/// With `N` bytes a seed, operation `i` of this launch is operation `first[0] + i` of its batch, and its seed
-/// `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as `ctru-kem` defines it.
+/// Operation `i` of this launch is operation `first[0] + i` of its batch. A seed of `N` bytes is
+/// `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as
+/// `ctru-kem` defines it.
+///
+/// Threads: one for each operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of 8 words.
 #[inline(always)]
 pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
     s: S,
@@ -68,9 +77,13 @@ fn expand<S: Simt>(
     }
 }
 
-/// Derives what a key pair is sampled from (paper, Algorithm 1): `seeds` are rows of 8 words, the seed and `z`. The
-/// coins of `f'` and of `g`, rows of [`coin_words`], are the first and the second half of `SHAKE256(seed)`; `z` goes
-/// to rows of 4 words.
+/// Derives the coins of key pairs: the two halves of `SHAKE256(seed)` are the coins of `f'` and of
+/// `g`.
+///
+/// Threads: one for each operation.
+/// Arrays: `seeds`, rows of 8 words, the seed and `z`; `f_coins` and `g_coins`, coins; `z`, rows of
+/// [`SEED_WORDS`] words.
+/// Source: CTRU-Prime paper, Algorithm 1.
 #[inline(always)]
 pub fn derive_key_pair<S: Simt, R: Ring>(
     s: S,
@@ -81,7 +94,8 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let coin_bytes = R::COIN_BYTES as u32;
-    // The second half starts inside a word, so each of its words is cut from two of the stream.
+    // The second half begins inside a word, so each of its words is cut from two words of the
+    // stream.
     let (skipped, shift) = (coin_bytes / 8 + 1, 8 * (coin_bytes % 8));
     const { assert!(!R::COIN_BYTES.is_multiple_of(8)) };
     let operation = own_operation(s);
@@ -107,11 +121,14 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     }
 }
 
-/// Derives an encapsulation (paper, Algorithm 5): the message `m = SHAKE256(seed)`, the shared secret `K` and the coins of
-/// `r`, with `(K || s) = SHA3-512(ID(pk) || m)` and `SHAKE256(s)` as coins.
+/// Derives encapsulations from seeds: the message `m = SHAKE256(seed)`, the shared secret `K` and
+/// the coins `SHAKE256(s)` of `r`, with `(K || s) = SHA3-512(ID(pk) || m)`.
 ///
-/// `seeds` and `shared_secrets` are rows of 4 words, `ids` one row of [`ID_BYTES`] a key, `messages` rows of
-/// [`message_words`], `coins` rows of [`coin_words`].
+/// Threads: one for each operation.
+/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `ids`, rows of [`ID_BYTES`] bytes, a row for each
+/// operation or one shared row; `messages`; `shared_secrets`, rows of [`SEED_WORDS`] words;
+/// `coins`.
+/// Source: CTRU-Prime paper, Algorithm 5.
 #[inline(always)]
 pub fn derive_encapsulation<S: Simt, R: Ring>(
     s: S,
@@ -129,8 +146,12 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     }
 }
 
-/// Derives the second half of a decapsulation (paper, Algorithm 6) from decrypted messages: the shared secret `K'` and the
-/// coins of the second encryption. Rows as in [`derive_encapsulation`].
+/// Derives the second half of decapsulations from decrypted messages: the shared secret `K'` and
+/// the coins of the second encryption.
+///
+/// Threads: one for each operation.
+/// Arrays: as for [`derive_encapsulation`].
+/// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
 pub fn derive_decapsulation<S: Simt, R: Ring>(
     s: S,
@@ -161,8 +182,8 @@ pub(crate) struct Id<S: Simt> {
 }
 
 impl<S: Simt> Id<S> {
-    /// Word `i` of `ID(pk) || tail`, for a tail that is 0 behind its end; numbers of words before its beginning wrap
-    /// around to there.
+    /// Returns word `i` of `ID(pk) || tail`. `tail` returns 0 for words behind its end, and for the
+    /// words before its beginning, whose numbers are negative, modulo `2^32`.
     #[inline(always)]
     pub(crate) fn followed_by(self, tail: impl Fn(u32) -> u64, i: u32) -> u64 {
         const WHOLE: u32 = ID_BYTES / 8;
@@ -172,7 +193,7 @@ impl<S: Simt> Id<S> {
     }
 }
 
-/// [`derive_encapsulation`] by a thread or warp that holds a state.
+/// Does the work of [`derive_encapsulation`] for one operation, on a state of any kind.
 #[inline(always)]
 pub(crate) fn encapsulation<R: Ring, T: State>(
     operation: u32,
@@ -193,7 +214,7 @@ pub(crate) fn encapsulation<R: Ring, T: State>(
     secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
 }
 
-/// [`derive_decapsulation`] by a thread or warp that holds a state.
+/// Does the work of [`derive_decapsulation`] for one operation, on a state of any kind.
 #[inline(always)]
 pub(crate) fn decapsulation<R: Ring, T: State>(
     operation: u32,
@@ -207,7 +228,7 @@ pub(crate) fn decapsulation<R: Ring, T: State>(
     secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
 }
 
-/// Word `i` of a string of which only the first `bytes` bytes remain.
+/// Returns word `i` of a string of which only the first `bytes` bytes remain.
 #[inline(always)]
 fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     let whole = bytes / 8;
@@ -220,7 +241,7 @@ fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     }
 }
 
-/// Derives shared secret and coins from the words of a message.
+/// Derives the shared secret and the coins from the words of a message.
 #[inline(always)]
 fn secret_and_coins<R: Ring, T: State>(
     operation: u32,
@@ -246,7 +267,7 @@ fn secret_and_coins<R: Ring, T: State>(
     squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
 }
 
-/// Gives the first `words` words of the output that follows on `state` to `output`.
+/// Calls `output` with the first `words` words of the output that follows from `state`.
 #[inline(always)]
 fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
     let rate = SHAKE256.rate;

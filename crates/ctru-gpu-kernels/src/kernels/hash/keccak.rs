@@ -1,4 +1,5 @@
-//! Keccak-f\[1600\] on a state that one thread holds or a warp shares, and the scheme's two hash functions on it.
+//! Keccak-f\[1600\] on a state that one thread holds or that a warp shares, and the scheme's two
+//! hash functions.
 //!
 //! Source: FIPS 202.
 
@@ -7,37 +8,39 @@ use core::array;
 use crate::kernels::rolled;
 use crate::simt::{Simt, WARP};
 
-/// 64-bit lanes of a state.
+/// Lanes of a state, 64 bits each.
 const LANES: u32 = 25;
 const ROUNDS: u32 = 24;
 
-/// A state, whose lane `x + 5 y` is FIPS 202's `(x, y)`. A trait, so that what is hashed can be written once, whoever
-/// holds the lanes.
+/// A state, whose lane `x + 5 y` is FIPS 202's lane `(x, y)`. The trait lets a hash be written once
+/// for both ways to hold the lanes.
 ///
-/// Closures get numbers of lanes and may be called with numbers from 25 on, where what they give is dropped. A warp's
-/// threads call them together: shuffles are allowed inside, but not where the number of the lane decides about them.
+/// Closures receive numbers of lanes. They may be called with numbers from 25 on, and their results
+/// are dropped then. The threads of a warp call a closure together, so it may contain shuffles, but
+/// not under a condition that depends on the number of the lane.
 pub(crate) trait State: Copy {
     type Machine: Simt;
 
-    /// The state of zeros.
+    /// Returns the state of zeros.
     fn zero(s: Self::Machine) -> Self;
 
-    /// The state with `word(i)` added to every lane `i < lanes`.
+    /// Returns the state with `word(i)` added to every lane `i < lanes`.
     #[must_use]
     fn absorb(self, lanes: u32, word: impl Fn(u32) -> u64) -> Self;
 
-    /// The permuted state.
+    /// Returns the permuted state.
     #[must_use]
     fn permute(self) -> Self;
 
-    /// Gives every lane `i < lanes` to `output(i, lane)`, in the order of `i` as far as one thread holds them.
+    /// Calls `output(i, lane)` for every lane `i < lanes`. The calls of one thread are in the order
+    /// of `i`.
     fn output(self, lanes: u32, output: impl FnMut(u32, u64));
 
-    /// Lane `i`, or 0 if there is none.
+    /// Returns lane `i`, or 0 if `i` is 25 or more.
     fn lane(self, i: u32) -> u64;
 }
 
-/// An array of words in the global memory of the machine that holds the state.
+/// An array of 64-bit words in the global memory of the machine that holds the state.
 pub(crate) type Words<T> = <<T as State>::Machine as Simt>::Global<u64>;
 
 /// A state in the registers of one thread.
@@ -94,7 +97,7 @@ impl<S: Simt> State for PerThread<S> {
     }
 }
 
-/// A state of which each of a warp's first 25 threads holds the lane of its number.
+/// A state that the first 25 threads of a warp share, one lane each.
 #[derive(Copy, Clone)]
 pub(crate) struct PerWarp<S> {
     s: S,
@@ -152,20 +155,21 @@ fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Where pi takes lane `i` from. Source: FIPS 202, algorithm 3.
+/// Returns the lane that pi moves to place `i`. Source: FIPS 202, Algorithm 3.
 #[inline(always)]
 const fn before_pi(i: u32) -> u32 {
     let (x, y) = (i % 5, i / 5);
     (x + 3 * y) % 5 + 5 * x
 }
 
-/// The lane that is `k` places to the right of lane `i` in its row, which is a ring.
+/// Returns the lane `k` places to the right of lane `i` in its row, which is a ring.
 #[inline(always)]
 const fn right(i: u32, k: u32) -> u32 {
     i - i % 5 + (i + k) % 5
 }
 
-/// What rho rotates the lanes by, and something for the threads that hold none. Source: FIPS 202, algorithm 2.
+/// The distances by which rho rotates the lanes; the entries behind lane 24 have no meaning.
+/// Source: FIPS 202, Algorithm 2.
 static ROTATIONS: [u32; WARP as usize] = {
     let mut rotations = [0; WARP as usize];
     let (mut x, mut y) = (1, 0);
@@ -178,7 +182,7 @@ static ROTATIONS: [u32; WARP as usize] = {
     rotations
 };
 
-/// What iota adds to lane 0. Source: FIPS 202, algorithms 5 and 6.
+/// The constants that iota adds to lane 0. Source: FIPS 202, Algorithms 5 and 6.
 static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
     let mut constants = [0; ROUNDS as usize];
     let mut register = 1;
@@ -201,7 +205,8 @@ static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
 pub(crate) struct Sponge {
     /// Lanes that a permutation takes or gives.
     pub(crate) rate: u32,
-    /// The bits that separate the functions, and the first bit of the padding, as a byte behind the input.
+    /// The byte behind the input: the bits that separate the functions, and the first bit of the
+    /// padding.
     suffix: u8,
 }
 
@@ -209,12 +214,13 @@ pub(crate) const SHAKE256: Sponge = Sponge { rate: 17, suffix: 0x1f };
 pub(crate) const SHA3_512: Sponge = Sponge { rate: 9, suffix: 0x06 };
 
 impl Sponge {
-    /// Blocks of `rate` lanes that an input of `length` bytes fills with its padding.
+    /// Returns the blocks of `rate` lanes that an input of `length` bytes fills together with its
+    /// padding.
     pub(crate) const fn blocks(self, length: u32) -> u32 {
         length / (8 * self.rate) + 1
     }
 
-    /// Lane `i` of the blocks of an input of `length` bytes, as far as it is padding.
+    /// Returns the padding in lane `i` of the blocks of an input of `length` bytes.
     #[inline(always)]
     pub(crate) const fn padding(self, length: u32, i: u32) -> u64 {
         let suffix = if i == length / 8 { (self.suffix as u64) << (8 * (length % 8)) } else { 0 };
@@ -222,8 +228,8 @@ impl Sponge {
         suffix ^ last
     }
 
-    /// A state to which an input of one block, `length` bytes in words with zeros behind them, has been added. Each
-    /// permutation from here on gives a block of the output.
+    /// Returns a state that has absorbed an input of one block: `length` bytes in words, with zeros
+    /// behind them. Each permutation from here on gives a block of the output.
     #[inline(always)]
     pub(crate) fn absorb_block<T: State>(
         self,

@@ -1,5 +1,7 @@
-//! Implicit rejection, one thread an operation: the shared secret of a ciphertext that is not what it should be. It
-//! depends on nothing that decryption gives.
+//! Implicit rejection, one thread for each operation: the shared secret of a ciphertext that is not
+//! valid. It depends on nothing that decryption computes.
+//!
+//! Source: CTRU-Prime paper, Algorithm 6.
 
 use ctru_math::Ring;
 
@@ -13,16 +15,20 @@ const WARPS: u32 = 4;
 /// Bytes of a warp's part of shared memory: a block of SHA3-512's input for each thread.
 const STAGE_BYTES: u32 = WARP * 8 * SHA3_512.rate;
 
-/// One operation a thread, and a block of hash input for each in shared memory.
+/// Returns blocks of four warps, one thread for each operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { threads: WARPS * WARP, per_block: WARPS * WARP, shared_bytes: WARPS * STAGE_BYTES }
 }
 
-/// Hashes ciphertexts to `K-hat`, the first half of `SHA3-512(ID(pk) || z || ciphertext)` (paper, Algorithm 6).
+/// Computes rejection secrets, the first halves of `SHA3-512(ID(pk) || z || ciphertext)`.
 ///
-/// `ids` and `z` are one row of [`ID_BYTES`] bytes and of 4 words a key, `ciphertexts` rows of
-/// [`Ring::CIPHERTEXT_BYTES`], `rejection_secrets` rows of 4 words.
+/// Threads: one for each operation; the threads of a warp load together.
+/// Shared memory: a block of the hash's input for each thread.
+/// Arrays: `ids`, rows of [`ID_BYTES`] bytes, and `z`, rows of [`SEED_WORDS`] words, each a row for
+/// each operation or one shared row; `ciphertexts`; `rejection_secrets`, rows of [`SEED_WORDS`]
+/// words.
+/// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
 pub fn rejection_secret<S: Simt, R: Ring>(
     s: S,
@@ -35,12 +41,13 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let rate = SHA3_512.rate;
     let first = s.block() * s.threads() + WARP * s.warp();
     let operation = first + s.lane();
-    // Threads behind the batch's end help their warp to load, and hash the last ciphertext for nothing.
+    // Threads behind the batch's end help their warp to load, and hash the last ciphertext in vain.
     let inside = |operation: u32| operation.min(batch.operations() - 1);
     let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
     let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.row(inside(operation)) }, z);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
-        // A ciphertext's bytes lie together, so the warp loads word by word of one operation after the other.
+        // The bytes of a ciphertext are neighbours, so the warp loads the words of one operation
+        // after the other.
         s.sync_warp();
         for k in 0..rate {
             let word = WARP * k + s.lane();
@@ -55,20 +62,20 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     }
     if operation < batch.operations() {
         state.output(SEED_WORDS, |i, word| {
-            s.store(rejection_secrets, SEED_WORDS * operation + i, word)
+            s.store(rejection_secrets, SEED_WORDS * operation + i, word);
         });
     }
 }
 
-/// Bytes before the ciphertext.
+/// Bytes of the input before the ciphertext.
 const KEY_BYTES: u32 = ID_BYTES + 8 * SEED_WORDS;
 
-/// Bytes that are hashed.
+/// Returns the bytes of the input.
 pub(crate) const fn input_bytes<R: Ring>() -> u32 {
     KEY_BYTES + R::CIPHERTEXT_BYTES as u32
 }
 
-/// A state to which `ID(pk) || z` has been added, which is less than a block.
+/// Returns a state that has absorbed `ID(pk) || z`, which is less than a block.
 #[inline(always)]
 pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
     const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };
@@ -76,7 +83,8 @@ pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
     T::zero(id.s).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
 }
 
-/// Word `i` of the hash's input without what [`absorb_key`] adds, in a string of whole blocks.
+/// Returns word `i` of the input without the part that [`absorb_key`] absorbs, padded to whole
+/// blocks.
 #[inline(always)]
 pub(crate) fn ciphertext_word<S: Simt, R: Ring>(
     s: S,

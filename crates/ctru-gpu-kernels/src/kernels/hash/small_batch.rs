@@ -1,5 +1,6 @@
-//! The hashing kernels that lie on the way of every operation once more, with a warp for each state: for batches too small to
-//! fill the machine with a thread for each. Same arrays, same results.
+//! The hashing kernels on the way of every operation, one warp for each operation: for batches too
+//! small to fill the machine with one thread each. Arrays and results are those of the kernels for
+//! large batches.
 
 use ctru_math::Ring;
 
@@ -10,13 +11,15 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{SEED_WORDS, rolled, warp};
 use crate::simt::Simt;
 
-/// A warp an operation.
+/// Returns blocks of one warp for one operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// [`derive::derive_encapsulation`], one warp an operation.
+/// Does what [`derive::derive_encapsulation`] does.
+///
+/// Threads: one warp for each operation.
 #[inline(always)]
 pub fn derive_encapsulation<S: Simt, R: Ring>(
     s: S,
@@ -32,7 +35,9 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, shared_secrets, coins);
 }
 
-/// [`derive::derive_decapsulation`], one warp an operation.
+/// Does what [`derive::derive_decapsulation`] does.
+///
+/// Threads: one warp for each operation.
 #[inline(always)]
 pub fn derive_decapsulation<S: Simt, R: Ring>(
     s: S,
@@ -47,7 +52,9 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
 }
 
-/// [`reject::rejection_secret`], one warp an operation.
+/// Does what [`reject::rejection_secret`] does.
+///
+/// Threads: one warp for each operation.
 #[inline(always)]
 pub fn rejection_secret<S: Simt, R: Ring>(
     s: S,

@@ -1,8 +1,9 @@
-//! Inversion by division steps, one block an element: [`ctru_math::invert`], where the source is named.
+//! Inversion by division steps, one block for each element: the algorithm of [`ctru_math::invert`],
+//! which names the source.
 //!
-//! A thread keeps eight neighbouring coefficients of each of the four polynomials in registers. A step needs one number
-//! of each neighbour and the two constant coefficients from everyone; these go through shared memory, in two areas by
-//! turns, so that a step has one barrier.
+//! A thread holds eight neighbouring coefficients of each of the four polynomials in registers. In
+//! each step it needs one coefficient of either neighbour and the two constant coefficients. They
+//! go through shared memory, in two areas by turns, so that a step has one barrier.
 
 use core::marker::PhantomData;
 
@@ -16,18 +17,23 @@ use crate::simt::{Simt, WARP};
 /// Coefficients of a polynomial that a thread holds.
 const HELD: usize = 8;
 
-/// Threads that hold `n + 1` coefficients, whole warps.
+/// Returns the threads that hold `n + 1` coefficients, whole warps.
 const fn threads<R: NttRing>() -> u32 {
     (R::N as u32 + 1).div_ceil(HELD as u32).next_multiple_of(WARP)
 }
 
-/// One element a block.
+/// Returns blocks for one element.
 #[must_use]
 pub const fn shape<R: NttRing>() -> Shape {
     Shape { threads: threads::<R>(), per_block: 1, shared_bytes: 2 * area_bytes::<R>() }
 }
 
-/// The inverses in `R_q` of elements; zero for zero. Both have rows of [`row`] elements, canonical modulo `q`.
+/// Inverts elements of `R_q`; the result for zero is zero.
+///
+/// Threads: one block for each element, one thread for eight coefficients.
+/// Shared memory: two areas with two numbers for each thread.
+/// Arrays: `elements` and `inverses`, in `0..q`.
+/// Source: [`ctru_math::invert`].
 #[inline(always)]
 pub fn invert<S: Simt, R: NttRing>(
     s: S,
@@ -43,7 +49,8 @@ pub fn invert<S: Simt, R: NttRing>(
     );
 }
 
-/// Gives the coefficients of the inverse of the polynomial with the coefficients `element(i)`, centred, to `output`.
+/// Inverts the polynomial with the centred coefficients `element(i)`. Calls `output` with each
+/// coefficient of the inverse, in `0..q`.
 #[inline(always)]
 fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: impl Fn(u32, u32)) {
     let () = Lazy::<R>::BOUND;
@@ -65,12 +72,12 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
         area.send(&own);
         s.sync_block();
         let Received { f0, g0, g_above, v_below } = area.receive();
-        // Swap where delta > 0 and g(0) is not 0: all ones or zero.
+        // All ones if delta > 0 and g(0) is not 0, which swaps f and g; else zero.
         let g0 = R::CoefficientReducer::canonical(g0) as i32;
         let swap = (-delta >> 31) & (-g0 >> 31);
         delta = (delta ^ (swap & (delta ^ -delta))) + 1;
         let step = Step::<R> { swap, f0, minus_g0: -g0, ring: PhantomData };
-        // Only these coefficients can matter; how many is public.
+        // The other coefficients cannot matter any more. Their number is public.
         if first < (n + 1).min(steps - number) {
             step.divide(&mut own.f, &mut own.g, g_above);
         }
@@ -93,7 +100,7 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
     }
 }
 
-/// A thread's part of the polynomials, residues of at most the reducer's output bound.
+/// A thread's part of the polynomials: residues of at most the reducer's output bound.
 struct Held {
     f: [i32; HELD],
     g: [i32; HELD],
@@ -101,20 +108,20 @@ struct Held {
     r: [i32; HELD],
 }
 
-/// `coefficient(i)` for the coefficients from `first` on that a thread holds.
+/// Returns `coefficient(i)` for the coefficients from `first` on that a thread holds.
 #[inline(always)]
 fn held(first: u32, coefficient: impl Fn(u32) -> i32) -> [i32; HELD] {
     core::array::from_fn(|j| coefficient(first + j as u32))
 }
 
-/// What one division step does to every coefficient: swap, then `(f, g)` to `(f, f0 g - g0 f)`.
+/// A division step on a pair of coefficients: a swap, then `(f, g)` becomes `(f, f0 g - g0 f)`.
 struct Step<R> {
-    /// All ones to swap or zero.
+    /// All ones to swap, or zero.
     swap: i32,
-    /// Constant coefficients before the swap. As `g` only matters up to a factor, its sign included, the swap is of no
-    /// consequence for the new `g`.
+    /// The constant coefficient of `f` before the swap. `g` matters only up to a factor, its sign
+    /// included, so the swap does not change the new `g`.
     f0: i32,
-    /// Negated, so that a product and its sum with another are one instruction.
+    /// The negated constant coefficient of `g`: a product by it and a sum are one instruction.
     minus_g0: i32,
     ring: PhantomData<R>,
 }
@@ -126,7 +133,8 @@ impl<R: NttRing> Step<R> {
         (f ^ (self.swap & (f ^ g)), combined)
     }
 
-    /// Divides `g` by `x` and applies the step. `g_above` is the coefficient after the thread's last one.
+    /// Divides `g` by `x` and applies the step. `g_above` is the coefficient of `g` after the
+    /// thread's last one.
     #[inline(always)]
     fn divide(&self, f: &mut [i32; HELD], g: &mut [i32; HELD], g_above: i32) {
         for j in 0..HELD {
@@ -135,7 +143,8 @@ impl<R: NttRing> Step<R> {
         }
     }
 
-    /// Multiplies `v` by `x` and applies the step. `v_below` is the coefficient before the thread's first one.
+    /// Multiplies `v` by `x` and applies the step. `v_below` is the coefficient of `v` before the
+    /// thread's first one.
     #[inline(always)]
     fn multiply(&self, v: &mut [i32; HELD], r: &mut [i32; HELD], v_below: i32) {
         for j in (0..HELD).rev() {
@@ -145,12 +154,13 @@ impl<R: NttRing> Step<R> {
     }
 }
 
-/// Bytes of an area: a number of every thread and one more in each direction, and the constant coefficients.
+/// Returns the bytes of an area: one number of each thread and one more for either direction, and
+/// the constant coefficients.
 const fn area_bytes<R: NttRing>() -> u32 {
     4 * (2 * (threads::<R>() + 1) + 2)
 }
 
-/// An area of shared memory through which threads send each other numbers.
+/// An area of shared memory through which threads exchange numbers.
 #[derive(Copy, Clone)]
 struct Area<S, R> {
     s: S,
@@ -158,7 +168,7 @@ struct Area<S, R> {
     ring: PhantomData<R>,
 }
 
-/// What a thread learns from the others before a step.
+/// The numbers that a thread receives before a step.
 struct Received {
     f0: i32,
     /// The constant coefficient of `g / x`.
@@ -168,31 +178,32 @@ struct Received {
 }
 
 impl<S: Simt, R: NttRing> Area<S, R> {
-    /// The first area for an even `number`, the second one for an odd one.
+    /// Returns the first area for an even `number`, the second one for an odd `number`.
     #[inline(always)]
     fn of(s: S, number: u32) -> Self {
         Self { s, start: number % 2 * area_bytes::<R>(), ring: PhantomData }
     }
 
-    /// Where thread `thread` puts its lowest coefficient of `g`; one more place stays 0.
+    /// Returns where thread `thread` puts its lowest coefficient of `g`. The place behind the last
+    /// thread's stays 0.
     #[inline(always)]
     fn lowest_g(self, thread: u32) -> u32 {
         self.start + 4 * thread
     }
 
-    /// Where thread `thread - 1` puts its highest coefficient of `v`; place 0 stays 0.
+    /// Returns where thread `thread - 1` puts its highest coefficient of `v`. Place 0 stays 0.
     #[inline(always)]
     fn highest_v(self, thread: u32) -> u32 {
         self.lowest_g(threads::<R>() + 1) + 4 * thread
     }
 
-    /// Where the constant coefficients lie.
+    /// Returns where the constant coefficients lie.
     #[inline(always)]
     fn constants(self) -> [u32; 2] {
         [self.highest_v(threads::<R>() + 1), self.highest_v(threads::<R>() + 2)]
     }
 
-    /// Sets what the threads at both ends receive.
+    /// Sets the numbers that the first and the last thread receive.
     #[inline(always)]
     fn prepare(self) {
         if self.s.thread() == 0 {
@@ -228,13 +239,13 @@ impl<S: Simt, R: NttRing> Area<S, R> {
     }
 }
 
-/// A residue as a factor.
+/// Returns a residue as a factor.
 #[inline(always)]
 fn factor<R: NttRing>(x: i32) -> <R::CoefficientReducer as Reducer>::Factor {
     R::CoefficientReducer::factor(R::CoefficientReducer::centred(x))
 }
 
-/// `1 / x`, by Fermat: `x^(q-2)`. The exponent is public.
+/// Returns `1 / x = x^(q-2)` (Fermat). The exponent is public.
 #[inline(always)]
 fn reciprocal<R: NttRing>(x: i32) -> i32 {
     let exponent = R::Q - 2;
@@ -252,7 +263,7 @@ fn reciprocal<R: NttRing>(x: i32) -> i32 {
 struct Lazy<R>(PhantomData<R>);
 
 impl<R: NttRing> Lazy<R> {
-    /// `|f0 g - g0 f|` for residues of at most the reducer's output bound.
+    /// `|f0 g - g0 f|` for residues of at most the output bound fits the input bound.
     const BOUND: () = {
         let largest = <R::CoefficientReducer as Reducer>::OUTPUT_BOUND as i64;
         assert!(2 * largest * largest <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);

@@ -1,5 +1,5 @@
-//! The product tree of [`tree_up`](super::tree_up) from the roots to the leaves: the inverse of a child is the inverse of its
-//! parent times its sibling. One warp a child.
+//! The product tree of [`tree_up`](super::tree_up) from the roots to the leaves: the inverse of a
+//! child is the inverse of its parent times its sibling.
 
 use ctru_math::Ring;
 
@@ -11,14 +11,18 @@ use crate::kernels::product::positive;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// A warp a child.
+/// Returns blocks of one warp for one child.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(polyphase::end_of_two_large::<R>())
 }
 
-/// The inverses of leaves. `parents`, the inverses of the parents, and `inverses` have rows of [`row`](crate::kernels::row) elements, canonical
-/// modulo `q`; `leaves` has rows of [`row`](crate::kernels::row) signed bytes, small polynomials.
+/// Computes the inverses of leaves. An operation is a leaf.
+///
+/// Threads: one warp for each leaf.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `leaves`, signed
+/// bytes of small polynomials; `inverses`, in `0..q`.
 #[inline(always)]
 pub fn divide_leaves<S: Simt, R: Ring>(
     s: S,
@@ -35,7 +39,12 @@ pub fn divide_leaves<S: Simt, R: Ring>(
     polyphase.store_modulo_q(inverses, leaf);
 }
 
-/// The inverses of nodes. All arrays have rows of [`row`](crate::kernels::row) elements, canonical modulo `q`.
+/// Computes the inverses of nodes. An operation is a child.
+///
+/// Threads: one warp for each child.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `nodes` and
+/// `inverses`, in `0..q`.
 #[inline(always)]
 pub fn divide_nodes<S: Simt, R: Ring>(
     s: S,

@@ -1,9 +1,11 @@
-//! A product tree for inversion in batches, from the leaves to the roots: products of two neighbours, one warp each.
+//! A product tree for inversion in batches, from the leaves to the roots: products of two
+//! neighbours.
 //!
-//! Node `i` of a level has the children `2 i` and `2 i + 1` of the level below. Who has no sibling counts as multiplied by 1.
-//! [`tree_down`](super::tree_down) goes back.
+//! Node `i` of a level has the children `2 i` and `2 i + 1` on the level below. A node without
+//! sibling is multiplied by 1. [`tree_down`](super::tree_down) goes back.
 //!
-//! Source: Montgomery, "Speeding the Pollard and elliptic curve methods of factorization" (1987), section 10.3.1.
+//! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization"
+//! (1987), section 10.3.1.
 
 use ctru_math::{Ring, SmallPoly};
 
@@ -13,14 +15,17 @@ use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// A warp two children.
+/// Returns blocks of one warp for two children.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { per_block: 2, ..warp::shape(polyphase::end_of_two_large::<R>()) }
 }
 
-/// The parents of leaves. `leaves` has rows of [`row`](crate::kernels::row) signed bytes, small polynomials; `parents`, half as many, rows
-/// of [`row`](crate::kernels::row) elements, canonical modulo `q`.
+/// Computes the parents of leaves, their products in `R_q`. An operation is a leaf.
+///
+/// Threads: one warp for each parent.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `leaves`, signed bytes of small polynomials; `parents`, in `0..q`, half as many rows.
 #[inline(always)]
 pub fn multiply_leaves<S: Simt, R: Ring>(
     s: S,
@@ -41,7 +46,11 @@ pub fn multiply_leaves<S: Simt, R: Ring>(
     polyphase.store_modulo_q(parents, node);
 }
 
-/// The parents of nodes. `nodes` and `parents`, half as many, have rows of [`row`](crate::kernels::row) elements, canonical modulo `q`.
+/// Computes the parents of nodes, their products in `R_q`. An operation is a child.
+///
+/// Threads: one warp for each parent.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `nodes`, in `0..q`; `parents`, in `0..q`, half as many rows.
 #[inline(always)]
 pub fn multiply_nodes<S: Simt, R: Ring>(
     s: S,
@@ -57,7 +66,7 @@ pub fn multiply_nodes<S: Simt, R: Ring>(
     polyphase.store_modulo_q(parents, node);
 }
 
-/// Block `block` of leaf `index`, or of 1 behind the last one.
+/// Returns block `block` of leaf `index`, or of 1 behind the last leaf.
 #[inline(always)]
 pub(crate) fn leaf_or_one<S: Simt, R: Ring>(
     s: S,
@@ -73,7 +82,7 @@ pub(crate) fn leaf_or_one<S: Simt, R: Ring>(
     }
 }
 
-/// Block `block` of node `index`, or of 1 behind the last one.
+/// Returns block `block` of node `index`, or of 1 behind the last node.
 #[inline(always)]
 pub(crate) fn node_or_one<S: Simt, R: Ring>(
     s: S,
@@ -89,7 +98,7 @@ pub(crate) fn node_or_one<S: Simt, R: Ring>(
     }
 }
 
-/// Block `block` of the polynomial 1.
+/// Returns block `block` of the polynomial 1.
 #[inline(always)]
 fn one(block: u32) -> SmallBlock {
     if block == 0 { ONE } else { [0; 8] }

@@ -1,6 +1,7 @@
-//! Keys whose public part is in NTRU Prime's mixed-radix encoding: [`ctru_math::codec::mixed_radix`].
+//! Keys whose public part has NTRU Prime's mixed-radix encoding: [`ctru_math::codec::mixed_radix`].
 //!
-//! A level's pairs are independent, so the threads share them out; the lists of the levels lie in two areas by turns.
+//! The pairs of a level are independent, so the threads share them. The lists of the levels lie in
+//! two areas by turns.
 
 use ctru_math::Ring;
 use ctru_math::codec::mixed_radix::{Level, Plan, join, part};
@@ -36,7 +37,7 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, odd_radix }) => {
                         let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
-                        // Keys have been checked, so a value that needed reduction needs no mention.
+                        // Keys have been checked, so no value can have needed reduction.
                         let ([even, odd], _) = part(level.radix, odd_radix, joined);
                         s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
                     }
@@ -62,7 +63,7 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                         s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
                     }
                     None => {
-                        s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair))
+                        s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair));
                     }
                 }
             });
@@ -76,23 +77,23 @@ impl<R: Ring> Encoding<R> for MixedRadix {
     }
 }
 
-/// Where the list of level `number` lies: that of level 0 is the list of coefficients.
+/// Returns where the list of level `number` lies. The list of level 0 is the list of coefficients.
 const fn list<R: Ring>(number: u32) -> u32 {
     if number.is_multiple_of(2) { keys::list::<R>() } else { keys::half_list::<R>() }
 }
 
-/// What differs between the last pair of a level and the others.
+/// The properties of a pair. The last pair of a level differs from the others.
 struct Pair {
     /// Where its bytes begin in the string.
     offset: u32,
-    /// Bytes that it writes, 0..=2.
+    /// Bytes that it writes, 0 to 2.
     bytes: u32,
     /// Radix of its second value.
     odd_radix: u32,
 }
 
 impl Pair {
-    /// Pair number `pair` of a level, or none if that is a last value without a partner.
+    /// Returns pair `pair` of a level, or nothing if it is a last value without a partner.
     #[inline(always)]
     fn new(level: &Level, pair: u32) -> Option<Self> {
         let offset = level.offset as u32 + level.pair_bytes as u32 * pair;
@@ -110,7 +111,7 @@ impl Pair {
     }
 }
 
-/// Up to two bytes of the string as a number.
+/// Returns up to two bytes of the string as a number.
 #[inline(always)]
 fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
     let byte = |k: u32| match k < bytes {
@@ -120,7 +121,7 @@ fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
     byte(0) | byte(1)
 }
 
-/// Sets up to two bytes of the string to those of a number.
+/// Sets up to two bytes of the string to the low bytes of a number.
 #[inline(always)]
 fn set_low_bytes<S: Simt>(s: S, offset: u32, bytes: u32, number: u32) {
     for k in 0..2 {

@@ -1,5 +1,8 @@
-//! Public and secret keys, whatever the encoding of their public part. One warp a key, its public part in shared memory
-//! both as a string and as coefficients.
+//! Encoded keys to arrays and back, for each encoding of public keys: [`mixed_radix`] and
+//! [`packed13`].
+//!
+//! A warp works on one key. The public key lies in shared memory both as a string of bytes and as a
+//! list of coefficients.
 
 pub mod mixed_radix;
 pub mod packed13;
@@ -12,44 +15,47 @@ use crate::descriptor::Shape;
 use crate::kernels::{ID_BYTES, SEED_WORDS, row, warp, word_of_bytes};
 use crate::simt::Simt;
 
-/// An encoding of the polynomials of the ring `R`, as work of a warp on the string at [`STRING`] and the [`list`].
+/// An encoding of elements of `R_q`: work of a warp on the string at [`STRING`] and on the
+/// [`list`].
 pub(crate) trait Encoding<R: Ring> {
     /// Length of the encoded polynomial.
     const BYTES: u32;
 
-    /// Sets the list to the coefficients that the string encodes. The caller has a barrier before and after.
+    /// Sets the list to the coefficients that the string encodes. The caller has a barrier before
+    /// and after.
     fn decode<S: Simt>(s: S);
 
-    /// Sets the string to the encoding of the list, `n` coefficients in `0..q` and zeros up to a multiple of 8. The
-    /// caller has a barrier before and after.
+    /// Sets the string to the encoding of the list: `n` coefficients in `0..q`, and zeros up to a
+    /// multiple of 8. The caller has a barrier before and after.
     fn encode<S: Simt>(s: S);
 }
 
 /// Where the string lies in shared memory.
 pub(crate) const STRING: u32 = 0;
 
-/// Room for the string: whole groups of 13 bits a coefficient, which is more than the other encoding takes.
+/// Returns the room for the string: whole groups of 13 bits for each coefficient. The other
+/// encoding is shorter.
 const fn string_bytes<R: Ring>() -> u32 {
     (PUBLIC_KEY_WIDTH * warp::groups(R::N)).next_multiple_of(16)
 }
 
-/// Where the list of coefficients lies in shared memory, a multiple of 16.
+/// Returns where the list of coefficients lies in shared memory, a multiple of 16.
 pub(crate) const fn list<R: Ring>() -> u32 {
     STRING + string_bytes::<R>()
 }
 
-/// Where a list of half as many 16-bit values lies in shared memory.
+/// Returns where a list of half as many 16-bit values lies in shared memory.
 pub(crate) const fn half_list<R: Ring>() -> u32 {
     list::<R>() + 2 * row::<R>()
 }
 
-/// A warp a key.
+/// Returns blocks of one warp for one key.
 pub(crate) const fn shape<R: Ring>() -> Shape {
     warp::shape(half_list::<R>() + row::<R>())
 }
 
-/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first [`ID_BYTES`] to row `key` of
-/// `ids`.
+/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first
+/// [`ID_BYTES`] bytes to row `key` of `ids`.
 #[inline(always)]
 pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -105,12 +111,13 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Bytes of a secret key.
+/// Returns the bytes of a secret key.
 pub(crate) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
     R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
 }
 
-/// Reads the secret keys `keys`: the secret `f`, the public key as [`decode_public`] reads it, `z`.
+/// Reads secret keys: the secret polynomial `f`, the public key as [`decode_public`] reads it, and
+/// `z`.
 #[inline(always)]
 pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -140,7 +147,7 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Writes secret keys: what [`unpack_secret`] reads, the public key from its coefficients `h`.
+/// Writes secret keys as [`unpack_secret`] reads them, with the encoding of the coefficients `h`.
 #[inline(always)]
 pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -156,7 +163,7 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     warp::transfer(
         s,
         R::SECRET_POLY_BYTES as u32,
-        // The last coefficient has no partner: `n` is odd.
+        // The last coefficient has no partner, because `n` is odd.
         |i| packed(2 * i) | if 2 * i + 1 < R::N as u32 { packed(2 * i + 1) << 4 } else { 0 },
         |i, byte| s.store(keys, start + i, byte),
     );
@@ -171,31 +178,33 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// The kernels for keys, for one encoding of their public part.
+/// Defines the kernels for keys with one encoding of public keys.
 macro_rules! key_kernels {
     ($encoding:ident) => {
-        /// A warp a key.
+        /// Returns blocks of one warp for one key.
         #[must_use]
         pub const fn shape<R: Ring>() -> $crate::descriptor::Shape {
             $crate::kernels::keys::shape::<R>()
         }
 
-        /// Bytes of a public key.
+        /// Returns the bytes of a public key.
         #[must_use]
         pub const fn public_key_bytes<R: Ring>() -> u32 {
             <$encoding as Encoding<R>>::BYTES
         }
 
-        /// Bytes of a secret key.
+        /// Returns the bytes of a secret key.
         #[must_use]
         pub const fn secret_key_bytes<R: Ring>() -> u32 {
             $crate::kernels::keys::secret_bytes::<R, $encoding>()
         }
 
-        /// The polynomials `h`, canonical modulo `q`, and the `ids` of encoded public keys, which must be canonical.
+        /// Decodes public keys, which must be canonical.
         ///
-        /// `keys` has rows as long as the encoding, `h` rows of [`row`](crate::kernels::row) elements, `ids` rows of
-        /// [`ID_BYTES`](crate::kernels::ID_BYTES).
+        /// Threads: one warp for each key.
+        /// Shared memory: the string, the list of coefficients and a list of half the length.
+        /// Arrays: `keys`, rows of [`public_key_bytes`]; `h`, in `0..q`; `ids`, rows of
+        /// [`ID_BYTES`](crate::kernels::ID_BYTES) bytes.
         #[inline(always)]
         pub fn decode<S: Simt, R: Ring>(
             s: S,
@@ -209,7 +218,10 @@ macro_rules! key_kernels {
             $crate::kernels::keys::decode_public::<S, R, $encoding>(s, (keys, start), h, ids, key);
         }
 
-        /// The encodings of polynomials `h`, canonical modulo `q`. Rows as for [`decode`].
+        /// Encodes public keys.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `h`, in `0..q`; `keys`, rows of [`public_key_bytes`].
         #[inline(always)]
         pub fn encode<S: Simt, R: Ring>(
             s: S,
@@ -222,11 +234,11 @@ macro_rules! key_kernels {
             $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
         }
 
-        /// The parts of secret keys: the secret polynomials `f`, the public keys as from [`decode`], and `z`. The keys
-        /// must be valid.
+        /// Splits secret keys, which must be valid, into their parts.
         ///
-        /// `keys` has rows of [`Ring::SECRET_POLY_BYTES`], the encoding's length and 32 bytes together; `f` rows of
-        /// [`row`](crate::kernels::row) signed bytes, `z` rows of [`SEED_WORDS`](crate::kernels::SEED_WORDS) words.
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `keys`, rows of [`secret_key_bytes`]; `f`, signed bytes; `h` and `ids` as for
+        /// [`decode`]; `z`, rows of [`SEED_WORDS`](crate::kernels::SEED_WORDS) words.
         #[inline(always)]
         pub fn unpack_secret_key<S: Simt, R: Ring>(
             s: S,
@@ -240,7 +252,10 @@ macro_rules! key_kernels {
             $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
         }
 
-        /// Secret keys from their parts. Rows as for [`unpack_secret_key`].
+        /// Builds secret keys of their parts.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: as for [`unpack_secret_key`].
         #[inline(always)]
         pub fn pack_secret_key<S: Simt, R: Ring>(
             s: S,

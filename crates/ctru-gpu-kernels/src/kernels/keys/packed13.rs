@@ -1,4 +1,4 @@
-//! Keys whose public part has 13 bits a coefficient: [`ctru_math::codec::bits::pack13`].
+//! Keys whose public part has 13 bits for each coefficient: [`ctru_math::codec::bits::pack13`].
 
 use ctru_math::Ring;
 use ctru_math::codec::bits::PUBLIC_KEY_WIDTH;

@@ -1,4 +1,11 @@
-//! Products.
+//! Products in the rings.
+//!
+//! - [`ntt`]: the incomplete NTT on CUDA cores, one block for each product.
+//! - [`polyphase`]: tensor cores, one warp for each product; all operands may differ.
+//! - `toeplitz`: tensor cores, one operand for many products.
+//!
+//! Products on tensor cores split coefficients of up to 13 bits in a low byte of 7 bits and a high
+//! byte of 6 bits, and sum the products by the bytes apart.
 
 pub mod ntt;
 pub(crate) mod operand;
@@ -14,26 +21,32 @@ use crate::simt::{Simt, U32x4};
 /// Weight of the high byte of a large coefficient.
 pub(crate) const HIGH: i32 = 128;
 
-/// The offset for [`Polyphase::multiply`] that is 0 modulo `q` and makes every coefficient positive.
+/// Returns a multiple of `q` which, times [`HIGH`], makes every coefficient of a product by a small
+/// polynomial positive.
 pub(crate) const fn positive<R: Ring>() -> i32 {
     let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
     (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
 }
 
-/// The residue in `0..q` of a number that is not negative, like the folded coefficient of a product with the offset
-/// [`positive`].
+/// Returns the residue in `0..q` of a number.
+///
+/// Input: at least 0 and at most the sum of three coefficients of a product, each with the offset
+/// `HIGH *` [`positive`].
 #[inline(always)]
 pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
     // Three coefficients, each at most twice the largest one.
-    const { assert!(6 * (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * (R::Q as u64) < 1 << 31) };
-    // For a number below 2^32 this is the quotient or one too small.
+    const {
+        let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
+        assert!(3 * 2 * coefficient < 1 << 31);
+    }
+    // The quotient by this reciprocal is right or one too small for numbers below 2^32.
     let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
     let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
     let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
     remainder.min(remainder.wrapping_sub(R::Q)) as u16
 }
 
-/// Sets row `group` of eight coefficients of a polynomial.
+/// Sets group `group` of row `operation` of polynomials.
 #[inline(always)]
 pub(crate) fn store_row<S: Simt, R: Ring>(
     s: S,

@@ -1,7 +1,10 @@
-//! Products in the ring by the incomplete NTT, one block a product, everything between in shared memory.
+//! Products in the ring by the incomplete NTT, one block for each product, with all intermediate
+//! values in shared memory.
 //!
-//! A thread holds 8 coefficients in registers and does three radix-2 layers on them before it exchanges them with the
-//! others. Source: CTRU-Prime paper, sections 3.1 and 4.1 (layer fusion).
+//! A thread holds 8 coefficients in registers and does three radix-2 layers on them before the
+//! threads exchange their coefficients.
+//!
+//! Source: CTRU-Prime paper, sections 3.1 and 4.1 (layer fusion).
 
 use core::array;
 use core::marker::PhantomData;
@@ -16,17 +19,23 @@ use crate::simt::Simt;
 
 /// Coefficients that a thread holds.
 const HELD: u32 = 8;
-/// Layers that it does on them.
+/// Layers that a thread does on the coefficients that it holds.
 const FUSED: u32 = 3;
 
-/// One product a block, two transforms in shared memory.
+/// Returns blocks of one thread for 8 coefficients of a transform, for one product.
 #[must_use]
 pub const fn shape<R: NttRing<Multiplying>>() -> Shape {
     let len = R::NTT_LEN as u32;
     Shape { threads: len / HELD, per_block: 1, shared_bytes: 2 * 4 * len }
 }
 
-/// `product = large * small` in `R_q`, for `large` in `0..q`, one a key, and `|small| <= eta`. Rows of [`row`] elements.
+/// Computes `product = large * small` in `R_q`.
+///
+/// Threads: one block for each product, one thread for 8 coefficients of a transform.
+/// Shared memory: two transforms of 32-bit residues.
+/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes in
+/// `-eta..=eta`; `product`, in `0..q`.
+/// Source: CTRU-Prime paper, sections 3.1 and 4.1.
 #[inline(always)]
 pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     s: S,
@@ -38,7 +47,7 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     multiply_sampled_by::<S, R, Multiplying>(s, large, small, product, batch);
 }
 
-/// [`multiply_sampled`] by the arithmetic `A`.
+/// Computes the product of [`multiply_sampled`] by the arithmetic `A` of [`ctru_math::ntt`].
 #[inline(always)]
 pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
     s: S,
@@ -59,7 +68,12 @@ pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
     );
 }
 
-/// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key.
+/// Computes `product = large * small` modulo `q2`.
+///
+/// Threads and shared memory: as for [`multiply_sampled`].
+/// Arrays: `large`, in `0..q2`; `small`, signed bytes of a small polynomial, a row for each
+/// operation or one shared row; `product`, in `0..q2`.
+/// Source: CTRU-Prime paper, sections 3.1 and 4.1.
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
     s: S,
@@ -76,7 +90,8 @@ pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
     );
 }
 
-/// Two transforms in shared memory, byte addresses `0..4 N` and `4 N..8 N`, and this thread's part of the work on them.
+/// Two transforms in shared memory, at the bytes `0..4 N` and `4 N..8 N`, and this thread's part of
+/// the work on them.
 #[derive(Copy, Clone)]
 struct Transforms<S, R, A> {
     s: S,
@@ -104,8 +119,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         self.s.store_shared::<u32>(4 * (transform * Self::LEN + i), value as u32);
     }
 
-    /// Multiplies the polynomials with coefficients `large(i)` and `small(i)`, `i < n`, and gives the coefficients of
-    /// the folded product to `output`.
+    /// Multiplies the polynomials with the coefficients `large(i)` and `small(i)`, `i < n`. Calls
+    /// `output` with each coefficient of the product modulo `x^n - x - 1`.
     #[inline(always)]
     fn multiply(
         self,
@@ -153,7 +168,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         let n = R::N as u32;
         let mut i = s.thread();
         while i < n {
-            // x^n = x + 1: coefficient n + k of the plain product goes to k and k + 1.
+            // x^n = x + 1: coefficient n + k of the plain product is added to the coefficients k
+            // and k + 1.
             let mut sum = self.get(0, i) + self.get(0, n + i);
             if i > 0 {
                 sum += self.get(0, n + i - 1);
@@ -163,7 +179,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         }
     }
 
-    /// Where pass `PASS` finds this thread's coefficients: the number of the block, the first and the stride.
+    /// Returns where pass `PASS` finds this thread's coefficients: the number of their block, the
+    /// first one's index and the distance between neighbours.
     #[inline(always)]
     fn place<const PASS: u32>(self) -> (u32, u32, u32) {
         let stride = Self::LEN >> (FUSED * (PASS + 1));
@@ -180,13 +197,14 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     #[inline(always)]
     fn scatter<const PASS: u32>(self, transform: u32, x: Coefficients) {
         let (_, first, stride) = self.place::<PASS>();
-        // By reference: an array that is moved into an iterator would leave the registers.
+        // By reference, because an array that moves into an iterator leaves the registers.
         for (k, &x) in x.iter().enumerate() {
             self.set(transform, first + k as u32 * stride, x);
         }
     }
 
-    /// The factors of three layers on block `block` of the first of them: one, then two, then four.
+    /// Returns the twiddle factors of three layers on block `block` of the first of them: one, then
+    /// two, then four.
     #[inline(always)]
     fn factors(self, table: &'static [Factor<R, A>], block: u32) -> [Factor<R, A>; 7] {
         let factor = |index| self.s.constant(table, index);
@@ -201,7 +219,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         ]
     }
 
-    /// Loads the operands' coefficients and does the first layers. The upper half is zero throughout.
+    /// Loads the coefficients of the operands and does the first layers. The upper half of each
+    /// operand is zero.
     #[inline(always)]
     fn first_pass(self, large: impl Fn(u32) -> i32, small: impl Fn(u32) -> i32) {
         let (_, first, stride) = self.place::<0>();
@@ -235,7 +254,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         self.scatter::<PASS>(0, x);
     }
 
-    /// Applies a radix-3 butterfly, given the number of its block, to every triple of a transform.
+    /// Applies a radix-3 butterfly, which gets the number of its block, to every triple of a
+    /// transform.
     #[inline(always)]
     fn radix3(self, transform: u32, butterfly: impl Fn(u32, [i32; 3]) -> [i32; 3]) {
         let mut triple = self.s.thread();
@@ -251,7 +271,7 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         }
     }
 
-    /// Multiplies the first transform by the second, leaf by leaf.
+    /// Multiplies the first transform by the second leaf by leaf, in place of the first.
     #[inline(always)]
     fn multiply_leaves(self) {
         let mut leaf = self.s.thread();
@@ -268,7 +288,7 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     }
 }
 
-/// Three layers of butterflies; `z` as [`Transforms::factors`] gives them.
+/// Does three forward layers. `z` holds the factors as [`Transforms::factors`] returns them.
 #[inline(always)]
 fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Coefficients {
     let butterfly = butterfly::radix2::<R::Butterfly>;
@@ -277,7 +297,7 @@ fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Co
     layer::<R, A, 1>(x, [z[3], z[4], z[5], z[6]], butterfly)
 }
 
-/// Undoes [`forward_layers`] of pass `PASS` and multiplies by 8; `z` are the inverse factors.
+/// Undoes [`forward_layers`] of pass `PASS`, up to a factor of 8. `z` holds the inverse factors.
 #[inline(always)]
 fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(
     x: Coefficients,
@@ -296,7 +316,7 @@ fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(
     layer::<R, A, 4>(normalised(x, 0), [z[0]; 4], butterfly)
 }
 
-/// Butterflies on numbers `HALF` apart; block `j` of `2 HALF` numbers has the factor `z[j]`.
+/// Does butterflies on numbers `HALF` apart. Block `j` of `2 HALF` numbers has the factor `z[j]`.
 #[inline(always)]
 fn layer<R: NttRing<A>, A, const HALF: usize>(
     mut x: Coefficients,

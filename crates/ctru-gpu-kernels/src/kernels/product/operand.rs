@@ -1,6 +1,8 @@
-//! Operands of the polyphase product, in blocks of 32 coefficients: four rows of eight, whose phases are words of four bytes.
+//! Operands of products on tensor cores, in blocks of 32 coefficients: four groups of eight.
 //!
-//! Every function gives zeros for coefficients from `n` on, whatever lies behind the row.
+//! Phase `w` of a polynomial is the list of its coefficients `w`, `8 + w`, `16 + w`, ... A block
+//! holds four neighbouring bytes of each phase. All functions return zeros for the coefficients
+//! from `n` on, whatever the row holds there.
 
 use core::array;
 
@@ -12,21 +14,21 @@ use crate::simt::{Simt, U32x4};
 
 /// Phases of an operand.
 pub(crate) const PHASES: u32 = GROUP as u32;
-/// Coefficients of a block: four rows of eight.
+/// Coefficients of a block.
 pub(crate) const BLOCK: u32 = 32;
 
-/// Word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w` of a block, as signed bytes.
+/// A block of signed bytes: word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w`.
 pub(crate) type SmallBlock = [u32; PHASES as usize];
-/// The low seven bits of the coefficients of a block as [`SmallBlock`], and what remains of them.
+/// A block of coefficients of up to 13 bits: their low seven bits, and their other bits.
 pub(crate) type LargeBlock = [SmallBlock; 2];
 
-/// Block 0 of the polynomial 1; all others are zero.
+/// Block 0 of the polynomial 1. Its other blocks are zero.
 pub(crate) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
 
-/// Rows of a block.
+/// Groups of a block.
 const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
 
-/// Block `block` of row `index` of small polynomials, signed bytes.
+/// Returns block `block` of row `index` of small polynomials, signed bytes.
 #[inline(always)]
 pub(crate) fn small_block<S: Simt, R: Ring>(
     s: S,
@@ -44,7 +46,7 @@ pub(crate) fn small_block<S: Simt, R: Ring>(
     masked::<R>(block, [a, b, c, d, e, f, g, h])
 }
 
-/// Block `block` of row `index` of polynomials with coefficients of up to 13 bits.
+/// Returns block `block` of row `index` of polynomials with coefficients of up to 13 bits.
 #[inline(always)]
 pub(crate) fn large_block<S: Simt, R: Ring>(
     s: S,
@@ -61,12 +63,13 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
             U32x4([0; 4])
         }
     });
-    // Low and high byte of one coefficient and of the next one.
+    // The low and the high byte of one coefficient, and those of the next one.
     let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
     from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
 }
 
-/// Block `block` of row `index` of ciphertexts, which begin at any byte. The array has whole words.
+/// Returns block `block` of row `index` of ciphertexts. Rows begin at any byte; the array has whole
+/// words.
 #[inline(always)]
 pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     s: S,
@@ -74,12 +77,13 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     index: u32,
     block: u32,
 ) -> LargeBlock {
-    // A block takes as many words as a coefficient has bits, which begin inside a word.
+    // A block has as many words as a coefficient has bits. The first one begins inside a word of
+    // the array.
     const WORDS: usize = 11;
     const { assert!(R::Q2_BITS as usize <= WORDS) };
     let start = R::CIPHERTEXT_BYTES as u32 * index;
     let first = start + BLOCK / 8 * R::Q2_BITS * block;
-    // Behind the row's end it does not matter which word is loaded.
+    // Behind the end of the row every word will do, because its bits are cleared.
     let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
     let loaded: [u32; WORDS + 1] =
         array::from_fn(|k| s.load(s.cast::<u8, u32>(memory), (first / 4 + k as u32).min(last)));
@@ -99,8 +103,8 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     })
 }
 
-/// A block of coefficients in pairs: `pair(k, i)` gives the low and the high byte of coefficient `2 i` and then those of
-/// coefficient `2 i + 1` of the block's row `k`.
+/// Returns a block of coefficients in pairs. `pair(k, i)` is a word with the low and the high byte
+/// of coefficient `2 i` of group `k` and those of coefficient `2 i + 1`.
 #[inline(always)]
 fn from_pairs<S: Simt, R: Ring>(
     s: S,
@@ -119,7 +123,8 @@ fn from_pairs<S: Simt, R: Ring>(
     [masked::<R>(block, low), masked::<R>(block, high)]
 }
 
-/// Block `block` of the polynomial that is sampled from row `index` of coins: [`ctru_math::sample::sample`].
+/// Returns block `block` of the polynomial that [`ctru_math::sample::sample`] samples from row
+/// `index` of coins.
 #[inline(always)]
 pub(crate) fn coins_block<S: Simt, R: Ring>(
     s: S,
@@ -140,12 +145,12 @@ pub(crate) fn coins_block<S: Simt, R: Ring>(
     masked::<R>(block, phases)
 }
 
-/// Coefficients for `eta = 2`: four coins each.
+/// Returns the coefficients of 16 bytes of coins for `eta = 2`, four coins each.
 #[inline(always)]
 fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
     const PAIRS: u32 = 0x3333_3333;
     const EVEN: u32 = 0x0f0f_0f0f;
-    // Nibbles 0 to 4: the coefficients plus two.
+    // The nibbles are 0 to 4: the coefficients plus two.
     let biased = |coins: u32| {
         let ones = (coins & 0x5555_5555) + (coins >> 1 & 0x5555_5555);
         (ones & PAIRS) + 0x2222_2222 - (ones >> 2 & PAIRS)
@@ -156,26 +161,27 @@ fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
         biased(high as u32),
         biased((high >> 32) as u32),
     ];
-    // The even nibbles of two rows in the nibbles of each byte, and the odd ones.
+    // The even nibbles of two groups in the two nibbles of each byte, and the odd ones.
     let even = [rows[0] & EVEN | (rows[1] & EVEN) << 4, rows[2] & EVEN | (rows[3] & EVEN) << 4];
     let odd = [rows[0] >> 4 & EVEN | rows[1] & !EVEN, rows[2] >> 4 & EVEN | rows[3] & !EVEN];
     array::from_fn(|w| {
         let byte = (w / 2) as u32;
         let [first, second] = if w % 2 == 0 { even } else { odd };
         let selector = s.byte_permute(first, second, byte | (4 + byte) << 4);
-        // The bytes -2 to 2 by the numbers 0 to 4.
+        // Byte k of these six is k - 2, as a signed byte.
         s.byte_permute(0x0100_fffe, 2, selector)
     })
 }
 
-/// Coefficients for `eta = 3`: six coins each.
+/// Returns the coefficients of 24 bytes of coins for `eta = 3`, six coins each.
 #[inline(always)]
 fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
-    // The lowest bit of each half of a field, and the lower half of each field.
+    // The lowest bit of each half of a field of six bits, the lower half of each field, and the
+    // number 3 in each field.
     const HALVES: u64 = 0o1111_1111_1111_1111;
     const LOWER: u64 = 0o0707_0707_0707_0707;
     const THREE: u64 = 0o0303_0303_0303_0303;
-    // Fields of six bits, 0 to 6: the coefficients plus three.
+    // The fields are 0 to 6: the coefficients plus three.
     let biased = |coins: u64| {
         let ones = (coins & HALVES) + (coins >> 1 & HALVES) + (coins >> 2 & HALVES);
         (ones & LOWER) + THREE - (ones >> 3 & LOWER)
@@ -187,17 +193,17 @@ fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
     })
 }
 
-/// The difference of each byte, for bytes below 128.
+/// Returns `a - b` byte by byte, for bytes below 128.
 #[inline(always)]
 fn subtract_bytes(a: u32, b: u32) -> u32 {
     const TOP: u32 = 0x8080_8080;
     ((a | TOP) - b) ^ TOP
 }
 
-/// Sets the coefficients of block `block` from `n` on to zero.
+/// Returns the words of block `block` with zeros for the coefficients from `n` on.
 #[inline(always)]
 fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
-    // The first `rows` rows of the polynomial, as far as they are in this block.
+    // The bytes of the polynomial's first `rows` groups, as far as they lie in this block.
     let mask = |rows: u32| {
         let inside = rows.saturating_sub(BLOCK_ROWS as u32 * block).min(BLOCK_ROWS as u32);
         ((1u64 << (8 * inside)) - 1) as u32
@@ -207,7 +213,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
     array::from_fn(|w| words[w] & if w < rest { longer } else { shorter })
 }
 
-/// The transposed matrix of bytes: word `i` holds byte `i` of every word.
+/// Transposes a matrix of bytes: word `i` of the result holds byte `i` of every word.
 #[inline(always)]
 pub(crate) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (s.byte_permute(a, b, 0x5140), s.byte_permute(c, d, 0x5140));

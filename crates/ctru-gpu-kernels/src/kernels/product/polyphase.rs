@@ -1,11 +1,20 @@
-//! Products in the ring on tensor cores, one warp a product, every operand different: the form of
-//! [`ctru_math::product::polyphase`], eight phases of matrices of bytes.
+//! Products in the ring on tensor cores, one warp for each product; all operands may differ. This
+//! is the form of [`ctru_math::product::polyphase`]: with `t = 8 l + w` and `k = 8 m + v`,
 //!
-//! The factor `A_w` is Toeplitz, so that the part of a tile of 16 x 32 which a thread holds depends on the tile's diagonal
-//! only. The phases of the small operand lie in shared memory backwards, so that neighbouring columns are neighbouring
-//! bytes, and four times, shifted by 0 to 3 bytes, so that every thread's four bytes are an aligned word. The large operand
-//! is split in bytes of 7 and 6 bits. Where the registers suffice, the products by both are summed side by side; else those by
-//! the high bytes come first and are multiplied by 128 before those by the low bytes are added to them.
+//! ```text
+//! c[8 m + v] = sum over w < 8 of (A_w B_w)[m][v],
+//! A_w[m][l] = r[8 (m - l) + w],
+//! B_w[l][v] = h[8 l + v - w].
+//! ```
+//!
+//! `A_w` is a Toeplitz matrix of phase `w` of the small operand `r`. A thread's part of a tile of
+//! 16 x 32 entries depends only on the tile's diagonal. The phases lie in shared memory backwards,
+//! so that neighbouring columns are neighbouring bytes. There are four copies, shifted by 0 to 3
+//! bytes, so that four bytes of each thread are an aligned word.
+//!
+//! The large operand `h` is split in bytes of 7 and 6 bits. Where the registers suffice, the sums
+//! for both bytes are kept at the same time. Else the sums for the high bytes come first and are
+//! multiplied by 128 before the products by the low bytes are added.
 
 use core::marker::PhantomData;
 
@@ -17,47 +26,51 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
 use crate::simt::{Simt, U32x4, WARP};
 
-/// Rows of a tile of the product and columns of a tile of `A_w`.
+/// Rows of a tile of the product.
 const TILE_ROWS: u32 = 16;
+/// Columns of a tile of `A_w`.
 const TILE_COLUMNS: u32 = 32;
 
-/// The numbers of tiles, and where everything lies in shared memory.
+/// The numbers of tiles, and the layout of shared memory.
 struct Geometry<R>(PhantomData<R>);
 
 impl<R: Ring> Geometry<R> {
-    /// Rows of eight coefficients of an operand.
+    /// Groups of eight coefficients of an operand: the rows of `B_w` without shift.
     const ROWS: u32 = warp::groups(R::N);
     /// Tiles along the rows of `B_w`.
     const INNER: u32 = Self::ROWS.div_ceil(TILE_COLUMNS);
-    /// Whether shifting pushes coefficients of the large operand out of these tiles, into one more row.
+    /// Whether the shift by `w` moves coefficients of the large operand behind these tiles, into
+    /// one more row.
     const OVERHANG: bool = (R::N as u32 + PHASES - 1).div_ceil(PHASES) > Self::INNER * TILE_COLUMNS;
     /// Diagonals of tiles of `A_w` that are not zero.
     const DIAGONALS: u32 = (Self::ROWS + TILE_COLUMNS - 2) / TILE_ROWS + 1;
     /// Tiles along the rows of the plain product.
     const OUTER: u32 = (2 * R::N as u32 - 1).div_ceil(PHASES * TILE_ROWS);
 
-    /// Whether a thread has registers for the products by both bytes of the large operand.
+    /// Whether a thread has registers for the sums for both bytes of the large operand.
     const SIDE_BY_SIDE: bool = Self::OUTER <= 12;
 
-    /// Bytes of a phase of the small operand: row `l` lies at `ORIGIN - l`, and as many rows before 0 as a tile reaches.
+    /// Bytes of a phase of the small operand. The coefficient of group `l` lies at `ORIGIN - l`;
+    /// behind it lie zeros for as many groups before 0 as a tile reaches.
     const SMALL_PHASE: u32 = Self::ORIGIN + TILE_COLUMNS;
     const ORIGIN: u32 = TILE_ROWS * Self::DIAGONALS;
-    /// Bytes of a copy: one word more than whole phases, times eight, so that the four copies fall into different banks.
+    /// Bytes of a copy of the phases. 32 more than the phases have, so that the four copies begin
+    /// in different banks.
     const SMALL_COPY: u32 = PHASES * Self::SMALL_PHASE + 32;
     const COPIES: u32 = 4;
 
     /// Where the large operand begins.
     const LARGE: u32 = Self::COPIES * Self::SMALL_COPY;
-    /// Bytes of a phase of one byte of the large operand; half a tile more than whole tiles, so that the eight phases
-    /// fall into different banks. It has room for the overhang.
+    /// Bytes of a phase of one byte of the large operand: half a tile more than whole tiles, so
+    /// that the eight phases begin in different banks. The overhang has room there.
     const LARGE_PHASE: u32 = Self::INNER * TILE_COLUMNS + TILE_COLUMNS / 2;
-    /// Bytes of a copy: as it is, and one row later.
+    /// Bytes of a copy of the phases. There are two copies: as they are, and one row later.
     const LARGE_COPY: u32 = PHASES * Self::LARGE_PHASE;
-    /// Bytes of both copies of one byte.
+    /// Bytes of both copies for one byte of the large operand.
     const LARGE_BYTE: u32 = 2 * Self::LARGE_COPY;
 
     const OPERANDS: u32 = Self::LARGE + 2 * Self::LARGE_BYTE;
-    /// Bytes of the plain product, which takes the place of the operands.
+    /// Bytes of the plain product, which replaces the operands.
     const PLAIN: u32 = 4 * PHASES * TILE_ROWS * Self::OUTER;
 
     const BANKS: () = {
@@ -69,7 +82,8 @@ impl<R: Ring> Geometry<R> {
     };
 }
 
-/// Where shared memory behind the operands and the plain product begins, a multiple of 16.
+/// Returns where shared memory behind the operands and behind the plain product begins, a multiple
+/// of 16.
 pub(crate) const fn end<R: Ring>() -> u32 {
     let () = Geometry::<R>::BANKS;
     if Geometry::<R>::OPERANDS > Geometry::<R>::PLAIN {
@@ -79,24 +93,29 @@ pub(crate) const fn end<R: Ring>() -> u32 {
     }
 }
 
-/// Where shared memory behind the plain product begins, a multiple of 16.
+/// Returns where shared memory behind the plain product begins, a multiple of 16.
 pub(crate) const fn end_of_plain<R: Ring>() -> u32 {
     Geometry::<R>::PLAIN
 }
 
-/// Bytes of shared memory for products of two large operands.
+/// Returns the bytes of shared memory for products of two large operands.
 pub(crate) const fn end_of_two_large<R: Ring>() -> u32 {
     Geometry::<R>::OPERANDS + Geometry::<R>::LARGE
 }
 
-/// A warp a product.
+/// Returns blocks of one warp for one product.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(end::<R>())
 }
 
-/// `product = large * small` in `R_q`, for `large` in `0..q`, one a key, and any small polynomial: the arrays of
-/// [`product::multiply_sampled`](super::product::multiply_sampled).
+/// Computes `product = large * small` in `R_q`.
+///
+/// Threads: one warp for each product.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes of
+/// any small polynomial; `product`, in `0..q`.
+/// Source: [`ctru_math::product::polyphase`].
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(
     s: S,
@@ -113,15 +132,16 @@ pub fn multiply_small<S: Simt, R: Ring>(
     polyphase.store_modulo_q(product, operation);
 }
 
-/// Tiles of a product at the most.
+/// The most tiles of a plain product.
 const MAX_TILES: usize = 20;
-/// Words of a phase of the small operand at the most that a thread holds.
+/// The most words of a phase of the small operand that a thread holds.
 const MAX_WORDS: usize = 26;
 
-/// Tiles of the plain product, or of the product by each byte of the large operand.
+/// The tiles of the plain product, or of the products by each byte of the large operand.
 type Sums = [[[i32; 4]; MAX_TILES]; 2];
 
-/// A warp's part of shared memory with one product in it.
+/// A product in a warp's shared memory. The *left* operand makes the matrices `A_w` and is the
+/// small one, the *right* operand makes the matrices `B_w` and is the large one, if they differ.
 #[derive(Copy, Clone)]
 pub(crate) struct Polyphase<S, R> {
     s: S,
@@ -133,21 +153,21 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         Self { s, ring: PhantomData }
     }
 
-    /// Puts the small operand into its place. `source` gives a block of it, zero behind its end.
+    /// Stages the left operand. `source` returns a block of it, zero behind its end.
     #[inline(always)]
     pub(crate) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_left(0, source);
     }
 
-    /// Puts both bytes of another large operand into the places of small ones.
+    /// Stages both bytes of a large operand as the left one.
     #[inline(always)]
     pub(crate) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
-        // The bytes are made twice, for want of registers.
+        // The blocks are computed once for each byte, for want of registers.
         self.stage_left(0, |block| source(block)[0]);
         self.stage_left(1, |block| source(block)[1]);
     }
 
-    /// Where byte `byte` of the left operand begins: a small one has only byte 0.
+    /// Returns where byte `byte` of the left operand begins. A small operand has only byte 0.
     #[inline(always)]
     fn left(byte: u32) -> u32 {
         Geometry::<R>::OPERANDS * byte
@@ -158,7 +178,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         let s = self.s;
         let start = Self::left(byte);
         self.clear_before(start);
-        // Words 0..=ORIGIN / 4 - 1 are read, zeros among them.
+        // The blocks cover the words 0..ORIGIN / 4, zeros among them.
         let blocks = Geometry::<R>::ORIGIN / 4;
         let mut before = [0; PHASES as usize];
         for round in 0..blocks.div_ceil(WARP) {
@@ -181,7 +201,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Writes the zeros for the rows before 0, eight words a phase and copy.
+    /// Writes the zeros for the groups before 0: eight words for each phase and copy.
     #[inline(always)]
     fn clear_before(self, start: u32) {
         let lane = self.s.lane();
@@ -189,18 +209,18 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
             let address =
                 start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
-            // The eighth word belongs to nobody.
+            // The eighth word of each phase and copy is not read.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }
 
-    /// Puts the large operand into its place. `source` gives a block of it, zero behind its end.
+    /// Stages the right operand. `source` returns a block of it, zero behind its end.
     #[inline(always)]
     pub(crate) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
         self.stage_right(source);
     }
 
-    /// Puts a small operand into the place of the low bytes of the large one.
+    /// Stages a small operand as the right one, with low bytes only.
     #[inline(always)]
     pub(crate) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_right(|block| [source(block)]);
@@ -234,11 +254,12 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// The word of the block before, where `rotated` is that of the lane before and, in lane 0, of the last lane.
+    /// Returns the word of the block before. `rotated` is the word of the lane before, which for
+    /// lane 0 is that of the last lane; `before` keeps that word for the next round.
     #[inline(always)]
     fn carried(s: S, rotated: u32, before: &mut u32) -> u32 {
         if Geometry::<R>::ROWS <= 4 * (WARP - 1) {
-            // The last lane's block is behind the operand's end: zero.
+            // The last lane has a block behind the end of the operand: zero.
             return rotated;
         }
         let previous = if s.lane() == 0 { *before } else { rotated };
@@ -246,14 +267,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         previous
     }
 
-    /// Where a phase of the low bytes (0) or high bytes (1) of the large operand begins.
+    /// Returns where a phase of the low bytes (0) or of the high bytes (1) of the right operand
+    /// begins.
     #[inline(always)]
     fn large_phase(byte: u32, phase: u32) -> u32 {
         Geometry::<R>::LARGE + Geometry::<R>::LARGE_BYTE * byte + Geometry::<R>::LARGE_PHASE * phase
     }
 
-    /// Multiplies a small and a large operand and puts the plain product, every coefficient greater by `128 offset`, in their
-    /// place.
+    /// Multiplies a small left operand by a large right one. Replaces them by the plain product, to
+    /// each coefficient of which `128 offset` is added.
     #[inline(always)]
     pub(crate) fn multiply(self, offset: i32) {
         let mut sums: Sums = [[[0; 4]; MAX_TILES], [[offset; 4]; MAX_TILES]];
@@ -278,7 +300,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.finish(&sums);
     }
 
-    /// Multiplies two small operands and puts the plain product, every coefficient greater by `offset`, in their place.
+    /// Multiplies two small operands. Replaces them by the plain product, to each coefficient of
+    /// which `offset` is added.
     #[inline(always)]
     pub(crate) fn multiply_small_ones(self, offset: i32) {
         let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
@@ -287,11 +310,12 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.finish(&sums);
     }
 
-    /// Multiplies two large operands and puts the plain product, some multiple of `q` added to or subtracted from every
-    /// coefficient, in their place; no coefficient is negative.
+    /// Multiplies two large operands with coefficients in `0..q`. Replaces them by the plain
+    /// product, each coefficient of which differs by some multiple of `q` and is not negative.
     #[inline(always)]
     pub(crate) fn multiply_large_ones(self) {
-        // What a byte of weight 128 leaves, and the largest sum of products of bytes, three times for the fold.
+        // The bound of one coefficient: a carry of weight 128, and the sums of products of bytes.
+        // Three of them are added.
         const { assert!(3 * (128 * R::Q as u64 + 2 * R::N as u64 * 127 * 127) < 1 << 31) };
         let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
         let carry = |sum| HIGH * i32::from(modulo_q::<R>(sum));
@@ -323,7 +347,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Puts the first sums in the place of the operands.
+    /// Replaces the operands by the first sums.
     #[inline(always)]
     fn finish(self, sums: &Sums) {
         self.s.sync_warp();
@@ -331,13 +355,14 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.s.sync_warp();
     }
 
-    /// Adds `A_w B_w` for a byte of the left operand and `BYTES` bytes of the right one from byte `right` on, each to sums of
-    /// its own.
+    /// Adds `A_w B_w` to the sums, for byte `left` of the left operand and for `BYTES` bytes of the
+    /// right one from byte `right` on, each with sums of its own.
     #[inline(always)]
     fn accumulate<const BYTES: u32>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
-        // Word k begins k rows of eight above the highest one: diagonal d takes the words 2 d to 2 d + 3.
+        // Word k begins 8 k groups below the first one; the tiles of diagonal d use the words 2 d
+        // to 2 d + 3.
         let copy = i % 4;
         let small = Self::left(left)
             + Geometry::<R>::SMALL_COPY * copy
@@ -348,7 +373,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         for k in 0..2 * Geometry::<R>::DIAGONALS + 2 {
             a[k as usize] = s.load_shared::<u32>(small - 8 * k);
         }
-        // Column i of B_w is the phase i - w, or where that is negative, the phase i - w + 8 one row later.
+        // Column i of B_w is phase i - w, or phase i - w + 8 one row later if i < w.
         let large = Self::large_phase(right, i.wrapping_sub(w) % PHASES)
             + if i < w { Geometry::<R>::LARGE_COPY } else { 0 }
             + 4 * j;
@@ -379,7 +404,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Writes the plain product, rows of eight words whose halves are exchanged in every other four rows.
+    /// Writes the plain product: rows of eight words. In every second four rows the halves of a row
+    /// are exchanged.
     #[inline(always)]
     fn store_plain(self, tiles: &[[i32; 4]; MAX_TILES]) {
         let (i, j) = (self.s.lane() / 4, self.s.lane() % 4);
@@ -392,14 +418,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Gives every row of eight coefficients of the product, folded by `x^n = x + 1` and not reduced, to `output`. What is
-    /// behind coefficient `n - 1` has no meaning.
+    /// Calls `output` with each group of the product modulo `x^n - x - 1`, not reduced. Values
+    /// behind coefficient `n - 1` have no meaning.
     #[inline(always)]
     pub(crate) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
         warp::for_each(self.s, Geometry::<R>::ROWS, |group| output(group, self.folded(group)));
     }
 
-    /// Stores the product modulo `q` as row `index` of polynomials; its coefficients must not be negative.
+    /// Stores the product modulo `q` as row `index` of polynomials. Its coefficients must be inputs
+    /// of [`modulo_q`].
     #[inline(always)]
     pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.for_each_row(|group, folded| {
@@ -407,11 +434,12 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         });
     }
 
-    /// Coefficients `8 group..8 group + 8` of the plain product plus those that `x^n = x + 1` takes there.
+    /// Returns group `group` of the product modulo `x^n - x - 1`, not reduced.
     #[inline(always)]
     pub(crate) fn folded(self, group: u32) -> [i32; 8] {
         let s = self.s;
-        // Coefficient n + k of the plain product goes to k and k + 1.
+        // x^n = x + 1: coefficient n + k of the plain product is added to the coefficients k and k
+        // + 1.
         let top = (R::N as u32 - 1) / 4 + 2 * group;
         let [low, high] = [0, 1].map(|half| self.half(2 * group + half));
         let [first, second] = [0, 1].map(|half| self.half(top + half));
@@ -429,7 +457,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         ]
     }
 
-    /// Coefficients `4 half..4 half + 4` of the plain product.
+    /// Returns the coefficients `4 half..4 half + 4` of the plain product.
     #[inline(always)]
     fn half(self, half: u32) -> [i32; 4] {
         let U32x4(words) = self.s.load_shared(half_address(half));
@@ -437,8 +465,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     }
 }
 
-/// Where the plain product's coefficients `4 half..4 half + 4` lie: the halves of rows 4 to 7 of eight are exchanged, so that
-/// neighbouring threads' accesses to halves of their rows fall into different banks.
+/// Returns where the coefficients `4 half..4 half + 4` of the plain product lie. The halves of rows
+/// 4 to 7 of each eight rows are exchanged, so that neighbouring threads access different banks.
 #[inline(always)]
 fn half_address(half: u32) -> u32 {
     16 * (half ^ (half >> 3 & 1))

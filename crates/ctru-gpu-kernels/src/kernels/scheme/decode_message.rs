@@ -1,4 +1,4 @@
-//! From the decrypted coefficients to the message: the E8 decoder, one thread a block of eight.
+//! From decrypted coefficients to the message: the E8 decoder.
 
 use ctru_math::{Ring, e8};
 
@@ -6,15 +6,16 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{message_words, row, warp};
 use crate::simt::{Simt, WARP};
 
-/// A warp a message.
+/// Returns blocks of one warp for one message.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// The messages that are nearest to `decrypted = c f`, canonical modulo `q2`: [`ctru_math::e8::decode`].
+/// Computes the messages that are nearest to decrypted polynomials: [`ctru_math::e8::decode`].
 ///
-/// `decrypted` has rows of [`row`] elements, `messages` rows of [`message_words`] words, unused high bytes 0.
+/// Threads: one warp for each message, one thread for each group in turn.
+/// Arrays: `decrypted = c f`, in `0..q2`; `messages`.
 #[inline(always)]
 pub fn decode_message<S: Simt, R: Ring>(
     s: S,
@@ -31,7 +32,7 @@ pub fn decode_message<S: Simt, R: Ring>(
     });
 }
 
-/// Stores the message of the nibbles `nibble(block)` as row `operation`.
+/// Stores row `operation` of the messages, whose nibble number `block` is `nibble(block)`.
 #[inline(always)]
 pub(crate) fn store_nibbles<S: Simt, R: Ring>(
     s: S,
@@ -44,7 +45,8 @@ pub(crate) fn store_nibbles<S: Simt, R: Ring>(
     while first < blocks {
         let block = first + s.lane();
         let nibble = if block < blocks { nibble(block) } else { 0 };
-        // Eight neighbours put their nibbles together, and two such eights make a word.
+        // Eight neighbouring lanes combine their nibbles to half a word, and two such halves to a
+        // word.
         let mut half = u32::from(nibble) << (4 * (s.lane() % 8));
         for distance in [1, 2, 4] {
             half |= s.shuffle(half, s.lane() ^ distance);

@@ -1,5 +1,6 @@
-//! Encryption and decryption in one kernel each, around the polyphase product: from coins and key to the ciphertext, from the
-//! ciphertext to the message. Nothing between goes through global memory.
+//! Encryption, verification and decryption in one kernel each, around the [polyphase
+//! product](crate::kernels::product::polyphase): from coins and key to the ciphertext, from the
+//! ciphertext to the message. No intermediate value passes through global memory.
 //!
 //! Source: CTRU-Prime paper, section 4.3 (kernel fusion).
 
@@ -9,20 +10,22 @@ use ctru_math::codec::bits::GROUP;
 use ctru_math::compress::compress_with_codeword;
 use ctru_math::{Ring, e8};
 
+use super::encrypt::codeword;
 use super::{decode_message, select};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{ciphertext_block, coins_block, large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::product::{modulo_q, positive};
-use crate::kernels::{message_words, warp};
+use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// Bytes of whole groups of a ciphertext, and what lies before its first word.
+/// Returns the bytes of a packed ciphertext in shared memory: whole groups, and up to 3 bytes
+/// before the first one.
 const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
 }
 
-/// A warp an operation; the ciphertext lies behind the plain product.
+/// Returns blocks of one warp for one operation. The ciphertext lies behind the plain product.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     let (product, string) =
@@ -30,12 +33,13 @@ pub const fn shape<R: Ring>() -> Shape {
     warp::shape(if product > string { product } else { string })
 }
 
-/// Ciphertexts: [`ctru_math::sample::sample`] of the coins, its product with `h`, and what
-/// [`encrypt::encrypt`](super::encrypt::encrypt) does.
+/// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and does what
+/// [`encrypt`](super::encrypt::encrypt) does.
 ///
-/// `h` has rows of [`row`](crate::kernels::row) elements, canonical modulo `q`, one a key; `coins` rows of
-/// [`coin_words`](crate::kernels::coin_words) words, `messages` rows of [`message_words`] words, `ciphertexts` rows of
-/// [`Ring::CIPHERTEXT_BYTES`].
+/// Threads: one warp for each operation.
+/// Shared memory: the operands, then the plain product and behind it the packed ciphertext.
+/// Arrays: `h`, in `0..q`, a row for each key; `coins`; `messages`; `ciphertexts`.
+/// Source: CTRU-Prime paper, section 4.3.
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
     s: S,
@@ -50,11 +54,14 @@ pub fn encrypt<S: Simt, R: Ring>(
     warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
 }
 
-/// Encrypts as [`encrypt`] and compares, all bytes and all their bits: replaces the shared secret of every operation by its
-/// rejection secret unless the ciphertext that was `received` is the one that comes out (paper, Algorithm 6).
+/// Encrypts as [`encrypt`] does and compares all bits with the received ciphertext. Replaces the
+/// shared secret of an operation by its rejection secret if they differ.
 ///
-/// `received` has rows of [`Ring::CIPHERTEXT_BYTES`], `rejection_secrets` and `shared_secrets` rows
-/// of 4 words, the others as for [`encrypt`].
+/// Threads: one warp for each operation.
+/// Shared memory: as for [`encrypt`].
+/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
+/// `rejection_secrets` and `shared_secrets`, rows of 4 words.
+/// Source: CTRU-Prime paper, Algorithm 6.
 #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]
 pub fn verify<S: Simt, R: Ring>(
@@ -73,10 +80,12 @@ pub fn verify<S: Simt, R: Ring>(
     select::choose(s, difference, rejection_secrets, shared_secrets);
 }
 
-/// The messages of ciphertexts: the product with `f` modulo `q2` and [`ctru_math::e8::decode`].
+/// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
 ///
-/// `ciphertexts` has rows of [`Ring::CIPHERTEXT_BYTES`] and whole words in all, `f` rows of [`row`](crate::kernels::row) signed bytes, one
-/// a key; `messages` rows of [`message_words`] words, unused high bytes 0.
+/// Threads: one warp for each operation.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `ciphertexts`, whole words in all; `f`, signed bytes, a row for each key; `messages`.
+/// Source: CTRU-Prime paper, section 4.3.
 #[inline(always)]
 pub fn decrypt<S: Simt, R: Ring>(
     s: S,
@@ -96,8 +105,8 @@ pub fn decrypt<S: Simt, R: Ring>(
     });
 }
 
-/// Puts the ciphertext of the warp's operation into shared memory and returns where: at the same place in a word of four bytes
-/// as in the array of ciphertexts.
+/// Packs the ciphertext of the warp's operation in shared memory and returns its first byte's
+/// address, which equals the place in the array of ciphertexts modulo 4.
 #[inline(always)]
 fn ciphertext<S: Simt, R: Ring>(
     s: S,
@@ -121,8 +130,8 @@ fn ciphertext<S: Simt, R: Ring>(
     string
 }
 
-/// Eight coefficients of the ciphertext of operation `operation`, those of group `group`, from those of `sigma = h r`, canonical
-/// modulo `q`; 0 from coefficient `n` on.
+/// Returns the coefficients of group `group` of a ciphertext. `sigma` holds those of `h r`, in
+/// `0..q`. Coefficients from `n` on are 0, so that the padding bits are.
 #[inline(always)]
 pub(crate) fn ciphertext_group<S: Simt, R: Ring>(
     s: S,
@@ -131,14 +140,7 @@ pub(crate) fn ciphertext_group<S: Simt, R: Ring>(
     group: u32,
     sigma: [u16; GROUP],
 ) -> [u16; GROUP] {
-    let nibble = if group < (R::CODED_COEFFS / GROUP) as u32 {
-        let word = s.load(messages, operation * message_words::<R>() + group / 16);
-        (word >> (4 * (group % 16))) as u8 & 15
-    } else {
-        0
-    };
-    let codeword = e8::encode_nibble(nibble);
-    // What lies behind the last coefficient must not reach the padding bits.
+    let codeword = codeword::<S, R>(s, messages, operation, group);
     array::from_fn(|j| {
         let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
         let value = compress_with_codeword::<R>(sigma[j], codeword, j);

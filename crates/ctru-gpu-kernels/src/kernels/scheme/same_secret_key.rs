@@ -1,7 +1,7 @@
-//! Products of one small polynomial by the polynomials modulo `q2` of many operations, and decryption around them: the form
-//! for batches that have one secret key.
+//! Decryption for batches with one secret key: the key's matrix times the ciphertexts of 32
+//! operations, `toeplitz`.
 //!
-//! All operations use the first key, whatever the batch says.
+//! All operations use row 0 of `f`, whatever the batch says.
 
 use ctru_math::codec::bits::GROUP;
 use ctru_math::{Ring, e8};
@@ -12,24 +12,29 @@ use crate::kernels::product::operand::{LargeBlock, ciphertext_block};
 use crate::kernels::product::toeplitz::{self, MatrixProduct};
 use crate::simt::Simt;
 
-/// Tiles of columns of a block.
+/// Tiles of 8 columns in a block.
 const COLUMN_TILES: usize = 4;
 
 type Product<S, R> = MatrixProduct<S, R, 1, 2, COLUMN_TILES>;
 
-/// Operations of a block.
+/// Returns the operations of a block.
 const fn columns<R: Ring>() -> u32 {
     Product::<(), R>::COLUMNS
 }
 
-/// A block of four warps for 32 operations. At `n = 1277` it takes more than the 99 KiB of shared memory that blocks of GeForce
-/// cards can have.
+/// Returns blocks of four warps for 32 operations. At `n = 1277` they need more than the 99 KiB of
+/// shared memory that a block of a GeForce card can have.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(columns::<R>(), 0)
 }
 
-/// The messages of ciphertexts for one secret key `f`: the arrays of [`fused::decrypt`](super::fused::decrypt).
+/// Decrypts ciphertexts with one secret polynomial as [`fused::decrypt`](super::fused::decrypt)
+/// does.
+///
+/// Threads: four warps for 32 operations.
+/// Shared memory: the key's matrix and the operands.
+/// Arrays: `ciphertexts`, whole words in all; `f`, one row of signed bytes; `messages`.
 #[inline(always)]
 pub fn decrypt<S: Simt, R: Ring>(
     s: S,
@@ -42,7 +47,8 @@ pub fn decrypt<S: Simt, R: Ring>(
     for_each_group::<S, R>(s, f, source, batch, |operation, group, values| {
         let nibble = u32::from(e8::decode_block(R::Q2 as u16, values));
         let coded = group < (R::CODED_COEFFS / GROUP) as u32;
-        // The nibbles of a tile, in every fourth lane, are half a word of the message.
+        // Every fourth lane has a nibble of the tile, and these nibbles are half a word of the
+        // message.
         let mut half = if coded { nibble << (4 * (s.lane() / 4)) } else { 0 };
         for distance in [4, 8, 16] {
             half |= s.shuffle(half, s.lane() ^ distance);
@@ -54,8 +60,9 @@ pub fn decrypt<S: Simt, R: Ring>(
     });
 }
 
-/// Multiplies `f` by the polynomials `source(operation, block)` of the block's operations and gives every group of eight
-/// coefficients of the products modulo `q2` to `output`, with the numbers of operation and group: all lanes take part.
+/// Multiplies `f` by the polynomials `source(operation, block)` of the block's operations. Calls
+/// `output` with the numbers of operation and group and with the eight coefficients in `0..q2`, for
+/// each group; all lanes take part in a call.
 #[inline(always)]
 pub(crate) fn for_each_group<S: Simt, R: Ring>(
     s: S,
@@ -65,7 +72,7 @@ pub(crate) fn for_each_group<S: Simt, R: Ring>(
     output: impl Fn(u32, u32, [u16; GROUP]),
 ) {
     let product = Product::<S, R>::new(s);
-    // A sum of two small coefficients is a signed byte.
+    // A sum of two small coefficients fits a signed byte.
     product.stage_matrix(|i| i32::from(s.load(f, i) as i8), |entry| [u32::from(entry as u8)]);
     product.stage_operands(|column, block| {
         // Columns behind the batch's end repeat the last operation.

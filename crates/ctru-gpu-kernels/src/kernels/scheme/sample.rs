@@ -1,4 +1,4 @@
-//! Sampling from coins, one warp a polynomial, one thread a coefficient at a time.
+//! Sampling of small polynomials from coins.
 
 use ctru_math::Ring;
 use ctru_math::sample::centred_binomial;
@@ -7,21 +7,25 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{coin_words, row, warp};
 use crate::simt::Simt;
 
-/// A warp a polynomial.
+/// Returns blocks of one warp for one polynomial.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// The small polynomials, coefficients in `-eta..=eta`, of rows of coins: [`ctru_math::sample::sample`].
+/// Samples the small polynomials of [`ctru_math::sample::sample`].
 ///
-/// `coins` has rows of [`coin_words`] words, `small` rows of [`row`] signed bytes.
+/// Threads: one warp for each polynomial, one thread for each coefficient in turn.
+/// Arrays: `coins`; `small`, signed bytes in `-eta..=eta`.
 #[inline(always)]
 pub fn sample<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, small: S::Global<u8>, _: Batch) {
     each_coefficient::<S, R>(s, coins, small, |_, coefficient| coefficient);
 }
 
-/// The secrets `f = 2 f' + 1` of rows of coins: [`ctru_math::sample::sample_secret`]. Rows as for [`sample`].
+/// Samples the secret polynomials `f = 2 f' + 1` of [`ctru_math::sample::sample_secret`].
+///
+/// Threads: one warp for each polynomial, one thread for each coefficient in turn.
+/// Arrays: `coins`; `secret`, signed bytes in `-2 eta..=2 eta + 1`.
 #[inline(always)]
 pub fn sample_secret<S: Simt, R: Ring>(
     s: S,
@@ -32,7 +36,7 @@ pub fn sample_secret<S: Simt, R: Ring>(
     each_coefficient::<S, R>(s, coins, secret, |i, coefficient| 2 * coefficient + i8::from(i == 0));
 }
 
-/// Samples a polynomial and stores `f(i, _)` of its coefficient `i`.
+/// Samples a polynomial and stores `f(i, c)` for its coefficient `c` of `x^i`.
 #[inline(always)]
 fn each_coefficient<S: Simt, R: Ring>(
     s: S,
@@ -47,8 +51,8 @@ fn each_coefficient<S: Simt, R: Ring>(
         R::N as u32,
         |i| {
             let first = 2 * R::ETA * i;
-            // The last bit is in the same word or in the next one. If it is in the same one, what is put above the
-            // shifted word is cut off.
+            // The last bit is in the same word or in the next one. If it is in the same one, the
+            // shift to the left moves the bits of the second load out of the field.
             let last = first + 2 * R::ETA - 1;
             let shift = first % u64::BITS;
             let field = word(first) >> shift | word(last) << 1 << (u64::BITS - 1 - shift);

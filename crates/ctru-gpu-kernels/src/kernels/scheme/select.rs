@@ -1,4 +1,6 @@
-//! The last step of decapsulation, one warp an operation: accepted or rejected, without a branch.
+//! The last step of decapsulation: acceptance or rejection, without a branch.
+//!
+//! Source: CTRU-Prime paper, Algorithm 6.
 
 use ctru_math::Ring;
 
@@ -6,17 +8,19 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{SEED_WORDS, warp};
 use crate::simt::{Simt, WARP};
 
-/// A warp an operation.
+/// Returns blocks of one warp for one operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// Replaces the shared secret of every operation by its rejection secret unless the ciphertext that was received is the
-/// one expected, in all bytes and all their bits (paper, Algorithm 6).
+/// Replaces the shared secret of each operation by its rejection secret, unless the received
+/// ciphertext equals the expected one in every bit.
 ///
-/// `received` and `expected` are rows of [`Ring::CIPHERTEXT_BYTES`], `rejection_secrets` and `shared_secrets` rows of 4
-/// words.
+/// Threads: one warp for each operation.
+/// Arrays: `received` and `expected`, ciphertexts; `rejection_secrets` and `shared_secrets`, rows
+/// of [`SEED_WORDS`] words.
+/// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
 pub fn select<S: Simt, R: Ring>(
     s: S,
@@ -29,14 +33,15 @@ pub fn select<S: Simt, R: Ring>(
     let bytes = R::CIPHERTEXT_BYTES as u32;
     let mut difference = 0;
     for k in 0..bytes.div_ceil(WARP) {
-        // Threads behind the end compare the last byte once more, so that none has to wait for a condition.
+        // Threads behind the end compare the last byte once more, so that there is no branch.
         let i = s.block() * bytes + (WARP * k + s.lane()).min(bytes - 1);
         difference |= u32::from(s.load(received, i) ^ s.load(expected, i));
     }
     choose(s, difference, rejection_secrets, shared_secrets);
 }
 
-/// Replaces the shared secret of the warp's operation by its rejection secret if some thread has a `difference` that is not 0.
+/// Replaces the shared secret of the warp's operation by its rejection secret if some thread's
+/// `difference` is not 0.
 #[inline(always)]
 pub(crate) fn choose<S: Simt>(
     s: S,
@@ -59,9 +64,10 @@ pub(crate) fn choose<S: Simt>(
     }
 }
 
-/// Replaces the shared secret of the block's operation `k < 32` by its rejection secret if lane `k` of some warp has a
-/// `difference` that is not 0, for a block of four warps. Takes 4 bytes of shared memory a thread from `shared` on, which nobody
-/// else uses.
+/// Replaces the shared secret of the block's operation `k < 32` by its rejection secret if the
+/// `difference` of lane `k` of some warp is not 0. The block has four warps.
+///
+/// Shared memory: 4 bytes for each thread from byte `shared` on, which nobody else uses.
 #[inline(always)]
 pub(crate) fn choose_by_lane<S: Simt>(
     s: S,
@@ -91,16 +97,18 @@ pub(crate) fn choose_by_lane<S: Simt>(
     }
 }
 
-/// 1 for a number that is not 0.
+/// Returns 1 for a number that is not 0, else 0.
 #[inline(always)]
 fn is_not_zero(number: u32) -> u32 {
     (number | number.wrapping_neg()) >> 31
 }
 
-/// Replaces word `i` of the shared secrets by that of the rejection secrets if `rejected` is 1, and not if it is 0.
+/// Replaces word `i` of the shared secrets by word `i` of the rejection secrets if `rejected` is 1,
+/// and keeps it if `rejected` is 0.
 ///
-/// A compiler that knew `rejected` for a condition could choose by it which secret to load, and addresses must not tell. So it
-/// has to come out of a shuffle or of shared memory, of which compilers do not know what it can be.
+/// `rejected` must come from a shuffle or from shared memory, whose values the compiler cannot
+/// know. If the compiler knew that it is the result of a comparison, it could load only one of the
+/// two secrets, and the address would show which.
 #[inline(always)]
 fn choose_word<S: Simt>(
     s: S,

@@ -1,4 +1,5 @@
-//! Parts of the ciphertexts of 32 operations, of 64 coefficients each, on their way between a warp and global memory.
+//! Tiles of ciphertext: 64 coefficients of each of 32 ciphertexts, on their way between a warp and
+//! global memory.
 
 use core::marker::PhantomData;
 
@@ -9,42 +10,43 @@ use crate::kernels::product::toeplitz;
 use crate::kernels::warp;
 use crate::simt::{Simt, WARP};
 
-/// A warp's strings, one a lane, for a part of each ciphertext of the block's operations `0..32`. In shared memory a string
-/// is at the same place in a word of four bytes as in the array of ciphertexts.
+/// A warp's tile: one row for each of the block's 32 operations, in shared memory. A row begins at
+/// the same place modulo 4 as its part of the ciphertext does in the array.
 #[derive(Copy, Clone)]
-pub(crate) struct Strings<S, R> {
+pub(crate) struct CiphertextTile<S, R> {
     s: S,
     start: u32,
     ring: PhantomData<R>,
 }
 
-impl<S, R: Ring> Strings<S, R> {
-    /// Bytes of a part, whole words.
+impl<S, R: Ring> CiphertextTile<S, R> {
+    /// Bytes of a row, whole words.
     const PART: u32 = toeplitz::TILE / GROUP as u32 * R::Q2_BITS;
-    /// Words that a part may touch: an odd number, so that the strings of neighbours begin in different banks.
+    /// Words that a row may touch. The number is odd, so that the rows of neighbouring operations
+    /// begin in different banks.
     const WORDS: u32 = Self::PART / 4 + 1;
     const CIPHERTEXT: u32 = R::CIPHERTEXT_BYTES as u32;
 
-    /// Bytes of shared memory of a warp, a multiple of 16.
+    /// Bytes of shared memory of a warp's tile, a multiple of 16.
     pub(crate) const BYTES: u32 = 4 * Self::WORDS * WARP;
     const LAYOUT: () = assert!(Self::PART.is_multiple_of(4) && Self::WORDS % 2 == 1);
 }
 
-impl<S: Simt, R: Ring> Strings<S, R> {
-    /// The strings from byte `start` of shared memory on.
+impl<S: Simt, R: Ring> CiphertextTile<S, R> {
+    /// Returns the tile that begins at byte `start` of shared memory.
     pub(crate) fn new(s: S, start: u32) -> Self {
         let () = Self::LAYOUT;
         Self { s, start, ring: PhantomData }
     }
 
-    /// Sets group `group < 8` of the part of operation `column`.
+    /// Sets group `group < 8` of the row of operation `column`.
     #[inline(always)]
     pub(crate) fn set_group(self, column: u32, group: u32, values: [u16; GROUP]) {
         let string = self.start + 4 * Self::WORDS * column + Self::CIPHERTEXT * column % 4;
         warp::pack_group(self.s, R::Q2_BITS, string, group, values);
     }
 
-    /// Writes part `part` of the ciphertexts of the operations below `count`.
+    /// Writes tile number `part` of the ciphertexts of the operations below `count`.
     #[inline(always)]
     pub(crate) fn write(self, ciphertexts: S::Global<u8>, part: u32, count: u32) {
         let s = self.s;
@@ -57,14 +59,14 @@ impl<S: Simt, R: Ring> Strings<S, R> {
                 );
             } else {
                 word.for_each_byte(|i, address| {
-                    s.store(ciphertexts, i, s.load_shared::<u8>(address))
+                    s.store(ciphertexts, i, s.load_shared::<u8>(address));
                 });
             }
         });
     }
 
-    /// The bits in which part `part` of the ciphertext of operation `lane` differs from what was `received`; 0 from operation
-    /// `count` on. The strings are lost.
+    /// Returns, for operation `lane`, the bits in which its row differs from part `part` of the
+    /// received ciphertext; 0 from operation `count` on. Overwrites the tile.
     #[inline(always)]
     pub(crate) fn difference(self, received: S::Global<u8>, part: u32, count: u32) -> u32 {
         let s = self.s;
@@ -85,7 +87,7 @@ impl<S: Simt, R: Ring> Strings<S, R> {
         (0..Self::WORDS).fold(0, |difference, k| difference | s.load_shared::<u32>(string + 4 * k))
     }
 
-    /// Calls `f` for every word of every string, neighbours for neighbouring lanes.
+    /// Calls `f` for every word of every row. Neighbouring lanes get neighbouring words.
     #[inline(always)]
     fn for_each_word(self, part: u32, count: u32, mut f: impl FnMut(Word)) {
         let s = self.s;
@@ -102,14 +104,15 @@ impl<S: Simt, R: Ring> Strings<S, R> {
     }
 }
 
-/// Four bytes in a row in shared memory and in an array.
+/// Four neighbouring bytes in shared memory and in the array.
 #[derive(Copy, Clone)]
 struct Word {
-    /// Where they begin in shared memory.
+    /// Address of the first byte in shared memory.
     address: u32,
-    /// Where they begin in the array.
+    /// Number of the first byte in the array.
     start: u32,
-    /// The bytes of the array that belong to the string: these are `first..end`.
+    /// The bytes `first..end` of the array are the row's; the word may begin before and end behind
+    /// them.
     first: u32,
     end: u32,
 }
@@ -120,7 +123,8 @@ impl Word {
         self.first <= self.start && self.start + 4 <= self.end
     }
 
-    /// Calls `f` for every byte that belongs to the string, with its places in the array and in shared memory.
+    /// Calls `f` for each byte of the word that is the row's, with its number in the array and its
+    /// address in shared memory.
     #[inline(always)]
     fn for_each_byte(self, mut f: impl FnMut(u32, u32)) {
         for k in 0..4 {

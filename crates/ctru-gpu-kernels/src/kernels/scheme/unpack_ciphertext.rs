@@ -1,4 +1,4 @@
-//! From the ciphertext's bytes to its coefficients, one warp a ciphertext.
+//! From the bytes of a ciphertext to its coefficients.
 
 use ctru_math::Ring;
 
@@ -6,20 +6,23 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{row, warp};
 use crate::simt::Simt;
 
-/// Bytes of the string in shared memory, whole groups; the list of coefficients follows.
+/// Returns the bytes of the packed ciphertext in shared memory, whole groups. The list of
+/// coefficients follows.
 const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N)).next_multiple_of(16)
 }
 
-/// A warp a ciphertext, its bytes and its coefficients in shared memory.
+/// Returns blocks of one warp for one ciphertext.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(string_bytes::<R>() + 2 * row::<R>())
 }
 
-/// The coefficients, in `0..q2`, of ciphertexts: [`ctru_math::codec::bits::unpack_rounded`].
+/// Unpacks ciphertexts as [`ctru_math::codec::bits::unpack_rounded`] does.
 ///
-/// `ciphertexts` has rows of [`Ring::CIPHERTEXT_BYTES`], `coefficients` rows of [`row`] elements.
+/// Threads: one warp for each ciphertext, one thread for each group in turn.
+/// Shared memory: the ciphertext's bytes and its coefficients.
+/// Arrays: `ciphertexts`; `coefficients`, in `0..q2`.
 #[inline(always)]
 pub fn unpack_ciphertext<S: Simt, R: Ring>(
     s: S,

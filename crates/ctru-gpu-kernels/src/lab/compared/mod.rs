@@ -1,5 +1,5 @@
-//! Kernels of the scheme that the engine does not launch, to be compared with those that it launches:
-//! other ways to multiply, products alone, and encryption in more than one kernel.
+//! Kernels of the scheme that the engine does not launch, to be compared with those that it
+//! launches: other ways to multiply, products alone, and encryption in more than one kernel.
 
 #![allow(unsafe_code)]
 
@@ -26,8 +26,9 @@ pub static MODULE: Module = Module::new(include_str!("../../../ptx/compared.ptx"
 /// Calls the macro `$callback` with the list of these kernels, in the form of
 /// [`for_each_kernel`](crate::for_each_kernel).
 ///
-/// Three kernels of the engine stand here once more, `sample`, `multiply_sampled` and
-/// `polyphase_small`: they run before others of this list, and the kernels of a device are of one module.
+/// Four kernels of the engine stand here once more: `sample`, `multiply_sampled`, `polyphase_small`
+/// and `encrypt`. Encryptions in three and in five kernels consist of them and of others of this
+/// list, and all kernels of a device belong to one module.
 #[macro_export]
 macro_rules! for_each_compared_kernel {
     ($callback:ident) => {
@@ -66,6 +67,11 @@ macro_rules! for_each_compared_kernel {
                 scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
                     small: u8[EachOperation; row::<R>()]);
+            ENCRYPT "encrypt" =
+                scheme::encrypt::encrypt(
+                    sigma: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
                 compared::unfused::encode_message(
                     messages: u64[EachOperation; message_words::<R>()],

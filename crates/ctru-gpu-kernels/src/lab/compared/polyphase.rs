@@ -1,4 +1,4 @@
-//! The polyphase product modulo `q2`, on its own: the engine launches it as a part of decryption.
+//! The polyphase product modulo `q2` alone. The engine launches it as a part of decryption.
 
 use ctru_math::Ring;
 
@@ -10,8 +10,13 @@ use crate::kernels::product::polyphase::Polyphase;
 use crate::kernels::product::store_row;
 use crate::simt::Simt;
 
-/// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key: the arrays of
-/// [`product::multiply_rounded`](crate::kernels::product::ntt::multiply_rounded).
+/// Computes `product = large * small` modulo `q2`.
+///
+/// Threads: one warp for each product.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `large`, in `0..q2`; `small`, signed bytes of any small polynomial, a row for each
+/// operation or one shared row; `product`, in `0..q2`.
+/// Source: [`ctru_math::product::polyphase`].
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: Ring>(
     s: S,
@@ -27,6 +32,6 @@ pub fn multiply_rounded<S: Simt, R: Ring>(
     polyphase.multiply(0);
     let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
     polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(rounded))
+        store_row::<S, R>(s, product, operation, group, folded.map(rounded));
     });
 }

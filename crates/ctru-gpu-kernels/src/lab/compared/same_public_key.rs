@@ -1,5 +1,5 @@
-//! The product of one element of `R_q` by small polynomials, on its own: the engine launches it as a
-//! part of encryption.
+//! The product of one element of `R_q` by small polynomials alone. The engine launches it as a part
+//! of encryption.
 
 use ctru_math::Ring;
 
@@ -13,8 +13,12 @@ use crate::kernels::scheme::same_public_key::for_each_tile;
 use crate::kernels::warp;
 use crate::simt::{Simt, WARP};
 
-/// `product = large * small` in `R_q`, for one `large` in `0..q` and any small polynomials: the arrays of
-/// [`product::multiply_sampled`](crate::kernels::product::ntt::multiply_sampled).
+/// Computes `product = large * small` in `R_q` for one `large`.
+///
+/// Threads: four warps for 32 operations.
+/// Shared memory: the matrix of `large`, and the operands.
+/// Arrays: `large`, one row in `0..q`; `small`, signed bytes of any small polynomials; `product`,
+/// in `0..q`.
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(
     s: S,

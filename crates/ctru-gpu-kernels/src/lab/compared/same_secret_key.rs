@@ -1,5 +1,5 @@
-//! The product of one small polynomial by polynomials modulo `q2`, on its own: the engine launches it
-//! as a part of decryption.
+//! The product of one small polynomial by polynomials modulo `q2` alone. The engine launches it as
+//! a part of decryption.
 
 use ctru_math::Ring;
 
@@ -12,8 +12,12 @@ use crate::kernels::scheme::same_secret_key::for_each_group;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// `product = large * small` modulo `q2`, for polynomials `large` in `0..q2` and any one small polynomial: the arrays of
-/// [`product::multiply_rounded`](crate::kernels::product::ntt::multiply_rounded).
+/// Computes `product = large * small` modulo `q2` for one `small`.
+///
+/// Threads: four warps for 32 operations.
+/// Shared memory: the matrix of `small`, and the operands.
+/// Arrays: `large`, in `0..q2`; `small`, one row of signed bytes of any small polynomial;
+/// `product`, in `0..q2`.
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(
     s: S,

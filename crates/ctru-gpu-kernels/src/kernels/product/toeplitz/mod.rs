@@ -1,19 +1,26 @@
-//! The product as a matrix of the key times a matrix of operands, a column an operation, on tensor cores.
+//! Products of one operand, the key, by the operands of many operations, as a product of matrices
+//! on tensor cores: a matrix of the key times a matrix with one column for each operation.
 //!
-//! The key's matrix is that of [`ctru_math::product::toeplitz`]. Row 0, the only one that is not Toeplitz, is what row `n`
-//! would be if it began with `h_0`. So entry `(i, j)` of rows `1..=n` is `t(i - j)` with
+//! The matrix of the key is that of [`ctru_math::product::toeplitz`]. Its row 0 is the only one
+//! that is not Toeplitz; it equals row `n` of the same matrix with `h_0` in place of a coefficient
+//! `h_n`. So entry `(i, j)` of the rows `1..=n` is `t(i - j)` with
 //!
 //! ```text
-//! t(d) = h_d  for 0 < d < n,   t(n) = h_0,   t(d) = h_(d + n) + h_(d + n - 1)  for -n < d <= 0,   h_n = h_0,
+//! t(d) = h_d                       for 0 < d < n,
+//! t(n) = h_0,
+//! t(d) = h_(d + n) + h_(d + n - 1)  for -n < d <= 0, where h_n is h_0,
 //! ```
 //!
-//! and the matrix takes no more room than its `2n` diagonals. Either the key or the operands have coefficients of up to 13
-//! bits, which are split in bytes of 7 and 6; the others are signed bytes.
+//! and the matrix needs room for its `2 n` diagonals only. Either the key or the operands have
+//! coefficients of up to 13 bits, which are split in bytes of 7 and 6 bits; the others are signed
+//! bytes.
 //!
-//! A warp multiplies tiles of 64 rows by all columns of its block, 64 of the sum's terms at a time. Rows and terms are given to
-//! the lanes so that a thread ends up with groups of eight neighbouring coefficients of an operation, and so that what it needs
-//! of the matrix for an instruction is one vector of shared memory, and the same one wherever eight rows and eight terms make up
-//! for each other.
+//! A warp computes tiles of 64 rows by all columns of its block, from 64 columns of the matrix in
+//! each step. Rows and columns of the matrix are assigned to lanes so that
+//!
+//! - a thread ends up with groups of eight neighbouring coefficients of an operation,
+//! - a thread's part of the matrix for one instruction is one vector of shared memory, and the same
+//!   vector serves all places whose rows and columns differ by the same multiple of eight.
 
 mod tile;
 
@@ -33,20 +40,20 @@ pub(crate) use tile::{Tile, group};
 
 /// Warps of a block.
 pub(crate) const WARPS: u32 = 4;
-/// Rows of a tile of the product, and terms that a step adds to it.
+/// Rows of a tile of the product, and columns of the matrix in a step.
 pub(crate) const TILE: u32 = 64;
-/// Rows and terms by which a vector of the matrix differs from the next one.
+/// Rows, or columns, by which neighbouring vectors of the matrix differ.
 const STRIDE: u32 = 8;
-/// Tiles of 16 rows, as one instruction multiplies them, in a tile of 64.
+/// Tiles of 16 rows, the size of an instruction, in a tile of 64 rows.
 const ROW_TILES: usize = 4;
-/// Columns of such a tile.
+/// Columns of a tile of an instruction.
 const TILE_COLUMNS: u32 = 8;
 
-/// Sums for low and high bytes, by tile of columns and tile of rows.
+/// Sums for low and for high bytes, by tile of columns and by tile of rows.
 type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; ROW_TILES]; COLUMN_TILES]; 2];
 
-/// A block's part of a product of a key whose coefficients have `KEY` bytes by `8 COLUMN_TILES` operands whose coefficients
-/// have `OPERAND` bytes, all in shared memory.
+/// A block's product in shared memory: a key whose coefficients have `KEY` bytes, by `8
+/// COLUMN_TILES` operands whose coefficients have `OPERAND` bytes.
 #[derive(Copy, Clone)]
 pub(crate) struct MatrixProduct<
     S,
@@ -65,37 +72,40 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     const N: u32 = R::N as u32;
     /// Columns of the product.
     pub(crate) const COLUMNS: u32 = TILE_COLUMNS * COLUMN_TILES as u32;
-    /// Tiles of rows `0..=n`.
+    /// Tiles of the rows `0..=n`.
     const TILES: u32 = Self::N / TILE + 1;
     /// Steps along the columns of the matrix.
     const STEPS: u32 = Self::N.div_ceil(TILE);
     const ROUNDS: u32 = Self::TILES.div_ceil(WARPS);
 
-    /// The number of the vector of diagonal 0, and how many there are.
+    /// Number of the vector of diagonal 0.
     const ORIGIN: u32 = TILE / STRIDE * Self::STEPS;
+    /// Number of vectors.
     const VECTORS: u32 = Self::ORIGIN + TILE / STRIDE * Self::TILES;
-    /// Bytes of the vectors of a byte of the matrix for a row tile, and for all of them.
+    /// Bytes of the vectors of a byte of the matrix for one row tile.
     const ROW_TILE: u32 = 16 * Self::VECTORS;
+    /// Bytes of the vectors of a byte of the matrix for all row tiles.
     const MATRIX_BYTE: u32 = ROW_TILES as u32 * Self::ROW_TILE;
 
     /// Where the operands begin.
     const OPERANDS: u32 = KEY as u32 * Self::MATRIX_BYTE;
-    /// Bytes of a column of a byte of the operands: an odd number of steps, so that neighbours fall into different banks.
+    /// Bytes of a column of a byte of the operands: an odd number of steps, so that neighbouring
+    /// columns begin in different banks.
     const COLUMN: u32 = TILE * (Self::STEPS | 1);
     const OPERAND_BYTE: u32 = Self::COLUMN * Self::COLUMNS;
 
-    /// Where coefficient 0 of every column lies when row `n` has been computed.
+    /// Where coefficient 0 of every column lies once row `n` has been computed.
     const FIRST: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
-    /// Where shared memory behind all this begins, a multiple of 16.
+    /// Where shared memory behind the product begins, a multiple of 16.
     pub(crate) const END: u32 = Self::FIRST + 2 * Self::COLUMNS;
 
     const LAYOUT: () = {
         assert!(KEY + OPERAND == 3 && Self::STEPS <= WARP && Self::ROUNDS <= WARP);
-        // Row n, on which coefficient 0 of every column waits, is computed in the first round.
+        // All tiles wait for row n, so it is computed in the first round.
         assert!(Self::TILES > WARPS * (Self::ROUNDS - 1));
     };
 
-    /// Blocks of `per_block` operations with `behind` more bytes of shared memory.
+    /// Returns blocks of `per_block` operations with `behind` more bytes of shared memory.
     pub(crate) const fn shape(per_block: u32, behind: u32) -> Shape {
         let () = Self::LAYOUT;
         Shape { threads: WARPS * WARP, per_block, shared_bytes: Self::END + behind }
@@ -109,9 +119,12 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         Self { s, ring: PhantomData }
     }
 
-    /// Puts the matrix of the key into its place. Vector `ORIGIN + y` of row tile `m` has four words, of the four diagonals from
-    /// `8 y + m` downwards, from `8 y + m + 4`, from `8 y + m - 4`, and the first one again: the rows `8 y + m` and four more, by
-    /// the terms 0 to 3 and four more. `coefficient` gives the key's coefficients, and `split` the bytes of one or of a sum of two.
+    /// Stages the matrix of the key. `coefficient` returns a coefficient of the key, and `split`
+    /// the bytes of a coefficient or of a sum of two.
+    ///
+    /// Vector `ORIGIN + y` of row tile `m` has four words of four entries each. Their diagonals
+    /// descend from `8 y + m`, from `8 y + m + 4`, from `8 y + m - 4`, and from `8 y + m` again:
+    /// the rows `8 y + m` and four more, by the columns 0 to 3 and four more.
     #[inline(always)]
     pub(crate) fn stage_matrix(
         self,
@@ -137,13 +150,13 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Where vector `vector` of a byte of the matrix lies for a row tile.
+    /// Returns where vector `vector` of a byte of the matrix lies for a row tile.
     #[inline(always)]
     fn vector(byte: usize, row_tile: usize, vector: u32) -> u32 {
         Self::MATRIX_BYTE * byte as u32 + Self::ROW_TILE * row_tile as u32 + 16 * vector
     }
 
-    /// `t(d)`, not reduced. What is no diagonal of rows `1..=n` is 0.
+    /// Returns `t(d)`, not reduced; 0 for numbers that are no diagonals of the rows `1..=n`.
     #[inline(always)]
     fn entry(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
         let n = R::N as i32;
@@ -159,7 +172,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Puts the operands into their places. `source` gives the bytes of a block of a column, zero behind the operand's end.
+    /// Stages the operands. `source(column, block)` returns the bytes of a block of a column, zero
+    /// behind the end of the operand.
     #[inline(always)]
     pub(crate) fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
         let s = self.s;
@@ -177,14 +191,15 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Where column `column` of a byte of the operands begins.
+    /// Returns where column `column` of a byte of the operands begins.
     #[inline(always)]
     fn operand(byte: usize, column: u32) -> u32 {
         Self::OPERANDS + Self::OPERAND_BYTE * byte as u32 + Self::COLUMN * column
     }
 
-    /// Multiplies what has been staged. Every warp gives every tile of its own to `output`, with its number; one that is behind
-    /// the product's end has no meaning. `residue` makes the coefficients of the sums, which are greater by `128 offset`.
+    /// Multiplies the staged operands. Each warp calls `output` with the number of each of its
+    /// tiles and with the tile. Tiles behind the end of the product have no meaning. `residue`
+    /// returns the coefficient of a sum, to which `128 offset` has been added.
     #[inline(always)]
     pub(crate) fn multiply(
         self,
@@ -208,12 +223,13 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Adds the terms of one step to a tile.
+    /// Adds the products of one step to the sums of a tile.
     #[inline(always)]
     fn accumulate(self, tile: u32, step: u32, sums: &mut Sums<COLUMN_TILES>) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
-        // Row i of row tile m is row 8 i + m of the tile, and row i + 8 is row 8 i + m + 4. Lane j has 16 neighbouring terms.
+        // Row i of row tile m is row 8 i + m of the tile, and its row i + 8 is row 8 i + m + 4.
+        // Lane j has 16 neighbouring columns of the matrix.
         let moved = TILE / STRIDE * (tile + Self::STEPS - 1 - step) + STRIDE + i - 2 * j;
         let b: [[U32x4; COLUMN_TILES]; OPERAND] = array::from_fn(|byte| {
             array::from_fn(|columns| {
@@ -239,7 +255,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Takes row `n` of every column, coefficient 0, from the last tile to the first one. All threads of the block take part.
+    /// Moves row `n`, which is coefficient 0, of every column from the last tile to the first one.
+    /// All threads of the block call this.
     #[inline(always)]
     fn exchange_first(self, number: u32, tile: &mut Tile<COLUMN_TILES>) {
         let s = self.s;
@@ -258,20 +275,20 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 }
 
-/// The bytes of a coefficient in `0..q` or of a sum of two.
+/// Returns the bytes of the residue in `0..q` of a number in `0..2 q`.
 #[inline(always)]
 pub(crate) fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
     let x = x as u32;
     split(x.min(x.wrapping_sub(R::Q)))
 }
 
-/// The low seven bits of a number below 2^13, and what remains.
+/// Returns the low seven bits of a number below `2^13`, and the other bits.
 #[inline(always)]
 pub(crate) fn split(x: u32) -> [u32; 2] {
     [x & 0x7f, x >> 7]
 }
 
-/// The residue in `0..q2` of a sum.
+/// Returns the residue in `0..q2` of a sum.
 #[inline(always)]
 pub(crate) fn modulo_q2<R: Ring>(sum: i32) -> u16 {
     (sum as u32 & (R::Q2 - 1)) as u16

@@ -1,4 +1,5 @@
-//! A finished tile of a product: who has which coefficients, and how they are handed on.
+//! A finished tile of a product: which thread has which coefficients, and how the kernels receive
+//! them.
 
 use core::array;
 
@@ -8,12 +9,12 @@ use super::{ROW_TILES, Sums, TILE, TILE_COLUMNS, WARPS};
 use crate::kernels::product::HIGH;
 use crate::simt::{Simt, WARP};
 
-/// A thread's part of a tile of the product: of each of `2 COLUMN_TILES` columns, the [`group`] of eight coefficients that is
-/// the thread's, in pairs.
+/// A thread's part of a tile of the product: its [`group`] of eight coefficients of each of `2
+/// COLUMN_TILES` columns, in pairs.
 pub(crate) struct Tile<const COLUMN_TILES: usize>([[[u32; GROUP / 2]; 2]; COLUMN_TILES]);
 
 impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
-    /// The coefficients that `residue` makes of the sums.
+    /// Returns the tile of the coefficients that `residue` returns for the sums.
     #[inline(always)]
     pub(super) fn new(sums: &Sums<COLUMN_TILES>, residue: impl Fn(i32) -> u16) -> Self {
         let coefficient = |columns: usize, side: usize, c: usize| {
@@ -30,7 +31,7 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
         }))
     }
 
-    /// Coefficient `c` of the group of the thread's column `k`.
+    /// Returns coefficient `c` of the group of the thread's column `k`.
     #[inline(always)]
     pub(super) fn coefficient(&self, k: usize, c: usize) -> u16 {
         (self.0[k / 2][k % 2][c / 2] >> (16 * (c % 2))) as u16
@@ -43,15 +44,17 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
         *pair = *pair & 0xffff_0000 | u32::from(value);
     }
 
-    /// Gives the thread's group of every column, with the column's number, to `output`, in which all lanes take part.
+    /// Calls `output` with the number of each of the thread's columns and the thread's group of it.
+    /// All lanes take part in a call.
     #[inline(always)]
     pub(crate) fn for_each_column<S: Simt>(
         mut self,
         s: S,
         mut output: impl FnMut(u32, [u16; GROUP]),
     ) {
-        // Compilers do not know this for the number of tiles of columns: they would write out too much. And registers cannot be
-        // numbered in a loop, so what is next is always in the first ones.
+        // The compiler cannot evaluate `count`, which is `COLUMN_TILES`, and so does not unroll the
+        // loop. Registers cannot be indexed in a loop, so the next tile always moves to the first
+        // registers.
         let count = s.threads() / (WARPS * WARP / COLUMN_TILES as u32);
         for columns in 0..count {
             for side in 0..2 {
@@ -67,13 +70,14 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
     }
 }
 
-/// The number of the thread's column `k`.
+/// Returns the number of the thread's column `k`.
 #[inline(always)]
 pub(super) fn column<S: Simt>(s: S, k: u32) -> u32 {
     TILE_COLUMNS * (k / 2) + 2 * (s.lane() % 4) + k % 2
 }
 
-/// The number of the group of eight coefficients that a thread has of every column of a tile.
+/// Returns the number of the group of eight coefficients that a thread has in every column of a
+/// tile.
 #[inline(always)]
 pub(crate) fn group<S: Simt>(s: S, tile: u32) -> u32 {
     TILE / GROUP as u32 * tile + s.lane() / 4
