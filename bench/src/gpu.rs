@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, HostMemory, Plain, Queue, RuntimeError};
 use ctru_kem::engine::cuda;

@@ -1,4 +1,4 @@
-//! What entry points are made of.
+//! Macros that make entry points of the lists of kernels.
 
 /// Makes the entry point of a kernel. `$name` is its name in pieces, `$function` the kernel for the
 /// machine [`Gpu`](crate::gpu::Gpu).
@@ -6,34 +6,39 @@ macro_rules! entry_point {
     ([$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)) => {
         const _: () = {
             #[unsafe(export_name = concat!($($name),*))]
-            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* count: u32, keys: u32) {
+            unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* operations: u32,
+                rows: u32) {
                 // SAFETY: the host launches the kernel by its descriptor, which is made of the same
                 // entry of the list: with arrays of the lengths and in blocks of the shape that it
                 // states. Under these conditions the kernel keeps the rules: the tests run it on
-                // arrays of exactly these lengths on the emulator, which stops at every broken rule.
+                // arrays of exactly these lengths on the emulator, which stops at every broken
+                // rule.
                 let gpu = unsafe { $crate::gpu::Gpu::new() };
-                let batch = ctru_gpu_kernels::kernel::Batch { count, keys };
+                let batch = ctru_gpu_kernels::descriptor::Batch::from_arguments([operations, rows]);
                 $function(gpu, $($crate::gpu::Global::new($array),)* batch);
             }
         };
     };
 }
 
-/// Makes three entry points of each entry of a list, one for each ring. The modules that the entries
-/// name are those in scope.
+/// Makes three entry points of each entry of a list, one for each ring. The modules that the
+/// entries name are those in scope.
+#[cfg(not(feature = "lab"))]
 macro_rules! ring_entry_points {
-    ($($name:ident $text:literal = $module:ident::$function:ident(
+    ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$($length:tt)*]),*
     );)*) => {
         $(
             $crate::entry_points::entry_point!([$text, "_653"],
-                $module::$function::<_, ctru_math::R653>, ($($array: $element),*));
+                $room::$module::$function::<_, ctru_math::R653>, ($($array: $element),*));
             $crate::entry_points::entry_point!([$text, "_761"],
-                $module::$function::<_, ctru_math::R761>, ($($array: $element),*));
+                $room::$module::$function::<_, ctru_math::R761>, ($($array: $element),*));
             $crate::entry_points::entry_point!([$text, "_1277"],
-                $module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
+                $room::$module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
         )*
     };
 }
 
-pub(crate) use {entry_point, ring_entry_points};
+pub(crate) use entry_point;
+#[cfg(not(feature = "lab"))]
+pub(crate) use ring_entry_points;

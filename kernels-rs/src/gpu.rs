@@ -1,7 +1,7 @@
 //! The GPU as a machine: an implementation of [`Simt`] whose methods are one instruction or a few.
 //!
-//! Nothing here checks the rules of [`Simt`]. Whoever makes a [`Gpu`] promises that the kernel keeps
-//! them, and the methods rely on that promise.
+//! Nothing here checks the rules of [`Simt`]. Whoever makes a [`Gpu`] promises that the kernel
+//! keeps them, and the methods rely on that promise.
 
 use core::arch::{asm, global_asm, nvptx};
 
@@ -10,8 +10,8 @@ use ctru_gpu_kernels::simt::{Simt, Word};
 // Shared memory, of the size that the launch states.
 global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
 
-// Barriers and shuffles must not be inline assembly: the compiler does not know that all threads of a
-// warp execute it together, and may copy it into both sides of a branch.
+// Barriers and shuffles must not be inline assembly: the compiler does not know that all threads of
+// a warp execute it together, and may copy it into both sides of a branch.
 #[allow(improper_ctypes)]
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.bar.warp.sync"]
@@ -61,14 +61,16 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The kernel that receives the value keeps the [rules](Simt#rules) of the machine: for the arrays
-    /// that it receives with it, in blocks of the shape and with the shared memory of this launch.
+    /// The kernel that receives the value keeps the [rules](Simt#rules) of the machine: for the
+    /// arrays that it receives with it, in blocks of the shape and with the shared memory of this
+    /// launch.
     #[inline(always)]
     pub(crate) unsafe fn new() -> Self {
         let shared;
         // SAFETY: the instruction writes an address to a register and nothing else.
         unsafe {
-            asm!("mov.u32 {}, shared_memory;", out(reg32) shared, options(pure, nomem, nostack, preserves_flags))
+            asm!("mov.u32 {}, shared_memory;", out(reg32) shared,
+                options(pure, nomem, nostack, preserves_flags))
         }
         Self { shared }
     }
@@ -122,14 +124,14 @@ impl Simt for Gpu {
     }
 
     #[inline(always)]
-    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+    fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         // SAFETY: every thread of the warp reaches this product, as `Gpu::new` was promised.
         let Part(c0, c1, c2, c3) =
             unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
-    fn choose_bytes(self, low: u32, high: u32, selector: u32) -> u32 {
+    fn byte_permute(self, low: u32, high: u32, selector: u32) -> u32 {
         // SAFETY: the intrinsic computes on registers, for every selector.
         unsafe { prmt(low, high, selector) }
     }
@@ -196,7 +198,8 @@ impl Simt for Gpu {
                 // SAFETY: `Gpu::new` was promised that the address lies inside the block's shared
                 // memory, is aligned, and that no other thread touches it at the same time.
                 unsafe {
-                    asm!(concat!($instruction, " [{}], {};"), in(reg32) address, in($class) bits as $register,
+                    asm!(concat!($instruction, " [{}], {};"), in(reg32) address,
+                        in($class) bits as $register,
                         options(nostack, preserves_flags));
                 }
             };

@@ -2,31 +2,42 @@
 
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab_kernel;
-use ctru_gpu_kernels::simt::Quad;
+use ctru_gpu_kernels::simt::U32x4;
 use ctru_math::reduce::*;
+use ctru_math::{R653, R761, R1277};
 
 use crate::entry_points::entry_point;
 
 macro_rules! entry_points {
     (
         chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
-        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
-        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
+        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal
+            $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal
+            $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
+        $(lab_kernel!(entry_points ring $arithmetic $n $ring, $type);)*
         lab_kernel!(entry_points copy);
         $(lab_kernel!(entry_points chain $chain $chain_modulus $reducer);)*
         $(
-            lab_kernel!(entry_points columns_forward $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
-            lab_kernel!(entry_points columns_inverse $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
-            lab_kernel!(entry_points rows_multiply $cyclic $cyclic_modulus $log $c $r $twiddle, $value);
+            lab_kernel!(entry_points columns_forward $cyclic $cyclic_modulus $log $c $r
+                $twiddle, $value);
+            lab_kernel!(entry_points columns_inverse $cyclic $cyclic_modulus $log $c $r
+                $twiddle, $value);
+            lab_kernel!(entry_points rows_multiply $cyclic $cyclic_modulus $log $c $r
+                $twiddle, $value);
         )*
         $(lab_kernel!(entry_points rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
             $rows_twiddle, $rows_value);)*
         $(
-            lab_kernel!(entry_points layer_forward $single $single_modulus $single_twiddle, $single_value);
-            lab_kernel!(entry_points values_multiply $single $single_modulus $single_twiddle, $single_value);
-            lab_kernel!(entry_points layer_inverse $single $single_modulus $single_twiddle, $single_value);
+            lab_kernel!(entry_points layer_forward $single $single_modulus
+                $single_twiddle, $single_value);
+            lab_kernel!(entry_points values_multiply $single $single_modulus
+                $single_twiddle, $single_value);
+            lab_kernel!(entry_points layer_inverse $single $single_modulus
+                $single_twiddle, $single_value);
         )*
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
@@ -36,13 +47,3 @@ macro_rules! entry_points {
 }
 
 ctru_gpu_kernels::for_each_lab_kernel!(entry_points);
-
-mod compared {
-    //! Kernels of the scheme that are compared with those of the engine.
-
-    use ctru_gpu_kernels::lab::compared::*;
-
-    use crate::entry_points::ring_entry_points;
-
-    ctru_gpu_kernels::for_each_compared_kernel!(ring_entry_points);
-}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::{self, Compiler};
 use crate::flow::declared;
-use crate::manifest::{self, LABORATORY, Manifest, RECIPE, Recipe};
+use crate::manifest::{self, Manifest, RECIPES, Recipe};
 use crate::tools::{self, ARCHITECTURES, Tool};
 use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
 
@@ -38,7 +38,7 @@ pub struct Options {
 /// Does the job.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
-    for recipe in [&RECIPE, &LABORATORY] {
+    for recipe in RECIPES {
         match options.check {
             true => check(&root, recipe, options.compiler.as_deref())?,
             false => make(&root, recipe, options)?,

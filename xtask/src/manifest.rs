@@ -149,6 +149,10 @@ pub const RECIPE: Recipe = Recipe {
 };
 
 /// How the reduction laboratory's PTX is built. Its kernels are larger, and loops over their arrays
+/// How the PTX of the kernels is built that are compared with the engine's: in the same way.
+pub const COMPARED: Recipe =
+    Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
+
 /// must be unrolled, too.
 pub const LABORATORY: Recipe = Recipe {
     ptx: "lab.ptx",
@@ -157,3 +161,6 @@ pub const LABORATORY: Recipe = Recipe {
     flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
     ..RECIPE
 };
+
+/// How every module is built.
+pub const RECIPES: [&Recipe; 3] = [&RECIPE, &COMPARED, &LABORATORY];

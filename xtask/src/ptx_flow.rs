@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::flow::{declared, ptx};
-use crate::manifest::{self, LABORATORY, RECIPE};
+use crate::manifest::{self, RECIPES};
 use crate::plant::{self, Plan};
 use crate::{IoContext, Result, workspace};
 
@@ -33,8 +33,7 @@ pub struct Options {
 /// [`Error::Leaks`] with all that was found, or why a text could not be read.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
-    let committed =
-        || [&RECIPE, &LABORATORY].map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
+    let committed = || RECIPES.map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
     let files = if options.files.is_empty() { committed() } else { options.files.clone() };
     files.iter().try_for_each(|path| {
         let text = fs::read_to_string(path).at("read", path)?;

@@ -20,7 +20,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
         "ctru-gpu-kernels",
         &[
             "crates/ctru-gpu-kernels/Cargo.toml",
-            "crates/ctru-gpu-kernels/src/kernel.rs",
+            "crates/ctru-gpu-kernels/src/descriptor.rs",
             "crates/ctru-gpu-kernels/src/kernels",
             "crates/ctru-gpu-kernels/src/lab",
             "crates/ctru-gpu-kernels/src/simt.rs",

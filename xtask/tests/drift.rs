@@ -63,7 +63,7 @@ fn the_committed_ptx_has_no_faults() {
 fn finds_changed_sources() {
     for (file, package) in [
         ("crates/ctru-math/src/ntt/butterfly.rs", "ctru-math"),
-        ("crates/ctru-gpu-kernels/src/kernels/product.rs", "ctru-gpu-kernels"),
+        ("crates/ctru-gpu-kernels/src/kernels/product/ntt.rs", "ctru-gpu-kernels"),
         ("kernels-rs/src/gpu.rs", "kernels-rs"),
         ("kernels-rs/Cargo.lock", "kernels-rs"),
     ] {

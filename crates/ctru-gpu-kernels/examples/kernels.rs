@@ -1,11 +1,15 @@
 //! Prints the shape of every kernel's blocks, as JSON. `cargo xtask ptx-report` reads it.
 
+#[cfg(feature = "lab")]
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 
 fn main() {
     let kernels = table::ALL.iter().flat_map(|kernels| kernels.each());
     #[cfg(feature = "lab")]
-    let kernels = kernels.chain(ctru_gpu_kernels::lab::table::all());
+    let kernels = kernels
+        .chain(compared::ALL.iter().flat_map(|kernels| kernels.each()))
+        .chain(ctru_gpu_kernels::lab::table::all());
     let kernels = kernels.map(|kernel| {
         let shape = kernel.shape();
         format!(

@@ -1,12 +1,13 @@
-//! The kernels as PTX, which `cargo xtask build-ptx` makes of them and the NVIDIA driver compiles for the GPU at hand.
+//! The engine's kernels as PTX, which `cargo xtask build-ptx` builds and the NVIDIA driver compiles
+//! for the GPU at hand.
 
 use core::fmt;
 
-/// A piece of PTX, which is loaded as a whole.
+/// A text of PTX.
 ///
-/// A device is opened with a module, and runs the kernels of that module:
-/// [`Kernel::is_of`](crate::kernel::Kernel::is_of). Which arrays its entry points take is for the
-/// kernels to say, so any text is a module.
+/// A device is opened with a module and runs the kernels of that module, see
+/// [`Kernel::is_of`](crate::descriptor::Kernel::is_of). The descriptors of kernels say which arrays
+/// an entry point takes, so every text is a module.
 pub struct Module {
     text: &'static str,
 }
@@ -34,18 +35,18 @@ impl fmt::Debug for Module {
 /// The kernels of [`table`](crate::table), by their names.
 pub static MODULE: Module = Module::new(include_str!("../ptx/ctru.ptx"));
 
-/// What it was made of, as JSON: [`MANIFEST`] and the hashes by which `cargo xtask build-ptx --check` finds that the sources
-/// have changed.
+/// The origin of [`MODULE`] as JSON: [`MANIFEST`], and the hashes by which `cargo xtask build-ptx
+/// --check` finds that the sources have changed.
 pub const MANIFEST_JSON: &str = include_str!("../ptx/manifest.json");
 
-/// What the PTX was made by, and what it runs on.
+/// The compiler of a module, and the devices that run it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Version of the compiler.
     pub rustc: &'static str,
     /// Version of its LLVM.
     pub llvm: &'static str,
-    /// The least architecture of a GPU that runs the PTX, like `sm_80`.
+    /// The least architecture of a GPU that runs the PTX, such as `sm_80`.
     pub arch: &'static str,
     /// The version of the PTX language, which the driver has to know.
     pub ptx_isa: &'static str,
@@ -62,7 +63,7 @@ pub const MANIFEST: Manifest = Manifest {
     ptx_sha256: string("ptx_sha256"),
 };
 
-/// The string that follows `"key": "` in the manifest; fails to compile if there is none.
+/// Returns the string that follows `"key": "` in the manifest. Without one, compilation fails.
 const fn string(key: &str) -> &'static str {
     let (json, key) = (MANIFEST_JSON, key.as_bytes());
     let mut start = 1;

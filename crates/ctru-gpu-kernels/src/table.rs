@@ -1,74 +1,75 @@
-//! The list of the kernels that the engine launches. Entry points for the device and descriptors for
-//! the host are made of it.
+//! The list of the kernels that the engine launches. Entry points for the device and descriptors
+//! for the host are made of it.
 
 #![allow(unsafe_code)]
 
 use ctru_math::{R653, R761, R1277, Ring};
 
-use crate::kernel::Rows::{EachKey, EachOperation, EachPair, One};
-use crate::kernel::{Kernel, Kernels, Parameter};
+use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, One};
+use crate::descriptor::{Kernel, Parameter, RingKernels};
 use crate::kernels::*;
 use crate::ptx::MODULE;
 use crate::simt::Word;
 
-/// Bytes of a ciphertext's row.
+/// Returns the bytes of a ciphertext's row.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }
 
-/// Calls the macro `$callback` with the list of all kernels.
+/// Calls the macro `$callback` with the list of the kernels that the engine launches.
 ///
-/// An entry `NAME "name" = module::function(array: element[rows; row], ...);` stands for three
+/// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes three
 /// entry points, `name_653`, `name_761` and `name_1277`: the function
-/// [`module::function`](crate::kernels) for each ring `R`, in blocks of the shape
-/// `module::shape::<R>()`. Of an array it touches so many [`Rows`](crate::kernel::Rows) of `row`
-/// elements; a number behind them says that it touches whole groups of so many elements.
+/// [`room::module::function`](crate::kernels) for each ring `R`, in blocks of the shape
+/// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` the
+/// number of elements in a row. A number behind `row` says that the kernel touches whole groups of
+/// that many elements.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
             MULTIPLY_SAMPLED "multiply_sampled" =
-                product::multiply_sampled(
-                    large: u16[EachKey; row::<R>()],
+                product::ntt::multiply_sampled(
+                    large: u16[EachOrShared; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             MULTIPLY_ROUNDED "multiply_rounded" =
-                product::multiply_rounded(
+                product::ntt::multiply_rounded(
                     large: u16[EachOperation; row::<R>()],
-                    small: u8[EachKey; row::<R>()],
+                    small: u8[EachOrShared; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             POLYPHASE_SMALL "polyphase_small" =
-                polyphase::multiply_small(
-                    large: u16[EachKey; row::<R>()],
+                product::polyphase::multiply_small(
+                    large: u16[EachOrShared; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             FUSED_ENCRYPT "fused_encrypt" =
-                fused::encrypt(
-                    h: u16[EachKey; row::<R>()],
+                scheme::fused::encrypt(
+                    h: u16[EachOrShared; row::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             FUSED_VERIFY "fused_verify" =
-                fused::verify(
-                    h: u16[EachKey; row::<R>()],
+                scheme::fused::verify(
+                    h: u16[EachOrShared; row::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     received: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             FUSED_DECRYPT "fused_decrypt" =
-                fused::decrypt(
+                scheme::fused::decrypt(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    f: u8[EachKey; row::<R>()],
+                    f: u8[EachOrShared; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()]);
             SAME_PUBLIC_KEY_ENCRYPT "same_public_key_encrypt" =
-                same_public_key::encrypt(
+                scheme::same_public_key::encrypt(
                     h: u16[One; row::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             SAME_PUBLIC_KEY_VERIFY "same_public_key_verify" =
-                same_public_key::verify(
+                scheme::same_public_key::verify(
                     h: u16[One; row::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -76,153 +77,153 @@ macro_rules! for_each_kernel {
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
-                same_secret_key::decrypt(
+                scheme::same_secret_key::decrypt(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     f: u8[One; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()]);
             SAMPLE "sample" =
-                sample::sample(
+                scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
                     small: u8[EachOperation; row::<R>()]);
             SAMPLE_SECRET "sample_secret" =
-                sample::sample_secret(
+                scheme::sample::sample_secret(
                     coins: u64[EachOperation; coin_words::<R>()],
                     secret: u8[EachOperation; row::<R>()]);
             ENCRYPT "encrypt" =
-                encrypt::encrypt(
+                scheme::encrypt::encrypt(
                     sigma: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
-                unpack_ciphertext::unpack_ciphertext(
+                scheme::unpack_ciphertext::unpack_ciphertext(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
                     coefficients: u16[EachOperation; row::<R>()]);
             DECODE_MESSAGE "decode_message" =
-                decode_message::decode_message(
+                scheme::decode_message::decode_message(
                     decrypted: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()]);
             DECODE_MIXED_RADIX "decode_mixed_radix" =
-                mixed_radix::decode(
-                    keys: u8[EachOperation; mixed_radix::public_key_bytes::<R>()],
+                keys::mixed_radix::decode(
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_MIXED_RADIX "encode_mixed_radix" =
-                mixed_radix::encode(
+                keys::mixed_radix::encode(
                     h: u16[EachOperation; row::<R>()],
-                    keys: u8[EachOperation; mixed_radix::public_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_MIXED_RADIX "unpack_secret_key_mixed_radix" =
-                mixed_radix::unpack_secret_key(
-                    keys: u8[EachOperation; mixed_radix::secret_key_bytes::<R>()],
+                keys::mixed_radix::unpack_secret_key(
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_MIXED_RADIX "pack_secret_key_mixed_radix" =
-                mixed_radix::pack_secret_key(
+                keys::mixed_radix::pack_secret_key(
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     z: u64[EachOperation; SEED_WORDS],
-                    keys: u8[EachOperation; mixed_radix::secret_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()]);
             DECODE_PACKED13 "decode_packed13" =
-                packed13::decode(
-                    keys: u8[EachOperation; packed13::public_key_bytes::<R>()],
+                keys::packed13::decode(
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_PACKED13 "encode_packed13" =
-                packed13::encode(
+                keys::packed13::encode(
                     h: u16[EachOperation; row::<R>()],
-                    keys: u8[EachOperation; packed13::public_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_PACKED13 "unpack_secret_key_packed13" =
-                packed13::unpack_secret_key(
-                    keys: u8[EachOperation; packed13::secret_key_bytes::<R>()],
+                keys::packed13::unpack_secret_key(
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_PACKED13 "pack_secret_key_packed13" =
-                packed13::pack_secret_key(
+                keys::packed13::pack_secret_key(
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     z: u64[EachOperation; SEED_WORDS],
-                    keys: u8[EachOperation; packed13::secret_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()]);
             INVERT "invert" =
-                invert::invert(
+                invert::divsteps::invert(
                     elements: u16[EachOperation; row::<R>()],
                     inverses: u16[EachOperation; row::<R>()]);
             MULTIPLY_LEAVES "multiply_leaves" =
-                tree_up::multiply_leaves(
+                invert::tree_up::multiply_leaves(
                     leaves: u8[EachOperation; row::<R>()],
                     parents: u16[EachPair; row::<R>()]);
             MULTIPLY_NODES "multiply_nodes" =
-                tree_up::multiply_nodes(
+                invert::tree_up::multiply_nodes(
                     nodes: u16[EachOperation; row::<R>()],
                     parents: u16[EachPair; row::<R>()]);
             DIVIDE_NODES "divide_nodes" =
-                tree_down::divide_nodes(
+                invert::tree_down::divide_nodes(
                     parents: u16[EachPair; row::<R>()],
                     nodes: u16[EachOperation; row::<R>()],
                     inverses: u16[EachOperation; row::<R>()]);
             DIVIDE_LEAVES "divide_leaves" =
-                tree_down::divide_leaves(
+                invert::tree_down::divide_leaves(
                     parents: u16[EachPair; row::<R>()],
                     leaves: u8[EachOperation; row::<R>()],
                     inverses: u16[EachOperation; row::<R>()]);
             EXPAND_SEEDS "expand_seeds" =
-                derive::expand_seeds(
+                hash::derive::expand_seeds(
                     master: u64[One; SEED_WORDS],
                     first: u64[One; 1],
                     seeds: u64[EachOperation; SEED_WORDS]);
             EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" =
-                derive::expand_key_pair_seeds(
+                hash::derive::expand_key_pair_seeds(
                     master: u64[One; SEED_WORDS],
                     first: u64[One; 1],
                     seeds: u64[EachOperation; 2 * SEED_WORDS]);
             DERIVE_KEY_PAIR "derive_key_pair" =
-                derive::derive_key_pair(
+                hash::derive::derive_key_pair(
                     seeds: u64[EachOperation; 2 * SEED_WORDS],
                     f_coins: u64[EachOperation; coin_words::<R>()],
                     g_coins: u64[EachOperation; coin_words::<R>()],
                     z: u64[EachOperation; SEED_WORDS]);
             DERIVE_ENCAPSULATION "derive_encapsulation" =
-                derive::derive_encapsulation(
+                hash::derive::derive_encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],
-                    ids: u8[EachKey; ID_BYTES],
+                    ids: u8[EachOrShared; ID_BYTES],
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_ENCAPSULATION_SMALL "derive_encapsulation_small" =
-                small_batch::derive_encapsulation(
+                hash::small_batch::derive_encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],
-                    ids: u8[EachKey; ID_BYTES],
+                    ids: u8[EachOrShared; ID_BYTES],
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION "derive_decapsulation" =
-                derive::derive_decapsulation(
+                hash::derive::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],
-                    ids: u8[EachKey; ID_BYTES],
+                    ids: u8[EachOrShared; ID_BYTES],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION_SMALL "derive_decapsulation_small" =
-                small_batch::derive_decapsulation(
+                hash::small_batch::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],
-                    ids: u8[EachKey; ID_BYTES],
+                    ids: u8[EachOrShared; ID_BYTES],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
             REJECTION_SECRET "rejection_secret" =
-                reject::rejection_secret(
-                    ids: u8[EachKey; ID_BYTES],
-                    z: u64[EachKey; SEED_WORDS],
+                hash::reject::rejection_secret(
+                    ids: u8[EachOrShared; ID_BYTES],
+                    z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             REJECTION_SECRET_SMALL "rejection_secret_small" =
-                small_batch::rejection_secret(
-                    ids: u8[EachKey; ID_BYTES],
-                    z: u64[EachKey; SEED_WORDS],
+                hash::small_batch::rejection_secret(
+                    ids: u8[EachOrShared; ID_BYTES],
+                    z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             SELECT "select" =
-                select::select(
+                scheme::select::select(
                     received: u8[EachOperation; ciphertext_bytes::<R>()],
                     expected: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
@@ -231,31 +232,33 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Makes a descriptor of each entry of a list. The modules that the entries name, `MODULE` and the
-/// functions for lengths are those in scope.
+/// Makes a descriptor of each entry of a list. The rooms that the entries name, `MODULE`, and the
+/// functions for the lengths of rows are those in scope.
 macro_rules! descriptors {
-    ($($name:ident $text:literal = $module:ident::$function:ident(
+    ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
     );)*) => {
         $(
-            #[doc = concat!("[`", stringify!($module), "::", stringify!($function), "`]")]
-            pub static $name: Kernels = {
+            #[doc = concat!("[`",
+                stringify!($room), "::", stringify!($module), "::", stringify!($function), "`]")]
+            pub static $name: RingKernels = {
                 macro_rules! of_ring {
                     ($ring:ident, $suffix:literal) => {{
                         type R = $ring;
                         let parameters = const { &[$(
-                            Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
+                            Parameter::new(
+                                stringify!($array), <$element as Word>::BYTES, $rows, $row)
                                 $(.in_multiples_of($multiple))?
                         ),*] };
-                        let (name, shape) = (concat!($text, $suffix), $module::shape::<R>());
+                        let (name, shape) = (concat!($text, $suffix), $room::$module::shape::<R>());
                         // SAFETY: the entry point is made of the same entry of the list, so it
-                        // takes these arrays, and it is written for this shape. That it stays
-                        // inside the rows is tested: the emulator, which stops at every access
-                        // outside, runs every kernel on arrays of exactly these lengths. Where in
-                        // an array it reads and writes depends on the batch and on nothing that
-                        // arrays hold, which is checked on the compiled PTX. So it does not matter
-                        // what they hold, whether they are the same memory, or who else writes
-                        // there.
+                        // takes these arrays, and it is written for this shape. It stays inside the
+                        // rows: the tests run every kernel on arrays of exactly these lengths on
+                        // the emulator, which stops at the first access outside. The elements that
+                        // it reads and writes depend on the batch and not on what the arrays hold,
+                        // which `cargo xtask ptx-flow` checks on the compiled PTX. So the content
+                        // of the arrays, whether some of them are the same memory, and who else
+                        // writes there make no difference.
                         let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
                         let kernel = kernel.emulated_by(&{
@@ -263,7 +266,7 @@ macro_rules! descriptors {
                                 let &[$($array),*] = buffers else {
                                     unreachable!("the launch has checked the arguments")
                                 };
-                                $module::$function::<_, R>(
+                                $room::$module::$function::<_, R>(
                                     thread, $($array.view::<$element>(),)* batch,
                                 );
                             };
@@ -272,7 +275,7 @@ macro_rules! descriptors {
                         kernel
                     }};
                 }
-                Kernels {
+                RingKernels {
                     of_653: of_ring!(R653, "_653"),
                     of_761: of_ring!(R761, "_761"),
                     of_1277: of_ring!(R1277, "_1277"),
@@ -281,7 +284,7 @@ macro_rules! descriptors {
         )*
 
         /// Every kernel of the list.
-        pub static ALL: &[&Kernels] = &[$(&$name),*];
+        pub static ALL: &[&RingKernels] = &[$(&$name),*];
     };
 }
 

@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::DeviceMemory;
@@ -15,16 +15,13 @@ pub(crate) fn check<M: DeviceMemory>(
     memory: &[&M],
     batch: Batch,
 ) -> Result<(), RuntimeError> {
-    let (name, parameters, count) = (kernel.name(), kernel.parameters(), batch.count);
+    let (name, parameters, count) = (kernel.name(), kernel.parameters(), batch.operations());
     if parameters.len() != memory.len() {
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
     }
     if count == 0 {
         return Ok(());
-    }
-    if !batch.is_consistent() {
-        return Err(RuntimeError::Batch { kernel: name, batch });
     }
     if count > kernel.most_operations() {
         return Err(RuntimeError::TooManyOperations {

@@ -6,8 +6,8 @@ use core::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{self, Emulator, Event};
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
@@ -347,7 +347,7 @@ impl Queue for EmulatedQueue {
         memory.iter().try_for_each(|memory| self.check_owner(memory))?;
         arguments::check(kernel, memory, batch)?;
         self.device.0.work()?;
-        if batch.count == 0 {
+        if batch.operations() == 0 {
             return Ok(());
         }
         // Memory that occurs twice is one array of the emulator.

@@ -1,6 +1,5 @@
 //! Errors of devices and queues.
 
-use ctru_gpu_kernels::kernel::Batch;
 use thiserror::Error;
 
 /// Why a device did not do what it was asked to do. The text says what helps.
@@ -90,14 +89,6 @@ pub enum RuntimeError {
         expected: u32,
         /// Bytes per element of the launch's array.
         actual: u32,
-    },
-    /// The numbers of a launch's batch contradict each other.
-    #[error("{kernel} does not run {batch:?}, whose numbers contradict each other")]
-    Batch {
-        /// The kernel.
-        kernel: &'static str,
-        /// The batch.
-        batch: Batch,
     },
     /// A launch has more operations than the kernel can number.
     #[error(

@@ -8,7 +8,7 @@
 //! A pipeline is written once, generic over [`Queue`]:
 //!
 //! ```
-//! use ctru_gpu_kernels::kernel::{Batch, Kernel};
+//! use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 //! use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 //!
 //! /// Runs a kernel that takes an array of `u8` and an array of `u16`.

@@ -4,7 +4,7 @@ use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use ctru_gpu_kernels::simt::{Quad, Word};
+use ctru_gpu_kernels::simt::{U32x4, Word};
 
 use crate::error::RuntimeError;
 
@@ -22,7 +22,7 @@ macro_rules! plain {
         impl Plain for $number {}
     )*};
 }
-plain!(u8, u16, u32, u64, Quad);
+plain!(u8, u16, u32, u64, U32x4);
 
 /// Memory of a device. When it is dropped, it is overwritten with zeros after all operations on it
 /// are done.

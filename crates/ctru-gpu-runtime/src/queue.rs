@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::ops::Range;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
@@ -127,7 +127,7 @@ pub trait Queue: Debug + Send + Sync {
     /// element that it also writes, it reads an undefined value.
     ///
     /// # Errors
-    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`], [`RuntimeError::Batch`],
+    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`],
     /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes other
     /// arguments, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
     /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. After these errors,

@@ -11,7 +11,7 @@ mod common;
 
 use std::time::Duration;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};

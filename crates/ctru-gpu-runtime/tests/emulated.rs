@@ -5,8 +5,8 @@
 
 mod common;
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::{Emulate, Fault};
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};

@@ -1,10 +1,11 @@
-//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file of
-//! this name that runs them on the emulator.
+//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file
+//! of this name that runs them on the emulator.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
-use ctru_gpu_kernels::simt::Quad;
-use ctru_gpu_kernels::{lab, ptx};
+use ctru_gpu_kernels::lab::{self, compared};
+use ctru_gpu_kernels::ptx;
+use ctru_gpu_kernels::simt::U32x4;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
 
@@ -25,7 +26,7 @@ enum OnDevice {
     Halves(Array<u16, CudaMemory>),
     Singles(Array<u32, CudaMemory>),
     Words(Array<u64, CudaMemory>),
-    Quads(Array<Quad, CudaMemory>),
+    Quads(Array<U32x4, CudaMemory>),
 }
 
 impl OnDevice {
@@ -41,7 +42,8 @@ impl OnDevice {
 }
 
 fn run(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
-    let module = if kernel.is_of(&lab::MODULE) { &lab::MODULE } else { &ptx::MODULE };
+    let modules = [&ptx::MODULE, &lab::MODULE, &compared::MODULE];
+    let module = modules.into_iter().find(|module| kernel.is_of(module)).unwrap();
     let queue = CudaDevice::open(0, module)?.queue()?;
     let arrays: Vec<OnDevice> = buffers
         .iter()

@@ -17,8 +17,8 @@ use ctru_tests::every_set;
 
 use crate::operations::{Operations, SEED_BYTES, launch, rows, select, unfilled, words};
 
-/// The kernels compute what the KEM does: its secrets and ciphertexts in an honest exchange, its answers to ciphertexts with
-/// one wrong bit, a padding bit among them.
+/// The kernels compute what the KEM does: its secrets and ciphertexts in an honest exchange, its
+/// answers to ciphertexts with one wrong bit, a padding bit among them.
 fn agrees_with_the_kem<P: ParameterSet>() {
     let operations = Operations::draw::<P::Ring>(3, 3);
     let seed = |bytes: &[u8]| <[u8; SEED_BYTES]>::try_from(bytes).unwrap();

@@ -1,5 +1,5 @@
-//! The kernels against the KEM, and with the feature `cuda` all tests of `ctru-gpu-kernels` once more
-//! on GPU 0.
+//! The kernels against the KEM, and with the feature `cuda` all tests of `ctru-gpu-kernels` once
+//! more on GPU 0.
 
 // An input that cannot be built is a failed test.
 #![allow(clippy::unwrap_used)]

@@ -3,7 +3,7 @@
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_gpu_kernels::lab::table::{COPY, Chain, ChainVisitor, THREADS};
-use ctru_gpu_kernels::simt::{Quad, Word};
+use ctru_gpu_kernels::simt::{U32x4, Word};
 use ctru_gpu_runtime::{Queue, RuntimeError};
 use ctru_math::reduce::Reducer;
 use ctru_measure::Statistics;
@@ -41,8 +41,8 @@ impl ChainVisitor for Laboratory<'_> {
 impl Laboratory<'_> {
     /// Measures a copy of an array of the same size.
     pub(super) fn copy(&mut self) -> Result<(), Error> {
-        let elements = gpu::random(&self.queue, ELEMENTS / 4, |bits| Quad([bits as u32; 4]))?;
-        let copies = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
+        let elements = gpu::random(&self.queue, ELEMENTS / 4, |bits| U32x4([bits as u32; 4]))?;
+        let copies = self.queue.allocate::<U32x4>(ELEMENTS / 4)?;
         let statistics = gpu::time_in_a_row(&self.queue, || {
             self.launch(&COPY, &[&elements, &copies], ELEMENTS / 4)
         })?;
@@ -71,9 +71,9 @@ impl Laboratory<'_> {
         let factors: Vec<_> = (1..=LENGTH as i32).map(|i| M::factor(i * part - 5 * part)).collect();
         let factors = Factors::new::<M>(&self.queue, &factors)?;
         let quad =
-            |bits: u64| Quad([0, 8, 16, 24].map(|shift| (bits >> shift) as u32 % M::MODULUS));
+            |bits: u64| U32x4([0, 8, 16, 24].map(|shift| (bits >> shift) as u32 % M::MODULUS));
         let elements = gpu::random(&self.queue, ELEMENTS / 4, quad)?;
-        let products = self.queue.allocate::<Quad>(ELEMENTS / 4)?;
+        let products = self.queue.allocate::<U32x4>(ELEMENTS / 4)?;
         let memory = [factors.memory(), &elements, &products];
         let time = |threads| {
             let kernel = chain.with_threads(threads)?;

@@ -4,7 +4,7 @@ mod chains;
 mod products;
 mod rings;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::lab::table::{THREADS_RANGE, visit_chains, visit_cyclics};
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::Word;

@@ -21,7 +21,7 @@ impl Laboratory<'_> {
             let small = gpu::random(&self.queue, BATCH * row, |bits| (bits % 5) as u8)?;
             let product = self.queue.allocate::<u16>(BATCH * row)?;
             let memory: [&CudaMemory; 3] = [&large, &small, &product];
-            let run = || self.launch(ring.kernel, &memory, BATCH);
+            let run = || self.launch(&ring.kernel, &memory, BATCH);
             let statistics = gpu::time_in_a_row(&self.queue, run)?;
             let launch = Launch {
                 kind: kind::RING_PRODUCT,

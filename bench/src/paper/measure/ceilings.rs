@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctru_gpu_kernels::kernel::Kernels;
+use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::CudaDevice;
@@ -54,7 +54,7 @@ pub(super) fn of_machine(session: &mut Session<'_>, device: &CudaDevice) -> Resu
 }
 
 /// The kernels that hash.
-static HASHING: [&Kernels; 4] = [
+static HASHING: [&RingKernels; 4] = [
     &table::DERIVE_KEY_PAIR,
     &table::DERIVE_ENCAPSULATION,
     &table::DERIVE_DECAPSULATION,
@@ -64,7 +64,7 @@ static HASHING: [&Kernels; 4] = [
 const HASHES: u32 = 1 << 19;
 
 /// The kernels that multiply on tensor cores.
-static MULTIPLYING: [&Kernels; 6] = [
+static MULTIPLYING: [&RingKernels; 6] = [
     &table::POLYPHASE_SMALL,
     &compared::POLYPHASE_ROUNDED,
     &table::FUSED_ENCRYPT,
@@ -88,11 +88,11 @@ fn fastest<R: Ring>(
     session: &mut Session<'_>,
     devices: Devices,
     op: &str,
-    candidates: &[&Kernels],
+    candidates: &[&RingKernels],
     count: u32,
     amount: fn(Work) -> f64,
 ) -> Result<(), Error> {
-    let measure = |kernels: &&Kernels| {
+    let measure = |kernels: &&RingKernels| {
         let kernel = kernels.of::<R>();
         let done = f64::from(count) * cost::of::<R>(kernel.name()).map_or(0.0, amount);
         let queue = devices.with(kernel).queue()?;

@@ -81,7 +81,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
 pub(crate) fn of_batch<R: Ring>(counts: &Counts, count: usize) -> Work {
     counts.launches.iter().fold(Work::default(), |sum, launch| {
         let work = of::<R>(launch.kernel).unwrap_or_default();
-        let share = f64::from(launch.batch.count) / count as f64;
+        let share = f64::from(launch.batch.operations()) / count as f64;
         Work {
             permutations: sum.permutations + share * work.permutations,
             byte_products: sum.byte_products + share * work.byte_products,
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(names(&with.launches), names(&without.launches));
         assert_eq!((with.uploaded, with.downloaded), (without.uploaded, without.downloaded));
         assert!(!without.kernels.is_zero());
-        assert!(without.launches.iter().all(|launch| launch.batch.count == COUNT as u32));
+        assert!(without.launches.iter().all(|launch| launch.batch.operations() == COUNT as u32));
         // The pinned memory of the slot still holds the previous results.
         assert_eq!(others, ciphertexts);
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
 use ctru_gpu_runtime::{
     Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
 };

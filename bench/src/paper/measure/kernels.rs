@@ -1,10 +1,10 @@
-//! Kernels on random data on the device: tables 4, 5 and 6 and figure 6.
+//! RingKernels on random data on the device: tables 4, 5 and 6 and figure 6.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
-use ctru_gpu_kernels::lab::{self, compared};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -19,7 +19,7 @@ use crate::records::{figure, kind};
 /// A method to multiply elements of `R_q` by small ones.
 struct Method {
     name: &'static str,
-    kernels: &'static Kernels,
+    kernels: &'static RingKernels,
     /// Whether each product has its own large operand or all products share one.
     keys: KeyUse,
 }
@@ -50,7 +50,7 @@ const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
 /// Kernels that follow one another and compute ciphertexts from coins and messages.
 struct Path {
     name: &'static str,
-    kernels: &'static [&'static Kernels],
+    kernels: &'static [&'static RingKernels],
 }
 
 /// The encryptions of table 5. The savings of the others refer to the first one.
@@ -59,7 +59,7 @@ static PATHS: [Path; 4] = [
         name: "NTT, five kernels",
         kernels: &[
             &compared::SAMPLE,
-            &compared::MULTIPLY_MULTIPLYING,
+            &compared::MULTIPLY_SAMPLED,
             &compared::UNFUSED_ENCODE_MESSAGE,
             &compared::UNFUSED_COMPRESS_AND_ADD,
             &compared::UNFUSED_PACK_CIPHERTEXT,
@@ -67,7 +67,7 @@ static PATHS: [Path; 4] = [
     },
     Path {
         name: "NTT, three kernels",
-        kernels: &[&table::SAMPLE, &table::MULTIPLY_SAMPLED, &table::ENCRYPT],
+        kernels: &[&compared::SAMPLE, &compared::MULTIPLY_SAMPLED, &compared::ENCRYPT],
     },
     Path {
         name: "polyphase, five kernels",
@@ -86,7 +86,7 @@ static PATHS: [Path; 4] = [
 const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
 
 /// The kernels of table 6 besides those of [`METHODS`].
-static OTHERS: [&Kernels; 9] = [
+static OTHERS: [&RingKernels; 9] = [
     &table::FUSED_ENCRYPT,
     &table::FUSED_VERIFY,
     &table::FUSED_DECRYPT,
@@ -98,17 +98,17 @@ static OTHERS: [&Kernels; 9] = [
     &table::REJECTION_SECRET,
 ];
 
-/// The GPU with the engine's kernels and with the laboratory's.
+/// The GPU with the engine's kernels, and with those that are compared with them.
 #[derive(Copy, Clone)]
 pub(super) struct Devices {
     pub(super) engine: CudaDevice,
-    pub(super) laboratory: CudaDevice,
+    pub(super) compared: CudaDevice,
 }
 
 impl Devices {
     /// Returns the GPU with the module of this kernel.
     pub(super) fn with(&self, kernel: &Kernel) -> &CudaDevice {
-        if kernel.is_of(&lab::MODULE) { &self.laboratory } else { &self.engine }
+        if kernel.is_of(&compared::MODULE) { &self.compared } else { &self.engine }
     }
 }
 
@@ -120,7 +120,8 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
         let queue = &devices.with(kernel).queue()?;
         let arrays = Arrays::new(queue, [kernel], most)?;
         for count in PRODUCT_BATCHES {
-            let batch = Batch { count, keys: if *keys == KeyUse::One { 1 } else { count } };
+            let batch =
+                if *keys == KeyUse::One { Batch::shared(count) } else { Batch::each(count) };
             let launch = || arrays.launch(queue, kernel, batch);
             let in_a_row = gpu::time_in_a_row(queue, launch)?;
             let alone = gpu::time_alone(queue, launch)?;

@@ -1,6 +1,6 @@
 //! The order of the measurements.
 
-use ctru_gpu_kernels::lab;
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::cuda;
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
@@ -18,12 +18,12 @@ use crate::records::Report;
 /// [`Error`] if the GPU fails or `report` returns an error.
 pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(), Error> {
     let device = cuda::open(options.gpu)?;
-    let laboratory = CudaDevice::open(options.gpu, &lab::MODULE)?;
+    let compared = CudaDevice::open(options.gpu, &compared::MODULE)?;
     let mut session = Session::new(options, device.info()?.name, report);
     if options.wants(Part::Roofline) {
         ceilings::of_machine(&mut session, &device)?;
     }
-    let devices = Devices { engine: device, laboratory };
+    let devices = Devices { engine: device, compared };
     // The paper's keys have the default encoding, mixed-radix.
     one_set::<CtruPrime653>(&mut session, devices)?;
     one_set::<CtruPrime761>(&mut session, devices)?;

@@ -11,16 +11,17 @@ use super::Emulate;
 use super::fault::Fault;
 use super::memory::Buffer;
 use super::thread::{Block, Event, Request, Thread, Wait};
-use crate::kernel::{Batch, Kernel};
+use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
-/// Bytes of a thread's stack: kernels keep some hundred numbers, but unoptimised builds copy them often.
+/// Bytes of a thread's stack. Kernels keep some hundred numbers, but unoptimised builds copy them
+/// often.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Where a thread is.
+/// The state of a thread.
 #[derive(Copy, Clone)]
 enum State {
-    /// It goes on with this answer.
+    /// The thread can continue, with this answer to its last request.
     Ready(u32),
     Waiting(Wait),
     Returned,
@@ -90,7 +91,7 @@ pub(super) fn run(
     }
 }
 
-/// Checks that threads wait at one place, or have all returned.
+/// Checks that all threads wait at the same place, or have all returned.
 fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> {
     let expected = states[0].location();
     match states.iter().position(|state| state.location() != expected) {
@@ -106,7 +107,8 @@ fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> 
     }
 }
 
-/// Answers a barrier or shuffle of a warp; false if the warp waits for others or has returned.
+/// Answers a request that all threads of a warp make together. Returns false if the warp waits for
+/// the block or has returned.
 fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
     let request = |state: &State| match state {
         State::Waiting(wait) => Some(wait.request),
@@ -122,7 +124,8 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
             let requests: Vec<_> = states.iter().map(request).collect();
             for (state, own) in states.iter_mut().zip(&requests) {
                 let Some(Request::Shuffle { lane, .. }) = *own else { continue };
-                // A lane that the warp does not have gives what a GPU might: anything. Here the complement.
+                // A lane that the warp does not have may give anything on a GPU. Here it gives the
+                // complement of its number.
                 let answer = match requests.get(lane as usize) {
                     Some(Some(Request::Shuffle { value, .. })) => *value,
                     _ => !lane,
@@ -130,7 +133,7 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
                 *state = State::Ready(answer);
             }
         }
-        Some(Request::MultiplyMatrices) => {
+        Some(Request::Mma) => {
             let products = &block.matrix_products[warp];
             products.set(products.get() + 1);
             states.fill(State::Ready(0));

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::panic::Location;
 
-/// An access to memory: which thread, and where in the source.
+/// An access to memory, with its thread and its source line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Number of the block.
@@ -27,17 +27,18 @@ impl fmt::Display for Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The buffers of a launch are not those that the kernel takes.
+    /// The buffers of a launch are not the arrays that the kernel takes.
     Arguments {
         /// Entry point.
         kernel: &'static str,
     },
-    /// The kernel was made without a function for the emulator.
+    /// The kernel has no function for the emulator.
     NotEmulated {
         /// Entry point.
         kernel: &'static str,
     },
-    /// An access outside an array or shared memory, or at an address that is no multiple of the element's size.
+    /// An access outside an array or shared memory, or at an address that is not a multiple of the
+    /// element's size.
     Bounds {
         /// Entry point.
         kernel: &'static str,
@@ -57,18 +58,18 @@ pub enum Fault {
         /// The byte.
         address: u64,
     },
-    /// Two accesses to one byte that nothing orders, at least one of them a write.
+    /// Two accesses to one byte that no barrier orders, at least one of them a write.
     Race {
         /// Entry point.
         kernel: &'static str,
-        /// The one that came first here.
+        /// The access that happened first on the emulator.
         first: Access,
-        /// The other.
+        /// The other access.
         second: Access,
         /// The byte.
         address: u64,
     },
-    /// Threads that should meet at one barrier or shuffle did not.
+    /// Threads that must meet at one barrier or shuffle wait at different places.
     Divergence {
         /// Entry point.
         kernel: &'static str,

@@ -1,4 +1,4 @@
-//! Memory with a record of who touched each byte.
+//! Memory with a history of accesses for each byte.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -8,7 +8,8 @@ use std::vec::Vec;
 use super::fault::Access;
 use crate::simt::{WARP, Word};
 
-/// A moment in a thread's life: what lies before and after it follows from the barriers passed.
+/// The moment of an access. The numbers of barriers that were passed tell which accesses are before
+/// and after it.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stamp {
     /// Number of the launch.
@@ -21,7 +22,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Whether nothing orders this access before `later`.
+    /// Returns whether nothing orders this access before `later`.
     fn races_with(&self, later: &Self) -> bool {
         let (a, b) = (&self.access, &later.access);
         let same_thread = (a.block, a.thread) == (b.block, b.thread);
@@ -33,7 +34,7 @@ impl Stamp {
     }
 }
 
-/// The last write of a byte and the last two reads of different threads since then.
+/// The last write to a byte, and the last two reads of different threads since then.
 #[derive(Copy, Clone, Default)]
 struct History {
     write: Option<Stamp>,
@@ -63,7 +64,7 @@ impl History {
     }
 }
 
-/// What is wrong with an access.
+/// The rule that an access breaks.
 pub(super) enum Problem {
     Bounds { bytes: u64 },
     Uninitialised { address: u64 },
@@ -74,13 +75,13 @@ pub(super) enum Problem {
 pub(super) struct Memory {
     bytes: Vec<u8>,
     histories: Vec<History>,
-    /// Whether reading a byte that nobody wrote is a fault.
+    /// Whether it is a fault to read a byte that nobody has written.
     starts_undefined: bool,
 }
 
 impl Memory {
     pub(super) fn shared(bytes: u32) -> Self {
-        // A GPU's shared memory starts with what the last block left.
+        // A GPU's shared memory holds what the last block left there.
         let bytes = bytes as usize;
         Self {
             bytes: std::vec![0xa5; bytes],
@@ -138,7 +139,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An array with this content.
+    /// Returns an array with this content.
     #[must_use]
     pub fn new<T: Word>(content: &[T]) -> Self {
         let bytes: Vec<u8> = content
@@ -148,7 +149,7 @@ impl Buffer {
         Self::from_bytes(T::BYTES, bytes)
     }
 
-    /// An array of elements of `element_bytes` bytes each, little-endian.
+    /// Returns an array of elements of `element_bytes` bytes each, little-endian.
     #[must_use]
     pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
         let histories = std::vec![History::default(); bytes.len()];
@@ -156,13 +157,13 @@ impl Buffer {
         Self { memory: Rc::new(RefCell::new(memory)), element_bytes }
     }
 
-    /// The array's content as bytes.
+    /// Returns the content as bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.memory.borrow().bytes.clone()
     }
 
-    /// Replaces the array's content.
+    /// Replaces the content.
     ///
     /// # Panics
     /// If there are more or fewer bytes than the array has.
@@ -170,16 +171,16 @@ impl Buffer {
         self.memory.borrow_mut().bytes.copy_from_slice(bytes);
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     #[must_use]
     pub fn element_bytes(&self) -> u32 {
         self.element_bytes
     }
 
-    /// The array's content.
+    /// Returns the content.
     ///
     /// # Panics
-    /// If `T` has another size than the array's elements.
+    /// If `T` does not have the size of the array's elements.
     #[must_use]
     pub fn content<T: Word>(&self) -> Vec<T> {
         assert_eq!(T::BYTES, self.element_bytes, "the array holds elements of another size");

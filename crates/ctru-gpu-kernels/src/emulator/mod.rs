@@ -1,9 +1,10 @@
-//! The CPU machine: runs kernels one block after the other, each thread a coroutine, and checks what a GPU does not.
+//! The CPU as a machine: runs a kernel one block after the other, each thread as a coroutine, and
+//! checks what a GPU does not.
 //!
-//! A launch that breaks a rule of [`Simt`](crate::simt::Simt) stops with a [`Fault`] that names
-//! kernel, threads and source lines. With tracing on, a launch returns which addresses its threads
-//! touched, in order. It shows no branches: a branch is found only where its sides touch other
-//! memory.
+//! A launch that breaks a [rule](crate::simt::Simt#rules) of the machine stops with a [`Fault`],
+//! which names the kernel, the threads and their source lines. A traced launch returns the
+//! addresses that its threads touched, in order. A trace does not show branches, unless their sides
+//! touch different memory.
 
 mod block;
 mod fault;
@@ -18,9 +19,10 @@ pub use fault::{Access, Fault};
 pub use memory::Buffer;
 pub use thread::{Event, Thread, View};
 
-use crate::kernel::{Batch, Kernel, Parameter, Shape};
+use crate::descriptor::{Batch, Kernel, Parameter, Shape};
 
-/// Launches of all emulators so far: accesses in different launches never race, whichever emulator ran them.
+/// Number of launches of all emulators. Accesses of different launches never race, whichever
+/// emulator ran them.
 static LAUNCHES: AtomicU32 = AtomicU32::new(0);
 
 /// A function that runs one thread of a kernel.
@@ -54,7 +56,7 @@ impl Kernel {
 pub struct Emulator;
 
 impl Emulator {
-    /// A device without memory limits.
+    /// Returns a device without limit of memory.
     #[must_use]
     pub fn new() -> Self {
         Self
@@ -63,13 +65,13 @@ impl Emulator {
     /// Runs `kernel` on a batch.
     ///
     /// # Errors
-    /// The first [`Fault`] that a thread commits; memory is then left as it was at that moment.
+    /// The first [`Fault`] of a thread. Memory keeps the state of that moment.
     pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
         self.run(kernel, buffers, batch, false).map(drop)
     }
 
-    /// Runs `kernel` on a batch and returns the accesses of every thread, in the order of blocks,
-    /// and of threads in each.
+    /// Runs `kernel` on a batch and returns the accesses of every thread: block after block, and
+    /// thread after thread in each block.
     ///
     /// # Errors
     /// As [`launch`](Self::launch).
@@ -105,7 +107,7 @@ impl Emulator {
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
         let mut events = Vec::new();
-        for block in 0..kernel.blocks(batch.count) {
+        for block in 0..kernel.blocks(batch.operations()) {
             events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
         }
         Ok(events)

@@ -10,10 +10,10 @@ use corosensei::Yielder;
 
 use super::fault::{Access, Fault};
 use super::memory::{Buffer, Memory, Problem, Stamp};
-use crate::kernel::Kernel;
+use crate::descriptor::Kernel;
 use crate::simt::{Simt, WARP, Word};
 
-/// What a thread asks the block to do before it goes on.
+/// What a thread waits for.
 #[derive(Copy, Clone)]
 pub(super) enum Request {
     SyncBlock,
@@ -22,9 +22,9 @@ pub(super) enum Request {
         value: u32,
         lane: u32,
     },
-    /// All have put their parts of the factors into [`Block::factors`].
-    MultiplyMatrices,
-    /// The thread broke a rule: it does not go on.
+    /// All threads of the warp have put their parts of the factors into [`Block::factors`].
+    Mma,
+    /// Nothing: the thread broke a rule and does not continue.
     Stop,
 }
 
@@ -42,7 +42,7 @@ struct Factors {
     b: [u32; 2],
 }
 
-/// What the threads of a block have in common.
+/// The state that the threads of a block share.
 pub(super) struct Block {
     pub(super) kernel: &'static str,
     pub(super) number: u32,
@@ -51,12 +51,13 @@ pub(super) struct Block {
     pub(super) shared: RefCell<Memory>,
     pub(super) block_barriers: Cell<u32>,
     pub(super) warp_barriers: Vec<Cell<u32>>,
-    /// Matrix products that each warp has done.
+    /// Matrix products that each warp has finished.
     pub(super) matrix_products: Vec<Cell<u32>>,
-    /// One pair a thread, for even and for odd products of the warp: who is late still reads those of the product before.
+    /// Two for each thread, for even and for odd products of the warp: a thread may read the
+    /// factors of a product when others have begun the next one.
     factors: RefCell<Vec<[Factors; 2]>>,
     pub(super) fault: RefCell<Option<Fault>>,
-    /// One list a thread, if the launch is traced.
+    /// The accesses of each thread, if the launch is traced.
     pub(super) events: Option<RefCell<Vec<Vec<Event>>>>,
 }
 
@@ -81,19 +82,18 @@ impl Block {
     }
 }
 
-/// What a trace tells of an access of a thread: to global or shared memory, or to a table of the
-/// program.
+/// An access of a traced thread: to global or shared memory, or to a table of the program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Whether it wrote.
     pub writes: bool,
-    /// First byte, in its array.
+    /// Its first byte in its array.
     pub address: u64,
     /// Source line.
     pub location: &'static Location<'static>,
 }
 
-/// A thread of a kernel that the emulator runs.
+/// A thread of a kernel on the emulator.
 #[derive(Copy, Clone)]
 pub struct Thread<'a> {
     pub(super) block: &'a Block,
@@ -121,7 +121,7 @@ impl<T> fmt::Debug for View<'_, T> {
 }
 
 impl Buffer {
-    /// The array as a kernel takes it.
+    /// Returns the array as a kernel takes it.
     #[must_use]
     pub fn view<T: Word>(&self) -> View<'_, T> {
         View { buffer: self, element: PhantomData }
@@ -129,7 +129,7 @@ impl Buffer {
 }
 
 impl Thread<'_> {
-    /// Suspends until all that have to take part ask for the same.
+    /// Suspends the thread until all threads that take part have made the same request.
     #[track_caller]
     fn wait(self, request: Request) -> u32 {
         self.yielder.suspend(Wait { request, location: Location::caller() })
@@ -144,7 +144,7 @@ impl Thread<'_> {
         }
     }
 
-    /// Runs `operation` on a memory with the stamp of this moment; a problem ends the thread.
+    /// Runs `operation` on a memory with the stamp of this moment. A problem ends the thread.
     #[track_caller]
     fn access<V>(
         self,
@@ -176,7 +176,7 @@ impl Thread<'_> {
         })
     }
 
-    /// Ends the launch: the thread is never resumed.
+    /// Ends the launch. The thread is never resumed.
     #[track_caller]
     fn stop(self, fault: Fault) -> ! {
         *self.block.fault.borrow_mut() = Some(fault);
@@ -186,7 +186,7 @@ impl Thread<'_> {
     }
 }
 
-/// The sum of the products of signed bytes.
+/// Returns the sum of the products of signed bytes.
 fn dot_product(a: u32, b: u32) -> i32 {
     let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
     pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum()
@@ -213,10 +213,10 @@ impl<'a> Simt for Thread<'a> {
     fn shuffle(self, value: u32, lane: u32) -> u32 {
         self.wait(Request::Shuffle { value, lane })
     }
-    fn multiply_matrices(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+    fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         let turn = self.block.matrix_products[self.warp() as usize].get() as usize % 2;
         self.block.factors.borrow_mut()[self.number as usize][turn] = Factors { a, b };
-        self.wait(Request::MultiplyMatrices);
+        self.wait(Request::Mma);
         let factors = self.block.factors.borrow();
         let warp = &factors[(self.warp() * WARP) as usize..];
         let (i, j) = (self.lane() as usize / 4, self.lane() as usize % 4);

@@ -1,21 +1,23 @@
-//! What the kernels that give an operation to a warp have in common. Each warp is a block of its own. Neighbours in a
-//! row belong to neighbouring threads, and a barrier costs next to nothing.
+//! What the kernels have in common that give each operation to a warp.
+//!
+//! Each warp is a block of its own, so a barrier costs next to nothing. Neighbouring elements of a
+//! row belong to neighbouring threads.
 
 use ctru_math::kernel::bits::{self, GROUP};
 
-use crate::kernel::Shape;
-use crate::simt::{Quad, Simt, WARP};
+use crate::descriptor::Shape;
+use crate::simt::{Simt, U32x4, WARP};
 
-/// Elements that a thread has on the way at a time.
+/// Loads that a thread issues before it uses the first value.
 const IN_FLIGHT: usize = 8;
 
-/// A warp an operation.
+/// Returns blocks of one warp for one operation.
 pub(crate) const fn shape(shared_bytes: u32) -> Shape {
     Shape { threads: WARP, per_block: 1, shared_bytes }
 }
 
-/// Hands `load(i)` to `store(i, _)` for every `i < count`. A thread loads some elements before it stores the first, so
-/// that it waits for memory once and not for each.
+/// Calls `store(i, load(i))` for every `i < count`. A thread issues several loads before the first
+/// store, so that it waits for memory once for all of them.
 #[inline(always)]
 pub(crate) fn transfer<S: Simt, T: Copy>(
     s: S,
@@ -47,8 +49,8 @@ pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     }
 }
 
-/// Copies `bytes` bytes of shared memory from `from` on to the array's from `to` on, where `from` and `to` are at the same
-/// place in a word of four bytes.
+/// Copies `bytes` bytes of shared memory from byte `from` on to the array from byte `to` on. `from`
+/// and `to` are equal modulo 4.
 #[inline(always)]
 pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     let Words { before, first, count, after } = Words::of(to, bytes);
@@ -67,8 +69,9 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
     }
 }
 
-/// The bits in which `bytes` bytes of shared memory from `from` on differ from the array's from `to` on, somewhere in the
-/// numbers of the warp's threads; `from` and `to` are at the same place in a word of four bytes.
+/// Compares `bytes` bytes of shared memory from byte `from` on with those of the array from byte
+/// `to` on. Each thread returns a number; some thread's is not 0 if and only if some bytes differ.
+/// `from` and `to` are equal modulo 4.
 #[inline(always)]
 pub(crate) fn compare_bytes<S: Simt>(
     s: S,
@@ -80,7 +83,7 @@ pub(crate) fn compare_bytes<S: Simt>(
     let Words { before, first, count, after } = Words::of(to, bytes);
     let mut difference = 0;
     for k in 0..count.div_ceil(WARP) {
-        // Threads behind the end compare the last word once more, so that none has to wait for a condition.
+        // Threads behind the end compare the last word once more, so that there is no branch.
         let i = (WARP * k + s.lane()).min(count - 1);
         let word = s.load(s.cast::<u8, u32>(memory), first + i);
         difference |= word ^ s.load_shared::<u32>(from + before + 4 * i);
@@ -95,18 +98,20 @@ pub(crate) fn compare_bytes<S: Simt>(
     difference
 }
 
-/// The whole words of four bytes in a range of an array of bytes.
+/// The aligned words of four bytes in a range of an array of bytes.
 struct Words {
     /// Bytes before the first whole word.
     before: u32,
-    /// Number of the first one.
+    /// Number of the first whole word.
     first: u32,
+    /// Number of whole words.
     count: u32,
-    /// Bytes after the last one.
+    /// Bytes after the last whole word.
     after: u32,
 }
 
 impl Words {
+    /// Returns the words of the range `start..start + bytes`.
     #[inline(always)]
     fn of(start: u32, bytes: u32) -> Self {
         let (first, end) = (start.div_ceil(4), (start + bytes) / 4);
@@ -114,12 +119,13 @@ impl Words {
     }
 }
 
-/// Groups of eight coefficients in a row of `n`, the last one not full.
+/// Returns the groups of eight coefficients in a polynomial of `n`; the last group is not full.
 pub(crate) const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32
 }
 
-/// Packs group `group` into the string at `string` in shared memory, `width` bytes a group.
+/// Packs group `group`, eight values of `width` bits, into its `width` bytes of the packed list at
+/// byte `string` of shared memory.
 #[inline(always)]
 pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
     let packed = bits::pack_group(width, values);
@@ -128,7 +134,7 @@ pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, val
     }
 }
 
-/// The values of group `group` of the string at `string` in shared memory, all of whose `width` bytes must be there.
+/// Returns the values of group `group` of the packed list at byte `string` of shared memory.
 #[inline(always)]
 pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
     let mut packed = 0;
@@ -138,16 +144,18 @@ pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -
     bits::unpack_group(width, packed)
 }
 
-/// Group `group` of the list of 16-bit values at `list` in shared memory, a multiple of 16.
+/// Returns group `group` of the list of 16-bit values at byte `list` of shared memory, a multiple
+/// of 16.
 #[inline(always)]
 pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
-    let Quad(pairs) = s.load_shared(list + 16 * group);
+    let U32x4(pairs) = s.load_shared(list + 16 * group);
     core::array::from_fn(|i| (pairs[i / 2] >> (16 * (i % 2))) as u16)
 }
 
-/// Sets group `group` of the list of 16-bit values at `list` in shared memory, a multiple of 16.
+/// Sets group `group` of the list of 16-bit values at byte `list` of shared memory, a multiple of
+/// 16.
 #[inline(always)]
 pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
-    s.store_shared(list + 16 * group, Quad([pair(0), pair(1), pair(2), pair(3)]));
+    s.store_shared(list + 16 * group, U32x4([pair(0), pair(1), pair(2), pair(3)]));
 }

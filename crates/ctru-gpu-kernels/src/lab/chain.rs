@@ -1,31 +1,34 @@
-//! Sixteen dependent products an element by factors that are known beforehand, as in a transform: what a reduction costs
-//! when nothing else does.
+//! Sixteen dependent products for each element by precomputed factors, as in a transform: the cost
+//! of a reduction when nothing else costs time.
 
 use core::array;
 
 use ctru_math::reduce::{Packed, Reducer, Residue, centre};
 
 use super::FactorWord;
-use crate::kernel::{Batch, Shape};
-use crate::simt::{Quad, Simt, Word};
+use crate::descriptor::{Batch, Shape};
+use crate::simt::{Simt, U32x4, Word};
 
 /// Products of an element.
 pub const LENGTH: usize = 16;
 
-/// Four elements a thread.
+/// Returns blocks of `threads` threads, one for each operation: four elements.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 0 }
 }
 
-/// Multiplies every element, canonical, by all [`LENGTH`] factors, one after the other; results are canonical. An
-/// operation is one [`Quad`] of elements, and there are as many as whole blocks take.
+/// Multiplies every element by all [`LENGTH`] factors, one after the other. An operation is one
+/// [`U32x4`] of elements; there are as many operations as whole blocks take.
+///
+/// Threads: one for each operation.
+/// Arrays: `factors`, one row of [`LENGTH`] factors; `elements` and `products`, in `0..q`.
 #[inline(always)]
 pub fn chain<S: Simt, M: Reducer>(
     s: S,
     factors: S::Global<FactorWord<M>>,
-    elements: S::Global<Quad>,
-    products: S::Global<Quad>,
+    elements: S::Global<U32x4>,
+    products: S::Global<U32x4>,
     _: Batch,
 ) where
     FactorWord<M>: Word,
@@ -37,12 +40,15 @@ pub fn chain<S: Simt, M: Reducer>(
     for w in factors {
         x = x.map(|x| M::mul(x, w));
     }
-    s.store(products, index, Quad(x.map(M::canonical)));
+    s.store(products, index, U32x4(x.map(M::canonical)));
 }
 
-/// Copies every element, and does nothing else: how long the arrays of [`chain`] take to be read and written.
+/// Copies every element: the time in which a device reads and writes the arrays of [`chain`].
+///
+/// Threads: one for each operation.
+/// Arrays: `elements`; `copies`.
 #[inline(always)]
-pub fn copy<S: Simt>(s: S, elements: S::Global<Quad>, copies: S::Global<Quad>, _: Batch) {
+pub fn copy<S: Simt>(s: S, elements: S::Global<U32x4>, copies: S::Global<U32x4>, _: Batch) {
     let index = s.block() * s.threads() + s.thread();
     s.store(copies, index, s.load(elements, index));
 }

@@ -1,5 +1,9 @@
-//! The reduction laboratory: the same kernels by every method of [`ctru_math::reduce`], to be measured side by side. Nothing
-//! of the KEM uses them, and nothing here is secret.
+//! The laboratory: kernels to be measured, none of which the engine launches. Nothing here is
+//! secret.
+//!
+//! - [`chain`] and [`cyclic`]: the same work by every method of [`ctru_math::reduce`]; their list
+//!   is [`table`].
+//! - [`compared`]: kernels of the scheme by other ways than the engine's.
 
 pub mod chain;
 pub mod compared;
@@ -10,9 +14,9 @@ use ctru_math::reduce::{Packed, Reducer};
 
 use crate::ptx::Module;
 
-/// The laboratory's kernels, a module of its own: a program that does not measure does not compile
-/// it.
+/// The kernels of [`table`]. They are a module of their own, so that a program which does not
+/// measure does not compile them.
 pub static MODULE: Module = Module::new(include_str!("../../ptx/lab.ptx"));
 
-/// A factor of the method `M`, as arrays hold it.
+/// A factor of the method `M` as an element of an array.
 pub type FactorWord<M> = <<M as Reducer>::Factor as Packed>::Word;

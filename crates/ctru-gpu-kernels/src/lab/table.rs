@@ -1,20 +1,22 @@
-//! The list of the laboratory's kernels, from which device entry points, host descriptors and benchmarks are made.
+//! The list of the laboratory's kernels, of which entry points, descriptors and benchmarks are
+//! made.
 
 #![allow(unsafe_code)]
 
 use ctru_math::reduce::*;
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{R653, R761, R1277};
 
-use super::compared::{self, MULTIPLY_FOLDING, MULTIPLY_MULTIPLYING};
 use super::cyclic::rows::threads_of_row;
 use super::{FactorWord, MODULE};
-use crate::kernel::Rows::{InWholeBlocks, One};
-use crate::kernel::{Kernel, Parameter, Shape};
-use crate::simt::{Quad, Word};
+use crate::descriptor::Rows::{EachOperation, EachOrShared, InWholeBlocks, One};
+use crate::descriptor::{Kernel, Parameter, Shape};
+use crate::kernels::row;
+use crate::simt::{U32x4, Word};
 
 /// Threads of a block where nobody chooses another number.
 pub const THREADS: u32 = 256;
-/// The least and the largest number of threads that can be chosen; all powers of two between them can, too.
+/// The least and the largest number of threads that can be chosen, and all powers of two between
+/// them.
 pub const THREADS_RANGE: (u32, u32) = (64, 1024);
 
 /// The chained products by one method.
@@ -45,7 +47,7 @@ pub struct Cyclic {
     pub rows: Kernel,
 }
 
-/// The cyclic products of any length by one method, a layer a launch.
+/// The cyclic products of any length by one method, one layer in each launch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Single {
@@ -61,7 +63,8 @@ pub struct Single {
     pub inverse: Kernel,
 }
 
-/// The scheme's product in one ring by one arithmetic: [`compared::ntt`](super::compared::ntt).
+/// The scheme's product in one ring by one arithmetic:
+/// [`multiply_sampled_by`](crate::kernels::product::ntt::multiply_sampled_by).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RingProduct {
@@ -70,35 +73,18 @@ pub struct RingProduct {
     /// Degree of the ring.
     pub n: usize,
     /// The kernel, in blocks of its own shape.
-    pub kernel: &'static Kernel,
+    pub kernel: Kernel,
 }
 
-/// The scheme's product in each ring by both arithmetics.
-pub static RINGS: &[RingProduct] = {
-    macro_rules! products {
-        ($($arithmetic:literal $kernels:ident;)*) => {
-            &[$(
-                RingProduct { arithmetic: $arithmetic, n: R653::N, kernel: &$kernels.of_653 },
-                RingProduct { arithmetic: $arithmetic, n: R761::N, kernel: &$kernels.of_761 },
-                RingProduct { arithmetic: $arithmetic, n: R1277::N, kernel: &$kernels.of_1277 },
-            )*]
-        };
-    }
-    products! {
-        "folding" MULTIPLY_FOLDING;
-        "multiplying" MULTIPLY_MULTIPLYING;
-    }
-};
-
-/// What is done with every entry of [`CHAINS`], knowing its types.
+/// A visitor of all entries of [`CHAINS`] that receives their types.
 pub trait ChainVisitor {
-    /// Visits an entry.
+    /// Visits an entry of the method `M`.
     fn visit<M: Reducer>(&mut self, chain: &'static Chain)
     where
         FactorWord<M>: Word;
 }
 
-/// What is done with every entry of [`CYCLICS`], knowing its types.
+/// A visitor of all entries of [`CYCLICS`] that receives their types.
 pub trait CyclicVisitor {
     /// Visits an entry: `M` multiplies by twiddle factors, `P` multiplies values.
     fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
@@ -107,7 +93,7 @@ pub trait CyclicVisitor {
 }
 
 impl Chain {
-    /// The kernel in blocks of another number of threads, if that is one of [`THREADS_RANGE`].
+    /// Returns the kernel in blocks of another number of threads, if [`THREADS_RANGE`] has it.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<Kernel> {
         can_be_chosen(threads).then(|| with_threads(&self.kernel, threads))
@@ -115,8 +101,8 @@ impl Chain {
 }
 
 impl Cyclic {
-    /// The kernels for columns and rows in blocks of another number of threads, if that is one of
-    /// [`THREADS_RANGE`] and a block has whole rows.
+    /// Returns the kernels for columns and rows in blocks of another number of threads, if
+    /// [`THREADS_RANGE`] has it and a block has whole rows.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
         let resized = |kernel| with_threads(kernel, threads);
@@ -127,31 +113,38 @@ impl Cyclic {
     }
 }
 
-/// Whether a block may have so many threads, where a block has whole rows.
+/// Returns whether a block may have this many threads.
 fn can_be_chosen(threads: u32) -> bool {
     let (least, most) = THREADS_RANGE;
     threads.is_power_of_two() && (least..=most).contains(&threads)
 }
 
-/// A kernel in whose blocks an operation is a thread, in blocks of another number of threads, of
-/// which a block's share of everything is a multiple.
+/// Returns a kernel whose operations are threads, in blocks of another number of threads. The
+/// shared memory of a block is proportional to that number.
 fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
     let Shape { threads: before, shared_bytes, .. } = kernel.shape();
     let shape = Shape::new(threads, threads, shared_bytes / before * threads);
-    // SAFETY: these kernels are written for any such shape, and so are the lengths of their arrays.
+    // SAFETY: these kernels are written for every number of threads that `can_be_chosen`, and so
+    // are the lengths of their arrays.
     unsafe { kernel.in_blocks_of(shape) }
 }
 
-/// Calls the macro `$callback` with the list of all kernels of the laboratory.
+/// Calls the macro `$callback` with the list of all kernels of the laboratory but the
+/// [compared](super::compared) ones.
 ///
-/// - An entry `method modulus Reducer;` of `chain` stands for [`chain`](super::chain::chain), named `chain_method_modulus`.
-/// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` stands for the three kernels of [`cyclic`](super::cyclic) for the length
-///   `2^log`, `log = C + R`: `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. One of `rows`
-///   stands for the second of them alone, with `R = log`.
-/// - An entry `method modulus Twiddles, Values;` of `single` stands for the three kernels of [`single`](super::cyclic::single):
-///   `layer_forward_method_modulus`, `values_multiply_...` and `layer_inverse_...`.
+/// - An entry `method modulus Reducer;` of `chain` describes [`chain`](super::chain::chain), named
+///   `chain_method_modulus`.
+/// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` describes the three kernels of
+///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
+///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. One of
+///   `rows` describes the second of them alone, with `R = log`.
+/// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
+///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
+///   `layer_inverse_...`.
+/// - An entry `arithmetic n Ring Arithmetic;` of `ring` describes the scheme's product by that
+///   arithmetic, `multiply_arithmetic_n`.
 ///
-/// [`lab_kernel`](crate::lab_kernel) says what each of these is.
+/// [`lab_kernel`](crate::lab_kernel) expands each of these.
 #[macro_export]
 macro_rules! for_each_lab_kernel {
     ($callback:ident) => {
@@ -191,22 +184,27 @@ macro_rules! for_each_lab_kernel {
             }
             cyclic {
                 runtime_division 7340033 17 8 9 RuntimeDivision<7340033>, ConstantDivision<7340033>;
-                constant_division 7340033 17 8 9 ConstantDivision<7340033>, ConstantDivision<7340033>;
+                constant_division 7340033 17 8 9 ConstantDivision<7340033>,
+                    ConstantDivision<7340033>;
                 barrett 7340033 17 8 9 Barrett<7340033>, Barrett<7340033>;
                 montgomery 7340033 17 8 9 Montgomery<7340033>, Montgomery<7340033>;
                 shoup 7340033 17 8 9 Shoup<7340033>, Montgomery<7340033>;
                 plantard 7340033 17 8 9 Plantard<7340033>, Montgomery<7340033>;
                 proth 7340033 17 8 9 Proth<7, 20>, Proth<7, 20>;
                 float 7340033 17 8 9 Float<7340033>, Montgomery<7340033>;
-                runtime_division 104857601 17 8 9 RuntimeDivision<104857601>, ConstantDivision<104857601>;
-                constant_division 104857601 17 8 9 ConstantDivision<104857601>, ConstantDivision<104857601>;
+                runtime_division 104857601 17 8 9 RuntimeDivision<104857601>,
+                    ConstantDivision<104857601>;
+                constant_division 104857601 17 8 9 ConstantDivision<104857601>,
+                    ConstantDivision<104857601>;
                 barrett 104857601 17 8 9 Barrett<104857601>, Barrett<104857601>;
                 montgomery 104857601 17 8 9 Montgomery<104857601>, Montgomery<104857601>;
                 shoup 104857601 17 8 9 Shoup<104857601>, Montgomery<104857601>;
                 plantard 104857601 17 8 9 Plantard<104857601>, Montgomery<104857601>;
                 proth 104857601 17 8 9 Proth<25, 22>, Proth<25, 22>;
-                runtime_division 469762049 17 8 9 RuntimeDivision<469762049>, ConstantDivision<469762049>;
-                constant_division 469762049 17 8 9 ConstantDivision<469762049>, ConstantDivision<469762049>;
+                runtime_division 469762049 17 8 9 RuntimeDivision<469762049>,
+                    ConstantDivision<469762049>;
+                constant_division 469762049 17 8 9 ConstantDivision<469762049>,
+                    ConstantDivision<469762049>;
                 barrett 469762049 17 8 9 Barrett<469762049>, Barrett<469762049>;
                 montgomery 469762049 17 8 9 Montgomery<469762049>, Montgomery<469762049>;
                 shoup 469762049 17 8 9 Shoup<469762049>, Montgomery<469762049>;
@@ -226,43 +224,66 @@ macro_rules! for_each_lab_kernel {
                 shoup 104857601 Shoup<104857601>, Montgomery<104857601>;
                 shoup 469762049 Shoup<469762049>, Montgomery<469762049>;
             }
+            ring {
+                folding 653 R653 ctru_math::ntt::Folding;
+                folding 761 R761 ctru_math::ntt::Folding;
+                folding 1277 R1277 ctru_math::ntt::Folding;
+                multiplying 653 R653 ctru_math::ntt::Multiplying;
+                multiplying 761 R761 ctru_math::ntt::Multiplying;
+                multiplying 1277 R1277 ctru_math::ntt::Multiplying;
+            }
         }
     };
 }
 
-/// Calls the macro `$callback` with one kernel of the laboratory: its name, the shape of its blocks, its function and its
-/// arrays. `$entry` is what [`for_each_lab_kernel`] says of it.
+/// Calls the macro `$callback` with one kernel of the laboratory: its name, the shape of its
+/// blocks, its function and its arrays. `$entry` is an entry of [`for_each_lab_kernel`].
 #[macro_export]
 macro_rules! lab_kernel {
     ($callback:ident copy) => {
         $callback! {@kernel ["copy"], $crate::lab::chain::shape($crate::lab::table::THREADS),
-        $crate::lab::chain::copy::<_>, (elements: Quad[InWholeBlocks(1); 1], copies: Quad[InWholeBlocks(1); 1])}
+        $crate::lab::chain::copy::<_>,
+        (elements: U32x4[InWholeBlocks(1); 1], copies: U32x4[InWholeBlocks(1); 1])}
     };
     ($callback:ident chain $method:ident $modulus:literal $reducer:ty) => {
         $callback! {@kernel ["chain_", stringify!($method), "_", $modulus],
-        $crate::lab::chain::shape($crate::lab::table::THREADS), $crate::lab::chain::chain::<_, $reducer>,
-        (factors: FactorWord<$reducer>[One; $crate::lab::chain::LENGTH as u32], elements: Quad[InWholeBlocks(1); 1],
-            products: Quad[InWholeBlocks(1); 1])}
+        $crate::lab::chain::shape($crate::lab::table::THREADS),
+        $crate::lab::chain::chain::<_, $reducer>,
+        (factors: FactorWord<$reducer>[One; $crate::lab::chain::LENGTH as u32],
+            elements: U32x4[InWholeBlocks(1); 1],
+            products: U32x4[InWholeBlocks(1); 1])}
     };
-    ($callback:ident columns_forward $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+    ($callback:ident columns_forward $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
-        (factors: FactorWord<$m>[One; 1 << ($log - 1)], polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
+        (factors: FactorWord<$m>[One; 1 << ($log - 1)],
+            polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
             transforms: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
-    ($callback:ident columns_inverse $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+    ($callback:ident columns_inverse $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
-        (factors: FactorWord<$m>[One; 1 << $log], polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
+        (factors: FactorWord<$m>[One; 1 << $log],
+            polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
-    ($callback:ident rows_multiply $method:ident $modulus:literal $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+    ($callback:ident rows_multiply $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["rows_multiply_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::rows::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r>,
         (forward: FactorWord<$m>[One; 1 << ($log - 1)], inverse: FactorWord<$m>[One; 1 << $r],
             operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
+    };
+    ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
+        $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
+        $crate::kernels::product::ntt::shape::<$ring>(),
+        $crate::kernels::product::ntt::multiply_sampled_by::<_, $ring, $type>,
+        (large: u16[EachOrShared; row::<$ring>()], small: u8[EachOperation; row::<$ring>()],
+            product: u16[EachOperation; row::<$ring>()])}
     };
     ($callback:ident layer_forward $method:ident $modulus:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["layer_forward_", stringify!($method), "_", $modulus],
@@ -291,9 +312,12 @@ macro_rules! lab_kernel {
 macro_rules! tables {
     (
         chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
-        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal $twiddle:ty, $value:ty;)* }
-        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_twiddle:ty, $rows_value:ty;)* }
+        cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal
+            $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal
+            $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
+        ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
         /// What memory can do: [`copy`](super::chain::copy).
         pub static COPY: Kernel = lab_kernel!(tables copy);
@@ -312,10 +336,13 @@ macro_rules! tables {
                 modulus: $cyclic_modulus,
                 log_len: $log,
                 columns: Some([
-                    lab_kernel!(tables columns_forward $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
-                    lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
+                    lab_kernel!(tables columns_forward $cyclic $cyclic_modulus $log $c $r
+                        $twiddle, $value),
+                    lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus $log $c $r
+                        $twiddle, $value),
                 ]),
-                rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r $twiddle, $value),
+                rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r
+                    $twiddle, $value),
             },)*
             $(Cyclic {
                 method: stringify!($rows),
@@ -331,9 +358,19 @@ macro_rules! tables {
         pub static SINGLES: &[Single] = &[$(Single {
             method: stringify!($single),
             modulus: $single_modulus,
-            forward: lab_kernel!(tables layer_forward $single $single_modulus $single_twiddle, $single_value),
-            values: lab_kernel!(tables values_multiply $single $single_modulus $single_twiddle, $single_value),
-            inverse: lab_kernel!(tables layer_inverse $single $single_modulus $single_twiddle, $single_value),
+            forward: lab_kernel!(tables layer_forward $single $single_modulus
+                $single_twiddle, $single_value),
+            values: lab_kernel!(tables values_multiply $single $single_modulus
+                $single_twiddle, $single_value),
+            inverse: lab_kernel!(tables layer_inverse $single $single_modulus
+                $single_twiddle, $single_value),
+        }),*];
+
+        /// The KEM's products by both arithmetics.
+        pub static RINGS: &[RingProduct] = &[$(RingProduct {
+            arithmetic: stringify!($arithmetic),
+            n: $n,
+            kernel: lab_kernel!(tables ring $arithmetic $n $ring, $type),
         }),*];
 
         /// Visits all of [`CHAINS`], in their order.
@@ -345,8 +382,10 @@ macro_rules! tables {
         /// Visits all of [`CYCLICS`], in their order.
         pub fn visit_cyclics(visitor: &mut impl CyclicVisitor) {
             let mut cyclics = CYCLICS.iter();
-            $(cyclics.next().into_iter().for_each(|cyclic| visitor.visit::<$twiddle, $value>(cyclic));)*
-            $(cyclics.next().into_iter().for_each(|cyclic| visitor.visit::<$rows_twiddle, $rows_value>(cyclic));)*
+            $(cyclics.next().into_iter().for_each(|cyclic|
+                visitor.visit::<$twiddle, $value>(cyclic));)*
+            $(cyclics.next().into_iter().for_each(|cyclic|
+                visitor.visit::<$rows_twiddle, $rows_value>(cyclic));)*
         }
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
@@ -354,9 +393,12 @@ macro_rules! tables {
         let parameters = const { &[$(
             Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
         ),*] };
-        // SAFETY: as for the kernels of the KEM. Kernels for single layers read the layer's numbers
-        // from an array, each number once, and compute addresses of them; `Layer::load` clamps
-        // them so that no address is outside of the arrays.
+        // SAFETY: the entry point is made of the same entry of the list, so it takes these arrays,
+        // and it is written for this shape. It stays inside the rows: the tests run every kernel on
+        // arrays of exactly these lengths on the emulator. The elements that it reads and writes
+        // depend on the batch alone, but for single layers: these read the numbers of the layer
+        // from an array, each number once, and `Layer::load` clamps the numbers so that no address
+        // is outside of the arrays.
         let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
         #[cfg(feature = "emulator")]
         let kernel = kernel.emulated_by(&{
@@ -372,19 +414,19 @@ macro_rules! tables {
     }};
 }
 
-/// Every kernel of the laboratory.
+/// Returns every kernel of this list.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
     let cyclics =
         CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
     let singles =
         SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
-    let compared = compared::ALL.iter().flat_map(|kernels| kernels.each());
+    let rings = RINGS.iter().map(|ring| &ring.kernel);
     CHAINS
         .iter()
         .map(|chain| &chain.kernel)
         .chain(cyclics)
         .chain(singles)
-        .chain(compared)
+        .chain(rings)
         .chain([&COPY])
 }
 

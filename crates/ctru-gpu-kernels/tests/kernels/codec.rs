@@ -1,9 +1,10 @@
-//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the CPU.
+//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the
+//! CPU.
 
 use core::fmt::Debug;
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::lab::compared::{
     UNFUSED_COMPRESS_AND_ADD, UNFUSED_ENCODE_MESSAGE, UNFUSED_PACK_CIPHERTEXT,
@@ -135,10 +136,10 @@ fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
 
 /// The kernels for one encoding of public keys, and the encoding itself.
 struct Keys<R: Ring> {
-    decode: &'static Kernels,
-    encode: &'static Kernels,
-    unpack: &'static Kernels,
-    pack: &'static Kernels,
+    decode: &'static RingKernels,
+    encode: &'static RingKernels,
+    unpack: &'static RingKernels,
+    pack: &'static RingKernels,
     encoding: fn(&Poly<R>) -> Vec<u8>,
 }
 
@@ -294,7 +295,8 @@ macro_rules! properties {
                     check_sample::<$ring>(&coins);
                 }
                 #[test]
-                fn encrypt(inputs in batch((poly::<$ring>(), bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
+                fn encrypt(inputs in batch((poly::<$ring>(),
+                    bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
                     check_encrypt::<$ring>(&inputs);
                 }
                 #[test]
@@ -306,7 +308,8 @@ macro_rules! properties {
                     check_decode_message::<$ring>(&inputs);
                 }
                 #[test]
-                fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(), bytes(32)).boxed())) {
+                fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(),
+                    bytes(32)).boxed())) {
                     check_keys::<$ring>(&parts);
                 }
             }

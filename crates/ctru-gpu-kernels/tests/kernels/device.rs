@@ -1,8 +1,8 @@
 //! Where the tests of kernels run: on the emulator. `ctru-tests` has a file of this name that runs
 //! them on a GPU.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
 /// Whether long launches take seconds.
 #[allow(dead_code, reason = "not all that include this file have long launches")]

@@ -1,12 +1,13 @@
 //! The emulator finds what it promises to find, and nothing else.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::simt::Simt;
 
 use crate::traces::assert_same_trace;
 
-/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one array of `u32`.
+/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one
+/// array of `u32`.
 fn kernel(emulate: Emulate) -> Kernel {
     const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, 64)];
     Kernel::emulated("test", Shape::new(64, 1, 256), ARRAY, Box::leak(Box::new(emulate)))

@@ -1,7 +1,7 @@
 //! The fused kernels, around the products on tensor cores, on the emulator against the CPU.
 
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
@@ -13,6 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::batch;
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
@@ -55,9 +56,9 @@ fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
 type Operation = (Vec<u8>, Vec<u8>);
 
 /// The kernels for keys that may all differ, and those for one key.
-const ENCRYPTIONS: [[&Kernels; 2]; 2] =
+const ENCRYPTIONS: [[&RingKernels; 2]; 2] =
     [[&FUSED_ENCRYPT, &FUSED_VERIFY], [&SAME_PUBLIC_KEY_ENCRYPT, &SAME_PUBLIC_KEY_VERIFY]];
-const DECRYPTIONS: [&Kernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
+const DECRYPTIONS: [&RingKernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
 
 /// Checks with a key each, or with one key all kernels that can do with it.
 fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
@@ -68,8 +69,8 @@ fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
 }
 
 fn check_encrypt_with<R: Ring>(
-    encrypt: &Kernels,
-    verify: &Kernels,
+    encrypt: &RingKernels,
+    verify: &RingKernels,
     keys: &[Poly<R>],
     operations: &[Operation],
 ) {
@@ -84,7 +85,7 @@ fn check_encrypt_with<R: Ring>(
     let h = rows_of_h(keys);
     let (coins, messages) =
         (words(&coins, coin_words::<R>(), 0xee), words(&messages, message_words::<R>(), 0));
-    let batch = Batch { count: count as u32, keys: keys.len() as u32 };
+    let batch = batch(count, keys.len());
     let ciphertexts = Buffer::new(&vec![0x55u8; (count * R::CIPHERTEXT_BYTES).next_multiple_of(4)]);
     device::launch(encrypt.of::<R>(), &[&h, &coins, &messages, &ciphertexts], batch);
     let content = ciphertexts.content::<u8>();
@@ -128,7 +129,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
     let f: Vec<_> =
         secrets.iter().map(|f| f.coefficients().iter().map(|&c| c as u8).collect()).collect();
     let f = Buffer::new(&padded(&f, row::<R>(), 0xef));
-    let batch = Batch { count: ciphertexts.len() as u32, keys: secrets.len() as u32 };
+    let batch = batch(ciphertexts.len(), secrets.len());
     for kernel in if secrets.len() == 1 { &DECRYPTIONS[..] } else { &DECRYPTIONS[..1] } {
         let messages = Buffer::new(&vec![!0u64; ciphertexts.len() * message_words::<R>() as usize]);
         device::launch(kernel.of::<R>(), &[&strings(ciphertexts), &f, &messages], batch);
@@ -142,7 +143,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
 const SECRETS: [u8; 2] = [0x00, 0x7b];
 
 fn check_traces<R: Ring>(count: usize) {
-    let batch = Batch { count: count as u32, keys: 1 };
+    let batch = Batch::shared(count as u32);
     let h = Poly::<R>::from_coefficients(
         &(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>(),
     )
@@ -166,7 +167,8 @@ fn check_traces<R: Ring>(count: usize) {
             }),
             batch,
         );
-        // With the first secret the ciphertext that was received is the right one, with the second it is not.
+        // With the first secret the ciphertext that was received is the right one, with the second
+        // it is not.
         let [coins, message] =
             [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
         let received = vec![encrypted(&h, &coins, &message); count];
@@ -212,20 +214,24 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(6))]
                 #[test]
-                fn encrypt_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 1..6)) {
+                fn encrypt_with_one_key(key in poly::<$ring>(),
+                    operations in vec(operation::<$ring>(), 1..6)) {
                     check_encrypt::<$ring>(&[key], &operations);
                 }
                 #[test]
-                fn encrypt_with_a_key_each(both in vec((poly::<$ring>(), operation::<$ring>()), 2..6)) {
+                fn encrypt_with_a_key_each(both in
+                    vec((poly::<$ring>(), operation::<$ring>()), 2..6)) {
                     let (keys, operations): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_encrypt::<$ring>(&keys, &operations);
                 }
                 #[test]
-                fn decrypt_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..6)) {
+                fn decrypt_with_one_key(f in secret::<$ring>(),
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..6)) {
                     check_decrypt::<$ring>(&[f], &ciphertexts);
                 }
                 #[test]
-                fn decrypt_with_a_key_each(both in vec((secret::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..6)) {
+                fn decrypt_with_a_key_each(both in
+                    vec((secret::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..6)) {
                     let (secrets, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_decrypt::<$ring>(&secrets, &ciphertexts);
                 }
@@ -233,11 +239,13 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(4))]
                 #[test]
-                fn encrypt_blocks_with_one_key(key in poly::<$ring>(), operations in vec(operation::<$ring>(), 31..70)) {
+                fn encrypt_blocks_with_one_key(key in poly::<$ring>(),
+                    operations in vec(operation::<$ring>(), 31..70)) {
                     check_encrypt::<$ring>(&[key], &operations);
                 }
                 #[test]
-                fn decrypt_blocks_with_one_key(f in secret::<$ring>(), ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
+                fn decrypt_blocks_with_one_key(f in secret::<$ring>(),
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
                     check_decrypt::<$ring>(&[f], &ciphertexts);
                 }
             }
@@ -247,12 +255,18 @@ macro_rules! properties {
             }
             #[test]
             fn extremes() {
-                let largest = Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
-                for (coins, message) in [(0x00, 0xff), (0xff, 0x00), (0x33, 0x5a), (0xcc, 0xa5), (0x1c, 0x77), (0xc7, 0x88)] {
-                    let operation = (vec![coins; <$ring>::COIN_BYTES], vec![message; <$ring>::MESSAGE_BYTES]);
-                    check_encrypt::<$ring>(core::slice::from_ref(&largest), &[operation.clone(), operation]);
-                    let f = sample::sample_secret::<$ring>(&array(&vec![coins; <$ring>::COIN_BYTES]));
-                    check_decrypt::<$ring>(&[f], &[vec![0xff; <$ring>::CIPHERTEXT_BYTES], vec![message; <$ring>::CIPHERTEXT_BYTES]]);
+                let largest =
+                    Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
+                for (coins, message) in [(0x00, 0xff), (0xff, 0x00), (0x33, 0x5a), (0xcc, 0xa5),
+                    (0x1c, 0x77), (0xc7, 0x88)] {
+                    let operation =
+                        (vec![coins; <$ring>::COIN_BYTES], vec![message; <$ring>::MESSAGE_BYTES]);
+                    check_encrypt::<$ring>(core::slice::from_ref(&largest),
+                        &[operation.clone(), operation]);
+                    let coins = vec![coins; <$ring>::COIN_BYTES];
+                    let f = sample::sample_secret::<$ring>(&array(&coins));
+                    check_decrypt::<$ring>(&[f], &[vec![0xff; <$ring>::CIPHERTEXT_BYTES],
+                        vec![message; <$ring>::CIPHERTEXT_BYTES]]);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Hashing kernels on the emulator against the crates `sha3` and `shake`.
 
+use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
-use ctru_gpu_kernels::kernel::Kernels;
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_math::{R653, R761, R1277, Ring};
@@ -69,7 +69,7 @@ fn check_rejection<R: Ring>(operations: &Operations) {
     for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_SMALL] {
         let secrets = operations.reject::<R>(kernels);
         for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
-            let z = &operations.z[operations.batch.key(i as u32) as usize];
+            let z = &operations.z[operations.batch.row(i as u32) as usize];
             assert_eq!(secrets[i], sha3_512(&[operations.id(i), z, ciphertext]).0);
         }
     }
@@ -90,6 +90,10 @@ fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
     }
 }
 
+fn inputs<R: Ring>() -> impl Strategy<Value = Operations> {
+    batches().prop_flat_map(|(count, keys)| Operations::any::<R>(count, keys))
+}
+
 fn batches() -> impl Strategy<Value = (usize, usize)> {
     (proptest::sample::select(&COUNTS[..]), any::<bool>())
         .prop_map(|(count, one_key)| (count, if one_key { 1 } else { count }))
@@ -102,7 +106,7 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(4))]
                 #[test]
-                fn hashes(operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys))) {
+                fn hashes(operations in inputs::<$ring>()) {
                     check_expansion::<$ring>(&operations);
                     check_key_pairs::<$ring>(&operations);
                     check_derivations::<$ring>(&operations);
@@ -110,7 +114,7 @@ macro_rules! properties {
                 }
                 #[test]
                 fn selection(
-                    operations in batches().prop_flat_map(|(count, keys)| Operations::any::<$ring>(count, keys)),
+                    operations in inputs::<$ring>(),
                     bit: usize,
                 ) {
                     check_selection::<$ring>(&operations, bit);
@@ -142,7 +146,8 @@ macro_rules! properties {
                     .collect();
                 let (rejection, secret) = (vec![1; SEED_BYTES], vec![2; SEED_BYTES]);
                 let chosen =
-                    select::<$ring>(&received, &vec![ciphertext; count], &vec![rejection.clone(); count], &vec![secret; count]);
+                    select::<$ring>(&received, &vec![ciphertext; count],
+                        &vec![rejection.clone(); count], &vec![secret; count]);
                 assert!(chosen.iter().all(|chosen| *chosen == rejection));
             }
             #[test]
@@ -167,7 +172,7 @@ fn traces<R: Ring>() {
         let seed_rows = || unfilled(count, SEED_WORDS);
         let coins = || unfilled(count, coin_words::<R>());
         let emulator = Emulator::new();
-        let trace = |kernels: &Kernels, buffers: &[&Buffer]| {
+        let trace = |kernels: &RingKernels, buffers: &[&Buffer]| {
             let trace = emulator.trace(kernels.of::<R>(), buffers, batch).unwrap();
             assert!(!trace.is_empty());
             trace

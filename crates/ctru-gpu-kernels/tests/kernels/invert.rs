@@ -1,7 +1,7 @@
 //! The inversion kernel on the emulator against the CPU.
 
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table::{
     DIVIDE_LEAVES, DIVIDE_NODES, INVERT, MULTIPLY_LEAVES, MULTIPLY_NODES,
@@ -58,7 +58,8 @@ fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
     }
 }
 
-/// Checks one level of a product tree in both directions: `nodes` as they are and, with `leaves`, as small ones.
+/// Checks one level of a product tree in both directions: `nodes` as they are and, with `leaves`,
+/// as small ones.
 fn check_level<R: NttRing>(
     nodes: &[Poly<R>],
     leaves: Option<&[SmallPoly<R>]>,
@@ -104,7 +105,7 @@ fn check_traces<R: NttRing>() {
     let f = SmallPoly::<R>::from_coefficients(&vector.f).unwrap();
     let secrets = [vec![f; NODES], vec![sparse(1, -2, 2); NODES]];
     let blank = |rows: usize| Buffer::new(&vec![0_u16; rows * row::<R>() as usize]);
-    let check = |kernels: &Kernels,
+    let check = |kernels: &RingKernels,
                  batch: Batch,
                  buffers: &dyn Fn(&[SmallPoly<R>]) -> Vec<Buffer>| {
         assert_same_trace(kernels.of::<R>(), secrets.each_ref().map(|nodes| buffers(nodes)), batch);
@@ -128,21 +129,26 @@ macro_rules! properties {
                     check::<$ring>(&[a, b]);
                 }
                 #[test]
-                fn levels(nodes in vec(poly::<$ring>(), 4), leaves in vec(small_poly::<$ring>(), 4), count in 1..=4_usize) {
-                    check_levels::<$ring>(&nodes[..count], &leaves[..count], &nodes[4 - count.div_ceil(2)..]);
+                fn levels(nodes in vec(poly::<$ring>(), 4),
+                    leaves in vec(small_poly::<$ring>(), 4), count in 1..=4_usize) {
+                    check_levels::<$ring>(&nodes[..count], &leaves[..count],
+                        &nodes[4 - count.div_ceil(2)..]);
                 }
             }
             #[test]
             fn extreme_levels() {
-                let largest = vec![Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap(); 3];
+                let largest = [<$ring>::Q as u16 - 1].repeat(<$ring>::N);
+                let largest = vec![Poly::from_coefficients(&largest).unwrap(); 3];
                 for bound in [-1, 1].map(|sign| sign * SmallPoly::<$ring>::BOUND as i8) {
-                    let leaves = vec![SmallPoly::from_coefficients(&vec![bound; <$ring>::N]).unwrap(); 3];
+                    let leaves = [bound].repeat(<$ring>::N);
+                    let leaves = vec![SmallPoly::from_coefficients(&leaves).unwrap(); 3];
                     check_levels::<$ring>(&largest, &leaves, &largest[..2]);
                 }
             }
             #[test]
             fn extremes() {
-                check::<$ring>(&[sparse(0, 0, 0), sparse(1, 0, 0), sparse(0, 0, 1), sparse(-5, 1, -1)]);
+                check::<$ring>(&[sparse(0, 0, 0), sparse(1, 0, 0), sparse(0, 0, 1),
+                    sparse(-5, 1, -1)]);
             }
             #[test]
             fn vector() {

@@ -1,7 +1,7 @@
 //! The reduction laboratory's kernels against the CPU: every method, every modulus.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
 use ctru_gpu_kernels::kernels::row as product_row;
 use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
@@ -10,7 +10,7 @@ use ctru_gpu_kernels::lab::table::{
     THREADS_RANGE, all, visit_chains, visit_cyclics,
 };
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
-use ctru_gpu_kernels::simt::{Quad, Word};
+use ctru_gpu_kernels::simt::{U32x4, Word};
 use ctru_math::mul;
 use ctru_math::ntt::cyclic::Transform;
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
@@ -57,9 +57,9 @@ impl ChainVisitor for CheckChains {
             coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
         for factors in [random, vec![-half; LENGTH]] {
             let table: Vec<_> = factors.iter().map(|&w| M::factor(w as i32)).collect();
-            let quad = |x: &[u32]| Quad([x[0], x[1], x[2], x[3]]);
+            let quad = |x: &[u32]| U32x4([x[0], x[1], x[2], x[3]]);
             let elements = Buffer::new(&values.chunks(4).map(quad).collect::<Vec<_>>());
-            let products = Buffer::new(&vec![Quad::default(); quads]);
+            let products = Buffer::new(&vec![U32x4::default(); quads]);
             for threads in [THREADS_RANGE.0, 256] {
                 let kernel = chain.with_threads(threads).unwrap();
                 device::launch(
@@ -68,7 +68,7 @@ impl ChainVisitor for CheckChains {
                     Batch::each(quads as u32),
                 );
                 let actual: Vec<u32> =
-                    products.content::<Quad>().into_iter().flat_map(|quad| quad.0).collect();
+                    products.content::<U32x4>().into_iter().flat_map(|quad| quad.0).collect();
                 let modulus = i128::from(M::MODULUS);
                 let multiply = |x: &u32| {
                     factors
@@ -101,7 +101,8 @@ impl CyclicVisitor for CheckCyclics {
         FactorWord<M>: Word,
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
-        // The emulator takes seconds for a long product: it does those with the largest modulus, and float's only one.
+        // The emulator takes seconds for a long product: it does those with the largest modulus,
+        // and float's only one.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
         let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
         let is_method = self.method.is_none_or(|method| method == cyclic.method);
@@ -261,7 +262,7 @@ fn check_ring<R: Ring>() {
     let kernels: Vec<_> = RINGS.iter().filter(|ring| ring.n == R::N).collect();
     assert_eq!(kernels.len(), 2);
     for ring in kernels {
-        device::launch(ring.kernel, &arrays.each_ref(), Batch::each(2));
+        device::launch(&ring.kernel, &arrays.each_ref(), Batch::each(2));
         for operation in 0..2 {
             let part = operation * row..operation * row + R::N;
             let a: Vec<u16> = large[part.clone()].iter().map(|&x| x as u16).collect();

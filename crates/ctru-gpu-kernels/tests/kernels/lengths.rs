@@ -3,10 +3,8 @@
 //! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
 //! at the first access outside of an array.
 
-use core::ptr;
-
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
@@ -70,14 +68,12 @@ fn run_all_batches(kernel: &Kernel) {
     counts.sort_unstable();
     counts.dedup();
     let counts = counts.into_iter().filter(|&count| count > 0);
-    let has_keys = kernel.parameters().iter().any(|parameter| {
-        // More rows with a key each than with one: a row for each key.
-        let rows = |keys| kernel.elements(parameter, Batch { count: 3, keys });
-        rows(3) != rows(1)
+    let can_be_shared = kernel.parameters().iter().any(|parameter| {
+        kernel.elements(parameter, Batch::each(3)) != kernel.elements(parameter, Batch::shared(3))
     });
     let batches = counts.flat_map(|count| {
         let each = Batch::each(count);
-        let one = (has_keys && count != 1).then_some(Batch { count, keys: 1 });
+        let one = (can_be_shared && count != 1).then_some(Batch::shared(count));
         [Some(each), one].into_iter().flatten()
     });
     let asserts = ASSERTING.iter().any(|name| kernel.name().starts_with(name));
@@ -116,7 +112,7 @@ fn lengths_are_rows() {
     let kernels = table::ALL.iter().chain(compared::ALL);
     for kernel in kernels.flat_map(|kernels| kernels.each()) {
         for parameter in kernel.parameters() {
-            let elements = |count| kernel.elements(parameter, Batch { count, keys: 1 });
+            let elements = |count| kernel.elements(parameter, Batch::shared(count));
             let (one, five) = (elements(1), elements(5));
             let name = (kernel.name(), parameter.name());
             assert!(one * u64::from(parameter.element_bytes()) <= LONGEST_ROW, "{name:?}");
@@ -131,13 +127,11 @@ fn lengths_are_rows() {
     }
 }
 
-/// The laboratory's other kernels in blocks of their own shape. Its arithmetic asserts that numbers are
+/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are
 /// in range, so they are 0; what leads to addresses has a test of its own.
 #[test]
 fn laboratory() {
-    let compared: Vec<_> = compared::ALL.iter().flat_map(|kernels| kernels.each()).collect();
-    let is_compared = |kernel| compared.iter().any(|&compared| ptr::eq(compared, kernel));
-    for kernel in all().filter(|&kernel| !is_compared(kernel)) {
+    for kernel in all() {
         let per_block = kernel.shape().per_block();
         // Products of values take whole blocks, else others write what they read.
         let count = if kernel.name().starts_with("values") { 2 * per_block } else { per_block + 1 };
@@ -202,27 +196,24 @@ fn layers_that_are_none() {
 /// Rows that are counted in different ways.
 #[test]
 fn rows() {
-    use ctru_gpu_kernels::kernel::{Parameter, Shape};
+    use ctru_gpu_kernels::descriptor::{Parameter, Shape};
 
     const KERNEL: Kernel = Kernel::emulated("rows", Shape::new(64, 8, 0), PARAMETERS, &{ NOTHING });
     const NOTHING: Emulate = |_, _, _| ();
     const PARAMETERS: &[Parameter] = &[
         Parameter::new("one", 1, Rows::One, 7),
-        Parameter::new("each_key", 2, Rows::EachKey, 7),
+        Parameter::new("each_or_shared", 2, Rows::EachOrShared, 7),
         Parameter::new("each_operation", 4, Rows::EachOperation, 7),
         Parameter::new("each_pair", 8, Rows::EachPair, 7),
         Parameter::new("in_whole_blocks", 16, Rows::InWholeBlocks(3), 7),
         Parameter::new("in_words", 1, Rows::EachOperation, 7).in_multiples_of(4),
     ];
-    let lengths = |count, keys| -> Vec<u64> {
-        PARAMETERS
-            .iter()
-            .map(|parameter| KERNEL.elements(parameter, Batch { count, keys }))
-            .collect()
+    let lengths = |batch| -> Vec<u64> {
+        PARAMETERS.iter().map(|parameter| KERNEL.elements(parameter, batch)).collect()
     };
-    assert_eq!(lengths(1, 1), [7, 7, 7, 7, 21, 8]);
-    assert_eq!(lengths(9, 1), [7, 7, 63, 35, 42, 64]);
-    assert_eq!(lengths(9, 9), [7, 63, 63, 35, 42, 64]);
+    assert_eq!(lengths(Batch::each(1)), [7, 7, 7, 7, 21, 8]);
+    assert_eq!(lengths(Batch::shared(9)), [7, 7, 63, 35, 42, 64]);
+    assert_eq!(lengths(Batch::each(9)), [7, 63, 63, 35, 42, 64]);
     // Numbers of 32 bits are enough for the bytes of every array and of two blocks more, and not
     // for one operation more.
     let most = u64::from(KERNEL.most_operations());
@@ -230,5 +221,5 @@ fn rows() {
     let longest = |operations: u64| bytes(operations + 16).max(4 * 7 * (operations + 16)) + 16;
     assert!(longest(most) <= 1 << 32 && longest(most + 3) > 1 << 32, "{most}");
     // Even where there are far too many.
-    assert_eq!(lengths(u32::MAX, u32::MAX)[2], 7 * u64::from(u32::MAX));
+    assert_eq!(lengths(Batch::each(u32::MAX))[2], 7 * u64::from(u32::MAX));
 }

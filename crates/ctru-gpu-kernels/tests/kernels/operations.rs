@@ -1,7 +1,7 @@
 //! Inputs of the hashing kernels, and launches of the kernels on them.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::SELECT;
 use ctru_math::Ring;
@@ -61,6 +61,12 @@ pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
     device::launch(kernel, buffers, batch);
 }
 
+/// Returns the batch of `count` operations with one key or with one key each.
+pub(crate) fn batch(count: usize, keys: usize) -> Batch {
+    assert!(keys == 1 || keys == count);
+    if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
+}
+
 /// Secrets and public data of some operations, with one key or one each.
 #[derive(Clone, Debug)]
 pub(crate) struct Operations {
@@ -89,7 +95,7 @@ impl Operations {
         )
             .prop_map(
                 move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| Self {
-                    batch: Batch { count: count as u32, keys: keys as u32 },
+                    batch: batch(count, keys),
                     master: expansion.0,
                     first: expansion.1,
                     key_pair_seeds,
@@ -108,11 +114,11 @@ impl Operations {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.batch.count as usize
+        self.batch.operations() as usize
     }
 
     pub(crate) fn id(&self, operation: usize) -> &[u8] {
-        &self.ids[self.batch.key(operation as u32) as usize]
+        &self.ids[self.batch.row(operation as u32) as usize]
     }
 
     pub(crate) fn id_buffer(&self) -> Buffer {
@@ -120,7 +126,7 @@ impl Operations {
     }
 
     /// Runs a kernel from messages to shared secrets and coins.
-    pub(crate) fn decapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows) {
+    pub(crate) fn decapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows) {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
         let buffers = [&words(&self.messages), &self.id_buffer(), &secrets, &coins];
@@ -129,7 +135,7 @@ impl Operations {
     }
 
     /// Runs a kernel from seeds to messages with their unused bytes, shared secrets and coins.
-    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &Kernels) -> (Rows, Rows, Rows) {
+    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows, Rows) {
         let messages = unfilled(self.count(), message_words::<R>());
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
@@ -143,7 +149,7 @@ impl Operations {
     }
 
     /// Runs a kernel from ciphertexts to rejection secrets.
-    pub(crate) fn reject<R: Ring>(&self, kernels: &Kernels) -> Rows {
+    pub(crate) fn reject<R: Ring>(&self, kernels: &RingKernels) -> Rows {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let ciphertexts = Buffer::new(&self.ciphertexts.concat());
         let buffers = [&self.id_buffer(), &words(&self.z), &ciphertexts, &secrets];

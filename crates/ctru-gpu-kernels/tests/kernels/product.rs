@@ -2,8 +2,8 @@
 
 use core::ops::RangeInclusive;
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Kernels};
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::lab::compared::{
     POLYPHASE_ROUNDED, SAME_PUBLIC_KEY_MULTIPLY, SAME_SECRET_KEY_MULTIPLY, SCHOOLBOOK_SMALL,
@@ -15,6 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::batch;
 use crate::strategies::numbers;
 use crate::traces::assert_same_trace;
 
@@ -28,14 +29,15 @@ fn rows<R: Ring, T: Copy>(
     polynomials.iter().flat_map(|p| p.iter().map(|&c| element(c)).chain(padding.clone())).collect()
 }
 
-/// Products of operands of which there are as many as operations, or one large one or one small one for all of them.
+/// Products of operands of which there are as many as operations, or one large one or one small one
+/// for all of them.
 fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
     let operations = large.len().max(small.len());
-    let keys = large.len().min(small.len()) as u32;
+    let batch = batch(operations, large.len().min(small.len()));
     let large = Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16));
     let small = Buffer::new(&rows::<R, u8>(small, 0xef, |c| c as i8 as u8));
     let product = Buffer::new(&vec![0u16; operations * row::<R>() as usize]);
-    device::launch(kernel, &[&large, &small, &product], Batch { count: operations as u32, keys });
+    device::launch(kernel, &[&large, &small, &product], batch);
     product.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
@@ -63,9 +65,9 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
 }
 
 /// The kernels whose operands are modulo `q` and those whose operands are modulo `q2`.
-const SMALL_PRODUCTS: [&Kernels; 4] =
+const SMALL_PRODUCTS: [&RingKernels; 4] =
     [&MULTIPLY_SAMPLED, &POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY];
-const ROUNDED_PRODUCTS: [&Kernels; 3] =
+const ROUNDED_PRODUCTS: [&RingKernels; 3] =
     [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SAME_SECRET_KEY_MULTIPLY];
 
 fn check_traces<R: Ring>() {
@@ -84,8 +86,8 @@ fn check_traces<R: Ring>() {
     }
 }
 
-/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block of the kernels for one key
-/// has operations, as many, or more.
+/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block
+/// of the kernels for one key has operations, as many, or more.
 fn one_by_many(
     n: usize,
     one: RangeInclusive<i64>,
@@ -124,13 +126,15 @@ macro_rules! properties {
                     check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &large, &small);
                 }
                 #[test]
-                fn small((large, small) in operands(<$ring>::N, <$ring>::Q, SmallPoly::<$ring>::BOUND)) {
+                fn small((large, small) in operands(<$ring>::N, <$ring>::Q,
+                    SmallPoly::<$ring>::BOUND)) {
                     check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large[..1], &small);
                 }
                 #[test]
-                fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2, SmallPoly::<$ring>::BOUND)) {
+                fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2,
+                    SmallPoly::<$ring>::BOUND)) {
                     check_rounded::<$ring>(MULTIPLY_ROUNDED.of::<$ring>(), &large, &small);
                     check_rounded::<$ring>(POLYPHASE_ROUNDED.of::<$ring>(), &large, &small);
                 }
@@ -157,14 +161,18 @@ macro_rules! properties {
                 let all = |value: i64| [vec![value; <$ring>::N]];
                 for sign in [-1, 1] {
                     for large in [q / 2, q / 2 + 1, q - 1] {
-                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large), &all(sign * eta));
-                        for kernel in [&POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY] {
-                            check_sampled::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                        check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large),
+                            &all(sign * eta));
+                        for kernel in [&POLYPHASE_SMALL, &SCHOOLBOOK_SMALL,
+                            &SAME_PUBLIC_KEY_MULTIPLY] {
+                            check_sampled::<$ring>(kernel.of::<$ring>(), &all(large),
+                                &all(sign * BOUND));
                         }
                     }
                     for large in [q2 / 2, q2 / 2 - 1, q2 - 1] {
                         for kernel in ROUNDED_PRODUCTS {
-                            check_rounded::<$ring>(kernel.of::<$ring>(), &all(large), &all(sign * BOUND));
+                            check_rounded::<$ring>(kernel.of::<$ring>(), &all(large),
+                                &all(sign * BOUND));
                         }
                     }
                 }

@@ -1,12 +1,14 @@
-//! The embedded PTX has the kernels of the table, no more and no fewer.
+//! The embedded PTX has the kernels of the lists, no more and no fewer.
 
 use std::collections::BTreeSet;
 
+use ctru_gpu_kernels::descriptor::RingKernels;
+use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, MODULE};
 use ctru_gpu_kernels::table;
 
-fn table_names() -> BTreeSet<&'static str> {
-    table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name()).collect()
+fn names(kernels: &[&'static RingKernels]) -> BTreeSet<&'static str> {
+    kernels.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name()).collect()
 }
 
 fn manifest() -> serde_json::Value {
@@ -16,14 +18,19 @@ fn manifest() -> serde_json::Value {
 #[test]
 fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
-    assert_eq!(MODULE.text().lines().filter_map(entry).collect::<BTreeSet<_>>(), table_names());
+    for (module, kernels) in [(&MODULE, table::ALL), (&compared::MODULE, compared::ALL)] {
+        assert_eq!(
+            module.text().lines().filter_map(entry).collect::<BTreeSet<_>>(),
+            names(kernels)
+        );
+    }
 }
 
 #[test]
 fn the_manifest_names_the_kernels() {
     let manifest = manifest();
-    let names = manifest["kernels"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
-    assert_eq!(names.collect::<BTreeSet<_>>(), table_names());
+    let entries = manifest["kernels"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    assert_eq!(entries.collect::<BTreeSet<_>>(), names(table::ALL));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The addresses that a kernel's threads touch must not depend on secrets.
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
 
 /// Checks that the threads of a kernel touch the same addresses in the same order with either of
 /// two secrets.

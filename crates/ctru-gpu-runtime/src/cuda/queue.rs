@@ -6,7 +6,7 @@ use core::ops::Range;
 use core::{fmt, ptr};
 use std::sync::Arc;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use cust::sys::CUdeviceptr;
 
 use super::device::CudaDevice;
@@ -239,13 +239,13 @@ impl Queue for CudaQueue {
     ) -> Result<(), RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_device(memory))?;
         arguments::check(kernel, memory, batch)?;
-        if batch.count == 0 {
+        if batch.operations() == 0 {
             return Ok(());
         }
         let _current = self.0.device.enter()?;
         let function = self.0.device.function(kernel)?;
         let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
-        let mut numbers = batch.numbers();
+        let mut numbers = batch.arguments();
         let mut parameters: Vec<*mut c_void> = pointers
             .iter_mut()
             .map(|pointer| ptr::from_mut(pointer).cast())
@@ -259,7 +259,7 @@ impl Queue for CudaQueue {
         unsafe {
             driver::cuLaunchKernel(
                 function,
-                kernel.blocks(batch.count),
+                kernel.blocks(batch.operations()),
                 1,
                 1,
                 kernel.shape().threads(),

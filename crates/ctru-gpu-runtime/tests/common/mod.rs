@@ -1,10 +1,10 @@
 //! Checks that every device must pass. Both test files run all of them.
 #![allow(unsafe_code)]
 
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::Emulate;
-use ctru_gpu_kernels::kernel::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_kernels::simt::{Quad, Simt};
+use ctru_gpu_kernels::simt::{Simt, U32x4};
 use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
 
 /// Threads per block of `reverse`, and elements per operation.
@@ -14,7 +14,7 @@ const N: usize = LEN as usize;
 /// `output[i] = key[LEN - 1 - i] + i`, through shared memory.
 fn reverse<S: Simt>(s: S, keys: S::Global<u16>, output: S::Global<u32>, batch: Batch) {
     let (operation, i) = (s.block(), s.thread());
-    s.store_shared::<u32>(4 * i, u32::from(s.load(keys, batch.key(operation) * LEN + i)));
+    s.store_shared::<u32>(4 * i, u32::from(s.load(keys, batch.row(operation) * LEN + i)));
     s.sync_block();
     let mirrored = s.load_shared::<u32>(4 * (LEN - 1 - i));
     s.store(output, operation * LEN + i, mirrored + i);
@@ -68,7 +68,7 @@ pub(crate) const PTX: &str = "
 pub(crate) static MODULE: Module = Module::new(PTX);
 
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter::new("keys", 2, Rows::EachKey, LEN),
+    Parameter::new("keys", 2, Rows::EachOrShared, LEN),
     Parameter::new("output", 4, Rows::EachOperation, LEN),
 ];
 
@@ -95,13 +95,13 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     copies::<D, u16>(device, |i| i as u16 * 257)?;
     copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
     copies::<D, u64>(device, |i| u64::from(i) << 40 | 7)?;
-    copies::<D, Quad>(device, |i| Quad([i, !i, i << 8, 1]))?;
+    copies::<D, U32x4>(device, |i| U32x4([i, !i, i << 8, 1]))?;
     zero_copy(device)?;
-    launches(device, 5, 5)?;
-    launches(device, 5, 1)?;
-    launches(device, 1, 1)?;
-    launches(device, 300, 300)?;
-    launches(device, 0, 0)?;
+    launches(device, Batch::each(5))?;
+    launches(device, Batch::shared(5))?;
+    launches(device, Batch::each(1))?;
+    launches(device, Batch::each(300))?;
+    launches(device, Batch::each(0))?;
     launches_of_nothing(device)?;
     queues_share_memory(device)?;
     queues_follow_one_another(device)?;
@@ -170,7 +170,8 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     Ok(())
 }
 
-fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
+fn launches<D: Device>(device: &D, batch: Batch) -> Done {
+    let [count, keys] = batch.arguments();
     let queue = device.queue()?;
     let mut input = queue.pinned::<u16>(N * keys as usize)?;
     for (i, key) in input.write()?.iter_mut().enumerate() {
@@ -179,7 +180,7 @@ fn launches<D: Device>(device: &D, count: u32, keys: u32) -> Done {
     let mut output = queue.pinned::<u32>(N * count as usize)?;
     let (from, to) = (queue.allocate::<u16>(input.len())?, queue.allocate::<u32>(output.len())?);
     queue.upload(&input, 0..input.len(), &from, 0)?;
-    queue.launch(&REVERSE, &[&from, &to], Batch { count, keys })?;
+    queue.launch(&REVERSE, &[&from, &to], batch)?;
     queue.download(&to, 0..to.len(), &mut output, 0)?;
     for (operation, output) in output.read()?.chunks(N).enumerate() {
         let key = if keys == 1 { 0 } else { operation };
@@ -226,7 +227,7 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
             let mut output = queue.pinned::<u32>(3 * N)?;
             let to = queue.allocate::<u32>(3 * N)?;
             for _ in 0..4 {
-                queue.launch(&REVERSE, &[&keys, &to], Batch { count: 3, keys: 1 })?;
+                queue.launch(&REVERSE, &[&keys, &to], Batch::shared(3))?;
                 queue.download(&to, 0..3 * N, &mut output, 0)?;
                 assert!(
                     output
@@ -257,20 +258,17 @@ fn short_arrays<D: Device>(device: &D) -> Done {
         Err(RuntimeError::Length { kernel: "reverse", parameter, needed, actual })
     };
     assert_eq!(launch(N - 1, N, Batch::each(1)), length("keys", 64, 63));
-    assert_eq!(launch(N, 2 * N - 1, Batch { count: 2, keys: 1 }), length("output", 128, 127));
+    assert_eq!(launch(N, 2 * N - 1, Batch::shared(2)), length("output", 128, 127));
     assert_eq!(launch(N, 2 * N, Batch::each(2)), length("keys", 128, 64));
     assert_eq!(launch(1, 1, Batch::each(1000)), length("keys", 64_000, 1));
 
     // The bytes of the output, and of two blocks more, have numbers of 32 bits.
     let most = REVERSE.most_operations();
     assert_eq!(u64::from(most), (u64::from(u32::MAX) - 4) / (4 * u64::from(LEN)) - 2);
-    assert_eq!(
-        launch(N, N, Batch { count: most, keys: 1 }),
-        length("output", u64::from(most) * 64, 64)
-    );
+    assert_eq!(launch(N, N, Batch::shared(most)), length("output", u64::from(most) * 64, 64));
     for count in [most + 1, u32::MAX] {
         let too_many = Err(RuntimeError::TooManyOperations { kernel: "reverse", most, count });
-        assert_eq!(launch(N, N, Batch { count, keys: 1 }), too_many);
+        assert_eq!(launch(N, N, Batch::shared(count)), too_many);
         assert_eq!(launch(N, N, Batch::each(count)), too_many);
     }
     Ok(())
@@ -280,9 +278,9 @@ fn short_arrays<D: Device>(device: &D) -> Done {
 fn launches_of_nothing<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
     let (none, one) = (queue.allocate::<u16>(0)?, queue.allocate::<u32>(1)?);
-    for keys in [0, 1, 7] {
-        queue.launch(&REVERSE, &[&none, &one], Batch { count: 0, keys })?;
-        queue.launch(&REVERSE, &[&one, &none], Batch { count: 0, keys })?;
+    for batch in [Batch::each(0), Batch::shared(0)] {
+        queue.launch(&REVERSE, &[&none, &one], batch)?;
+        queue.launch(&REVERSE, &[&one, &none], batch)?;
     }
     let too_few = RuntimeError::ArgumentCount { kernel: "reverse", expected: 2, actual: 1 };
     assert_eq!(queue.launch(&REVERSE, &[&none], Batch::each(0)), Err(too_few));
@@ -291,7 +289,7 @@ fn launches_of_nothing<D: Device>(device: &D) -> Done {
 
 fn bad_arguments<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
-    let (keys, output) = (queue.allocate::<u16>(N)?, queue.allocate::<u32>(N)?);
+    let keys = queue.allocate::<u16>(N)?;
     let launch = |memory: &[_], batch| queue.launch(&REVERSE, memory, batch);
     assert_eq!(
         launch(&[&keys], Batch::each(1)),
@@ -305,10 +303,6 @@ fn bad_arguments<D: Device>(device: &D) -> Done {
             expected: 4,
             actual: 2
         })
-    );
-    assert_eq!(
-        launch(&[&keys, &output], Batch { count: 3, keys: 2 }),
-        Err(RuntimeError::Batch { kernel: "reverse", batch: Batch { count: 3, keys: 2 } })
     );
 
     let mut pinned = queue.pinned::<u16>(10)?;
@@ -335,7 +329,7 @@ fn out_of_memory<D: Device>(device: &D) -> Done {
     let host = queue.pinned::<u64>(usize::MAX / 8);
     assert!(matches!(host, Err(RuntimeError::OutOfHostMemory { .. })), "{host:?}");
     // The device works as before.
-    launches(device, 2, 2)
+    launches(device, Batch::each(2))
 }
 
 fn memory_is_given_back<D: Device>(device: &D) -> Done {

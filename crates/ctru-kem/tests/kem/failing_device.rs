@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ctru_gpu_kernels::kernel::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
 use ctru_gpu_runtime::{
     Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,

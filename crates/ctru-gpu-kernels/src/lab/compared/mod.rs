@@ -1,9 +1,8 @@
-//! Kernels of the scheme that the engine does not launch, to be compared with those that it launches:
-//! other ways to multiply, products alone, and encryption in more than one kernel.
+//! Kernels of the scheme that the engine does not launch, to be compared with those that it
+//! launches: other ways to multiply, products alone, and encryption in more than one kernel.
 
 #![allow(unsafe_code)]
 
-pub mod ntt;
 pub mod polyphase;
 pub mod same_public_key;
 pub mod same_secret_key;
@@ -12,73 +11,78 @@ pub mod unfused;
 
 use ctru_math::{R653, R761, R1277};
 
-use super::MODULE;
-use crate::kernel::Rows::{EachKey, EachOperation, One};
-use crate::kernel::{Kernel, Kernels, Parameter};
-pub use crate::kernels::sample;
+use super::compared;
+use crate::descriptor::Rows::{EachOperation, EachOrShared, One};
+use crate::descriptor::{Kernel, Parameter, RingKernels};
 use crate::kernels::{coin_words, message_words, row};
+use crate::kernels::{product, scheme};
+use crate::ptx::Module;
 use crate::simt::Word;
 use crate::table::{ciphertext_bytes, descriptors};
+
+/// The module of these kernels, compiled with the same options as the engine's.
+pub static MODULE: Module = Module::new(include_str!("../../../ptx/compared.ptx"));
 
 /// Calls the macro `$callback` with the list of these kernels, in the form of
 /// [`for_each_kernel`](crate::for_each_kernel).
 ///
-/// Two kernels of the engine stand here once more, `sample` and `polyphase_small`: they run before
-/// others of this list, and the kernels of a device are of one module.
+/// Four kernels of the engine stand here once more: `sample`, `multiply_sampled`, `polyphase_small`
+/// and `encrypt`. Encryptions in three and in five kernels consist of them and of others of this
+/// list, and all kernels of a device belong to one module.
 #[macro_export]
 macro_rules! for_each_compared_kernel {
     ($callback:ident) => {
         $callback! {
-            MULTIPLY_FOLDING "multiply_folding" =
-                ntt::folding(
-                    large: u16[EachKey; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
-            MULTIPLY_MULTIPLYING "multiply_multiplying" =
-                ntt::multiplying(
-                    large: u16[EachKey; row::<R>()],
+            MULTIPLY_SAMPLED "multiply_sampled" =
+                product::ntt::multiply_sampled(
+                    large: u16[EachOrShared; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             POLYPHASE_SMALL "polyphase_small" =
-                polyphase::multiply_small(
-                    large: u16[EachKey; row::<R>()],
+                product::polyphase::multiply_small(
+                    large: u16[EachOrShared; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             POLYPHASE_ROUNDED "polyphase_rounded" =
-                polyphase::multiply_rounded(
+                compared::polyphase::multiply_rounded(
                     large: u16[EachOperation; row::<R>()],
-                    small: u8[EachKey; row::<R>()],
+                    small: u8[EachOrShared; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             SAME_PUBLIC_KEY_MULTIPLY "same_public_key_multiply" =
-                same_public_key::multiply(
+                compared::same_public_key::multiply(
                     large: u16[One; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             SAME_SECRET_KEY_MULTIPLY "same_secret_key_multiply" =
-                same_secret_key::multiply(
+                compared::same_secret_key::multiply(
                     large: u16[EachOperation; row::<R>()],
                     small: u8[One; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             SCHOOLBOOK_SMALL "schoolbook_small" =
-                schoolbook::multiply_small(
-                    large: u16[EachKey; row::<R>()],
+                compared::schoolbook::multiply_small(
+                    large: u16[EachOrShared; row::<R>()],
                     small: u8[EachOperation; row::<R>()],
                     product: u16[EachOperation; row::<R>()]);
             SAMPLE "sample" =
-                sample::sample(
+                scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
                     small: u8[EachOperation; row::<R>()]);
+            ENCRYPT "encrypt" =
+                scheme::encrypt::encrypt(
+                    sigma: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
-                unfused::encode_message(
+                compared::unfused::encode_message(
                     messages: u64[EachOperation; message_words::<R>()],
                     encoded: u16[EachOperation; row::<R>()]);
             UNFUSED_COMPRESS_AND_ADD "unfused_compress_and_add" =
-                unfused::compress_and_add(
+                compared::unfused::compress_and_add(
                     sigma: u16[EachOperation; row::<R>()],
                     encoded: u16[EachOperation; row::<R>()],
                     coefficients: u16[EachOperation; row::<R>()]);
             UNFUSED_PACK_CIPHERTEXT "unfused_pack_ciphertext" =
-                unfused::pack_ciphertext(
+                compared::unfused::pack_ciphertext(
                     coefficients: u16[EachOperation; row::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
         }

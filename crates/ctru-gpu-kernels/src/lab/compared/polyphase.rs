@@ -1,15 +1,22 @@
-//! The polyphase product modulo `q2`, on its own: the engine launches it as a part of decryption.
+//! The polyphase product modulo `q2` alone. The engine launches it as a part of decryption.
 
 use ctru_math::Ring;
 
-pub use crate::kernels::polyphase::{multiply_small, shape};
+pub use crate::kernels::product::polyphase::shape;
 
-use crate::kernel::Batch;
-use crate::kernels::polyphase::{Polyphase, large_block, small_block, store_row};
+use crate::descriptor::Batch;
+use crate::kernels::product::operand::{large_block, small_block};
+use crate::kernels::product::polyphase::Polyphase;
+use crate::kernels::product::store_row;
 use crate::simt::Simt;
 
-/// `product = large * small` modulo `q2`, for `large` in `0..q2` and any small polynomial, one a key: the arrays of
-/// [`product::multiply_rounded`](super::product::multiply_rounded).
+/// Computes `product = large * small` modulo `q2`.
+///
+/// Threads: one warp for each product.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `large`, in `0..q2`; `small`, signed bytes of any small polynomial, a row for each
+/// operation or one shared row; `product`, in `0..q2`.
+/// Source: [`ctru_math::kernel::polyphase`].
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: Ring>(
     s: S,
@@ -21,10 +28,10 @@ pub fn multiply_rounded<S: Simt, R: Ring>(
     let operation = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, large, operation, block));
-    polyphase.stage_small(|block| small_block::<S, R>(s, small, batch.key(operation), block));
+    polyphase.stage_small(|block| small_block::<S, R>(s, small, batch.row(operation), block));
     polyphase.multiply(0);
     let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
     polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(rounded))
+        store_row::<S, R>(s, product, operation, group, folded.map(rounded));
     });
 }

@@ -1,19 +1,23 @@
-//! The product of one small polynomial by polynomials modulo `q2`, on its own: the engine launches it
-//! as a part of decryption.
+//! The product of one small polynomial by polynomials modulo `q2` alone. The engine launches it as
+//! a part of decryption.
 
 use ctru_math::Ring;
 
-pub use crate::kernels::same_secret_key::shape;
+pub use crate::kernels::scheme::same_secret_key::shape;
 
-use crate::kernel::Batch;
-use crate::kernels::polyphase::operand::large_block;
-use crate::kernels::polyphase::store_row;
-use crate::kernels::same_secret_key::for_each_group;
+use crate::descriptor::Batch;
+use crate::kernels::product::operand::large_block;
+use crate::kernels::product::store_row;
+use crate::kernels::scheme::same_secret_key::for_each_group;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// `product = large * small` modulo `q2`, for polynomials `large` in `0..q2` and any one small polynomial: the arrays of
-/// [`product::multiply_rounded`](super::product::multiply_rounded).
+/// Computes `product = large * small` modulo `q2` for one `small`.
+///
+/// Threads: four warps for 32 operations.
+/// Shared memory: the matrix of `small`, and the operands.
+/// Arrays: `large`, in `0..q2`; `small`, one row of signed bytes of any small polynomial;
+/// `product`, in `0..q2`.
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(
     s: S,
@@ -24,7 +28,7 @@ pub fn multiply<S: Simt, R: Ring>(
 ) {
     let source = |operation, block| large_block::<S, R>(s, large, operation, block);
     for_each_group::<S, R>(s, small, source, batch, |operation, group, values| {
-        if group < warp::groups(R::N) && operation < batch.count {
+        if group < warp::groups(R::N) && operation < batch.operations() {
             store_row::<S, R>(s, product, operation, group, values);
         }
     });

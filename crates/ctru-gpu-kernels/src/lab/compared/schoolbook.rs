@@ -1,29 +1,38 @@
-//! Products in the ring by the schoolbook method on tensor cores, one block a product, every operand different.
+//! Products in the ring by the schoolbook method on tensor cores, one block for each product; all
+//! operands may differ.
 //!
-//! The general form of the CTRU-Prime paper, Algorithm 7: the matrix of one operand (initMA), the other one as the first column
-//! of a matrix whose other columns are zero (initMB), their product by bytes, tiles to warps, and the sum of the bytes'
-//! products, reduced (Merge). A matrix is spent on a vector: this is here to be compared with other methods. Different from the
-//! paper, the matrix is laid out by its diagonals, in shared memory.
+//! This is the general form of the paper: the matrix of one operand (initMA), the other operand as
+//! the first column of a matrix whose other columns are zero (initMB), their product by bytes with
+//! tiles for warps, and the reduced sum of the products by bytes (Merge). It spends a matrix on a
+//! vector, and is here to be compared with other methods. Unlike in the paper, the matrix is stored
+//! by its diagonals, in shared memory.
+//!
+//! Source: CTRU-Prime paper, Algorithm 7.
 
 use ctru_math::Ring;
 
-use crate::kernel::{Batch, Shape};
-use crate::kernels::polyphase::operand::small_block;
-use crate::kernels::polyphase::{modulo_q, positive, store_row};
-use crate::kernels::toeplitz::{self, MatrixProduct};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::small_block;
+use crate::kernels::product::toeplitz::{self, MatrixProduct};
+use crate::kernels::product::{modulo_q, positive, store_row};
 use crate::kernels::{row, warp};
 use crate::simt::Simt;
 
 type Product<S, R> = MatrixProduct<S, R, 2, 1, 1>;
 
-/// A block of four warps a product.
+/// Returns blocks of four warps for one product.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(1, 0)
 }
 
-/// `product = large * small` in `R_q`, for `large` in `0..q`, one a key, and any small polynomial: the arrays of
-/// [`product::multiply_sampled`](super::product::multiply_sampled).
+/// Computes `product = large * small` in `R_q`.
+///
+/// Threads: four warps for each product.
+/// Shared memory: the matrix of `large`, and eight columns.
+/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes of
+/// any small polynomial; `product`, in `0..q`.
+/// Source: CTRU-Prime paper, Algorithm 7.
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(
     s: S,
@@ -33,10 +42,12 @@ pub fn multiply_small<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let operation = s.block();
-    let first = row::<R>() * batch.key(operation);
+    let large_row = batch.row(operation);
     let matrix_product = Product::<S, R>::new(s);
-    matrix_product
-        .stage_matrix(|i| i32::from(s.load(large, first + i)), toeplitz::split_modulo_q::<R>);
+    matrix_product.stage_matrix(
+        |i| i32::from(s.load(large, row::<R>() * large_row + i)),
+        toeplitz::split_modulo_q::<R>,
+    );
     matrix_product.stage_operands(|column, block| {
         let bytes = small_block::<S, R>(s, small, operation, block);
         [bytes.map(|word| if column == 0 { word } else { 0 })]

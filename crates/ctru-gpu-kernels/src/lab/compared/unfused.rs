@@ -1,4 +1,5 @@
-//! The kernel [`encrypt::encrypt`] as three, with two arrays between them: what fusion is measured against.
+//! The kernel [`encrypt::encrypt`] in three kernels, with two arrays between them: the measure of
+//! what fusion gives.
 //!
 //! Source: CTRU-Prime paper, section 4.3 and Table 5.
 
@@ -7,17 +8,21 @@ use ctru_math::kernel::bits::GROUP;
 use ctru_math::kernel::compress::compress;
 use ctru_math::kernel::e8;
 
-use crate::kernel::{Batch, Shape};
-use crate::kernels::{encrypt, message_words, row, warp};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::scheme::encrypt;
+use crate::kernels::{message_words, row, warp};
 use crate::simt::Simt;
 
-/// A warp a ciphertext, as in the fused kernel.
+/// Returns blocks of one warp for one ciphertext, as in the fused kernel.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     encrypt::shape::<R>()
 }
 
-/// The E8 codewords of messages times `q2/2`, and 0 behind them. `encoded` has rows of [`row`] elements.
+/// Computes the E8 codewords of messages times `q2/2`, with zeros behind them.
+///
+/// Threads: one warp for each message.
+/// Arrays: `messages`; `encoded`, 0 or `q2/2`.
 #[inline(always)]
 pub fn encode_message<S: Simt, R: Ring>(
     s: S,
@@ -38,7 +43,10 @@ pub fn encode_message<S: Simt, R: Ring>(
     });
 }
 
-/// The ciphertexts' coefficients: `sigma`, rounded, plus `encoded`, modulo `q2`. All rows have [`row`] elements.
+/// Computes the coefficients of ciphertexts: `sigma`, rounded, plus `encoded`, modulo `q2`.
+///
+/// Threads: one warp for each ciphertext.
+/// Arrays: `sigma`, in `0..q`; `encoded`, 0 or `q2/2`; `coefficients`, in `0..q2`.
 #[inline(always)]
 pub fn compress_and_add<S: Simt, R: Ring>(
     s: S,
@@ -54,7 +62,11 @@ pub fn compress_and_add<S: Simt, R: Ring>(
     });
 }
 
-/// Ciphertexts of their coefficients.
+/// Packs the coefficients of ciphertexts.
+///
+/// Threads: one warp for each ciphertext.
+/// Shared memory: the packed groups of the ciphertext.
+/// Arrays: `coefficients`, in `0..q2`; `ciphertexts`.
 #[inline(always)]
 pub fn pack_ciphertext<S: Simt, R: Ring>(
     s: S,
@@ -64,7 +76,7 @@ pub fn pack_ciphertext<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     warp::for_each(s, warp::groups(R::N), |group| {
-        // What lies behind the row's end must not reach the padding bits.
+        // Coefficients from `n` on are 0, so that the padding bits are.
         let values = core::array::from_fn(|j| {
             let i = group * GROUP as u32 + j as u32;
             if i < R::N as u32 { s.load(coefficients, operation * row::<R>() + i) } else { 0 }

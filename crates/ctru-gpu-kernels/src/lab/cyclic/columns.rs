@@ -1,4 +1,4 @@
-//! Layers that join rows: a block takes a few neighbouring columns.
+//! Layers that combine rows. A block takes a few neighbouring columns.
 
 use core::array;
 use core::marker::PhantomData;
@@ -8,16 +8,17 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Numbers that a thread holds.
 const HELD: u32 = 16;
-/// Layers that it does on them.
+/// Layers that a thread does on the numbers that it holds.
 const FUSED: u32 = 4;
 
-/// As many columns as the threads hold, and room to exchange them: after every 16 rows one is left out, so that threads
-/// whose rows are 16 apart meet different banks.
+/// Returns blocks of `threads` threads with as many columns as the threads hold, and with shared
+/// memory to exchange their numbers. After every 16 rows one row is left out, so that threads whose
+/// rows are 16 apart access different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(C == FUSED || C == 2 * FUSED, "one or two passes");
@@ -28,8 +29,12 @@ pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     }
 }
 
-/// The first `C` layers of canonical polynomials, lazily reduced: `transforms` holds residues as words. An operation is a
-/// thread's work, 16 coefficients.
+/// Does the first `C` layers. An operation is the work of a thread, 16 coefficients.
+///
+/// Threads: one for each operation.
+/// Shared memory: the columns of the block, if there are two passes.
+/// Arrays: `factors`, one row; `polynomials`, in `0..q`; `transforms`, residues as words, lazily
+/// reduced.
 #[inline(always)]
 pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -52,8 +57,10 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(row), x.to_word()));
 }
 
-/// Undoes the first `C` layers: `polynomials` holds residues as words, and canonical coefficients in the end. An operation is
-/// a thread's work, 16 coefficients.
+/// Undoes the first `C` layers in place. An operation is the work of a thread, 16 coefficients.
+///
+/// Threads and shared memory: as for [`forward`].
+/// Arrays: `factors`, one row; `polynomials`, residues as words before, in `0..q` after.
 #[inline(always)]
 pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -75,7 +82,7 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     }
     let scale = layers::factor::<S, M>(s, factors, 0);
     tile.scatter(0, x, |row, x| {
-        s.store(polynomials, tile.index(row), M::canonical(M::mul(x, scale)))
+        s.store(polynomials, tile.index(row), M::canonical(M::mul(x, scale)));
     });
 }
 
@@ -84,8 +91,9 @@ struct Tile<S, M, const C: u32, const R: u32> {
     s: S,
     /// First coefficient of the polynomial.
     polynomial: u32,
-    /// This thread's column, and which of the block's it is.
+    /// This thread's column.
     column: u32,
+    /// Number of this thread's column in the block.
     lane: u32,
     /// The binary logarithm of the block's number of columns.
     log_columns: u32,
@@ -101,7 +109,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     fn new(s: S) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
-        // Columns are numbered through all polynomials.
+        // The numbers of columns run through all polynomials.
         let column = (s.block() << log_columns) + lane;
         Self {
             s,
@@ -114,7 +122,8 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         }
     }
 
-    /// Where pass `pass` finds this thread's rows: the number of the block of rows, the first row in it, and the distance.
+    /// Returns where pass `pass` finds this thread's rows: the number of the block of rows, the
+    /// first row in it, and the distance of rows.
     #[inline(always)]
     fn place(&self, pass: u32) -> (u32, u32, u32) {
         let stride = 1 << (C - FUSED * (pass + 1));
@@ -134,7 +143,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
 
     #[inline(always)]
     fn scatter(&self, pass: u32, x: Held<M>, set: impl Fn(u32, M::Residue)) {
-        // By reference: an array that is moved into an iterator would leave the registers.
+        // By reference, because an array that moves into an iterator leaves the registers.
         for (k, &x) in x.iter().enumerate() {
             set(self.row(pass, k), x);
         }
@@ -177,7 +186,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         })
     }
 
-    /// Index of this column's coefficient in global memory.
+    /// Returns the index of this column's coefficient in global memory.
     #[inline(always)]
     fn index(&self, row: u32) -> u32 {
         self.polynomial + (row << R) + self.column

@@ -6,10 +6,12 @@ use ctru_math::reduce::{Packed, Reducer};
 use super::super::FactorWord;
 use crate::simt::{Simt, Word};
 
-/// Layers on numbers that a thread holds, from far apart to neighbours: three on eight numbers, four on sixteen. The factor of
-/// block `i` of layer `l` is `factor(2^l + i)`; `first` is the number of the first layer in the plan.
+/// Does layers on the numbers that a thread holds, from distant pairs to neighbours: three layers
+/// on eight numbers, four on sixteen. `factor(2^l + i)` returns the factor of block `i` of layer
+/// `l`; `first` is the number of the first layer in the plan.
 ///
-/// The layers are written one by one, because an array lies in registers only if the compiler knows every index.
+/// The layers are written one by one, because an array lies in registers only if the compiler knows
+/// every index.
 #[inline(always)]
 pub(super) fn forward<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
@@ -33,8 +35,8 @@ pub(super) fn forward<M: Reducer, const HELD: usize>(
     })
 }
 
-/// Layers on numbers that a thread holds, from neighbours to far apart, as many as [`forward`] does. The factor of position
-/// `i` of layer `l` is `factor(2^l + i)`; `first` is the number of the first layer in the plan.
+/// Does as many layers as [`forward`], from neighbours to distant pairs. `factor(2^l + i)` returns
+/// the factor of position `i` of layer `l`; `first` is the number of the first layer in the plan.
 #[inline(always)]
 pub(super) fn inverse<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
@@ -52,7 +54,8 @@ pub(super) fn inverse<M: Reducer, const HELD: usize>(
     layer::<M, HELD>(x, 8, plan.normalises(first + 3), |low| factor(8 + low % 8))
 }
 
-/// Butterflies on numbers `half` apart; `factor` gets the index of the first of two.
+/// Does butterflies on numbers `half` apart. `factor` receives the index of the first number of a
+/// pair.
 #[inline(always)]
 fn layer<M: Reducer, const HELD: usize>(
     mut x: [M::Residue; HELD],
@@ -69,7 +72,7 @@ fn layer<M: Reducer, const HELD: usize>(
     x
 }
 
-/// Entry `index` of a table of factors.
+/// Returns entry `index` of a table of factors.
 #[inline(always)]
 pub(super) fn factor<S: Simt, M: Reducer>(
     s: S,

@@ -1,4 +1,4 @@
-//! Layers inside rows, products of values, and back: a block takes a few rows of both operands.
+//! Layers inside rows, products of values, and back. A block takes a few rows of both operands.
 
 use core::array;
 use core::marker::PhantomData;
@@ -8,17 +8,17 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Numbers of each operand that a thread holds.
 const HELD: u32 = 8;
-/// Layers that it does on them.
+/// Layers that a thread does on the numbers that it holds.
 const FUSED: u32 = 3;
 
-/// As many rows as `threads` threads hold, one at least, of both operands, and after every 8
-/// numbers one left out, so that threads whose numbers are a power of two apart meet different
-/// banks.
+/// Returns blocks with as many rows of both operands as `threads` threads hold, at least one. After
+/// every 8 numbers one is left out, so that threads whose numbers are a power of two apart access
+/// different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");
@@ -26,15 +26,19 @@ pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
 }
 
-/// Threads that share a row of `2^r` numbers; a block has whole rows.
+/// Returns the threads that share a row of `2^r` numbers. A block has whole rows.
 pub(crate) const fn threads_of_row(r: u32) -> u32 {
     (1 << r) / HELD
 }
 
-/// The other `R` layers of both operands, the products, and the first `R` inverse layers.
+/// Does the other `R` layers of both operands, multiplies, and undoes these layers. An operation is
+/// the work of a thread, 8 coefficients of a product.
 ///
-/// `operands` holds all first operands, then all second ones: residues as words after [`columns`](super::columns), or
-/// canonical coefficients if `C` is 0. So does `products`. An operation is a thread's work, 8 coefficients of a product.
+/// Threads: one for each operation.
+/// Shared memory: the rows of both operands.
+/// Arrays: `forward` and `inverse`, one row of factors each; `operands`, all first operands and
+/// then all second ones, residues as words of [`columns`](super::columns), or in `0..q` if `C` is
+/// 0; `products`, residues as words or in `0..q` likewise.
 #[inline(always)]
 pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -49,7 +53,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     let rows = Rows::<S, M, P, C, R> { s, forward, inverse, method: PhantomData };
     let last = R / FUSED - 1;
     let load = |operand: u32, i| {
-        let word = s.load(operands, operand * batch.count * HELD + rows.index(i));
+        let word = s.load(operands, operand * batch.operations() * HELD + rows.index(i));
         if C == 0 { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
     };
     let operands = [rows.gather(0, |i| load(0, i)), rows.gather(0, |i| load(1, i))];
@@ -79,7 +83,8 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 
 type Held<M> = [<M as Reducer>::Residue; HELD as usize];
 
-/// The rows of a block in shared memory, first operands before second ones, and this thread's part of the work on them.
+/// The rows of a block in shared memory, first operands before second ones, and this thread's part
+/// of the work on them.
 struct Rows<S: Simt, M: Reducer, P, const C: u32, const R: u32>
 where
     FactorWord<M>: Word,
@@ -98,19 +103,20 @@ where
     /// Threads that share a row.
     const THREADS: u32 = threads_of_row(R);
 
-    /// Number of this thread's row among all rows of all polynomials.
+    /// Returns the number of this thread's row among all rows of all polynomials.
     #[inline(always)]
     fn row(&self) -> u32 {
         (self.s.block() * self.s.threads() + self.s.thread()) / Self::THREADS
     }
 
-    /// Index of a row's number in global memory.
+    /// Returns the index of a row's number in global memory.
     #[inline(always)]
     fn index(&self, i: u32) -> u32 {
         (self.row() << R) + i
     }
 
-    /// Where pass `pass` finds this thread's numbers: the block of the row, the first number in it, and the distance.
+    /// Returns where pass `pass` finds this thread's numbers: the block of the row, the first
+    /// number in it, and the distance of numbers.
     #[inline(always)]
     fn place(&self, pass: u32) -> (u32, u32, u32) {
         let (thread, stride) = (self.s.thread() % Self::THREADS, 1 << (R - FUSED * (pass + 1)));
@@ -130,7 +136,7 @@ where
 
     #[inline(always)]
     fn scatter(&self, pass: u32, x: Held<M>, set: impl Fn(u32, M::Residue)) {
-        // By reference: an array that is moved into an iterator would leave the registers.
+        // By reference, because an array that moves into an iterator leaves the registers.
         for (k, &x) in x.iter().enumerate() {
             set(self.position(pass, k), x);
         }
@@ -147,7 +153,7 @@ where
         self.scatter(pass, b, |i, x| self.set(1, i, x));
     }
 
-    /// The layers of one pass, on both operands at once: they share the factors.
+    /// Does the layers of one pass on both operands at once, because they share the factors.
     #[inline(always)]
     fn forward_pass(&self, pass: u32, operands: [Held<M>; 2]) -> [Held<M>; 2] {
         let rows_of_polynomial = 1 << C;
@@ -175,7 +181,8 @@ where
 
     #[inline(always)]
     fn address(&self, operand: u32, i: u32) -> u32 {
-        // Rows follow one another; so do the two operands' numbers.
+        // Rows follow one another, and the numbers of the second operand follow those of the first
+        // one.
         let (rows, row) = (self.s.threads() / Self::THREADS, self.s.thread() / Self::THREADS);
         let i = ((operand * rows + row) << R) + i;
         4 * (i + i / HELD)

@@ -1,4 +1,5 @@
-//! One layer a launch, all numbers in global memory: where the other kernels come from, and what they have to beat.
+//! One layer in each launch, with all numbers in global memory: the starting point of the other
+//! kernels, which they have to beat.
 //!
 //! Every butterfly normalises, so that a kernel need not know which layer it does.
 
@@ -7,27 +8,28 @@ use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
 use super::layers::factor;
-use crate::kernel::{Batch, Shape};
+use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
-/// Factors of a table for either direction: those of the longest polynomials. Shorter ones take the
-/// first of them.
+/// Factors of a table for either direction: those of the longest polynomials. Shorter polynomials
+/// use the first ones.
 pub const FACTORS: u32 = 1 << 17;
 
-/// One butterfly a thread, or one product of values.
+/// Returns blocks of `threads` threads, one for each butterfly or product of values.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 0 }
 }
 
-/// The parameters of a layer, in the array `layer`.
+/// The parameters of a layer, which the array `layer` holds.
 #[derive(Copy, Clone, Debug)]
 pub struct Layer {
-    /// The binary logarithm of the distance of the numbers that are joined.
+    /// The binary logarithm of the distance of a butterfly's numbers.
     pub log_half: u32,
     /// The binary logarithm of the length.
     pub log_len: u32,
-    /// Whether it is the first forward layer, which reads canonical numbers, or the last inverse one, which writes them.
+    /// Whether this is the first forward layer, which reads canonical numbers, or the last inverse
+    /// one, which writes them.
     pub is_outermost: bool,
 }
 
@@ -35,26 +37,26 @@ impl Layer {
     /// Elements of the array `layer`.
     pub const WORDS: usize = 3;
 
-    /// The array.
+    /// Returns the content of the array.
     #[must_use]
     pub fn to_words(self) -> [u32; Self::WORDS] {
         [self.log_half, self.log_len, u32::from(self.is_outermost)]
     }
 
-    /// The layer that the array says, or another one if there is no such layer in a polynomial of
-    /// at most [`FACTORS`] coefficients, or if its blocks are longer than all polynomials of the
-    /// batch together: no layer leads outside an array.
+    /// Returns the layer that the array holds. If a polynomial of at most [`FACTORS`] coefficients
+    /// has no such layer, or if the layer's blocks are longer than all polynomials of the batch
+    /// together, returns another layer: no layer leads outside an array.
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
-        // The threads of all blocks; those of a block are a power of two.
-        let threads = (batch.count + s.threads() - 1) & s.threads().wrapping_neg();
+        // The threads of all blocks. A block has a power of two of them.
+        let threads = (batch.operations() + s.threads() - 1) & s.threads().wrapping_neg();
         let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
         let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());
         Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
     }
 
-    /// The first number of this thread's butterfly, and that number's position in its block and its block's number in its
-    /// polynomial.
+    /// Returns the first number of this thread's butterfly, that number's position in its block,
+    /// and its block's number in its polynomial.
     #[inline(always)]
     fn place<S: Simt>(self, s: S) -> (u32, u32, u32) {
         let index = s.block() * s.threads() + s.thread();
@@ -64,7 +66,11 @@ impl Layer {
     }
 }
 
-/// A forward layer of the polynomials, residues as words. An operation is a butterfly.
+/// Does a forward layer in place. An operation is a butterfly.
+///
+/// Threads: one for each operation.
+/// Arrays: `factors`, one row of [`FACTORS`]; `layer`, one row, see [`Layer`]; `polynomials`,
+/// residues as words.
 #[inline(always)]
 pub fn forward<S: Simt, M: Reducer>(
     s: S,
@@ -88,7 +94,10 @@ pub fn forward<S: Simt, M: Reducer>(
     s.store(polynomials, high, y.to_word());
 }
 
-/// An inverse layer of the polynomials, residues as words. An operation is a butterfly.
+/// Does an inverse layer in place. An operation is a butterfly.
+///
+/// Threads: one for each operation.
+/// Arrays: as for [`forward`].
 #[inline(always)]
 pub fn inverse<S: Simt, M: Reducer>(
     s: S,
@@ -113,12 +122,16 @@ pub fn inverse<S: Simt, M: Reducer>(
     s.store(polynomials, high, word(y));
 }
 
-/// Multiplies the transforms in the second half of the array by those in the first. An operation is a product of values.
+/// Multiplies the transforms in the second half of the array by those in the first half. An
+/// operation is a product of values.
+///
+/// Threads: one for each operation.
+/// Arrays: `transforms`, residues as words.
 #[inline(always)]
 pub fn multiply<S: Simt, M: Reducer, P: ReduceSum>(s: S, transforms: S::Global<u32>, batch: Batch) {
     let index = s.block() * s.threads() + s.thread();
     let load = |index| M::normalise(M::Residue::from_word(s.load(transforms, index)));
-    let (a, b) = (load(index), load(batch.count + index));
+    let (a, b) = (load(index), load(batch.operations() + index));
     let product = P::reduce(i64::from(a.value()) * i64::from(b.value()));
-    s.store(transforms, batch.count + index, M::Residue::new(product).to_word());
+    s.store(transforms, batch.operations() + index, M::Residue::new(product).to_word());
 }

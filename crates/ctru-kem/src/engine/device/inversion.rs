@@ -7,7 +7,7 @@
 
 use std::vec::Vec;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
@@ -49,7 +49,7 @@ impl<Q: Queue> Tree<Q> {
         inverses: &Buffer<u16, Q::Memory>,
         scratch: &Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        let run = |kernels: &'static Kernels, memory: &[&Q::Memory], count: usize| {
+        let run = |kernels: &'static RingKernels, memory: &[&Q::Memory], count: usize| {
             queue.launch(set.kernel(kernels), memory, Batch::each(count as u32))
         };
         let tree = &self.levels;

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Queue, RuntimeError};
 
@@ -112,7 +112,7 @@ impl<Q: Queue> Slot<Q> {
                 (key, count as u32)
             }
         };
-        let batch = Batch { count: range.len() as u32, keys };
+        let batch = batch_of(range.len(), keys);
         let Buffers { seeds: seed_rows, messages, shared_secrets, coins, .. } = &device.buffers;
         device.write_seeds(pinned, seeds, range, &table::EXPAND_SEEDS)?;
         device.launch(
@@ -151,16 +151,25 @@ impl<Q: Queue> Slot<Q> {
                 (key, count as u32)
             }
         };
-        let batch = Batch { count: secrets.len() as u32, keys };
+        let batch = batch_of(secrets.len(), keys);
         device.decapsulate(batch, key)?;
         device.download_secrets(pinned, secrets.len())?;
         self.read_secrets(secrets)
     }
 }
 
+/// Returns the batch of `count` operations with one key for all, or with one key per operation.
+fn batch_of(count: usize, keys: u32) -> Batch {
+    if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
+}
+
 /// Returns the kernels that hash for a batch of this size.
-fn by_size(batch: Batch, small: &'static Kernels, large: &'static Kernels) -> &'static Kernels {
-    if batch.count <= SMALL_BATCH { small } else { large }
+fn by_size(
+    batch: Batch,
+    small: &'static RingKernels,
+    large: &'static RingKernels,
+) -> &'static RingKernels {
+    if batch.operations() <= SMALL_BATCH { small } else { large }
 }
 
 impl<Q: Queue> OnDevice<Q> {
@@ -184,7 +193,7 @@ impl<Q: Queue> OnDevice<Q> {
         let DecapsulationKeyBuffers { f, z, public } = key;
         // The hash of the rejection secret is the longest one and needs only the input. In a small
         // batch it runs beside the decryption. In a large batch other slots fill the GPU anyway.
-        let beside = batch.count <= SMALL_BATCH;
+        let beside = batch.operations() <= SMALL_BATCH;
         let hashing = if beside { &self.auxiliary } else { &self.queue };
         if beside {
             hashing.follow(&self.queue)?;
@@ -261,9 +270,9 @@ impl<Q: Queue> OnDevice<Q> {
     fn fused(
         &self,
         batch: Batch,
-        each: &'static Kernels,
-        same_key: &'static Kernels,
-    ) -> &'static Kernels {
-        if self.products == Products::SameKey && batch.keys == 1 { same_key } else { each }
+        each: &'static RingKernels,
+        same_key: &'static RingKernels,
+    ) -> &'static RingKernels {
+        if self.products == Products::SameKey && batch.is_shared() { same_key } else { each }
     }
 }

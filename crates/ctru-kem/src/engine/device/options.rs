@@ -19,7 +19,7 @@ use crate::params::ParameterSet;
 /// How much of a device an engine takes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// The most operations of a chunk. Kernels compute the place of an operation's row in 32 bits,
+    /// The most operations of a chunk. RingKernels compute the place of an operation's row in 32 bits,
     /// so that an engine takes no more than 3 million for n = 653, 2.6 million for n = 761 and 1.5
     /// million for n = 1277, even if this is larger.
     pub chunk: usize,

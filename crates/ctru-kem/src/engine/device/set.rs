@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::kernel::{Kernel, Kernels};
+use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_math::Ring;
@@ -38,7 +38,7 @@ pub(super) struct Set {
     pub(super) fill_encapsulation_keys: fn(&mut [u8]),
     /// Overwrites bytes with decapsulation keys that are placeholders.
     pub(super) fill_decapsulation_keys: fn(&mut [u8]),
-    kernel: fn(&'static Kernels) -> &'static Kernel,
+    kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
 impl Set {
@@ -62,13 +62,13 @@ impl Set {
                 fill_decapsulation_keys: |rows| {
                     fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
                 },
-                kernel: Kernels::of::<P::Ring>,
+                kernel: RingKernels::of::<P::Ring>,
             }
         }
     }
 
     /// Returns the kernel for the ring of the parameter set.
-    pub(super) fn kernel(&self, kernels: &'static Kernels) -> &'static Kernel {
+    pub(super) fn kernel(&self, kernels: &'static RingKernels) -> &'static Kernel {
         (self.kernel)(kernels)
     }
 
@@ -89,13 +89,13 @@ fn fill(rows: &mut [u8], row: &[u8]) {
 /// The kernels that know a public-key encoding.
 pub(super) struct EncodingKernels {
     /// Decodes encapsulation keys to `h` and `ID(pk)`.
-    pub(super) decode: &'static Kernels,
+    pub(super) decode: &'static RingKernels,
     /// Decodes decapsulation keys to their parts.
-    pub(super) unpack_secret_key: &'static Kernels,
+    pub(super) unpack_secret_key: &'static RingKernels,
     /// Encodes `h` to encapsulation keys.
-    pub(super) encode: &'static Kernels,
+    pub(super) encode: &'static RingKernels,
     /// Encodes parts to decapsulation keys.
-    pub(super) pack_secret_key: &'static Kernels,
+    pub(super) pack_secret_key: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {

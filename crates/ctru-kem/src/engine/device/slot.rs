@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::kernel::{Batch, Kernels};
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
 use super::buffers::{Array, Buffers, Pinned, SEED};
@@ -138,7 +138,7 @@ impl<Q: Queue> OnDevice<Q> {
     /// Launches the kernel for the ring of the parameter set.
     pub(super) fn launch(
         &self,
-        kernels: &'static Kernels,
+        kernels: &'static RingKernels,
         memory: &[&Q::Memory],
         batch: Batch,
     ) -> Result<(), RuntimeError> {
@@ -170,7 +170,7 @@ impl<Q: Queue> OnDevice<Q> {
         pinned: &mut Pinned<Q>,
         seeds: Seeds<'_, N>,
         range: &Range<usize>,
-        expand: &'static Kernels,
+        expand: &'static RingKernels,
     ) -> Result<(), RuntimeError> {
         let Buffers { master_seed, first, seeds: rows, .. } = &self.buffers;
         match seeds {

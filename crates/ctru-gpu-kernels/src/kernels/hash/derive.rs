@@ -1,0 +1,282 @@
+//! Seeds, messages, shared secrets and coins, one thread for each operation.
+
+use ctru_math::Ring;
+
+use super::keccak::{PerThread, SHA3_512, SHAKE256, State, Words};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, rolled, word_of_bytes};
+use crate::simt::Simt;
+
+/// Returns blocks of 128 threads, one for each operation.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    Shape { threads: 128, per_block: 128, shared_bytes: 0 }
+}
+
+/// Expands a master seed to the seeds of encapsulations, 32 bytes each, as
+/// [`expand_key_pair_seeds`] does.
+///
+/// Threads: one for each operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of
+/// [`SEED_WORDS`] words.
+#[inline(always)]
+pub fn expand_seeds<S: Simt, R: Ring>(
+    s: S,
+    master: S::Global<u64>,
+    first: S::Global<u64>,
+    seeds: S::Global<u64>,
+    batch: Batch,
+) {
+    expand(s, SEED_WORDS, master, first, seeds, batch);
+}
+
+/// Expands a master seed to the seeds of key pairs, 64 bytes each: the seed that is sampled from,
+/// and `z`.
+///
+/// Operation `i` of this launch is operation `first[0] + i` of its batch. A seed of `N` bytes is
+/// `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as
+/// `ctru-kem` defines it.
+///
+/// Threads: one for each operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of 8 words.
+#[inline(always)]
+pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
+    s: S,
+    master: S::Global<u64>,
+    first: S::Global<u64>,
+    seeds: S::Global<u64>,
+    batch: Batch,
+) {
+    expand(s, 2 * SEED_WORDS, master, first, seeds, batch);
+}
+
+/// Expands a master seed to seeds of `words` words.
+#[inline(always)]
+fn expand<S: Simt>(
+    s: S,
+    words: u32,
+    master: S::Global<u64>,
+    first: S::Global<u64>,
+    seeds: S::Global<u64>,
+    batch: Batch,
+) {
+    const LABEL: [u64; 2] = [u64::from_le_bytes(*b"ctru bat"), u64::from_le_bytes(*b"ch seed\0")];
+    const INDEX: u32 = 2 + SEED_WORDS;
+    const BYTES: u32 = 8 * (INDEX + 1);
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let index = s.load(first, 0) + u64::from(operation);
+        let state: PerThread<S> = SHAKE256.absorb_block(s, BYTES, |i| match i {
+            0 => LABEL[0],
+            1 => LABEL[1] | u64::from(8 * words) << 56,
+            INDEX => index,
+            _ if i < INDEX => s.load(master, i - 2),
+            _ => 0,
+        });
+        state.permute().output(words, |i, word| s.store(seeds, words * operation + i, word));
+    }
+}
+
+/// Derives the coins of key pairs: the two halves of `SHAKE256(seed)` are the coins of `f'` and of
+/// `g`.
+///
+/// Threads: one for each operation.
+/// Arrays: `seeds`, rows of 8 words, the seed and `z`; `f_coins` and `g_coins`, coins; `z`, rows of
+/// [`SEED_WORDS`] words.
+/// Source: CTRU-Prime paper, Algorithm 1.
+#[inline(always)]
+pub fn derive_key_pair<S: Simt, R: Ring>(
+    s: S,
+    seeds: S::Global<u64>,
+    f_coins: S::Global<u64>,
+    g_coins: S::Global<u64>,
+    z: S::Global<u64>,
+    batch: Batch,
+) {
+    let coin_bytes = R::COIN_BYTES as u32;
+    // The second half begins inside a word, so each of its words is cut from two words of the
+    // stream.
+    let (skipped, shift) = (coin_bytes / 8 + 1, 8 * (coin_bytes % 8));
+    const { assert!(!R::COIN_BYTES.is_multiple_of(8)) };
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let seed = |i| s.load(seeds, 2 * SEED_WORDS * operation + i);
+        for i in 0..SEED_WORDS {
+            s.store(z, SEED_WORDS * operation + i, seed(SEED_WORDS + i));
+        }
+        let words = coin_words::<R>();
+        let state: PerThread<S> =
+            SHAKE256.absorb_block(s, 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
+        let mut previous = 0;
+        squeeze(s, state, skipped + words, |i, word| {
+            if i < words {
+                s.store(f_coins, words * operation + i, word);
+            }
+            if i >= skipped {
+                let cut = previous >> shift | word << (64 - shift);
+                s.store(g_coins, words * operation + i - skipped, cut);
+            }
+            previous = word;
+        });
+    }
+}
+
+/// Derives encapsulations from seeds: the message `m = SHAKE256(seed)`, the shared secret `K` and
+/// the coins `SHAKE256(s)` of `r`, with `(K || s) = SHA3-512(ID(pk) || m)`.
+///
+/// Threads: one for each operation.
+/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `ids`, rows of [`ID_BYTES`] bytes, a row for each
+/// operation or one shared row; `messages`; `shared_secrets`, rows of [`SEED_WORDS`] words;
+/// `coins`.
+/// Source: CTRU-Prime paper, Algorithm 5.
+#[inline(always)]
+pub fn derive_encapsulation<S: Simt, R: Ring>(
+    s: S,
+    seeds: S::Global<u64>,
+    ids: S::Global<u8>,
+    messages: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    coins: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let id = Id { s, ids, key: batch.row(operation) };
+        encapsulation::<R, PerThread<S>>(operation, seeds, id, messages, shared_secrets, coins);
+    }
+}
+
+/// Derives the second half of decapsulations from decrypted messages: the shared secret `K'` and
+/// the coins of the second encryption.
+///
+/// Threads: one for each operation.
+/// Arrays: as for [`derive_encapsulation`].
+/// Source: CTRU-Prime paper, Algorithm 6.
+#[inline(always)]
+pub fn derive_decapsulation<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    ids: S::Global<u8>,
+    shared_secrets: S::Global<u64>,
+    coins: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let id = Id { s, ids, key: batch.row(operation) };
+        decapsulation::<R, PerThread<S>>(operation, messages, id, shared_secrets, coins);
+    }
+}
+
+#[inline(always)]
+fn own_operation<S: Simt>(s: S) -> u32 {
+    s.block() * s.threads() + s.thread()
+}
+
+/// The `ID(pk)` of a key.
+#[derive(Copy, Clone)]
+pub(crate) struct Id<S: Simt> {
+    pub(crate) s: S,
+    pub(crate) ids: S::Global<u8>,
+    pub(crate) key: u32,
+}
+
+impl<S: Simt> Id<S> {
+    /// Returns word `i` of `ID(pk) || tail`. `tail` returns 0 for words behind its end, and for the
+    /// words before its beginning, whose numbers are negative, modulo `2^32`.
+    #[inline(always)]
+    pub(crate) fn followed_by(self, tail: impl Fn(u32) -> u64, i: u32) -> u64 {
+        const WHOLE: u32 = ID_BYTES / 8;
+        const { assert!(ID_BYTES % 8 == 1) };
+        let id = word_of_bytes(self.s, self.ids, self.key * ID_BYTES, ID_BYTES, 8 * i);
+        id | tail(i.wrapping_sub(WHOLE + 1)) >> 56 | tail(i.wrapping_sub(WHOLE)) << 8
+    }
+}
+
+/// Does the work of [`derive_encapsulation`] for one operation, on a state of any kind.
+#[inline(always)]
+pub(crate) fn encapsulation<R: Ring, T: State>(
+    operation: u32,
+    seeds: Words<T>,
+    id: Id<T::Machine>,
+    messages: Words<T>,
+    shared_secrets: Words<T>,
+    coins: Words<T>,
+) {
+    let s = id.s;
+    let seed = |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 };
+    let stream = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, seed).permute();
+    let message = |i| cut(R::MESSAGE_BYTES as u32, i, stream.lane(i));
+    let words = message_words::<R>();
+    stream.output(words, |i, word| {
+        s.store(messages, words * operation + i, cut(R::MESSAGE_BYTES as u32, i, word));
+    });
+    secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
+}
+
+/// Does the work of [`derive_decapsulation`] for one operation, on a state of any kind.
+#[inline(always)]
+pub(crate) fn decapsulation<R: Ring, T: State>(
+    operation: u32,
+    messages: Words<T>,
+    id: Id<T::Machine>,
+    shared_secrets: Words<T>,
+    coins: Words<T>,
+) {
+    let words = message_words::<R>();
+    let message = |i| if i < words { id.s.load(messages, words * operation + i) } else { 0 };
+    secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
+}
+
+/// Returns word `i` of a string of which only the first `bytes` bytes remain.
+#[inline(always)]
+fn cut(bytes: u32, i: u32, word: u64) -> u64 {
+    let whole = bytes / 8;
+    if i < whole {
+        word
+    } else if i == whole {
+        word & ((1 << (8 * (bytes % 8))) - 1)
+    } else {
+        0
+    }
+}
+
+/// Derives the shared secret and the coins from the words of a message.
+#[inline(always)]
+fn secret_and_coins<R: Ring, T: State>(
+    operation: u32,
+    id: Id<T::Machine>,
+    message: impl Fn(u32) -> u64,
+    shared_secrets: Words<T>,
+    coins: Words<T>,
+) {
+    let s = id.s;
+    let bytes = ID_BYTES + R::MESSAGE_BYTES as u32;
+    const { assert!(SHA3_512.blocks(ID_BYTES + R::MESSAGE_BYTES as u32) == 2) };
+    let word = |i| id.followed_by(&message, i) ^ SHA3_512.padding(bytes, i);
+    let rate = SHA3_512.rate;
+    let first = T::zero(s).absorb(rate, word).permute();
+    let digest = first.absorb(rate, |i| word(rate + i)).permute();
+    digest.output(SEED_WORDS, |i, word| s.store(shared_secrets, SEED_WORDS * operation + i, word));
+
+    let state = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, |i| {
+        let word = digest.lane(SEED_WORDS + i);
+        if i < SEED_WORDS { word } else { 0 }
+    });
+    let words = coin_words::<R>();
+    squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
+}
+
+/// Calls `output` with the first `words` words of the output that follows from `state`.
+#[inline(always)]
+fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
+    let rate = SHAKE256.rate;
+    for block in 0..rolled(s, words.div_ceil(rate)) {
+        state = state.permute();
+        state.output(rate, |i, word| {
+            if rate * block + i < words {
+                output(rate * block + i, word);
+            }
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! Implicit rejection, one thread for each operation: the shared secret of a ciphertext that is not
+//! valid. It depends on nothing that decryption computes.
+//!
+//! Source: CTRU-Prime paper, Algorithm 6.
+
+use ctru_math::Ring;
+
+use super::derive::Id;
+use super::keccak::{PerThread, SHA3_512, State, Words};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, word_of_bytes};
+use crate::simt::{Simt, WARP};
+
+const WARPS: u32 = 4;
+/// Bytes of a warp's part of shared memory: a block of SHA3-512's input for each thread.
+const STAGE_BYTES: u32 = WARP * 8 * SHA3_512.rate;
+
+/// Returns blocks of four warps, one thread for each operation.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    Shape { threads: WARPS * WARP, per_block: WARPS * WARP, shared_bytes: WARPS * STAGE_BYTES }
+}
+
+/// Computes rejection secrets, the first halves of `SHA3-512(ID(pk) || z || ciphertext)`.
+///
+/// Threads: one for each operation; the threads of a warp load together.
+/// Shared memory: a block of the hash's input for each thread.
+/// Arrays: `ids`, rows of [`ID_BYTES`] bytes, and `z`, rows of [`SEED_WORDS`] words, each a row for
+/// each operation or one shared row; `ciphertexts`; `rejection_secrets`, rows of [`SEED_WORDS`]
+/// words.
+/// Source: CTRU-Prime paper, Algorithm 6.
+#[inline(always)]
+pub fn rejection_secret<S: Simt, R: Ring>(
+    s: S,
+    ids: S::Global<u8>,
+    z: S::Global<u64>,
+    ciphertexts: S::Global<u8>,
+    rejection_secrets: S::Global<u64>,
+    batch: Batch,
+) {
+    let rate = SHA3_512.rate;
+    let first = s.block() * s.threads() + WARP * s.warp();
+    let operation = first + s.lane();
+    // Threads behind the batch's end help their warp to load, and hash the last ciphertext in vain.
+    let inside = |operation: u32| operation.min(batch.operations() - 1);
+    let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
+    let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.row(inside(operation)) }, z);
+    for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
+        // The bytes of a ciphertext are neighbours, so the warp loads the words of one operation
+        // after the other.
+        s.sync_warp();
+        for k in 0..rate {
+            let word = WARP * k + s.lane();
+            let (row, i) = (word / rate, word % rate);
+            let value =
+                ciphertext_word::<S, R>(s, ciphertexts, inside(first + row), rate * block + i);
+            s.store_shared::<u64>(stage(row, i), value);
+        }
+        s.sync_warp();
+        let word = |i| s.load_shared::<u64>(stage(s.lane(), i));
+        state = state.absorb(rate, word).permute();
+    }
+    if operation < batch.operations() {
+        state.output(SEED_WORDS, |i, word| {
+            s.store(rejection_secrets, SEED_WORDS * operation + i, word);
+        });
+    }
+}
+
+/// Bytes of the input before the ciphertext.
+const KEY_BYTES: u32 = ID_BYTES + 8 * SEED_WORDS;
+
+/// Returns the bytes of the input.
+pub(crate) const fn input_bytes<R: Ring>() -> u32 {
+    KEY_BYTES + R::CIPHERTEXT_BYTES as u32
+}
+
+/// Returns a state that has absorbed `ID(pk) || z`, which is less than a block.
+#[inline(always)]
+pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
+    const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };
+    let z = |i| if i < SEED_WORDS { id.s.load(z, SEED_WORDS * id.key + i) } else { 0 };
+    T::zero(id.s).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
+}
+
+/// Returns word `i` of the input without the part that [`absorb_key`] absorbs, padded to whole
+/// blocks.
+#[inline(always)]
+pub(crate) fn ciphertext_word<S: Simt, R: Ring>(
+    s: S,
+    ciphertexts: S::Global<u8>,
+    operation: u32,
+    i: u32,
+) -> u64 {
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let first = (8 * i).wrapping_sub(KEY_BYTES);
+    word_of_bytes(s, ciphertexts, bytes * operation, bytes, first)
+        ^ SHA3_512.padding(input_bytes::<R>(), i)
+}

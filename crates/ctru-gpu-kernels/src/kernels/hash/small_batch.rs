@@ -1,0 +1,76 @@
+//! The hashing kernels on the way of every operation, one warp for each operation: for batches too
+//! small to fill the machine with one thread each. Arrays and results are those of the kernels for
+//! large batches.
+
+use ctru_math::Ring;
+
+use super::derive::{self, Id};
+use super::keccak::{PerWarp, SHA3_512, State};
+use super::reject;
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::{SEED_WORDS, rolled, warp};
+use crate::simt::Simt;
+
+/// Returns blocks of one warp for one operation.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    warp::shape(0)
+}
+
+/// Does what [`derive::derive_encapsulation`] does.
+///
+/// Threads: one warp for each operation.
+#[inline(always)]
+pub fn derive_encapsulation<S: Simt, R: Ring>(
+    s: S,
+    seeds: S::Global<u64>,
+    ids: S::Global<u8>,
+    messages: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    coins: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = s.block();
+    let id = Id { s, ids, key: batch.row(operation) };
+    derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, shared_secrets, coins);
+}
+
+/// Does what [`derive::derive_decapsulation`] does.
+///
+/// Threads: one warp for each operation.
+#[inline(always)]
+pub fn derive_decapsulation<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    ids: S::Global<u8>,
+    shared_secrets: S::Global<u64>,
+    coins: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = s.block();
+    let id = Id { s, ids, key: batch.row(operation) };
+    derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
+}
+
+/// Does what [`reject::rejection_secret`] does.
+///
+/// Threads: one warp for each operation.
+#[inline(always)]
+pub fn rejection_secret<S: Simt, R: Ring>(
+    s: S,
+    ids: S::Global<u8>,
+    z: S::Global<u64>,
+    ciphertexts: S::Global<u8>,
+    rejection_secrets: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = s.block();
+    let rate = SHA3_512.rate;
+    let mut state: PerWarp<S> = reject::absorb_key(Id { s, ids, key: batch.row(operation) }, z);
+    for block in 0..rolled(s, SHA3_512.blocks(reject::input_bytes::<R>())) {
+        let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, operation, rate * block + i);
+        state = state.absorb(rate, word).permute();
+    }
+    state
+        .output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+}

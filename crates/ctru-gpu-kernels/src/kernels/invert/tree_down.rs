@@ -1,0 +1,62 @@
+//! The product tree of [`tree_up`](super::tree_up) from the roots to the leaves: the inverse of a
+//! child is the inverse of its parent times its sibling.
+
+use ctru_math::Ring;
+
+use super::tree_up::{leaf_or_one, node_or_one};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::large_block;
+use crate::kernels::product::polyphase::{self, Polyphase};
+use crate::kernels::product::positive;
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+/// Returns blocks of one warp for one child.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    warp::shape(polyphase::end_of_two_large::<R>())
+}
+
+/// Computes the inverses of leaves. An operation is a leaf.
+///
+/// Threads: one warp for each leaf.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `leaves`, signed
+/// bytes of small polynomials; `inverses`, in `0..q`.
+#[inline(always)]
+pub fn divide_leaves<S: Simt, R: Ring>(
+    s: S,
+    parents: S::Global<u16>,
+    leaves: S::Global<u8>,
+    inverses: S::Global<u16>,
+    batch: Batch,
+) {
+    let leaf = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, parents, leaf / 2, block));
+    polyphase.stage_small(|block| leaf_or_one::<S, R>(s, leaves, leaf ^ 1, batch, block));
+    polyphase.multiply(positive::<R>());
+    polyphase.store_modulo_q(inverses, leaf);
+}
+
+/// Computes the inverses of nodes. An operation is a child.
+///
+/// Threads: one warp for each child.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `nodes` and
+/// `inverses`, in `0..q`.
+#[inline(always)]
+pub fn divide_nodes<S: Simt, R: Ring>(
+    s: S,
+    parents: S::Global<u16>,
+    nodes: S::Global<u16>,
+    inverses: S::Global<u16>,
+    batch: Batch,
+) {
+    let node = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, parents, node / 2, block));
+    polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, node ^ 1, batch, block));
+    polyphase.multiply_large_ones();
+    polyphase.store_modulo_q(inverses, node);
+}

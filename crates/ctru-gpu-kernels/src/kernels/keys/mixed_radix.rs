@@ -1,0 +1,132 @@
+//! Keys whose public part has NTRU Prime's mixed-radix encoding: [`ctru_math::codec::mixed_radix`].
+//!
+//! The pairs of a level are independent, so the threads share them. The lists of the levels lie in
+//! two areas by turns.
+
+use ctru_math::Ring;
+use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
+
+use super::{Encoding, key_kernels};
+use crate::kernels::keys;
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+key_kernels!(MixedRadix);
+
+/// The encoding.
+enum MixedRadix {}
+
+impl<R: Ring> Encoding<R> for MixedRadix {
+    const BYTES: u32 = Plan::of::<R>().bytes() as u32;
+
+    #[inline(always)]
+    fn decode<S: Simt>(s: S) {
+        let plan = const { &Plan::of::<R>() };
+        let depth = plan.levels().len() as u32;
+        if s.lane() == 0 {
+            let bytes = (plan.bytes() - plan.root_offset()) as u32;
+            let (_, root) = plan.root().divide(low_bytes(s, plan.root_offset() as u32, bytes));
+            s.store_shared(list::<R>(depth), root as u16);
+        }
+        for number in (0..depth).rev() {
+            s.sync_warp();
+            let level = s.constant(plan.levels(), number);
+            let (next, values) = (list::<R>(number + 1), list::<R>(number));
+            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
+                let value = s.load_shared::<u16>(next + 2 * pair);
+                match Pair::new(&level, pair) {
+                    Some(Pair { offset, bytes, odd_radix }) => {
+                        let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
+                        // Keys have been checked, so no value can have needed reduction.
+                        let ([even, odd], _) = split(level.radix, odd_radix, joined);
+                        s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
+                    }
+                    None => s.store_shared(values + 4 * pair, value),
+                }
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn encode<S: Simt>(s: S) {
+        let plan = const { &Plan::of::<R>() };
+        let depth = plan.levels().len() as u32;
+        for number in 0..depth {
+            let level = s.constant(plan.levels(), number);
+            let (values, next) = (list::<R>(number), list::<R>(number + 1));
+            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
+                match Pair::new(&level, pair) {
+                    Some(Pair { offset, bytes, .. }) => {
+                        let both = s.load_shared::<u32>(values + 4 * pair);
+                        let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
+                        set_low_bytes(s, offset, bytes, joined);
+                        s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
+                    }
+                    None => {
+                        s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair));
+                    }
+                }
+            });
+            s.sync_warp();
+        }
+        if s.lane() == 0 {
+            let bytes = (plan.bytes() - plan.root_offset()) as u32;
+            let root = u32::from(s.load_shared::<u16>(list::<R>(depth)));
+            set_low_bytes(s, plan.root_offset() as u32, bytes, root);
+        }
+    }
+}
+
+/// Returns where the list of level `number` lies. The list of level 0 is the list of coefficients.
+const fn list<R: Ring>(number: u32) -> u32 {
+    if number.is_multiple_of(2) { keys::list::<R>() } else { keys::half_list::<R>() }
+}
+
+/// The properties of a pair. The last pair of a level differs from the others.
+struct Pair {
+    /// Where its bytes begin in the string.
+    offset: u32,
+    /// Bytes that it writes, 0 to 2.
+    bytes: u32,
+    /// Radix of its second value.
+    odd_radix: u32,
+}
+
+impl Pair {
+    /// Returns pair `pair` of a level, or nothing if it is a last value without a partner.
+    #[inline(always)]
+    fn new(level: &Level, pair: u32) -> Option<Self> {
+        let offset = level.offset as u32 + level.pair_bytes as u32 * pair;
+        if pair < level.regular_pairs() as u32 {
+            Some(Self { offset, bytes: level.pair_bytes as u32, odd_radix: level.radix.value })
+        } else if level.count.is_multiple_of(2) {
+            Some(Self {
+                offset,
+                bytes: level.last_pair_bytes as u32,
+                odd_radix: level.last_radix.value,
+            })
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns up to two bytes of the string as a number.
+#[inline(always)]
+fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
+    let byte = |k: u32| match k < bytes {
+        true => u32::from(s.load_shared::<u8>(keys::STRING + offset + k)) << (8 * k),
+        false => 0,
+    };
+    byte(0) | byte(1)
+}
+
+/// Sets up to two bytes of the string to the low bytes of a number.
+#[inline(always)]
+fn set_low_bytes<S: Simt>(s: S, offset: u32, bytes: u32, number: u32) {
+    for k in 0..2 {
+        if k < bytes {
+            s.store_shared(keys::STRING + offset + k, (number >> (8 * k)) as u8);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Encoded keys to arrays and back, for each encoding of public keys: [`mixed_radix`] and
+//! [`packed13`].
+//!
+//! A warp works on one key. The public key lies in shared memory both as a string of bytes and as a
+//! list of coefficients.
+
+pub mod mixed_radix;
+pub mod packed13;
+
+use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
+use ctru_math::kernel::secret_poly::{coefficient, nibble};
+use ctru_math::{Ring, SmallPoly};
+
+use crate::descriptor::Shape;
+use crate::kernels::{ID_BYTES, SEED_WORDS, row, warp, word_of_bytes};
+use crate::simt::Simt;
+
+/// An encoding of elements of `R_q`: work of a warp on the string at [`STRING`] and on the
+/// [`list`].
+pub(crate) trait Encoding<R: Ring> {
+    /// Length of the encoded polynomial.
+    const BYTES: u32;
+
+    /// Sets the list to the coefficients that the string encodes. The caller has a barrier before
+    /// and after.
+    fn decode<S: Simt>(s: S);
+
+    /// Sets the string to the encoding of the list: `n` coefficients in `0..q`, and zeros up to a
+    /// multiple of 8. The caller has a barrier before and after.
+    fn encode<S: Simt>(s: S);
+}
+
+/// Where the string lies in shared memory.
+pub(crate) const STRING: u32 = 0;
+
+/// Returns the room for the string: whole groups of 13 bits for each coefficient. The other
+/// encoding is shorter.
+const fn string_bytes<R: Ring>() -> u32 {
+    (PUBLIC_KEY_WIDTH * warp::groups(R::N)).next_multiple_of(16)
+}
+
+/// Returns where the list of coefficients lies in shared memory, a multiple of 16.
+pub(crate) const fn list<R: Ring>() -> u32 {
+    STRING + string_bytes::<R>()
+}
+
+/// Returns where a list of half as many 16-bit values lies in shared memory.
+pub(crate) const fn half_list<R: Ring>() -> u32 {
+    list::<R>() + 2 * row::<R>()
+}
+
+/// Returns blocks of one warp for one key.
+pub(crate) const fn shape<R: Ring>() -> Shape {
+    warp::shape(half_list::<R>() + row::<R>())
+}
+
+/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first
+/// [`ID_BYTES`] bytes to row `key` of `ids`.
+#[inline(always)]
+pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    (keys, start): (S::Global<u8>, u32),
+    h: S::Global<u16>,
+    ids: S::Global<u8>,
+    key: u32,
+) {
+    warp::transfer(
+        s,
+        string_bytes::<R>(),
+        |i| if i < E::BYTES { s.load(keys, start + i) } else { 0 },
+        |i, byte| {
+            s.store_shared(STRING + i, byte);
+            if i < ID_BYTES {
+                s.store(ids, key * ID_BYTES + i, byte);
+            }
+        },
+    );
+    s.sync_warp();
+    E::decode(s);
+    s.sync_warp();
+    warp::transfer(
+        s,
+        R::N as u32,
+        |i| s.load_shared::<u16>(list::<R>() + 2 * i),
+        |i, coefficient| s.store(h, key * row::<R>() + i, coefficient),
+    );
+}
+
+/// Encodes row `key` of `h` to the bytes from `start` on.
+#[inline(always)]
+pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    h: S::Global<u16>,
+    key: u32,
+    (keys, start): (S::Global<u8>, u32),
+) {
+    warp::transfer(
+        s,
+        row::<R>(),
+        |i| if i < R::N as u32 { s.load(h, key * row::<R>() + i) } else { 0 },
+        |i, coefficient| s.store_shared(list::<R>() + 2 * i, coefficient),
+    );
+    s.sync_warp();
+    E::encode(s);
+    s.sync_warp();
+    warp::transfer(
+        s,
+        E::BYTES,
+        |i| s.load_shared::<u8>(STRING + i),
+        |i, byte| s.store(keys, start + i, byte),
+    );
+}
+
+/// Returns the bytes of a secret key.
+pub(crate) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
+    R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
+}
+
+/// Reads secret keys: the secret polynomial `f`, the public key as [`decode_public`] reads it, and
+/// `z`.
+#[inline(always)]
+pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    keys: S::Global<u8>,
+    f: S::Global<u8>,
+    h: S::Global<u16>,
+    ids: S::Global<u8>,
+    z: S::Global<u64>,
+) {
+    let key = s.block();
+    let start = key * secret_bytes::<R, E>();
+    let bound = SmallPoly::<R>::BOUND as u8;
+    warp::transfer(
+        s,
+        R::N as u32,
+        |i| s.load(keys, start + i / 2) >> (4 * (i % 2)) & 15,
+        |i, nibble| s.store(f, key * row::<R>() + i, coefficient(bound, nibble) as u8),
+    );
+    let start = start + R::SECRET_POLY_BYTES as u32;
+    decode_public::<S, R, E>(s, (keys, start), h, ids, key);
+    let start = start + E::BYTES;
+    warp::transfer(
+        s,
+        SEED_WORDS,
+        |word| word_of_bytes(s, keys, start, 8 * SEED_WORDS, 8 * word),
+        |word, value| s.store(z, key * SEED_WORDS + word, value),
+    );
+}
+
+/// Writes secret keys as [`unpack_secret`] reads them, with the encoding of the coefficients `h`.
+#[inline(always)]
+pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    f: S::Global<u8>,
+    h: S::Global<u16>,
+    z: S::Global<u64>,
+    keys: S::Global<u8>,
+) {
+    let key = s.block();
+    let start = key * secret_bytes::<R, E>();
+    let bound = SmallPoly::<R>::BOUND as u8;
+    let packed = |i: u32| nibble(bound, s.load(f, key * row::<R>() + i) as i8);
+    warp::transfer(
+        s,
+        R::SECRET_POLY_BYTES as u32,
+        // The last coefficient has no partner, because `n` is odd.
+        |i| packed(2 * i) | if 2 * i + 1 < R::N as u32 { packed(2 * i + 1) << 4 } else { 0 },
+        |i, byte| s.store(keys, start + i, byte),
+    );
+    let start = start + R::SECRET_POLY_BYTES as u32;
+    encode_public::<S, R, E>(s, h, key, (keys, start));
+    let start = start + E::BYTES;
+    warp::transfer(
+        s,
+        8 * SEED_WORDS,
+        |i| (s.load(z, key * SEED_WORDS + i / 8) >> (8 * (i % 8))) as u8,
+        |i, byte| s.store(keys, start + i, byte),
+    );
+}
+
+/// Defines the kernels for keys with one encoding of public keys.
+macro_rules! key_kernels {
+    ($encoding:ident) => {
+        /// Returns blocks of one warp for one key.
+        #[must_use]
+        pub const fn shape<R: Ring>() -> $crate::descriptor::Shape {
+            $crate::kernels::keys::shape::<R>()
+        }
+
+        /// Returns the bytes of a public key.
+        #[must_use]
+        pub const fn public_key_bytes<R: Ring>() -> u32 {
+            <$encoding as Encoding<R>>::BYTES
+        }
+
+        /// Returns the bytes of a secret key.
+        #[must_use]
+        pub const fn secret_key_bytes<R: Ring>() -> u32 {
+            $crate::kernels::keys::secret_bytes::<R, $encoding>()
+        }
+
+        /// Decodes public keys, which must be canonical.
+        ///
+        /// Threads: one warp for each key.
+        /// Shared memory: the string, the list of coefficients and a list of half the length.
+        /// Arrays: `keys`, rows of [`public_key_bytes`]; `h`, in `0..q`; `ids`, rows of
+        /// [`ID_BYTES`](crate::kernels::ID_BYTES) bytes.
+        #[inline(always)]
+        pub fn decode<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            h: S::Global<u16>,
+            ids: S::Global<u8>,
+            _: $crate::descriptor::Batch,
+        ) {
+            let key = s.block();
+            let start = key * <$encoding as Encoding<R>>::BYTES;
+            $crate::kernels::keys::decode_public::<S, R, $encoding>(s, (keys, start), h, ids, key);
+        }
+
+        /// Encodes public keys.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `h`, in `0..q`; `keys`, rows of [`public_key_bytes`].
+        #[inline(always)]
+        pub fn encode<S: Simt, R: Ring>(
+            s: S,
+            h: S::Global<u16>,
+            keys: S::Global<u8>,
+            _: $crate::descriptor::Batch,
+        ) {
+            let key = s.block();
+            let start = key * <$encoding as Encoding<R>>::BYTES;
+            $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
+        }
+
+        /// Splits secret keys, which must be valid, into their parts.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `keys`, rows of [`secret_key_bytes`]; `f`, signed bytes; `h` and `ids` as for
+        /// [`decode`]; `z`, rows of [`SEED_WORDS`](crate::kernels::SEED_WORDS) words.
+        #[inline(always)]
+        pub fn unpack_secret_key<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            f: S::Global<u8>,
+            h: S::Global<u16>,
+            ids: S::Global<u8>,
+            z: S::Global<u64>,
+            _: $crate::descriptor::Batch,
+        ) {
+            $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
+        }
+
+        /// Builds secret keys of their parts.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: as for [`unpack_secret_key`].
+        #[inline(always)]
+        pub fn pack_secret_key<S: Simt, R: Ring>(
+            s: S,
+            f: S::Global<u8>,
+            h: S::Global<u16>,
+            z: S::Global<u64>,
+            keys: S::Global<u8>,
+            _: $crate::descriptor::Batch,
+        ) {
+            $crate::kernels::keys::pack_secret::<S, R, $encoding>(s, f, h, z, keys);
+        }
+    };
+}
+pub(crate) use key_kernels;

@@ -1,0 +1,34 @@
+//! Keys whose public part has 13 bits for each coefficient: [`ctru_math::codec::bits::pack13`].
+
+use ctru_math::Ring;
+use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
+
+use super::{Encoding, key_kernels};
+use crate::kernels::keys;
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+key_kernels!(Packed13);
+
+/// The encoding.
+enum Packed13 {}
+
+impl<R: Ring> Encoding<R> for Packed13 {
+    const BYTES: u32 = R::PACKED13_BYTES as u32;
+
+    #[inline(always)]
+    fn decode<S: Simt>(s: S) {
+        warp::for_each(s, warp::groups(R::N), |group| {
+            let values = warp::unpack_group(s, PUBLIC_KEY_WIDTH, keys::STRING, group);
+            warp::store_group(s, keys::list::<R>(), group, values);
+        });
+    }
+
+    #[inline(always)]
+    fn encode<S: Simt>(s: S) {
+        warp::for_each(s, warp::groups(R::N), |group| {
+            let values = warp::load_group(s, keys::list::<R>(), group);
+            warp::pack_group(s, PUBLIC_KEY_WIDTH, keys::STRING, group, values);
+        });
+    }
+}

@@ -1,0 +1,65 @@
+//! Products in the rings.
+//!
+//! - [`ntt`]: the incomplete NTT on CUDA cores, one block for each product.
+//! - [`polyphase`]: tensor cores, one warp for each product; all operands may differ.
+//! - `toeplitz`: tensor cores, one operand for many products.
+//!
+//! Products on tensor cores split coefficients of up to 13 bits in a low byte of 7 bits and a high
+//! byte of 6 bits, and sum the products by the bytes apart.
+
+pub mod ntt;
+pub(crate) mod operand;
+pub mod polyphase;
+pub(crate) mod toeplitz;
+
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::{Ring, SmallPoly};
+
+use crate::kernels::row;
+use crate::simt::{Simt, U32x4};
+
+/// Weight of the high byte of a large coefficient.
+pub(crate) const HIGH: i32 = 128;
+
+/// Returns a multiple of `q` which, times [`HIGH`], makes every coefficient of a product by a small
+/// polynomial positive.
+pub(crate) const fn positive<R: Ring>() -> i32 {
+    let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
+    (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
+}
+
+/// Returns the residue in `0..q` of a number.
+///
+/// Input: at least 0 and at most the sum of three coefficients of a product, each with the offset
+/// `HIGH *` [`positive`].
+#[inline(always)]
+pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
+    // Three coefficients, each at most twice the largest one.
+    const {
+        let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
+        assert!(3 * 2 * coefficient < 1 << 31);
+    }
+    // The quotient by this reciprocal is right or one too small for numbers below 2^32.
+    let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
+    let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
+    let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
+    remainder.min(remainder.wrapping_sub(R::Q)) as u16
+}
+
+/// Sets group `group` of row `operation` of polynomials.
+#[inline(always)]
+pub(crate) fn store_row<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    operation: u32,
+    group: u32,
+    values: [u16; GROUP],
+) {
+    let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
+    let rows = row::<R>() / GROUP as u32;
+    s.store(
+        s.cast::<u16, U32x4>(memory),
+        operation * rows + group,
+        U32x4([pair(0), pair(1), pair(2), pair(3)]),
+    );
+}

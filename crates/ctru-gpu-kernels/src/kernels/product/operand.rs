@@ -1,0 +1,227 @@
+//! Operands of products on tensor cores, in blocks of 32 coefficients: four groups of eight.
+//!
+//! Phase `w` of a polynomial is the list of its coefficients `w`, `8 + w`, `16 + w`, ... A block
+//! holds four neighbouring bytes of each phase. All functions return zeros for the coefficients
+//! from `n` on, whatever the row holds there.
+
+use core::array;
+
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+
+use crate::kernels::{coin_words, row};
+use crate::simt::{Simt, U32x4};
+
+/// Phases of an operand.
+pub(crate) const PHASES: u32 = GROUP as u32;
+/// Coefficients of a block.
+pub(crate) const BLOCK: u32 = 32;
+
+/// A block of signed bytes: word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w`.
+pub(crate) type SmallBlock = [u32; PHASES as usize];
+/// A block of coefficients of up to 13 bits: their low seven bits, and their other bits.
+pub(crate) type LargeBlock = [SmallBlock; 2];
+
+/// Block 0 of the polynomial 1. Its other blocks are zero.
+pub(crate) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
+
+/// Groups of a block.
+const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
+
+/// Returns block `block` of row `index` of small polynomials, signed bytes.
+#[inline(always)]
+pub(crate) fn small_block<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u8>,
+    index: u32,
+    block: u32,
+) -> SmallBlock {
+    let rows = row::<R>() / GROUP as u32;
+    let words: [u64; BLOCK_ROWS] = array::from_fn(|k| {
+        let i = BLOCK_ROWS as u32 * block + k as u32;
+        if i < rows { s.load(s.cast::<u8, u64>(memory), index * rows + i) } else { 0 }
+    });
+    let [a, b, c, d] = transpose(s, array::from_fn(|k| words[k] as u32));
+    let [e, f, g, h] = transpose(s, array::from_fn(|k| (words[k] >> 32) as u32));
+    masked::<R>(block, [a, b, c, d, e, f, g, h])
+}
+
+/// Returns block `block` of row `index` of polynomials with coefficients of up to 13 bits.
+#[inline(always)]
+pub(crate) fn large_block<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    index: u32,
+    block: u32,
+) -> LargeBlock {
+    let rows = row::<R>() / GROUP as u32;
+    let pairs: [U32x4; BLOCK_ROWS] = array::from_fn(|k| {
+        let i = BLOCK_ROWS as u32 * block + k as u32;
+        if i < rows {
+            s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
+        } else {
+            U32x4([0; 4])
+        }
+    });
+    // The low and the high byte of one coefficient, and those of the next one.
+    let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
+    from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
+}
+
+/// Returns block `block` of row `index` of ciphertexts. Rows begin at any byte; the array has whole
+/// words.
+#[inline(always)]
+pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u8>,
+    index: u32,
+    block: u32,
+) -> LargeBlock {
+    // A block has as many words as a coefficient has bits. The first one begins inside a word of
+    // the array.
+    const WORDS: usize = 11;
+    const { assert!(R::Q2_BITS as usize <= WORDS) };
+    let start = R::CIPHERTEXT_BYTES as u32 * index;
+    let first = start + BLOCK / 8 * R::Q2_BITS * block;
+    // Behind the end of the row every word will do, because its bits are cleared.
+    let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
+    let loaded: [u32; WORDS + 1] =
+        array::from_fn(|k| s.load(s.cast::<u8, u32>(memory), (first / 4 + k as u32).min(last)));
+    let words: [u64; WORDS] = array::from_fn(|k| {
+        let pair = u64::from(loaded[k + 1]) << 32 | u64::from(loaded[k]);
+        u64::from((pair >> (8 * (first % 4))) as u32)
+    });
+    let field = |i: usize| {
+        let bit = R::Q2_BITS as usize * i;
+        let above = if bit / 32 + 1 < WORDS { words[bit / 32 + 1] } else { 0 };
+        ((above << 32 | words[bit / 32]) >> (bit % 32)) as u32 & (R::Q2 - 1)
+    };
+    let split = |x: u32| x & 0x7f | (x << 1) & 0x7f00;
+    from_pairs::<S, R>(s, block, |k, i| {
+        let first = GROUP * k + 2 * i;
+        split(field(first)) | split(field(first + 1)) << 16
+    })
+}
+
+/// Returns a block of coefficients in pairs. `pair(k, i)` is a word with the low and the high byte
+/// of coefficient `2 i` of group `k` and those of coefficient `2 i + 1`.
+#[inline(always)]
+fn from_pairs<S: Simt, R: Ring>(
+    s: S,
+    block: u32,
+    pair: impl Fn(usize, usize) -> u32,
+) -> LargeBlock {
+    let mut bytes = [[0; PHASES as usize]; 2];
+    for i in 0..GROUP / 2 {
+        let [low, high, next_low, next_high] = transpose(s, array::from_fn(|k| pair(k, i)));
+        bytes[0][2 * i] = low;
+        bytes[1][2 * i] = high;
+        bytes[0][2 * i + 1] = next_low;
+        bytes[1][2 * i + 1] = next_high;
+    }
+    let [low, high] = bytes;
+    [masked::<R>(block, low), masked::<R>(block, high)]
+}
+
+/// Returns block `block` of the polynomial that [`ctru_math::sample::sample`] samples from row
+/// `index` of coins.
+#[inline(always)]
+pub(crate) fn coins_block<S: Simt, R: Ring>(
+    s: S,
+    coins: S::Global<u64>,
+    index: u32,
+    block: u32,
+) -> SmallBlock {
+    let words = coin_words::<R>();
+    let word = |k: u32| {
+        let i = R::ETA * block + k;
+        if i < words { s.load(coins, words * index + i) } else { 0 }
+    };
+    let phases = if R::ETA == 2 {
+        nibbles(s, [word(0), word(1)])
+    } else {
+        sextets([word(0), word(1), word(2)])
+    };
+    masked::<R>(block, phases)
+}
+
+/// Returns the coefficients of 16 bytes of coins for `eta = 2`, four coins each.
+#[inline(always)]
+fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
+    const PAIRS: u32 = 0x3333_3333;
+    const EVEN: u32 = 0x0f0f_0f0f;
+    // The nibbles are 0 to 4: the coefficients plus two.
+    let biased = |coins: u32| {
+        let ones = (coins & 0x5555_5555) + (coins >> 1 & 0x5555_5555);
+        (ones & PAIRS) + 0x2222_2222 - (ones >> 2 & PAIRS)
+    };
+    let rows = [
+        biased(low as u32),
+        biased((low >> 32) as u32),
+        biased(high as u32),
+        biased((high >> 32) as u32),
+    ];
+    // The even nibbles of two groups in the two nibbles of each byte, and the odd ones.
+    let even = [rows[0] & EVEN | (rows[1] & EVEN) << 4, rows[2] & EVEN | (rows[3] & EVEN) << 4];
+    let odd = [rows[0] >> 4 & EVEN | rows[1] & !EVEN, rows[2] >> 4 & EVEN | rows[3] & !EVEN];
+    array::from_fn(|w| {
+        let byte = (w / 2) as u32;
+        let [first, second] = if w % 2 == 0 { even } else { odd };
+        let selector = s.byte_permute(first, second, byte | (4 + byte) << 4);
+        // Byte k of these six is k - 2, as a signed byte.
+        s.byte_permute(0x0100_fffe, 2, selector)
+    })
+}
+
+/// Returns the coefficients of 24 bytes of coins for `eta = 3`, six coins each.
+#[inline(always)]
+fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
+    // The lowest bit of each half of a field of six bits, the lower half of each field, and the
+    // number 3 in each field.
+    const HALVES: u64 = 0o1111_1111_1111_1111;
+    const LOWER: u64 = 0o0707_0707_0707_0707;
+    const THREE: u64 = 0o0303_0303_0303_0303;
+    // The fields are 0 to 6: the coefficients plus three.
+    let biased = |coins: u64| {
+        let ones = (coins & HALVES) + (coins >> 1 & HALVES) + (coins >> 2 & HALVES);
+        (ones & LOWER) + THREE - (ones >> 3 & LOWER)
+    };
+    let rows = [biased(a), biased(a >> 48 | b << 16), biased(b >> 32 | c << 32), biased(c >> 16)];
+    array::from_fn(|w| {
+        let byte = |k: usize| ((rows[k] >> (6 * w)) as u32 & 7) << (8 * k);
+        subtract_bytes(byte(0) | byte(1) | byte(2) | byte(3), 0x0303_0303)
+    })
+}
+
+/// Returns `a - b` byte by byte, for bytes below 128.
+#[inline(always)]
+fn subtract_bytes(a: u32, b: u32) -> u32 {
+    const TOP: u32 = 0x8080_8080;
+    ((a | TOP) - b) ^ TOP
+}
+
+/// Returns the words of block `block` with zeros for the coefficients from `n` on.
+#[inline(always)]
+fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
+    // The bytes of the polynomial's first `rows` groups, as far as they lie in this block.
+    let mask = |rows: u32| {
+        let inside = rows.saturating_sub(BLOCK_ROWS as u32 * block).min(BLOCK_ROWS as u32);
+        ((1u64 << (8 * inside)) - 1) as u32
+    };
+    let (whole, rest) = ((R::N / GROUP) as u32, R::N % GROUP);
+    let (shorter, longer) = (mask(whole), mask(whole + 1));
+    array::from_fn(|w| words[w] & if w < rest { longer } else { shorter })
+}
+
+/// Transposes a matrix of bytes: word `i` of the result holds byte `i` of every word.
+#[inline(always)]
+pub(crate) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+    let (low_ab, low_cd) = (s.byte_permute(a, b, 0x5140), s.byte_permute(c, d, 0x5140));
+    let (high_ab, high_cd) = (s.byte_permute(a, b, 0x7362), s.byte_permute(c, d, 0x7362));
+    [
+        s.byte_permute(low_ab, low_cd, 0x5410),
+        s.byte_permute(low_ab, low_cd, 0x7632),
+        s.byte_permute(high_ab, high_cd, 0x5410),
+        s.byte_permute(high_ab, high_cd, 0x7632),
+    ]
+}

@@ -1,0 +1,150 @@
+//! Encryption, verification and decryption in one kernel each, around the [polyphase
+//! product](crate::kernels::product::polyphase): from coins and key to the ciphertext, from the
+//! ciphertext to the message. No intermediate value passes through global memory.
+//!
+//! Source: CTRU-Prime paper, section 4.3 (kernel fusion).
+
+use core::array;
+
+use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
+use ctru_math::kernel::compress::compress_with_codeword;
+use ctru_math::kernel::e8;
+
+use super::encrypt::codeword;
+use super::{decode_message, select};
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::{ciphertext_block, coins_block, large_block, small_block};
+use crate::kernels::product::polyphase::{self, Polyphase};
+use crate::kernels::product::{modulo_q, positive};
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+/// Returns the bytes of a packed ciphertext in shared memory: whole groups, and up to 3 bytes
+/// before the first one.
+const fn string_bytes<R: Ring>() -> u32 {
+    (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
+}
+
+/// Returns blocks of one warp for one operation. The ciphertext lies behind the plain product.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    let (product, string) =
+        (polyphase::end::<R>(), polyphase::end_of_plain::<R>() + string_bytes::<R>());
+    warp::shape(if product > string { product } else { string })
+}
+
+/// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and does what
+/// [`encrypt`](super::encrypt::encrypt) does.
+///
+/// Threads: one warp for each operation.
+/// Shared memory: the operands, then the plain product and behind it the packed ciphertext.
+/// Arrays: `h`, in `0..q`, a row for each key; `coins`; `messages`; `ciphertexts`.
+/// Source: CTRU-Prime paper, section 4.3.
+#[inline(always)]
+pub fn encrypt<S: Simt, R: Ring>(
+    s: S,
+    h: S::Global<u16>,
+    coins: S::Global<u64>,
+    messages: S::Global<u64>,
+    ciphertexts: S::Global<u8>,
+    batch: Batch,
+) {
+    let string = ciphertext::<S, R>(s, h, coins, messages, batch);
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
+}
+
+/// Encrypts as [`encrypt`] does and compares all bits with the received ciphertext. Replaces the
+/// shared secret of an operation by its rejection secret if they differ.
+///
+/// Threads: one warp for each operation.
+/// Shared memory: as for [`encrypt`].
+/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
+/// `rejection_secrets` and `shared_secrets`, rows of 4 words.
+/// Source: CTRU-Prime paper, Algorithm 6.
+#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+#[inline(always)]
+pub fn verify<S: Simt, R: Ring>(
+    s: S,
+    h: S::Global<u16>,
+    coins: S::Global<u64>,
+    messages: S::Global<u64>,
+    received: S::Global<u8>,
+    rejection_secrets: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    batch: Batch,
+) {
+    let string = ciphertext::<S, R>(s, h, coins, messages, batch);
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let difference = warp::compare_bytes(s, string, received, bytes * s.block(), bytes);
+    select::choose(s, difference, rejection_secrets, shared_secrets);
+}
+
+/// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
+///
+/// Threads: one warp for each operation.
+/// Shared memory: the operands, then the plain product.
+/// Arrays: `ciphertexts`, whole words in all; `f`, signed bytes, a row for each key; `messages`.
+/// Source: CTRU-Prime paper, section 4.3.
+#[inline(always)]
+pub fn decrypt<S: Simt, R: Ring>(
+    s: S,
+    ciphertexts: S::Global<u8>,
+    f: S::Global<u8>,
+    messages: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| ciphertext_block::<S, R>(s, ciphertexts, operation, block));
+    polyphase.stage_small(|block| small_block::<S, R>(s, f, batch.row(operation), block));
+    polyphase.multiply(0);
+    decode_message::store_nibbles::<S, R>(s, messages, operation, |block| {
+        let values = polyphase.folded(block);
+        e8::decode_block(R::Q2 as u16, array::from_fn(|i| (values[i] as u32 & (R::Q2 - 1)) as u16))
+    });
+}
+
+/// Packs the ciphertext of the warp's operation in shared memory and returns its first byte's
+/// address, which equals the place in the array of ciphertexts modulo 4.
+#[inline(always)]
+fn ciphertext<S: Simt, R: Ring>(
+    s: S,
+    h: S::Global<u16>,
+    coins: S::Global<u64>,
+    messages: S::Global<u64>,
+    batch: Batch,
+) -> u32 {
+    let operation = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, h, batch.row(operation), block));
+    polyphase.stage_small(|block| coins_block::<S, R>(s, coins, operation, block));
+    polyphase.multiply(positive::<R>());
+    let string = polyphase::end_of_plain::<R>() + R::CIPHERTEXT_BYTES as u32 * operation % 4;
+    polyphase.for_each_row(|group, folded| {
+        let sigma = folded.map(modulo_q::<R>);
+        let rounded = ciphertext_group::<S, R>(s, messages, operation, group, sigma);
+        warp::pack_group(s, R::Q2_BITS, string, group, rounded);
+    });
+    s.sync_warp();
+    string
+}
+
+/// Returns the coefficients of group `group` of a ciphertext. `sigma` holds those of `h r`, in
+/// `0..q`. Coefficients from `n` on are 0, so that the padding bits are.
+#[inline(always)]
+pub(crate) fn ciphertext_group<S: Simt, R: Ring>(
+    s: S,
+    messages: S::Global<u64>,
+    operation: u32,
+    group: u32,
+    sigma: [u16; GROUP],
+) -> [u16; GROUP] {
+    let codeword = codeword::<S, R>(s, messages, operation, group);
+    array::from_fn(|j| {
+        let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
+        let value = compress_with_codeword::<R>(sigma[j], codeword, j);
+        if inside { value } else { 0 }
+    })
+}
