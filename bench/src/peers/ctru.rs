@@ -100,7 +100,7 @@ fn batch<P: ParameterSet>() -> Vec<Subject> {
         move || {
             engine
                 .generate(Seeds::Expand(SEED), &mut public, &mut private)
-                .expect("slices of one length")
+                .expect("slices of one length");
         }
     };
     let encaps = {
