@@ -47,11 +47,11 @@ impl Outcome {
         }
         let except = match dividing {
             0 => String::new(),
-            count => format!(" but by the divisions of {count} kernels that are there to divide"),
+            count => format!(" except by {count} kernels that measure divisions"),
         };
         Ok(format!(
-            "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; no secret \
-             is shown{except}"
+            "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; \
+             no secret is shown{except}"
         ))
     }
 }
