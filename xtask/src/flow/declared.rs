@@ -86,7 +86,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
         outcome.faults.extend(grouped(others));
         match divides(&program.name) {
             true if declared.iter().any(|finding| finding.class == Class::Division) => {
-                outcome.dividing += 1
+                outcome.dividing += 1;
             }
             true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
             false => {}
