@@ -116,7 +116,7 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
             println!("what {} makes assembles for {}", compiler.version, ARCHITECTURES.join(", "));
         }
         Err(error) => {
-            println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version)
+            println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version);
         }
     }
     Ok(())

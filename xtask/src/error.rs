@@ -58,7 +58,8 @@ pub enum Error {
     },
     /// There is no compiler that can build the device crate.
     #[error(
-        "no compiler for the device crate: it needs rustc with the source of its library. Get one by\n  \
+        "no compiler for the device crate: it needs rustc with the source of its library. \
+         Get one by\n  \
          rustup toolchain install nightly --component rust-src\nor, on Debian, by\n  \
          apt-get install rustc-web rust-web-src\nor name one with --compiler.{}",
         refused.iter().map(|line| format!("\nNot usable: {line}")).collect::<String>()

@@ -125,8 +125,10 @@ mod tests {
     #[test]
     fn finds_executables_in_a_report() {
         let report = concat!(
-            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"lib\"},\"executable\":null}\n",
-            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"ctru\"},\"executable\":\"/t/ctru\"}\n",
+            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"lib\"},\
+             \"executable\":null}\n",
+            "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"ctru\"},\
+             \"executable\":\"/t/ctru\"}\n",
             "{\"reason\":\"build-finished\",\"success\":true}\n",
         );
         let found = executables(report).unwrap();

@@ -115,7 +115,8 @@ fn is_program(path: &Path) -> bool {
 /// Where Python has its packages; nothing without Python.
 fn site_packages() -> Vec<PathBuf> {
     let print = "import site, sysconfig
-print(*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path('purelib'), sep='\\n')";
+sites = [*site.getsitepackages(), site.getusersitepackages()]
+print(*sites, sysconfig.get_path('purelib'), sep='\\n')";
     let text = process::text(Command::new("python3").args(["-c", print])).unwrap_or_default();
     text.lines().map(PathBuf::from).collect()
 }

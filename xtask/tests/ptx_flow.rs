@@ -204,7 +204,8 @@ fn what_threads_do_together() {
         Class::SharedLoadAddress,
         "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];",
     );
-    let product = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r10, %r11, %r12, %r13}, {%r1, %r1, %r1, %r1}, {%r90, %r1}, {%r2, %r2, %r2, %r2};";
+    let product = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r10, %r11, %r12, %r13}, \
+        {%r1, %r1, %r1, %r1}, {%r90, %r1}, {%r2, %r2, %r2, %r2};";
     passes(product);
     leaks(Class::SharedLoadAddress, &format!("{product}\nld.shared.u32 %r4, [%r13];"));
     leaks(Class::MatrixGuard, &format!("@%p1 {product}"));

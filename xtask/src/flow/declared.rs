@@ -47,11 +47,11 @@ impl Outcome {
         }
         let except = match dividing {
             0 => String::new(),
-            count => format!(" but by the divisions of {count} kernels that are there to divide"),
+            count => format!(" except by {count} kernels that measure divisions"),
         };
         Ok(format!(
-            "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; no secret \
-             is shown{except}"
+            "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; \
+             no secret is shown{except}"
         ))
     }
 }
@@ -86,7 +86,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
         outcome.faults.extend(grouped(others));
         match divides(&program.name) {
             true if declared.iter().any(|finding| finding.class == Class::Division) => {
-                outcome.dividing += 1
+                outcome.dividing += 1;
             }
             true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
             false => {}

@@ -37,7 +37,8 @@ fi
 # Fails unless the sanitizer reports the fault that a kernel has on purpose.
 find_fault() {
     local tool=$1 fault=$2 report=$3 text status=0
-    text=$(compute-sanitizer --tool "$tool" --error-exitcode 42 "$bundle/faults" "$fault" 2>&1) || status=$?
+    text=$(compute-sanitizer --tool "$tool" --error-exitcode 42 \
+        "$bundle/faults" "$fault" 2>&1) || status=$?
     printf '%s\n' "$text"
     [[ $status -eq 42 && $text == *"$report"* ]]
 }
@@ -46,12 +47,14 @@ if [[ $what == sanitizer || $what == all ]]; then
     check "memcheck-fault" find_fault memcheck out-of-bounds "Invalid __global__ write"
     check "racecheck-fault" find_fault racecheck race "hazard"
     for tool in memcheck racecheck; do
-        check "$tool-no-fault" compute-sanitizer --tool "$tool" --error-exitcode 1 "$bundle/faults" none
+        check "$tool-no-fault" \
+            compute-sanitizer --tool "$tool" --error-exitcode 1 "$bundle/faults" none
     done
     for tool in memcheck racecheck synccheck; do
         sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
         for products in ntt polyphase same-key; do
-            check "$tool-$products" "${sanitize[@]}" "$bundle/ctru" kat check --engine gpu --products $products \
+            check "$tool-$products" "${sanitize[@]}" \
+                "$bundle/ctru" kat check --engine gpu --products $products \
                 --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
         done
         check "$tool-kernels" "${sanitize[@]}" "$bundle/kernels" --skip lab:: --test-threads 1
@@ -64,8 +67,10 @@ if [[ $what == bench || $what == all ]]; then
 fi
 mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
 if [[ ($what == devices || $what == all) && ${#gpus[@]} -gt 1 ]]; then
-    "$bundle/ctru" bench --engine gpu --set 761 --batch 1048576 --seconds 2 --json > "$out/devices-1.jsonl"
-    "$bundle/ctru" bench --engine gpu --set 761 --batch $((${#gpus[@]} * 1048576)) --seconds 2 --json \
+    "$bundle/ctru" bench --engine gpu --set 761 --batch 1048576 --seconds 2 --json \
+        > "$out/devices-1.jsonl"
+    "$bundle/ctru" bench --engine gpu --set 761 --batch $((${#gpus[@]} * 1048576)) \
+        --seconds 2 --json \
         "${gpus[@]/#/--gpu=}" > "$out/devices-${#gpus[@]}.jsonl"
     wc -l "$out"/devices-*.jsonl
 fi

@@ -1,10 +1,9 @@
 //! A kernel as text, and leaks in it.
 //!
-//! A secret comes from a register that the kernel
-//! has loaded from one of its arrays in the same block, or is loaded from such an array right
-//! there. It is scrambled, so that the assembler knows nothing of it, carried on through memory, another
-//! thread or a matrix product, and put where it must not be. This knows how kernels look as text and
-//! nothing of the analysis.
+//! A secret comes from a register that the kernel has loaded from one of its arrays in the same
+//! block, or from a new load from such an array. It is scrambled, so that the assembler cannot
+//! predict it, then carried through memory, another thread or a matrix product, and used where it
+//! must not be. This module knows the text of kernels and nothing of the analysis.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -585,7 +585,8 @@ mod tests {
             ("a.rs", "use crate::b::B; pub fn f(self_: B) {}"),
             (
                 "b.rs",
-                "pub struct B; #[cfg(test)] mod tests { use crate::a; } #[cfg(test)] use crate::a::f;",
+                "pub struct B; #[cfg(test)] mod tests { use crate::a; }\n\
+                #[cfg(test)] use crate::a::f;",
             ),
         ];
         assert_eq!(circles(&files), [""; 0]);

@@ -195,7 +195,7 @@ impl<'a> Decoder<'a> {
                 }
             }
             (Kind::LoadConstant, [_, Operand::Constant { .. }]) => {
-                demand(Class::AccessGuard, guards())
+                demand(Class::AccessGuard, guards());
             }
             (Kind::LoadGlobal | Kind::LoadShared, [_, Operand::Memory(_)]) => {
                 let address = [&sources[1][..], &self.registers(&hidden)].concat();
