@@ -10,7 +10,6 @@ mod gpu;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod lab;
-mod old_records;
 mod paper;
 #[cfg(feature = "peers")]
 mod peers;

@@ -13,13 +13,13 @@ mod backend;
 mod bench;
 mod check;
 mod decaps;
+#[cfg(feature = "cuda")]
+mod devices;
 mod encaps;
 mod engine;
 mod error;
 mod files;
 mod format;
-#[cfg(feature = "cuda")]
-mod gpu;
 mod info;
 mod kat;
 mod keygen;
@@ -56,7 +56,7 @@ enum Command {
     Bench(bench::Args),
     Selftest(selftest::Args),
     #[cfg(feature = "cuda")]
-    Devices(gpu::Args),
+    Devices(devices::Args),
 }
 
 /// Runs the program. It reports errors on standard error, and exits with 1 after errors and failed
@@ -102,7 +102,7 @@ fn execute(command: &Command) -> Result<bool, Error> {
         Command::Kat(args) => kat::run(args, out),
         Command::Bench(args) => bench::run(args, out).map(|()| true),
         #[cfg(feature = "cuda")]
-        Command::Devices(args) => gpu::run(args, out).map(|()| true),
+        Command::Devices(args) => devices::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),
     }?;
     out.flush()?;

@@ -7,8 +7,15 @@ use serde::Deserialize;
 use crate::{Error, Result, process};
 
 /// The crates from the lowest to the highest.
-const ORDER: &[&str] =
-    &["ctru-math", "ctru-gpu-kernels", "ctru-gpu-runtime", "ctru-kem", "ctru-cli", "ctru-bench"];
+const ORDER: &[&str] = &[
+    "ctru-math",
+    "ctru-gpu-kernels",
+    "ctru-gpu-runtime",
+    "ctru-kem",
+    "ctru-measure",
+    "ctru-cli",
+    "ctru-bench",
+];
 /// Packages that may depend on all crates, and on which none of these may depend.
 const ASIDE: &[&str] = &["ctru-tests", "xtask"];
 

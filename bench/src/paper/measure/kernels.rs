@@ -1,4 +1,4 @@
-//! RingKernels on random data on the device: tables 4, 5 and 6 and figure 6.
+//! Kernels on random data on the device: tables 4, 5 and 6 and figure 6.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

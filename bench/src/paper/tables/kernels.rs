@@ -1,4 +1,4 @@
-//! RingKernels on data on the device: tables 4, 5 and 6 and the numbers of figure 6.
+//! Kernels on data on the device: tables 4, 5 and 6 and the numbers of figure 6.
 
 use std::io::Write;
 

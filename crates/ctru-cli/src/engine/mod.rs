@@ -1,11 +1,15 @@
 //! The engine that the user chooses at run time.
 
 mod factory;
+#[cfg(feature = "cuda")]
+mod gpu;
 
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 
 pub(crate) use factory::EngineFactory;
+#[cfg(feature = "cuda")]
+pub(crate) use gpu::no_device;
 
 use crate::error::Error;
 use crate::tell;
@@ -38,7 +42,7 @@ pub(crate) struct EngineArgs {
     threads: u16,
     #[cfg(feature = "cuda")]
     #[command(flatten)]
-    gpu: crate::gpu::GpuArgs,
+    gpu: gpu::GpuArgs,
 }
 
 /// The factory of the chosen engine.
@@ -48,7 +52,7 @@ pub(crate) enum AnyFactory {
     Cpu(CpuEngine),
     /// The engine on GPUs.
     #[cfg(feature = "cuda")]
-    Gpu(crate::gpu::Gpu),
+    Gpu(gpu::Gpu),
 }
 
 /// Evaluates an expression in which `$engine` is a reference to the [`EngineFactory`] that the

@@ -17,6 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
 use super::kem::ChunkKeys;
+use super::lock;
 use super::options::DeviceOptions;
 use super::set::Set;
 use super::slot::Slot;
@@ -395,11 +396,6 @@ impl<S> Drop for Taken<'_, S> {
         lock(&self.slots.free).push(self.index);
         self.slots.returned.notify_one();
     }
-}
-
-/// Locks `mutex`. A slot can be used again after a panic: every operation writes what it reads.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

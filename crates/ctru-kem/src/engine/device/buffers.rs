@@ -83,7 +83,7 @@ impl<Q: Queue> Buffers<Q> {
     pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
-        // RingKernels read whole words.
+        // Kernels read whole words.
         let ciphertexts = (chunk * set.ciphertext_bytes).next_multiple_of(4);
         Ok(Self {
             keys: queue.allocate(chunk * set.decapsulation_key_bytes)?,

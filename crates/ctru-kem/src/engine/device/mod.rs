@@ -25,6 +25,7 @@ mod slot;
 
 use core::fmt;
 use core::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
@@ -314,4 +315,9 @@ impl EngineError {
     fn device(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
     }
+}
+
+/// Locks `mutex`. A slot can be used again after a panic: every operation writes what it reads.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

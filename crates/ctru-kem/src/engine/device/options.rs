@@ -10,7 +10,6 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
 
 use super::DeviceEngine;
-use super::batch::lock;
 use crate::engine::{Engine, EngineError, Keys, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -19,7 +18,7 @@ use crate::params::ParameterSet;
 /// How much of a device an engine takes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// The most operations of a chunk. RingKernels compute the place of an operation's row in 32 bits,
+    /// The most operations of a chunk. Kernels compute the place of an operation's row in 32 bits,
     /// so that an engine takes no more than 3 million for n = 653, 2.6 million for n = 761 and 1.5
     /// million for n = 1277, even if this is larger.
     pub chunk: usize,
@@ -81,7 +80,7 @@ impl DeviceOptions {
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let key =
             (P::NAME, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
-        if let Some(&options) = lock(chosen).get(&key) {
+        if let Some(&options) = super::lock(chosen).get(&key) {
             return Ok(options);
         }
         let mut best: Option<(Duration, Self)> = None;
@@ -94,7 +93,7 @@ impl DeviceOptions {
             }
         }
         let options = best.map_or(self, |(_, options)| options);
-        lock(chosen).insert(key, options);
+        super::lock(chosen).insert(key, options);
         Ok(options)
     }
 }

@@ -3,7 +3,7 @@
 use ctru_measure::{KeyUse, Record, Statistics};
 use serde::Deserialize;
 
-use crate::records::{figure, kind, watts};
+use super::{figure, kind, watts};
 
 /// Parses a line in the present form or in an earlier one.
 pub(crate) fn parse(line: &str) -> Result<Record, serde_json::Error> {

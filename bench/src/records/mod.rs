@@ -3,6 +3,8 @@
 //! The value of [`Record::bench`] tells the kind of a measurement. Kinds with numbers besides times
 //! keep these in [`Record::figures`], under the names of the module [`figure`].
 
+mod old;
+
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +12,6 @@ use std::path::{Path, PathBuf};
 use ctru_measure::{KeyUse, Operation, Record};
 
 use crate::error::Error;
-use crate::old_records;
 
 /// Kinds of measurements.
 pub(crate) mod kind {
@@ -103,7 +104,7 @@ impl Records {
         for path in paths {
             let text = fs::read_to_string(path).map_err(Error::read(path))?;
             for (number, line) in text.lines().enumerate() {
-                let record = old_records::parse(line).map_err(|source| Error::Record {
+                let record = old::parse(line).map_err(|source| Error::Record {
                     file: path.display().to_string(),
                     line: number + 1,
                     source,

@@ -1,19 +1,12 @@
-//! NVIDIA GPUs: `ctru devices`, and the factory of engines on them.
-
-use std::io::Write;
+//! The factory of engines on NVIDIA GPUs.
 
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
-use ctru_measure::table;
 
-use crate::engine::EngineFactory;
+use super::factory::EngineFactory;
 use crate::error::Error;
-
-/// List the GPUs that the engine can use
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
 
 /// The options of the engine on GPUs.
 #[derive(Clone, Debug, clap::Args)]
@@ -76,31 +69,8 @@ pub(crate) struct Gpu {
 /// Operations per batch of a calibration.
 const CALIBRATION: usize = 1 << 18;
 
-/// Runs the command.
-///
-/// # Errors
-/// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output fails.
-pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    let devices = cuda::devices().map_err(no_device)?;
-    let mut table = table::markdown(
-        ["gpu", "name", "compute capability", "multiprocessors", "memory MiB"],
-        2..5,
-    );
-    for device in devices {
-        table.add_row([
-            device.index.to_string(),
-            device.name,
-            format!("{}.{}", device.compute_capability.0, device.compute_capability.1),
-            device.multiprocessors.to_string(),
-            (device.memory_bytes >> 20).to_string(),
-        ]);
-    }
-    let (major, minor) = cuda::cuda_version().map_err(no_device)?;
-    writeln!(out, "The driver knows CUDA {major}.{minor}.\n\n{table}")?;
-    Ok(())
-}
-
-fn no_device(error: RuntimeError) -> Error {
+/// Returns the error of a driver that does not list its GPUs.
+pub(crate) fn no_device(error: RuntimeError) -> Error {
     Error::Engine(EngineError::Device { error, done: Vec::new() })
 }
 
