@@ -46,13 +46,13 @@ pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     let pairs = rows / P::LEAF_DEGREE / 2;
     for pair in 0..pairs {
         // Row block `LAST_RADIX / 2 * radix + pair` splits into x^d - zeta and x^d + zeta.
-        let zeta = table.row(simd, pairs + pair);
-        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, Vector::add);
-        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, Vector::sub);
+        let zeta = table.row().load(simd, pairs + pair);
+        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, false);
+        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, true);
     }
 }
 
-/// Multiplies one leaf modulo `x^d - zeta` if `fold` adds, modulo `x^d + zeta` if it subtracts.
+/// Multiplies one leaf modulo `x^d - zeta`, or modulo `x^d + zeta` if `negative`.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "values that stay in registers")]
 fn basemul_leaf<P: Plan, S: Simd>(
@@ -63,7 +63,7 @@ fn basemul_leaf<P: Plan, S: Simd>(
     b: &[i16],
     leaf: usize,
     zeta: Twiddle<S::Vector>,
-    fold: impl Fn(S::Vector, S::Vector) -> S::Vector,
+    negative: bool,
 ) {
     let degree = P::LEAF_DEGREE;
     let zero = simd.splat(0);
@@ -72,18 +72,25 @@ fn basemul_leaf<P: Plan, S: Simd>(
     load_rows(simd, b, leaf * degree, 1, &mut right[..degree]);
     let mut folded = [zero; MOST_DEGREE];
     for (folded, &b) in folded[..degree].iter_mut().zip(&right) {
-        *folded = fold(zero, modulus.mul(b, zeta));
+        let product = modulus.mul(b, zeta);
+        *folded = if negative { zero.sub(product) } else { product };
     }
     let mut product = [zero; MOST_DEGREE];
     each_power!(|K| if K < degree {
-        let factor = |i: usize| if i > K { folded[K + degree - i] } else { right[K - i] };
+        // The factor of left[i].
+        let mut factors = [zero; MOST_DEGREE + 1];
+        for (i, factor) in factors[..degree].iter_mut().enumerate() {
+            *factor = if i > K { folded[K + degree - i] } else { right[K - i] };
+        }
+        // Instructions multiply pairs, and the degree is odd: the last coefficient is paired with zero.
+        // Its other factor is one that the sums of other powers pair as well, which saves work.
+        if K != 0 {
+            factors[degree] = folded[K];
+        }
         let mut sums = simd.no_sums();
         for i in (0..degree).step_by(2) {
-            // Instructions multiply pairs, and the degree is odd. The last coefficient is paired with
-            // zero, and its other factor is one that the sums of other powers pair as well.
             let second = if i + 1 < degree { left[i + 1] } else { zero };
-            let other = if i + 1 < degree || K != 0 { factor(i + 1) } else { zero };
-            sums = sums.add_products([left[i], second], [factor(i), other]);
+            sums = sums.add_products([left[i], second], [factors[i], factors[i + 1]]);
         }
         product[K] = modulus.mul(modulus.reduce_sums(sums), scale);
     });

@@ -95,7 +95,13 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
     }
     let mask = simd.splat((R::Q2 - 1) as i16);
     let mut product = RoundedPoly::zero();
-    fold::<R, S>(simd, r0, product.coefficients_mut(), |sum| sum.and(mask));
+    let folded = product.coefficients_mut();
+    r0[0] = r0[0].wrapping_sub(r0[R::N - 1]);
+    for at in (0..R::N).step_by(S::LANES) {
+        // The last vector overlaps the one before.
+        let at = at.min(R::N - S::LANES);
+        fold::<R, S>(simd, r0, at).and(mask).store_unsigned(&mut folded[at..]);
+    }
     product
 }
 
@@ -139,30 +145,26 @@ fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_
     q.reduce(low.add(upper)).store(r0);
 }
 
+/// Returns the folded product modulo `q`. `plain` is scratch.
 #[inline(always)]
 fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut [i16]) -> Poly<R> {
     let mut product = Poly::zero();
-    fold::<R, S>(simd, plain, product.coefficients_mut(), |sum| q.canonical(q.reduce(sum)));
+    let folded = product.coefficients_mut();
+    plain[0] = plain[0].wrapping_sub(plain[R::N - 1]);
+    for at in (0..R::N).step_by(S::LANES) {
+        // The last vector overlaps the one before.
+        let at = at.min(R::N - S::LANES);
+        q.canonical(q.reduce(fold::<R, S>(simd, plain, at))).store_unsigned(&mut folded[at..]);
+    }
     product
 }
 
-/// Folds a plain product by `x^n = x + 1` and applies `finish` to each coefficient.
+/// Returns a vector of folded coefficients, from `x^at` on.
 ///
-/// Coefficient `i` of the result is the sum of the plain coefficients `i`, `n + i` and, for `i > 0`,
-/// `n + i - 1`. `plain` is scratch.
+/// Coefficient `i` is the sum of the plain coefficients `i`, `n + i` and `n + i - 1`. The last one does not
+/// belong to coefficient 0, so callers subtract it from `plain[0]` before.
 #[inline(always)]
-fn fold<R: Ring, S: Simd>(
-    simd: S,
-    plain: &mut [i16],
-    folded: &mut [u16],
-    finish: impl Fn(S::Vector) -> S::Vector,
-) {
-    let n = R::N;
-    plain[0] = plain[0].wrapping_sub(plain[n - 1]);
-    for at in (0..n).step_by(S::LANES) {
-        // The last vector overlaps the one before.
-        let at = at.min(n - S::LANES);
-        let above = simd.load(&plain[n + at..]).add(simd.load(&plain[n + at - 1..]));
-        finish(simd.load(&plain[at..]).add(above)).store_unsigned(&mut folded[at..]);
-    }
+fn fold<R: Ring, S: Simd>(simd: S, plain: &[i16], at: usize) -> S::Vector {
+    let above = simd.load(&plain[R::N + at..]).add(simd.load(&plain[R::N + at - 1..]));
+    simd.load(&plain[at..]).add(above)
 }

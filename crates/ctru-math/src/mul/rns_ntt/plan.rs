@@ -185,23 +185,30 @@ impl Table {
         Self { column, row }
     }
 
-    /// Returns vector `node` of the column layers.
+    /// Returns the factors of the column layers.
     #[inline(always)]
-    pub(super) fn column<S: Simd>(&self, simd: S, node: usize) -> Twiddle<S::Vector> {
-        let start = node * S::LANES;
-        Twiddle {
-            zeta: simd.load(&self.column.zeta[start..]),
-            zeta_qinv: simd.load(&self.column.zeta_qinv[start..]),
-        }
+    pub(super) fn column(&self) -> Factors<'_> {
+        Twiddle { zeta: &self.column.zeta, zeta_qinv: &self.column.zeta_qinv }
     }
 
-    /// Returns vector `node` of the row layers.
+    /// Returns the factors of the row layers.
     #[inline(always)]
-    pub(super) fn row<S: Simd>(&self, simd: S, node: usize) -> Twiddle<S::Vector> {
+    pub(super) fn row(&self) -> Factors<'_> {
+        Twiddle { zeta: &self.row.zeta, zeta_qinv: &self.row.zeta_qinv }
+    }
+}
+
+/// Factors of butterflies: one vector for each node, from node 1 on.
+pub(super) type Factors<'a> = Twiddle<&'a [i16]>;
+
+impl Factors<'_> {
+    /// Loads the vector of a node.
+    #[inline(always)]
+    pub(super) fn load<S: Simd>(self, simd: S, node: usize) -> Twiddle<S::Vector> {
         let start = node * S::LANES;
         Twiddle {
-            zeta: simd.load(&self.row.zeta[start..]),
-            zeta_qinv: simd.load(&self.row.zeta_qinv[start..]),
+            zeta: simd.load(&self.zeta[start..]),
+            zeta_qinv: simd.load(&self.zeta_qinv[start..]),
         }
     }
 }

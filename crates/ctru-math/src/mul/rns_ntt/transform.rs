@@ -10,11 +10,11 @@
 //! ```
 
 use super::bounds::OUTPUT_BOUND;
-use super::plan::{MOST_ALIASED, Plan};
+use super::plan::{Factors, MOST_ALIASED, Plan};
 use crate::array::Element;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::Ring;
-use crate::simd::{LaneModulus, Simd, Twiddle, Vector};
+use crate::simd::{LaneModulus, Simd, Vector};
 use crate::wipe::Scratch;
 
 /// Radix of the last pass over rows.
@@ -148,8 +148,7 @@ fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut 
                 x[0] = x[0].add(c.xor(sign).sub(sign));
             }
         }
-        let factor = |node| table.column(simd, node);
-        forward_layers::<P, S>(&modulus, x, P::WHOLE as usize, 0, factor, 1);
+        forward_layers::<P, S>(simd, &modulus, x, P::WHOLE as usize, 0, table.column(), 1);
         Vector::transpose(x);
         store_rows::<S>(x, rows, column, 1);
     }
@@ -159,7 +158,6 @@ fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut 
 fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
     let modulus = P::modulus(simd);
     let table = P::forward_table::<S>();
-    let factor = |node| table.row(simd, node);
     let radix = first_radix::<P, S>();
     let rows = &mut ntt[..P::rows::<S>() * S::LANES];
     let mut x = [simd.splat(0); MOST_ROWS];
@@ -168,7 +166,7 @@ fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
     for first in 0..stride {
         let x = &mut x[..radix];
         load_rows(simd, rows, first, stride, x);
-        forward_layers::<P, S>(&modulus, x, 0, layer, factor, 1);
+        forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), 1);
         store_rows::<S>(x, rows, first, stride);
     }
     let layer = layer + radix.ilog2() as usize;
@@ -176,7 +174,7 @@ fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
         for first in block * stride..block * stride + P::LEAF_DEGREE {
             let x = &mut x[..LAST_RADIX];
             load_rows(simd, rows, first, P::LEAF_DEGREE, x);
-            forward_layers::<P, S>(&modulus, x, 0, layer, factor, radix + block);
+            forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), radix + block);
             store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
         }
     }
@@ -196,7 +194,6 @@ pub(super) fn inverse<P: Plan, S: Simd>(
     const { assert!(OUTPUT_BOUND <= i16::MAX as i32 / 2) };
     let modulus = P::modulus(simd);
     let table = P::inverse_table::<S>();
-    let factor = |node| table.row(simd, node);
     let radix = first_radix::<P, S>();
     let block = P::rows::<S>();
     let (rows, aliased) = ntt.split_at_mut(block * S::LANES);
@@ -208,7 +205,7 @@ pub(super) fn inverse<P: Plan, S: Simd>(
         for first in block * stride..block * stride + P::LEAF_DEGREE {
             let x = &mut x[..LAST_RADIX];
             load_rows(simd, rows, first, P::LEAF_DEGREE, x);
-            inverse_layers::<P, S>(&modulus, x, layer, factor, radix + block);
+            inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), radix + block);
             store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
         }
     }
@@ -216,7 +213,7 @@ pub(super) fn inverse<P: Plan, S: Simd>(
     for first in 0..stride {
         let x = &mut x[..radix];
         load_rows(simd, rows, first, stride, x);
-        inverse_layers::<P, S>(&modulus, x, layer, factor, 1);
+        inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), 1);
         store_rows::<S>(x, rows, first, stride);
     }
     for column in (0..block).step_by(S::HALF) {
@@ -225,7 +222,7 @@ pub(super) fn inverse<P: Plan, S: Simd>(
         let x = &mut x[..S::HALF];
         load_rows(simd, rows, column, 1, x);
         Vector::transpose(x);
-        inverse_layers::<P, S>(&modulus, x, 0, |node| table.column(simd, node), 1);
+        inverse_layers::<P, S>(simd, &modulus, x, 0, table.column(), 1);
         let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
         // Not by `zip`, which divides to know its length.
         for x in x {
@@ -297,63 +294,67 @@ macro_rules! each_layer {
 /// Runs the layers of a pass from `skip` on. `root` is the node above all elements, on layer `first`.
 #[inline(always)]
 fn forward_layers<P: Plan, S: Simd>(
+    simd: S,
     modulus: &LaneModulus<S::Vector>,
     x: &mut [S::Vector],
     skip: usize,
     first: usize,
-    factor: impl Fn(usize) -> Twiddle<S::Vector>,
+    factors: Factors,
     root: usize,
 ) {
     let schedule = const { &P::SCHEDULE };
+    let half = x.len() / 2;
     each_layer!(|LAYER| if skip <= LAYER && x.len() >> LAYER > 1 {
-        each_pair::<S, LAYER>(x, |block, a, b| {
-            let a = if schedule.forward[first + LAYER] { modulus.reduce(a) } else { a };
+        for pair in 0..half {
+            let (block, i, j) = butterfly_of(pair, half >> LAYER);
+            let a = if schedule.forward[first + LAYER] { modulus.reduce(x[i]) } else { x[i] };
             let by_one = first == 0 && block == 0 && schedule.forward_by_one[LAYER];
-            let b = if by_one { b } else { modulus.mul(b, factor((root << LAYER) + block)) };
-            (a.add(b), a.sub(b))
-        });
+            let b = if by_one {
+                x[j]
+            } else {
+                modulus.mul(x[j], factors.load(simd, (root << LAYER) + block))
+            };
+            (x[i], x[j]) = (a.add(b), a.sub(b));
+        }
     });
 }
 
 /// Undoes [`forward_layers`] and multiplies by 2 for each layer.
 #[inline(always)]
 fn inverse_layers<P: Plan, S: Simd>(
+    simd: S,
     modulus: &LaneModulus<S::Vector>,
     x: &mut [S::Vector],
     first: usize,
-    factor: impl Fn(usize) -> Twiddle<S::Vector>,
+    factors: Factors,
     root: usize,
 ) {
     let schedule = const { &P::SCHEDULE };
+    let half = x.len() / 2;
     each_layer!(rev LAYER: if x.len() >> LAYER > 1 {
-        let reduced = schedule.inverse[first + LAYER];
-        let reduce = |x: S::Vector| if reduced { modulus.reduce(x) } else { x };
-        each_pair::<S, LAYER>(x, |block, a, b| {
-            let (sum, difference) = (a.add(b), a.sub(b));
+        for pair in 0..half {
+            let (block, i, j) = butterfly_of(pair, half >> LAYER);
+            let (sum, difference) = (x[i].add(x[j]), x[i].sub(x[j]));
+            let reduced = schedule.inverse[first + LAYER];
             let by_one = P::WHOLE && first == 0 && block == 0;
-            let multiplied = if by_one {
-                reduce(difference)
+            x[i] = if reduced { modulus.reduce(sum) } else { sum };
+            x[j] = if !by_one {
+                modulus.mul(difference, factors.load(simd, (root << LAYER) + block))
+            } else if reduced {
+                modulus.reduce(difference)
             } else {
-                modulus.mul(difference, factor((root << LAYER) + block))
+                difference
             };
-            (reduce(sum), multiplied)
-        });
+        }
     });
 }
 
-/// Replaces the elements that are half a block apart, for `2^LAYER` blocks, by the two results of `f`,
-/// which also gets the number of the block.
+/// Returns the block of a butterfly and the indices of its two elements, which are `distance` apart.
 #[inline(always)]
-fn each_pair<S: Simd, const LAYER: usize>(
-    x: &mut [S::Vector],
-    f: impl Fn(usize, S::Vector, S::Vector) -> (S::Vector, S::Vector),
-) {
-    let distance = (x.len() / 2) >> LAYER;
-    for pair in 0..x.len() / 2 {
-        let block = pair / distance;
-        let i = block * distance + pair;
-        (x[i], x[i + distance]) = f(block, x[i], x[i + distance]);
-    }
+fn butterfly_of(pair: usize, distance: usize) -> (usize, usize, usize) {
+    let block = pair / distance;
+    let i = block * distance + pair;
+    (block, i, i + distance)
 }
 
 /// Loads rows that are `stride` rows apart.

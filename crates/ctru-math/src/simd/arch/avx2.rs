@@ -4,7 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::transmute;
 
-use super::transpose;
+use super::transpose::{self, Interleave};
 use crate::backend::Avx2;
 use crate::simd::{Simd, Sums, Vector, WithSimd};
 
@@ -132,18 +132,14 @@ impl Vector for I16x16 {
     #[inline(always)]
     fn transpose(rows: &mut [Self]) {
         // The interleaving instructions never mix the halves of a vector.
-        let columns = transpose::eight(
-            [rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]],
-            Self::interleave_words,
-            Self::interleave_pairs,
-            Self::interleave_quads,
-        );
+        let columns = transpose::eight([
+            rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7],
+        ]);
         rows[..8].copy_from_slice(&columns);
     }
 }
 
-/// Steps of the transposition.
-impl I16x16 {
+impl Interleave for I16x16 {
     operations! { "avx2":
         fn interleave_words(x: I16x16, y: I16x16) -> (I16x16, I16x16) {
             (I16x16(_mm256_unpacklo_epi16(x.0, y.0)), I16x16(_mm256_unpackhi_epi16(x.0, y.0)))

@@ -4,7 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::transmute;
 
-use super::transpose;
+use super::transpose::{self, Interleave};
 use crate::backend::Avx512;
 use crate::simd::{Simd, Sums, Vector, WithSimd};
 
@@ -161,16 +161,10 @@ impl Vector for I16x32 {
 /// 15 in their odd quarters.
 #[inline(always)]
 fn eight_rows(rows: &[I16x32]) -> [I16x32; 8] {
-    transpose::eight(
-        [rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]],
-        I16x32::interleave_words,
-        I16x32::interleave_pairs,
-        I16x32::interleave_quads,
-    )
+    transpose::eight([rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]])
 }
 
-/// Steps of the transposition.
-impl I16x32 {
+impl Interleave for I16x32 {
     operations! { "avx512f,avx512bw":
         fn interleave_words(x: I16x32, y: I16x32) -> (I16x32, I16x32) {
             (I16x32(_mm512_unpacklo_epi16(x.0, y.0)), I16x32(_mm512_unpackhi_epi16(x.0, y.0)))
@@ -181,6 +175,11 @@ impl I16x32 {
         fn interleave_quads(x: I16x32, y: I16x32) -> (I16x32, I16x32) {
             (I16x32(_mm512_unpacklo_epi64(x.0, y.0)), I16x32(_mm512_unpackhi_epi64(x.0, y.0)))
         }
+    }
+}
+
+impl I16x32 {
+    operations! { "avx512f,avx512bw":
         fn interleave_quarters(x: I16x32, y: I16x32) -> (I16x32, I16x32) {
             let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
             let odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
