@@ -10,7 +10,7 @@ use crate::codec::bits::Packed13Error;
 use crate::codec::secret_poly::InvalidSecretPoly;
 use crate::codec::{bits, mixed_radix, secret_poly};
 use crate::invert::{self, BatchNode, BatchTooShort};
-use crate::mul::rns_ntt::{self, Multiplier};
+use crate::mul::rns_ntt::{self, Multiplier, RnsRing};
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::{R653, R761, R1277, Ring};
 use crate::simd::dispatch;
@@ -27,7 +27,7 @@ macro_rules! compiled {
     }) => {
         /// Declares the compiled functions of a ring. The public function that calls a method
         /// describes it.
-        pub trait Compiled: Sized {
+        pub trait Compiled: RnsRing {
             $(fn $name($($arg: $arg_type),*) $(-> $output)? where Self: Ring;)+
         }
     };

@@ -5,7 +5,6 @@ use core::hash::Hash;
 
 use crate::array::{Array, Element};
 use crate::compiled::Compiled;
-use crate::mul::rns_ntt::RnsRing;
 
 /// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime, with the power of two `q2` to which ciphertext coefficients
 /// are rounded and the parameter `eta` of the centred binomial distribution.
@@ -19,7 +18,6 @@ use crate::mul::rns_ntt::RnsRing;
 /// Source: CTRU-Prime paper, Tables 1 and 2.
 pub trait Ring:
     Compiled
-    + RnsRing
     + Copy
     + Clone
     + Debug

@@ -11,6 +11,10 @@
 //! module in the tree of the second. No chain of such arrows may return to where it begins. A
 //! module may refer to the modules above it and below it: a parent that collects or re-exports
 //! what its children have is no circle, nor is a child that uses what its parent defines.
+//!
+//! One arrow is left out: the one to a module with the name [`COMPILED`]. Such a module generates
+//! the code of all generic functions for each of a few types. The trait of these types must name
+//! it, and it must name all functions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -19,6 +23,9 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::{Error, IoContext, Result, workspace};
+
+/// The name of a module that holds the machine code of generic functions.
+const COMPILED: &str = "compiled";
 
 /// The names on the way from the root of a crate to a module.
 type Name = Vec<String>;
@@ -122,6 +129,9 @@ impl Tree {
                 let common = name.iter().zip(&to).take_while(|(a, b)| a == b).count();
                 // From or to a module above.
                 let (Some(from), Some(into)) = (name.get(common), to.get(common)) else { continue };
+                if into == COMPILED {
+                    continue;
+                }
                 let path = [&reference.base[..], &reference.names].concat().join("::");
                 let arrows = levels.entry(name[..common].to_vec()).or_default();
                 arrows
@@ -460,7 +470,8 @@ impl Reader<'_> {
                 _ => {}
             }
             // The name behind `a::` does not begin a path.
-            is_start = !is_punct(tokens.get(at), ':');
+            is_start =
+                !(is_punct(tokens.get(at), ':') && at > 0 && is_punct(tokens.get(at - 1), ':'));
             at += 1;
         }
     }
@@ -570,6 +581,20 @@ mod tests {
             assert_eq!(circles(&files(root)).len(), 1, "{root}");
         }
         assert_eq!(circles(&files("mod a; mod b; pub struct B;")), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_arrow_to_compiled_is_left_out() {
+        let ring = "pub trait Ring: crate::compiled::Compiled {}";
+        let compiled = "pub trait Compiled {} use crate::{a::f, ring::Ring};";
+        let files = |a| {
+            let lib = "mod a; mod compiled; mod ring;";
+            [("lib.rs", lib), ("a.rs", a), ("compiled.rs", compiled), ("ring.rs", ring)]
+        };
+        assert_eq!(circles(&files("pub fn f<R: crate::ring::Ring>() {}")), [""; 0]);
+        let mut back = files("pub fn f<R: crate::ring::Ring>() {}");
+        back[3].1 = "pub trait Ring: crate::compiled::Compiled {} use crate::a::f;";
+        assert_eq!(circles(&back).len(), 1);
     }
 
     #[test]
