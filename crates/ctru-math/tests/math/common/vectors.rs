@@ -7,8 +7,8 @@ use ctru_math::array::Array;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Key generation and one encapsulation and decapsulation for each public-key encoding, with what lies
-/// between the steps. Lists are coefficients, lowest power first.
+/// Key generation and one encapsulation and decapsulation for each public-key encoding, with what
+/// lies between the steps. Lists are coefficients, lowest power first.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Intermediate {
@@ -126,8 +126,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the folder of the vectors: the variable `CTRU_VECTORS`, for tests that run on another machine
-/// than they were built on, or `tests/vectors` of the workspace.
+/// Returns the folder of the vectors: the variable `CTRU_VECTORS`, for tests that run on another
+/// machine than they were built on, or `tests/vectors` of the workspace.
 fn folder() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     std::env::var_os("CTRU_VECTORS").map(PathBuf::from).unwrap_or_else(|| {
