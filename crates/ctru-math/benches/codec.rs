@@ -53,7 +53,9 @@ benches! {
     sample: bytes::<R::CoinBytes>() => |coins| sample::sample::<R>(coins);
     sample_secret: bytes::<R::CoinBytes>() => |coins| sample::sample_secret::<R>(coins);
     compress: (poly::<R>(), bytes::<R::MessageBytes>()) =>
-        |(sigma, message): &(Poly<R>, R::MessageBytes)| compress::compress_with_message(sigma, message);
+        |(sigma, message): &(Poly<R>, R::MessageBytes)| {
+            compress::compress_with_message(sigma, message)
+        };
     decode_message: rounded::<R>() => |poly| {
             let mut message = R::MessageBytes::zeroed();
             e8::decode::<R>(poly, &mut message);

@@ -1,4 +1,5 @@
-//! Fixed-size arrays behind one trait, so that a [`Ring`](crate::Ring) can name `[T; N]` without const generics.
+//! Fixed-size arrays behind one trait, so that a [`Ring`](crate::Ring) can name `[T; N]` without
+//! const generics.
 
 use core::array;
 
@@ -6,15 +7,16 @@ use core::array;
 pub trait Element: Copy + Default + Send + Sync + 'static {}
 impl<T: Copy + Default + Send + Sync + 'static> Element for T {}
 
-/// An array `[T; LEN]` whose length is known to the compiler but not to the generic code that uses it.
+/// An array `[T; LEN]` whose length is known to the compiler but not to the generic code that uses
+/// it.
 pub trait Array<T: Element>: Copy + AsRef<[T]> + AsMut<[T]> + Send + Sync + 'static {
     /// Number of elements.
     const LEN: usize;
 
-    /// The array whose element `i` is `f(i)`.
+    /// Returns the array whose element `i` is `f(i)`.
     fn from_fn(f: impl FnMut(usize) -> T) -> Self;
 
-    /// The array of `T::default()` (zeros, for numbers).
+    /// Returns the array of `T::default()`: zeros, for numbers.
     #[must_use]
     fn zeroed() -> Self;
 }

@@ -1,8 +1,11 @@
-//! The vector instructions that the arithmetic runs on: which there are, which this CPU has, which is in use.
+//! Backends: sets of vector instructions, with arithmetic of this crate for each.
 //!
-//! The first use picks the widest that the CPU has; this module is the only one that asks it. A build with
-//! `RUSTFLAGS='--cfg ctru_backend="NAME"'` has one backend and asks nothing: it does not compile unless the CPU that it
-//! is for (`-C target-cpu`, `-C target-feature`) is known to have that backend.
+//! The first use selects the widest backend that the CPU has. Only this module asks the CPU. It
+//! makes the tokens which prove that the CPU has the instructions of a backend.
+//!
+//! A build with `RUSTFLAGS='--cfg ctru_backend="NAME"'` has one backend and does not ask the CPU.
+//! It compiles only if the target (`-C target-cpu`, `-C target-feature`) is known to have that
+//! backend.
 
 use core::fmt;
 use core::str::FromStr;
@@ -19,15 +22,16 @@ pub enum Backend {
     Sse2,
     /// AVX2, vectors of 256 bits.
     Avx2,
-    /// AVX-512 with its F, BW, DQ, VL, VBMI and VBMI2 parts, vectors of 512 bits: Intel since Ice Lake, AMD since Zen 4.
+    /// AVX-512 with the parts F, BW, DQ, VL, VBMI and VBMI2, vectors of 512 bits: Intel since Ice
+    /// Lake, AMD since Zen 4.
     Avx512,
 }
 
 impl Backend {
-    /// Every backend, the narrowest first.
+    /// All backends, the narrowest first.
     pub const ALL: [Self; 5] = [Self::Portable, Self::Neon, Self::Sse2, Self::Avx2, Self::Avx512];
 
-    /// What records, the command line and `--cfg ctru_backend` call it.
+    /// Returns the name that records, the command line and `--cfg ctru_backend` use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +43,7 @@ impl Backend {
         }
     }
 
-    /// Whether this build can run it on this CPU.
+    /// Returns whether this build can run the backend on this CPU.
     #[must_use]
     pub fn is_available(self) -> bool {
         match FIXED {
@@ -90,12 +94,12 @@ impl fmt::Display for Unavailable {
 
 impl core::error::Error for Unavailable {}
 
-/// The backends that this build can run on this CPU, the narrowest first.
+/// Returns the backends that this build can run on this CPU, the narrowest first.
 pub fn available() -> impl Iterator<Item = Backend> {
     Backend::ALL.into_iter().filter(|backend| backend.is_available())
 }
 
-/// The backend in use.
+/// Returns the backend in use.
 #[inline]
 #[must_use]
 pub fn in_use() -> Backend {
@@ -109,11 +113,13 @@ pub fn in_use() -> Backend {
     }
 }
 
-/// Puts `backend` in use, for all threads: for tests, measurements and programs that let their users choose. Work that
-/// has begun goes on as it is. Results never depend on the backend.
+/// Selects the backend of all threads. Results never depend on the backend.
+///
+/// This is for tests, measurements and programs that let users choose. Operations that have begun
+/// finish on their backend.
 ///
 /// # Errors
-/// [`Unavailable`]; then nothing changes.
+/// Returns [`Unavailable`] if this build cannot run `backend` on this CPU. Then nothing changes.
 pub fn select(backend: Backend) -> Result<(), Unavailable> {
     if !backend.is_available() {
         return Err(Unavailable(backend));
@@ -122,11 +128,12 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// Whether all CPUs of the target have NEON, and the order of bytes that the backend is written for.
+/// Whether all CPUs of the target have NEON, in the byte order that the backend is written for.
 const NEON: bool =
     cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
 
-/// The only backend of this build: the one that `--cfg ctru_backend` names, or the one that there is for the target.
+/// The only backend of this build, if there is one: `--cfg ctru_backend` names it, or the target
+/// has no other.
 const FIXED: Option<Backend> =
     if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
         Some(Backend::Portable)

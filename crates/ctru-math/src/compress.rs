@@ -12,8 +12,8 @@ use crate::wipe::wipe;
 
 /// Returns the ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`.
 ///
-/// The `e_i` are the bits of the [`e8`](crate::e8) codewords of the message, least significant first, and
-/// 0 from [`Ring::CODED_COEFFS`] on.
+/// The `e_i` are the bits of the [`e8`](crate::e8) codewords of the message, least significant
+/// first, and 0 from [`Ring::CODED_COEFFS`] on.
 #[must_use]
 pub fn compress_with_message<R: Ring>(
     sigma: &Poly<R>,

@@ -4,12 +4,13 @@
 //! `a_0 + 2 a_1 + 4 a_2 + 8 a_3` has the codeword
 //!
 //! ```text
-//! a_0 (1 0 1 0 1 0 1 0) + a_1 (1 1 1 1 0 0 0 0) + a_2 (0 0 1 1 1 1 0 0) + a_3 (0 0 0 0 1 1 1 1) mod 2.
+//! a_0 (1 0 1 0 1 0 1 0) + a_1 (1 1 1 1 0 0 0 0)
+//!     + a_2 (0 0 1 1 1 1 0 0) + a_3 (0 0 0 0 1 1 1 1)   mod 2.
 //! ```
 //!
-//! A decrypted coefficient `v` is near 0 where the codeword has a 0, and near `q2/2` where it has a 1,
-//! cyclically modulo `q2`. The decoder finds a codeword with the least Euclidean distance to the eight
-//! coefficients: a nearest point of the lattice E8, scaled by `q2/2`.
+//! A decrypted coefficient `v` is near 0 where the codeword has a 0, and near `q2/2` where it has a
+//! 1, cyclically modulo `q2`. The decoder finds a codeword with the least Euclidean distance to the
+//! eight coefficients: a nearest point of the lattice E8, scaled by `q2/2`.
 //!
 //! Source: CTRU-Prime paper, the scalable E8 lattice code.
 
@@ -24,7 +25,8 @@ const LANES: usize = 16;
 
 /// Decodes a decrypted polynomial to a message.
 ///
-/// The caller owns the message and wipes it. Coefficients from [`Ring::CODED_COEFFS`] on do not matter.
+/// The caller owns the message and wipes it. Coefficients from [`Ring::CODED_COEFFS`] on do not
+/// matter.
 pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
     R::decode_message(decrypted, message);
 }
@@ -61,7 +63,8 @@ impl<R: Ring> WithSimd for Decode<'_, R> {
     }
 }
 
-/// Decodes [`LANES`] blocks and writes as many bytes as there is room for. `u` and `nibbles` are scratch.
+/// Decodes [`LANES`] blocks and writes as many bytes as there is room for. `u` and `nibbles` are
+/// scratch.
 #[inline(always)]
 fn decode_group(
     q2: u16,
@@ -70,7 +73,8 @@ fn decode_group(
     nibbles: &mut [u8; LANES],
     bytes: &mut [u8],
 ) {
-    // Row j holds coefficient j of all blocks, so one vector instruction does one step for all blocks.
+    // Row j holds coefficient j of all blocks, so one vector instruction does one step for all
+    // blocks.
     for (lane, block) in values.as_chunks::<BLOCK>().0.iter().enumerate() {
         for (row, &v) in u.iter_mut().zip(block) {
             row[lane] = reliability(q2, v);

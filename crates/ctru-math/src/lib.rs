@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-// For the device only, whose compiler is unstable anyway: fused products and sums, and `reduce::narrow`.
+// For the device only, whose compiler is unstable anyway: fused products and sums, and
+// `reduce::narrow`.
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, const_eval_select, core_float_math, core_intrinsics),

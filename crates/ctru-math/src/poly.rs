@@ -1,7 +1,8 @@
-//! Polynomials as types: what range a coefficient list keeps is in its name.
+//! Polynomials. The type names the range of the coefficients.
 //!
-//! All three hold `n` coefficients, index = power of `x`. They may hold secrets, so they are wiped when dropped,
-//! their `Debug` shows no coefficient, and their equality runs in constant time.
+//! All three types hold `n` coefficients; the index is the power of `x`. Polynomials may be secret,
+//! so they are wiped when dropped, `Debug` shows no coefficient, and comparisons run in constant
+//! time.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -53,13 +54,13 @@ macro_rules! polynomial {
         }
 
         impl<R: Ring> $name<R> {
-            /// The zero polynomial.
+            /// Returns the zero polynomial.
             #[must_use]
             pub fn zero() -> Self {
                 Self::from_array(R::Coeffs::zeroed())
             }
 
-            /// The constant polynomial 1.
+            /// Returns the constant polynomial 1.
             #[must_use]
             pub fn one() -> Self {
                 Self::from_array(R::Coeffs::from_fn(|i| <$element>::from(i == 0)))
@@ -68,10 +69,12 @@ macro_rules! polynomial {
             /// Copies `n` coefficients, lowest power first.
             ///
             /// # Errors
-            /// [`CoefficientError`] if the list has another length than `n` or a coefficient is out of range.
+            /// Returns [`CoefficientError`] if the list does not have `n` elements or a coefficient
+            /// is out of range.
             pub fn from_coefficients(coefficients: &[$element]) -> Result<Self, CoefficientError> {
                 if coefficients.len() != R::N {
-                    return Err(CoefficientError::Length { expected: R::N, actual: coefficients.len() });
+                    let actual = coefficients.len();
+                    return Err(CoefficientError::Length { expected: R::N, actual });
                 }
                 let in_range = $range;
                 match coefficients.iter().position(|&c| !in_range(c)) {
@@ -80,20 +83,20 @@ macro_rules! polynomial {
                 }
             }
 
-            /// The coefficients, lowest power first.
+            /// Returns the coefficients, lowest power first.
             #[must_use]
             pub fn coefficients(&self) -> &[$element] {
                 self.coeffs.as_ref()
             }
 
-            /// Wraps coefficients that the caller knows to be in range.
+            /// Returns the polynomial of coefficients that the caller knows to be in range.
             pub(crate) fn from_array(coeffs: R::Coeffs<$element>) -> Self {
                 let in_range = $range;
                 debug_assert!(coeffs.as_ref().iter().all(|&c| in_range(c)));
                 Self { coeffs, ring: PhantomData }
             }
 
-            /// The coefficients for writing; the caller keeps them in range.
+            /// Returns the coefficients for writing. The caller keeps them in range.
             pub(crate) fn coefficients_mut(&mut self) -> &mut [$element] {
                 self.coeffs.as_mut()
             }
@@ -139,12 +142,15 @@ polynomial! {
     Poly(u16), |c: u16| u32::from(c) < R::Q
 }
 polynomial! {
-    /// A polynomial whose coefficients are at most [`SmallPoly::BOUND`] in absolute value: what is sampled
-    /// (`-eta..=eta`) and the secret `f = 2 f' + 1` (`1 - 2 eta..=2 eta + 1` at `x^0`, `-2 eta..=2 eta` elsewhere).
+    /// A polynomial whose coefficients are at most [`SmallPoly::BOUND`] in absolute value.
+    ///
+    /// Sampled polynomials have coefficients in `-eta..=eta`. The secret `f = 2 f' + 1` has
+    /// coefficients in `-2 eta..=2 eta`, and in `1 - 2 eta..=2 eta + 1` at `x^0`.
     SmallPoly(i8), |c: i8| c.unsigned_abs() as u32 <= 2 * R::ETA + 1
 }
 polynomial! {
-    /// A polynomial with coefficients in `0..q2`, `q2 = 2^Q2_BITS`: a ciphertext, or a decrypted one before decoding.
+    /// A polynomial with coefficients in `0..q2`, `q2 = 2^Q2_BITS`: a ciphertext, or a decrypted
+    /// polynomial before decoding.
     RoundedPoly(u16), |c: u16| u32::from(c) < R::Q2
 }
 
@@ -154,7 +160,7 @@ impl<R: Ring> SmallPoly<R> {
 }
 
 impl<R: Ring> From<&SmallPoly<R>> for Poly<R> {
-    /// The same element of `R_q` with canonical coefficients.
+    /// Returns the same element of `R_q` with canonical coefficients.
     fn from(small: &SmallPoly<R>) -> Self {
         let canonical = |c: i8| (i16::from(c) + (R::Q as i16 & (i16::from(c) >> 15))) as u16;
         Self::from_array(R::Coeffs::from_fn(|i| canonical(small.coefficients()[i])))

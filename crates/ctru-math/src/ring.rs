@@ -6,14 +6,15 @@ use core::hash::Hash;
 use crate::array::{Array, Element};
 use crate::compiled::Compiled;
 
-/// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime, with the power of two `q2` to which ciphertext coefficients
-/// are rounded and the parameter `eta` of the centred binomial distribution.
+/// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime.
 ///
-/// `q` is prime and `x^n - x - 1` is irreducible modulo `q`, so `R_q` is a field. All sizes below are functions of
-/// `N`, `Q`, `Q2_BITS` and `ETA`; the associated array types repeat them as types, because generic code cannot
-/// compute array lengths, and `ring.rs` checks at compile time that the two agree.
+/// `q` is prime and `x^n - x - 1` is irreducible modulo `q`, so `R_q` is a field. A ring also sets
+/// the power of two `q2` to which ciphertext coefficients are rounded, and the parameter `eta` of
+/// the centred binomial distribution. All sizes follow from `N`, `Q`, `Q2_BITS` and `ETA`. The
+/// associated array types repeat the sizes, because generic code cannot compute array lengths, and
+/// const code checks them.
 ///
-/// The trait is sealed: [`R653`], [`R761`] and [`R1277`] are all that there are.
+/// The trait is sealed: [`R653`], [`R761`] and [`R1277`] are the only rings.
 ///
 /// Source: CTRU-Prime paper, Tables 1 and 2.
 pub trait Ring:
@@ -39,17 +40,17 @@ pub trait Ring:
     const Q2_BITS: u32;
     /// Parameter of the centred binomial distribution: sampled coefficients lie in `-ETA..=ETA`.
     const ETA: u32;
-    /// Coefficients that two operands of an exact product may have beyond `q`: length of the NTT, at least `2n - 1`.
-    /// Source: paper, Table 2 (with the third row's misprint corrected to 2560).
+    /// Length of the paper's NTT, at least `2n - 1`.
+    /// Source: paper, Table 2 (with the misprint of the third row corrected to 2560).
     const NTT_LEN: usize;
 
     /// The modulus `q2 = 2^Q2_BITS` of ciphertext coefficients.
     const Q2: u32 = 1 << Self::Q2_BITS;
-    /// Bytes of an encoded message: one nibble for each block of 8 coefficients, `floor(n / 16)`.
+    /// Bytes of a message, `floor(n / 16)`: a block of 8 coefficients carries one nibble.
     const MESSAGE_BYTES: usize = Self::N / 16;
-    /// Coefficients that carry the message; the `n - CODED_COEFFS` coefficients after them carry nothing.
+    /// Number of coefficients that carry the message. The others follow them.
     const CODED_COEFFS: usize = 16 * Self::MESSAGE_BYTES;
-    /// Bytes of uniform coins that one sampled polynomial takes, `ceil(2 eta n / 8)`.
+    /// Bytes of uniform coins for one sampled polynomial, `ceil(2 eta n / 8)`.
     const COIN_BYTES: usize = (2 * Self::ETA as usize * Self::N).div_ceil(8);
     /// Bytes of a ciphertext: `n` coefficients of `Q2_BITS` bits.
     const CIPHERTEXT_BYTES: usize = (Self::Q2_BITS as usize * Self::N).div_ceil(8);
@@ -75,9 +76,12 @@ pub trait Ring:
 }
 
 macro_rules! ring {
-    ($(#[$doc:meta])* $name:ident { n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
-        ntt_len: $ntt_len:literal, message: $message:literal, coins: $coins:literal, ciphertext: $ciphertext:literal,
-        packed13: $packed13:literal, mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident {
+        n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
+        ntt_len: $ntt_len:literal, message: $message:literal, coins: $coins:literal,
+        ciphertext: $ciphertext:literal, packed13: $packed13:literal,
+        mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)?
+    }) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name;
@@ -107,16 +111,16 @@ macro_rules! ring {
 
 ring! {
     /// `Z_4621[x]/(x^653 - x - 1)`, `q2 = 2048`, `eta = 3`.
-    R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, ntt_len: 1344, message: 40, coins: 490, ciphertext: 898,
-        packed13: 1062, mixed_radix: 994, secret_poly: 327 }
+    R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, ntt_len: 1344, message: 40, coins: 490,
+        ciphertext: 898, packed13: 1062, mixed_radix: 994, secret_poly: 327 }
 }
 ring! {
     /// `Z_4591[x]/(x^761 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, ntt_len: 1536, message: 47, coins: 381, ciphertext: 952,
-        packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
+    R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, ntt_len: 1536, message: 47, coins: 381,
+        ciphertext: 952, packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
 }
 ring! {
     /// `Z_7879[x]/(x^1277 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, ntt_len: 2560, message: 79, coins: 639, ciphertext: 1597,
-        packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
+    R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, ntt_len: 2560, message: 79, coins: 639,
+        ciphertext: 1597, packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
 }

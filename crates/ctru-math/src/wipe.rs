@@ -1,13 +1,14 @@
-//! Wiping of scratch that held secrets.
+//! Scratch memory that is wiped.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 use crate::array::{Array, Element};
 
-/// Overwrites `values` with zeros in a way that the compiler cannot drop, whole vectors at a time.
+/// Overwrites `values` with zeros in a way that the compiler cannot remove.
 ///
-/// In pieces: longer ones `memset` gives to string instructions, which are slower than vectors here.
+/// It works in pieces, because `memset` uses string instructions for longer ones, and these are
+/// slower than vectors here.
 pub(crate) fn wipe<T: Element>(values: &mut [T]) {
     for piece in values.chunks_mut(1024 / size_of::<T>()) {
         piece.fill(T::default());

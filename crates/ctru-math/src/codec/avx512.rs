@@ -1,7 +1,8 @@
 //! Packing and unpacking in AVX-512: one vector holds a block of 32 values, `4 width` bytes.
 //!
-//! Four values have 40 to 52 bits. Both directions go through 64-bit words of four values each. Word `j`
-//! begins at bit `4 width j` of the block: at a byte if `width` is even, or in the middle of a byte.
+//! Four values have 40 to 52 bits. Both directions go through 64-bit words of four values each.
+//! Word `j` begins at bit `4 width j` of the block: at a byte if `width` is even, or in the middle
+//! of a byte.
 
 use core::arch::x86_64::*;
 use core::mem::transmute;
@@ -42,8 +43,8 @@ const fn values_from_words(width: usize) -> Bytes {
     positions
 }
 
-/// Returns for each byte of the block the index of its byte in the words. Where two words share a byte,
-/// the second list has the index of the other byte, and the mask has a bit set.
+/// Returns for each byte of the block the index of its byte in the words. Where two words share a
+/// byte, the second list has the index of the other byte, and the mask has a bit set.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;

@@ -1,4 +1,5 @@
-//! Packing at a fixed number of bits per coefficient: public keys at 13 bits, ciphertexts at `Q2_BITS`.
+//! Packing at a fixed number of bits per coefficient: public keys at 13 bits, ciphertexts at
+//! `Q2_BITS`.
 //!
 //! Bit `j` of coefficient `i` is bit `width * i + j` of the string. Bit `k` of the string is bit
 //! `k mod 8` of byte `k / 8`, least significant first.
@@ -94,8 +95,8 @@ pub(crate) fn pack_poly<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
 /// Unpacks an output of [`pack13`], and rejects every other string.
 ///
 /// # Errors
-/// Returns [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set. Public
-/// keys are not secret: the time may depend on the place of the error.
+/// Returns [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set.
+/// Public keys are not secret: the time may depend on the place of the error.
 pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     R::unpack13(bytes)
 }
@@ -139,8 +140,8 @@ pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBy
 
 /// Unpacks the polynomial of a ciphertext. Every string is valid.
 ///
-/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with a packed
-/// one.
+/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with a
+/// packed one.
 #[must_use]
 pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     R::unpack_rounded(bytes)

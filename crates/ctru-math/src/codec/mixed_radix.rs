@@ -1,7 +1,7 @@
 //! NTRU Prime's mixed-radix encoding of public keys, close to `n log2(q)` bits.
 //!
-//! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU Prime
-//! adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
+//! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU
+//! Prime adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
 
 use core::fmt;
 

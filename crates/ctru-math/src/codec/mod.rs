@@ -6,8 +6,8 @@
 //! | [`mixed_radix`] | public keys, close to `n log2(q)` bits | 1158 |
 //! | [`secret_poly`] | the secret `f` at 4 bits per coefficient | 381 |
 //!
-//! No branch, index or division depends on coefficients or bytes, except where a checked decoder accepts
-//! or rejects a string.
+//! No branch, index or division depends on coefficients or bytes, except where a checked decoder
+//! accepts or rejects a string.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;

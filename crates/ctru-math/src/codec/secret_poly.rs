@@ -1,8 +1,9 @@
 //! The secret polynomial `f = 2 f' + 1` at four bits per coefficient.
 //!
 //! Coefficient `f_i` becomes the nibble `B - f_i`, `B = 2 eta + 1`. The low nibble of a byte comes
-//! first. `n` is odd, so the high nibble of the last byte is free and 0. Because `|f'_i| <= eta`, the
-//! nibbles of a key are odd and in `1..=4 eta + 1`, but the nibble of `f_0` is even and in `0..=4 eta`.
+//! first. `n` is odd, so the high nibble of the last byte is free and 0. Because `|f'_i| <= eta`,
+//! the nibbles of a key are odd and in `1..=4 eta + 1`, but the nibble of `f_0` is even and in
+//! `0..=4 eta`.
 
 use core::fmt;
 
@@ -12,7 +13,8 @@ use crate::poly::SmallPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// The string is not an output of [`pack`]. The error does not tell where, because the string is secret.
+/// The string is not an output of [`pack`]. The error does not tell where, because the string is
+/// secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSecretPoly;
 
@@ -56,8 +58,8 @@ impl<R: Ring> WithSimd for Pack<'_, R> {
 /// Unpacks an output of [`pack`], and rejects every other string.
 ///
 /// # Errors
-/// Returns [`InvalidSecretPoly`] if no `f = 2 f' + 1` with `|f'_i| <= eta` has one of the nibbles, or if
-/// the high nibble of the last byte is not 0. The time depends on this yes or no only.
+/// Returns [`InvalidSecretPoly`] if no `f = 2 f' + 1` with `|f'_i| <= eta` has one of the nibbles,
+/// or if the high nibble of the last byte is not 0. The time depends on this yes or no only.
 pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     R::unpack_secret(bytes)
 }
@@ -74,7 +76,8 @@ pub(crate) fn unpack_nibbles<R: Ring>(
     let bytes = bytes.as_ref();
     let mut f = SmallPoly::zero();
     let (pairs, last) = f.coefficients_mut().as_chunks_mut::<2>();
-    // The nibble of f_0, plus 1, obeys the rule of the others. If it is 15, then 16 is even: a fault.
+    // The nibble of f_0, plus 1, obeys the rule of the others. If it is 15, then 16 is even: a
+    // fault.
     let mut faults = fault((bytes[0] & 15) + 1) | fault(bytes[0] >> 4);
     for (pair, &byte) in pairs.iter_mut().zip(bytes) {
         *pair = [coefficient(bound, byte & 15), coefficient(bound, byte >> 4)];

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! All products of one level are independent. Each factor is transformed once, on the way up, and
-//! serves again on the way down. A product with a leaf needs two primes only, because leaves are small.
+//! serves again on the way down. A product with a leaf needs two primes only, because leaves are
+//! small.
 //!
 //! Cost: three products per element, and one inversion.
 //! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization",
@@ -77,8 +78,8 @@ impl core::error::Error for BatchTooShort {}
 
 /// Writes the inverse of each element to the start of `inverses`, and zero for zero.
 ///
-/// `inverses` and `nodes` need as many values as there are elements, with any content. The time does
-/// not depend on the elements, nor on which of them are zero.
+/// `inverses` and `nodes` need as many values as there are elements, with any content. The time
+/// does not depend on the elements, nor on which of them are zero.
 ///
 /// # Errors
 /// Returns [`BatchTooShort`] if a slice is shorter than `elements`. Then nothing changes.
@@ -110,7 +111,8 @@ pub(crate) fn invert_all<R: Ring>(
     Ok(())
 }
 
-/// The work of a batch of at least two elements. The nodes from `elements.len()` on are the elements.
+/// The work of a batch of at least two elements. The nodes from `elements.len()` on are the
+/// elements.
 struct InvertTree<'a, R: Ring> {
     elements: &'a [&'a SmallPoly<R>],
     inverses: &'a mut [Poly<R>],

@@ -1,16 +1,24 @@
 //! Constant-time inversion by division steps.
 //!
-//! Source: Bernstein and Yang, "Fast constant-time gcd computation and modular inversion" (CHES 2019), section 5 and
-//! Theorem 7.2. For a polynomial `a` of degree below `n`, `2n - 1` division steps on the reversed polynomials
-//! `f = 1 - x^(n-1) - x^n` and `g = x^(n-1) a(1/x)` leave a constant in `f`, and a multiple of the reversed inverse in
-//! the cofactor `v`.
+//! The polynomials are reversed: `f = 1 - x^(n-1) - x^n` and `g = x^(n-1) a(1/x)`. A step is
 //!
-//! Here a step always takes `f(0) g - g(0) f`, of which a swap only changes the sign: the pairs `(f, v)` and `(g, r)`
-//! matter up to common factors. Step `k` touches just what can matter: the `2n - 1 - k` lowest coefficients of `f` and `g`
-//! and the `k + 1` lowest of `v` and `r`.
+//! ```text
+//! (delta, f, g) -> (1 - delta, g, (f(0) g - g(0) f) / x)   if delta > 0 and g(0) != 0,
+//! (delta, f, g) -> (1 + delta, f, (f(0) g - g(0) f) / x)   otherwise.
+//! ```
+//!
+//! The cofactors `v` and `r` keep `v a = f` and `r a = g` up to known factors. After `2n - 1` steps
+//! `f` is a constant, and `v` is a multiple of the reversed inverse.
+//!
+//! The pairs `(f, v)` and `(g, r)` matter up to common constant factors only, so the sign that a
+//! swap gives `f(0) g - g(0) f` does not matter. Step `k` computes only coefficients that can reach
+//! the result: the `2n - 1 - k` lowest ones of `f` and `g`, and the `k + 1` lowest ones of `v` and
+//! `r`.
+//!
+//! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
+//! TCHES 2019 (3), section 5 and Theorem 7.2.
 
 use crate::array::Array;
-
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::reduce::centre;
@@ -18,7 +26,7 @@ use crate::ring::Ring;
 use crate::simd::{Modulus, Simd, Vector, WithSimd, dispatch};
 use crate::wipe::Scratch;
 
-/// The inverse of `a`, or some multiple of zero if `a` is zero.
+/// Returns the inverse of `a`, or some polynomial without meaning if `a` is zero.
 pub(crate) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
     dispatch(Inverse(a))
 }
@@ -37,7 +45,8 @@ impl<R: Ring> WithSimd for Inverse<'_, R> {
 /// Room for a polynomial.
 type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
-/// Vectors start this far into `v`, a whole cache line, so that `v` shifted by one can be loaded.
+/// Index of the first coefficient of `v`: a cache line in front makes room to load `v` shifted by
+/// one.
 const PAD: usize = 32;
 
 #[inline(always)]
@@ -57,8 +66,8 @@ fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
     let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
     for k in 0..2 * n - 1 {
         let current = step.splat(simd, R::Q);
-        // f and g go upwards, because g is loaded one place up. Their first vectors give the next step, which is known
-        // long before it is needed.
+        // f and g go upwards, because g is loaded one place up. Their first vectors determine the
+        // next step long before it begins.
         divide_step(simd, &current, &mut f, &mut g, 0);
         step = Step::new::<R>(&mut delta, f[0], g[1]);
         for start in (S::LANES..(n + 1).min(2 * n - 1 - k)).step_by(S::LANES) {
@@ -77,21 +86,21 @@ fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
     Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - 1 - i] as u16))
 }
 
-/// What one division step does to every coefficient.
+/// The constants of one division step.
 struct Step<T> {
     /// All ones if `f` becomes `g`, or else 0.
     swap: T,
     /// The constant coefficients, centred.
     f0: T,
     g0: T,
-    /// Those times `2^16 / q`, rounded.
+    /// The constant coefficients times `2^16 / q`, rounded.
     f0_ratio: T,
     g0_ratio: T,
     q: T,
 }
 
 impl Step<i16> {
-    /// The step for representatives of `f(0)` and `g(0)`. Counts `delta` on.
+    /// Returns the step for representatives of `f(0)` and `g(0)`, and updates `delta`.
     #[inline(always)]
     fn new<R: Ring>(delta: &mut i32, f0: i16, g0: i16) -> Self {
         let (f0, g0) = (centred::<R>(f0), centred::<R>(g0));
@@ -117,10 +126,13 @@ impl Step<i16> {
 }
 
 impl<V: Vector> Step<V> {
-    /// `(f, g)` to `(f, f(0) g - g(0) f)`, or to `(g, f(0) g - g(0) f)`.
+    /// Returns `(f, f(0) g - g(0) f)`, or `(g, f(0) g - g(0) f)` if the step swaps.
     ///
-    /// The quotients by `q` of both products are estimated and subtracted together (Becker, Hwang, Kannwischer, Yang,
-    /// Yang, "Neon NTT", TCHES 2022, section 2.4: Barrett multiplication).
+    /// The quotients of both products by `q` are estimated and subtracted together.
+    ///
+    /// Input and output: up to `6q/5` in absolute value.
+    /// Source: H. Becker, V. Hwang, M. J. Kannwischer, B.-Y. Yang, S.-Y. Yang, "Neon NTT", TCHES
+    /// 2022 (1), section 2.4 (Barrett multiplication).
     #[inline(always)]
     fn apply(&self, f: V, g: V) -> (V, V) {
         let product = g.mul_low(self.f0).sub(f.mul_low(self.g0));
@@ -129,8 +141,10 @@ impl<V: Vector> Step<V> {
     }
 }
 
-/// Divides a vector of `g` by `x` and applies the step: `g` is stored as it comes out, with a zero at `x^0`, and loaded
-/// one place up.
+/// Applies the step to a vector of `f` and `g`, and divides `g` by `x`.
+///
+/// The results for `g` are stored in place, with a zero at `x^0`; the next step loads them one
+/// place up.
 #[inline(always)]
 fn divide_step<S: Simd>(
     simd: S,
@@ -144,7 +158,7 @@ fn divide_step<S: Simd>(
     y.store(&mut g[start..]);
 }
 
-/// Multiplies a vector of `v` by `x` and applies the step.
+/// Multiplies a vector of `v` by `x`, and applies the step to `v` and `r`.
 #[inline(always)]
 fn multiply_step<S: Simd>(
     simd: S,
@@ -158,14 +172,14 @@ fn multiply_step<S: Simd>(
     y.store(&mut r[start..]);
 }
 
-/// The representative nearest to 0 of a coefficient.
+/// Returns the representative of a coefficient that is nearest to 0.
 #[inline(always)]
 fn centred<R: Ring>(x: i16) -> i32 {
     let quotient = (i64::from(x) * i64::from(Lazy::<R>::RATIO) + (1 << 30)) >> 31;
     i32::from(x) - quotient as i32 * R::Q as i32
 }
 
-/// `2^16 / x mod q` in all lanes, by Fermat: `x^(q-2)`. The exponent is public.
+/// Returns `2^16 / x mod q` in all lanes, by `x^(q-2)` (Fermat). The exponent is public.
 #[inline(always)]
 fn reciprocal<S: Simd, R: Ring>(simd: S, x: i16) -> S::Vector {
     let modulus = const { Modulus::new(R::Q) }.splat(simd);
@@ -180,7 +194,7 @@ fn reciprocal<S: Simd, R: Ring>(simd: S, x: i16) -> S::Vector {
     power
 }
 
-/// Proof that the representatives in a division step stay in 16 bits.
+/// The proof that the representatives in a division step stay in 16 bits.
 struct Lazy<R>(core::marker::PhantomData<R>);
 
 impl<R: Ring> Lazy<R> {
@@ -189,22 +203,23 @@ impl<R: Ring> Lazy<R> {
     /// Coefficients are at most `6q/5` in absolute value.
     const COEFFICIENT: i64 = R::Q as i64 * 6 / 5;
 
-    /// Values of at most `COEFFICIENT` go to values of at most `COEFFICIENT`.
+    /// Proves that a step maps values up to `COEFFICIENT` to values up to `COEFFICIENT`.
     const BOUND: () = {
         let (q, coefficient) = (R::Q as i64, Self::COEFFICIENT);
-        // Centring: the error of the quotient, at most coefficient / 2^32, does not reach from a number of halves to the
-        // next multiple of 1/q.
+        // Centring: the error of the quotient, at most coefficient / 2^32, is smaller than the
+        // distance of a multiple of 1/q from the next half.
         assert!(coefficient * q < 1 << 31);
         // Ratios fit a lane: that of (q - 1) / 2 is 2^15 (1 - 1/q), and 2^15 > q.
         assert!(q < 1 << 15 && q / 2 * Self::RATIO as i64 + (1 << 14) < 1 << 30);
-        // A quotient is wrong by less than 1 from rounding down, to the same side for both, and by the coefficient times
-        // what a ratio is wrong by, which is less than 9/16, over 2^16.
+        // A quotient has an error below 1 from rounding down, with the same sign for both
+        // quotients, and an error of the coefficient times the error of a ratio, which is below
+        // 9/16, over 2^16.
         assert!(q / 2 * 16 < 1 << 16);
         assert!(
             ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16
                 && coefficient <= i16::MAX as i64
         );
-        // Powers stay at their own bound, and the scaled result below q.
+        // Powers keep their bound, and the scaled result is below q.
         let (modulus, power) = (Modulus::new(R::Q), R::Q as i32 * 3 / 5);
         assert!(
             modulus.product_bound(power, power) <= power

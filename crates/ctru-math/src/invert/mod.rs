@@ -1,4 +1,5 @@
-//! Inversion in the field `R_q`: one element by divsteps, many small ones by a product tree with one inversion at its root.
+//! Inversion in the field `R_q`: one element by division steps, and many small elements by a
+//! product tree with one inversion at its root.
 
 pub(crate) mod batch;
 pub(crate) mod divsteps;
@@ -10,13 +11,13 @@ use crate::ring::Ring;
 
 pub use batch::{BatchNode, BatchTooShort, invert_batch};
 
-/// The inverse of `a`, or none if `a` is zero (`R_q` is a field). Constant time.
+/// Returns the inverse of `a`, or none if `a` is zero. Constant time.
 #[must_use]
 pub fn invert<R: Ring>(a: &Poly<R>) -> CtOption<Poly<R>> {
     CtOption::new(R::inverse_or_zero(a), is_nonzero(a.coefficients().iter().copied()))
 }
 
-/// Whether some number is not zero.
+/// Returns whether some number is not zero.
 fn is_nonzero(numbers: impl Iterator<Item = u16>) -> Choice {
     let any = u32::from(numbers.fold(0, |any, c| any | c));
     Choice::from((any.wrapping_neg() >> 31) as u8)

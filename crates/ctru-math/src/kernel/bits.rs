@@ -1,7 +1,7 @@
 //! Packing at a fixed number of bits per coefficient.
 //!
-//! Bit `j` of coefficient `i` is bit `width * i + j` of the string. Bit `k` of the string is bit
-//! `k mod 8` of byte `k / 8`, least significant first. So eight coefficients fill `width` whole bytes:
+//! Bit `j` of coefficient `i` is bit `width * i + j` of the string. Bit `k` of the string is bit `k
+//! mod 8` of byte `k / 8`, least significant first. So eight coefficients fill `width` whole bytes:
 //! such a group is the unit of work.
 
 /// Coefficients of a group: the fewest that fill whole bytes at every width.

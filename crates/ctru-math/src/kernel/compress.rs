@@ -4,9 +4,9 @@ use crate::ring::Ring;
 
 /// Rounds `sigma q2 / q` to the nearest integer. `q` is odd, so there is no tie.
 ///
-/// The result is `t = floor((q2 sigma + (q - 1)/2) / q)`. A product of 16 bits by 16 bits gives `t` or
-/// `t - 1`. The remainder, in `0..2q`, tells which; arithmetic modulo 2^16 is enough for it. So 16-bit
-/// lanes of vectors can do all steps.
+/// The result is `t = floor((q2 sigma + (q - 1)/2) / q)`. A product of 16 bits by 16 bits gives `t`
+/// or `t - 1`. The remainder, in `0..2q`, tells which; arithmetic modulo 2^16 is enough for it. So
+/// 16-bit lanes of vectors can do all steps.
 ///
 /// Input: `sigma` in `0..q`. Output: `0..=q2`.
 #[inline(always)]
@@ -24,8 +24,8 @@ pub fn compress<R: Ring>(sigma: u16) -> u16 {
 
 /// Returns `floor(2^(13 + f) q2 / q)` and `f`, for the largest `f` with which it fits 16 bits.
 ///
-/// The product of this factor and a number below `2^13`, shifted to 16 bits, has `f` binary places above
-/// bit 16.
+/// The product of this factor and a number below `2^13`, shifted to 16 bits, has `f` binary places
+/// above bit 16.
 const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     let mut fraction_bits = 0;
     while (q2 << (14 + fraction_bits)) / q <= u16::MAX as u32 {
@@ -34,8 +34,8 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
 }
 
-/// Returns the ciphertext coefficient of `sigma` and bit `j` of a codeword: `sigma` is rounded, and a 1
-/// adds `q2/2`, modulo `q2`.
+/// Returns the ciphertext coefficient of `sigma` and bit `j` of a codeword: `sigma` is rounded, and
+/// a 1 adds `q2/2`, modulo `q2`.
 ///
 /// Input: `sigma` in `0..q`, `j < 8`. Output: `0..q2`.
 #[inline(always)]
@@ -44,7 +44,8 @@ pub fn compress_with_codeword<R: Ring>(sigma: u16, codeword: u8, j: usize) -> u1
     compress_onto::<R>(sigma, codeword_bit::<R>(codeword, j))
 }
 
-/// Returns the number that bit `j < 8` of a codeword adds to a coefficient: `q2/2` for a 1, or else 0.
+/// Returns the number that bit `j < 8` of a codeword adds to a coefficient: `q2/2` for a 1, or else
+/// 0.
 #[inline(always)]
 pub(crate) fn codeword_bit<R: Ring>(codeword: u8, j: usize) -> u16 {
     u16::from(codeword) << (R::Q2_BITS as usize - 1 - j) & (R::Q2 as u16 / 2)

@@ -3,8 +3,8 @@
 /// Coefficients of a codeword.
 pub const BLOCK: usize = 8;
 
-/// Returns the codeword of a nibble `a_0 + 2 a_1 + 4 a_2 + 8 a_3`. Bit `j` belongs to coefficient `j` of
-/// the block.
+/// Returns the codeword of a nibble `a_0 + 2 a_1 + 4 a_2 + 8 a_3`. Bit `j` belongs to coefficient
+/// `j` of the block.
 #[inline(always)]
 #[must_use]
 pub fn encode_nibble(nibble: u8) -> u8 {
@@ -21,9 +21,9 @@ pub fn encode_pair(byte: u8) -> [u8; 2] {
 
 /// Returns the reliability of a coefficient `v`: positive if it is nearer to 0 than to `q2/2`.
 ///
-/// With `a = min(v, q2 - v)`, the squared distances to 0 and `q2/2` are `a^2` and `(q2/2 - a)^2`. Their
-/// difference is `q2 (q2/4 - a)`, and the function returns `q2/4 - a`. The squared distances of two
-/// codewords differ by `q2` times a sum of reliabilities, so no square is needed.
+/// With `a = min(v, q2 - v)`, the squared distances to 0 and `q2/2` are `a^2` and `(q2/2 - a)^2`.
+/// Their difference is `q2 (q2/4 - a)`, and the function returns `q2/4 - a`. The squared distances
+/// of two codewords differ by `q2` times a sum of reliabilities, so no square is needed.
 ///
 /// Input: `0 <= v < q2`. Output: `-q2/4..=q2/4`.
 #[inline(always)]
@@ -36,11 +36,11 @@ pub fn reliability(q2: u16, v: u16) -> i16 {
 
 /// Returns the nibble of a nearest codeword for the [`reliability`] of each coefficient.
 ///
-/// A codeword with `a_0 = 0` holds 0, 0 or 1, 1 in each of its four pairs of neighbours, and an even number
-/// of pairs hold 1, 1. A codeword with `a_0 = 1` holds 1, 0 or 0, 1 in the same way. For each `a_0`, the
-/// function decides pair by pair whether to complement the pair. If the number of complemented pairs is
-/// odd, it reverses the decision that costs least. In a tie a pair is not complemented, the first pair is
-/// reversed, and `a_0` is 0.
+/// A codeword with `a_0 = 0` holds 0, 0 or 1, 1 in each of its four pairs of neighbours, and an
+/// even number of pairs hold 1, 1. A codeword with `a_0 = 1` holds 1, 0 or 0, 1 in the same way.
+/// For each `a_0`, the function decides pair by pair whether to complement the pair. If the number
+/// of complemented pairs is odd, it reverses the decision that costs least. In a tie a pair is not
+/// complemented, the first pair is reversed, and `a_0` is 0.
 ///
 /// Input: `|u_i| <= 2^10`.
 #[inline(always)]
@@ -48,8 +48,8 @@ pub fn reliability(q2: u16, v: u16) -> i16 {
 pub fn nearest(u: [i16; BLOCK]) -> u8 {
     let (even_cost, even) = nearest_in_coset([u[0] + u[1], u[2] + u[3], u[4] + u[5], u[6] + u[7]]);
     let (odd_cost, odd) = nearest_in_coset([u[1] - u[0], u[3] - u[2], u[5] - u[4], u[7] - u[6]]);
-    // Costs are relative to no complement: 00000000 in the first coset and 10101010 in the second, which
-    // costs u_0 + u_2 + u_4 + u_6 more.
+    // Costs are relative to no complement: 00000000 in the first coset and 10101010 in the second,
+    // which costs u_0 + u_2 + u_4 + u_6 more.
     let odd_is_nearer = negative(odd_cost + u[0] + u[2] + u[4] + u[6] - even_cost);
     let chosen = |index: usize| (even[index] & !odd_is_nearer) | (odd[index] & odd_is_nearer);
     let (p0, p1, p3) = (chosen(0), chosen(1), chosen(3));
@@ -58,8 +58,8 @@ pub fn nearest(u: [i16; BLOCK]) -> u8 {
 
 /// Decides which of four pairs to complement: an even number of them.
 ///
-/// `differences[j]` is the additional cost of a complemented pair `j`. Returns the total cost relative to
-/// no complement, and for each pair -1 if it is complemented or else 0.
+/// `differences[j]` is the additional cost of a complemented pair `j`. Returns the total cost
+/// relative to no complement, and for each pair -1 if it is complemented or else 0.
 #[inline(always)]
 fn nearest_in_coset(differences: [i16; 4]) -> (i16, [i16; 4]) {
     let [p0, p1, p2, p3] = differences.map(negative);

@@ -1,16 +1,17 @@
 //! NTRU Prime's mixed-radix encoding of a list of numbers.
 //!
-//! The list holds values `r_i` below radices `m_i`. One level combines neighbours: `r_0 + m_0 r_1` is
-//! below `m_0 m_1`. While that radix is 2^14 or more, the level writes the low byte of the value and
-//! divides the radix by 256, rounded up. The combined values are the list of the next level, and an odd
-//! last value joins it unchanged. The end of the string holds the bytes of the last remaining value.
+//! The list holds values `r_i` below radices `m_i`. One level combines neighbours: `r_0 + m_0 r_1`
+//! is below `m_0 m_1`. While that radix is 2^14 or more, the level writes the low byte of the value
+//! and divides the radix by 256, rounded up. The combined values are the list of the next level,
+//! and an odd last value joins it unchanged. The end of the string holds the bytes of the last
+//! remaining value.
 //!
-//! The radices follow from the length of the list and the radix of its values, so [`Plan`] computes them
-//! at compile time. On each level all radices are equal except the last one. One loop with constants
-//! takes all pairs except the last.
+//! The radices follow from the length of the list and the radix of its values, so [`Plan`] computes
+//! them at compile time. On each level all radices are equal except the last one. One loop with
+//! constants takes all pairs except the last.
 //!
-//! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU Prime
-//! adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
+//! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU
+//! Prime adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
 
 use core::mem;
 
@@ -69,12 +70,12 @@ pub const fn combine(radix: u32, even: u16, odd: u16) -> u32 {
     even as u32 + radix * odd as u32
 }
 
-/// Splits a combined value into `[even, odd]`, both reduced, and a word that is 0 exactly if `odd` needed
-/// no reduction.
+/// Splits a combined value into `[even, odd]`, both reduced, and a word that is 0 exactly if `odd`
+/// needed no reduction.
 ///
-/// Input: a value below `2^30` that exceeds the largest canonical one by at most `256^b - 1`, where `b` is
-/// the number of bytes that the pair writes. The product of the two radices is more than `256^b`, so one
-/// subtraction reduces `odd`.
+/// Input: a value below `2^30` that exceeds the largest canonical one by at most `256^b - 1`, where
+/// `b` is the number of bytes that the pair writes. The product of the two radices is more than
+/// `256^b`, so one subtraction reduces `odd`.
 #[inline(always)]
 #[must_use]
 pub const fn split(even_radix: Radix, odd_radix: u32, combined: u32) -> ([u16; 2], u32) {
@@ -94,7 +95,8 @@ pub struct Level {
     pub last_radix: Radix,
     /// Bytes that each pair writes, 0 to 2, except the pair of the last value.
     pub pair_bytes: usize,
-    /// Bytes that the pair of the last value writes: 0 if `count` is odd, when there is no such pair.
+    /// Bytes that the pair of the last value writes: 0 if `count` is odd, when there is no such
+    /// pair.
     pub last_pair_bytes: usize,
     /// Offset of the bytes of this level.
     pub offset: usize,
@@ -270,7 +272,8 @@ impl Plan {
     /// Encodes `values`, each below the radix of the plan. Overwrites `values` and `scratch`.
     ///
     /// # Panics
-    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`] long.
+    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`]
+    /// long.
     #[inline(always)]
     pub fn encode<'a>(
         &self,
@@ -290,7 +293,8 @@ impl Plan {
     /// Returns whether no value was reduced: exactly then [`Plan::encode`] writes the same bytes.
     ///
     /// # Panics
-    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`] long.
+    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`]
+    /// long.
     #[inline(always)]
     #[must_use]
     pub fn decode(&self, bytes: &[u8], values: &mut [u16], scratch: &mut [u16]) -> bool {
@@ -308,7 +312,8 @@ impl Plan {
     }
 }
 
-/// Divides a radix by 256, rounded up, until it is below `limit`. Returns it and the number of divisions.
+/// Divides a radix by 256, rounded up, until it is below `limit`. Returns it and the number of
+/// divisions.
 const fn shrink(mut radix: u32, limit: u32) -> (u32, usize) {
     let mut bytes = 0;
     while radix >= limit {

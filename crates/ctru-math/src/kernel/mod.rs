@@ -1,4 +1,5 @@
-//! The steps on single values that the CPU's code and the GPU kernels share, and the oracles of kernels.
+//! The steps on single values that the CPU's code and the GPU kernels share, and the oracles of
+//! kernels.
 //!
 //! This module is for the crates of this workspace. It may change at any time.
 

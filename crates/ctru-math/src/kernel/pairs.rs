@@ -1,4 +1,5 @@
-//! The pairs of one level that have the same radices, in blocks whose loops the compiler vectorises.
+//! The pairs of one level that have the same radices, in blocks whose loops the compiler
+//! vectorises.
 
 use super::mixed_radix::{Radix, combine, split};
 
@@ -29,8 +30,8 @@ pub(super) fn combine_pairs<const BYTES: usize>(
     }
 }
 
-/// Combines the pairs of a block. The array between the loops helps the compiler, which vectorises a loop
-/// on memory only if it knows that nothing overlaps.
+/// Combines the pairs of a block. The array between the loops helps the compiler, which vectorises
+/// a loop on memory only if it knows that nothing overlaps.
 #[inline(always)]
 fn combine_block<const BYTES: usize>(
     radix: u32,
@@ -86,7 +87,8 @@ pub(super) fn split_pairs<const BYTES: usize>(
     excess.into_iter().fold(0, |any, excess| any | excess)
 }
 
-/// Splits the values of a block. The arrays between the loops help the compiler as in [`combine_block`].
+/// Splits the values of a block. The arrays between the loops help the compiler as in
+/// [`combine_block`].
 #[inline(always)]
 fn split_block<const BYTES: usize>(
     radix: Radix,

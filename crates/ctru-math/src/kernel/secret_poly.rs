@@ -2,7 +2,8 @@
 
 /// Returns the nibble of a coefficient.
 ///
-/// Input: a coefficient in `-bound..=bound`, where `bound` is `SmallPoly::BOUND`. Output: `0..=2 bound`.
+/// Input: a coefficient in `-bound..=bound`, where `bound` is `SmallPoly::BOUND`. Output: `0..=2
+/// bound`.
 #[inline(always)]
 #[must_use]
 pub fn nibble(bound: u8, coefficient: i8) -> u8 {

@@ -1,9 +1,10 @@
-//! The product as a matrix and a vector: `h * r = T(h) r`, where the `n x n` matrix `T(h)` contains the fold by
-//! `x^n = x + 1`. An oracle: nothing is reduced before the end.
+//! The product as a matrix and a vector: `h * r = T(h) r`, where the `n x n` matrix `T(h)` contains
+//! the fold by `x^n = x + 1`. It is an oracle for kernels, and reduces only at the end.
 //!
-//! Column `j` of `T(h)` is `x^j h mod x^n - x - 1`. The coefficient `h_t` lands on `x^(j + t)`, and if `j + t >= n`, on
-//! `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is `h_((i - j) mod n)`, plus `h_(n - 1 + i - j)`
-//! if `1 <= i <= j`. It depends on `i - j` alone everywhere but in row 0.
+//! Column `j` of `T(h)` is `x^j h mod x^n - x - 1`. The coefficient `h_t` lands on `x^(j + t)`, and
+//! if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is `h_((i
+//! - j) mod n)`, plus `h_(n - 1 + i - j)` if `1 <= i <= j`. Everywhere except in row 0 it depends
+//! on `i - j` only.
 //!
 //! Source: CTRU-Prime paper, equation (4).
 
@@ -11,10 +12,10 @@ use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::Ring;
 
-/// The indices of `h` whose coefficients add up to entry `(row, column)` of `T(h)`.
+/// Returns the indices of the coefficients of `h` whose sum is entry `(row, column)` of `T(h)`.
 ///
 /// # Panics
-/// If `row` or `column` is not below `n`.
+/// Panics if `row` or `column` is not below `n`.
 #[must_use]
 pub fn entry<R: Ring>(row: usize, column: usize) -> (usize, Option<usize>) {
     assert!(row < R::N && column < R::N, "the matrix has n rows and columns");
@@ -23,21 +24,22 @@ pub fn entry<R: Ring>(row: usize, column: usize) -> (usize, Option<usize>) {
     (wrapped, carried)
 }
 
-/// `T(a) b` modulo `q`: `a * b` in `R_q` for a small `b`.
+/// Returns `T(a) b` modulo `q`: the product `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     let product = |i| row_product::<R>(a.coefficients(), b, i).rem_euclid(i64::from(R::Q)) as u16;
     Poly::from_array(R::Coeffs::from_fn(product))
 }
 
-/// `T(c) f` modulo `q2`: `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+/// Returns `T(c) f` modulo `q2`: the product `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo
+/// `q2`.
 #[must_use]
 pub fn mul_rounded<R: Ring>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
     let product = |i| row_product::<R>(c.coefficients(), f, i).rem_euclid(i64::from(R::Q2)) as u16;
     RoundedPoly::from_array(R::Coeffs::from_fn(product))
 }
 
-/// Row `row` of `T(h)` times `r`, over the integers.
+/// Returns row `row` of `T(h)` times `r`, over the integers.
 fn row_product<R: Ring>(h: &[u16], r: &SmallPoly<R>, row: usize) -> i64 {
     let column = |(j, &r): (usize, &i8)| {
         let (wrapped, carried) = entry::<R>(row, j);

@@ -1,11 +1,11 @@
-//! The definition: multiply over the integers, fold by `x^n = x + 1`, reduce. Slow; every other method is tested
-//! against it.
+//! The definition: multiplies over the integers, folds by `x^n = x + 1` and reduces. It is slow.
+//! Tests compare all other products with it.
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::Ring;
 
-/// `a * b` in `R_q`.
+/// Returns `a * b` in `R_q`.
 #[must_use]
 pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
     let product =
@@ -13,7 +13,7 @@ pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
     Poly::from_array(R::Coeffs::from_fn(|i| product.as_ref()[i].rem_euclid(i64::from(R::Q)) as u16))
 }
 
-/// `a * b` in `R_q` for a small `b`.
+/// Returns `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     let product =
@@ -21,7 +21,7 @@ pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     Poly::from_array(R::Coeffs::from_fn(|i| product.as_ref()[i].rem_euclid(i64::from(R::Q)) as u16))
 }
 
-/// `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+/// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
 #[must_use]
 pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
     let product =
@@ -31,7 +31,8 @@ pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly
     }))
 }
 
-/// `a * b` in `Z[x]/(x^n - x - 1)`: coefficient `k` of the plain product goes to `k`, or to `k - n` and `k - n + 1`.
+/// Returns `a * b` in `Z[x]/(x^n - x - 1)`: coefficient `k >= n` of the plain product is added to
+/// the coefficients `k - n` and `k - n + 1`.
 fn folded_product<R: Ring>(a: impl Fn(usize) -> i64, b: impl Fn(usize) -> i64) -> R::Coeffs<i64> {
     let mut sum = R::Coeffs::<i64>::zeroed();
     let c = sum.as_mut();

@@ -1,4 +1,4 @@
-//! How large the lazily reduced numbers become, worked out by the compiler.
+//! Bounds of the lazily reduced numbers, which const code derives.
 
 use super::NttRing;
 use crate::array::Array;
@@ -6,10 +6,11 @@ use crate::poly::SmallPoly;
 use crate::reduce::{ReduceSum, Reducer};
 use crate::ring::Ring;
 
-/// Largest absolute value after the forward layers, from inputs up to `NttRing::OPERAND_BOUND`.
+/// Returns the largest absolute value after the forward layers, for inputs up to
+/// `NttRing::OPERAND_BOUND`.
 ///
-/// Block 0 of each layer has the twiddle 1 and need not be reduced: then it doubles. Its numbers also make block 1 of the
-/// next layer. Everywhere else, and in block 0 if it is treated like the others, a layer adds one reduced product.
+/// Block 0 of each layer has the twiddle 1. Where its butterflies leave out the product, its bound
+/// doubles, also in block 1 of the next layer. Everywhere else a layer adds one reduced product.
 pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
     let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
     let (mut block0, mut others) = (R::OPERAND_BOUND as i64, R::OPERAND_BOUND as i64);
@@ -26,9 +27,11 @@ pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
     max(block0, others)
 }
 
-/// The inverse radix-2 layer before which all numbers have to be normalised, and the largest absolute value in the end.
+/// Returns the inverse radix-2 layer before which all numbers must be normalised, and the largest
+/// absolute value at the end.
 ///
-/// Inverse layers double (radix 3: triple) the low coefficients, which are sums throughout.
+/// Each inverse layer doubles (radix 3: triples) the bound of the low coefficients, which are never
+/// multiplied.
 pub(super) const fn inverse<R: NttRing<A>, A>() -> (Option<u32>, i64) {
     let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
     let mut bound = max(out, <R::Reducer as Reducer>::OUTPUT_BOUND as i64)
@@ -47,17 +50,20 @@ pub(super) const fn inverse<R: NttRing<A>, A>() -> (Option<u32>, i64) {
     (normalise, bound)
 }
 
-/// Largest absolute value of a coefficient of the plain product of operands with coefficients up to `a` and `b`.
+/// Returns the largest absolute value of a coefficient of the plain product of operands with
+/// coefficients up to `a` and `b`.
 const fn largest_coefficient<R: Ring>(a: u32, b: u32) -> u64 {
     R::N as u64 * a as u64 * b as u64
 }
 
-/// Whether plain products of centred elements of `R_q` by numbers up to `small` can be told from their residues.
+/// Returns whether the residues modulo `q'` determine the plain product of a centred element of
+/// `R_q` by a polynomial with coefficients up to `small`.
 pub(super) const fn is_exact<R: NttRing<A>, A>(small: u32) -> bool {
     2 * largest_coefficient::<R>(R::Q / 2, small) < <R::Reducer as Reducer>::MODULUS as u64
 }
 
-/// How many operands of a leaf product have to be normalised so that sums of products are not too large: 0, 1 or 2.
+/// Returns how many operands of a leaf product must be normalised to bound sums of products: 0, 1
+/// or 2.
 pub(super) const fn normalised_operands<R: NttRing<A>, A>() -> u32 {
     let bound = <R::Reducer as ReduceSum>::SUM_BOUND - reduced_product::<R, A>();
     let mut normalised = 0;
@@ -68,7 +74,7 @@ pub(super) const fn normalised_operands<R: NttRing<A>, A>() -> u32 {
     normalised
 }
 
-/// Largest sum of products in a leaf with so many normalised operands.
+/// Returns the largest sum of products in a leaf for this number of normalised operands.
 const fn leaf_sum<R: NttRing<A>, A>(normalised: u32) -> i64 {
     let (lazy, small) = (forward::<R, A>(), <R::Butterfly as Reducer>::OUTPUT_BOUND as i64);
     let first = if normalised > 1 { small } else { lazy };
@@ -76,12 +82,12 @@ const fn leaf_sum<R: NttRing<A>, A>(normalised: u32) -> i64 {
     R::LEAF_DEGREE as i64 * first * second
 }
 
-/// Largest product of a reduced number and `zeta`, which is added to such a sum.
+/// Returns the largest product of a reduced number and `zeta`, which is added to such a sum.
 const fn reduced_product<R: NttRing<A>, A>() -> i64 {
     <R::Reducer as Reducer>::OUTPUT_BOUND as i64 * <R::Reducer as Reducer>::MODULUS as i64
 }
 
-/// Fails to compile where a number could overflow or a product be ambiguous.
+/// Fails to compile if a number could overflow or a product could be ambiguous.
 pub(super) const fn check<R: NttRing<A>, A>() {
     let input = <R::Butterfly as Reducer>::INPUT_BOUND as i64;
     let modulus = <R::Reducer as Reducer>::MODULUS as i64;
@@ -91,18 +97,20 @@ pub(super) const fn check<R: NttRing<A>, A>() {
     );
     assert!(<R::CoefficientReducer as Reducer>::MODULUS == R::Q);
     assert!(<R::Butterfly as Reducer>::MODULUS as i64 == modulus);
-    // The fold reads coefficient 2n - 1, which must exist and be 0.
+    // The fold reads coefficient 2n - 1, which exists and is 0.
     assert!(2 * R::N <= R::NTT_LEN);
 
-    // Numbers of the forward layers, the sums of two of them in the leaves, and the sums of products there.
+    // Numbers of the forward layers, the sums of two of them in the leaves, and the sums of
+    // products there.
     assert!(2 * forward::<R, A>() <= input);
     let sum = leaf_sum::<R, A>(normalised_operands::<R, A>()) + reduced_product::<R, A>();
     assert!(sum <= <R::Reducer as ReduceSum>::SUM_BOUND);
-    // Karatsuba's intermediate terms: at most D/2 products of sums of two.
+    // Karatsuba's intermediate terms have at most D/2 products of sums of two numbers.
     assert!(sum < i64::MAX / 4);
     assert!(inverse::<R, A>().1 <= input);
 
-    // Products are exact. A folded coefficient is the sum of three, and `mul_small` adds two such sums, one doubled.
+    // Products are exact. A folded coefficient is the sum of three, and `mul_small` adds two such
+    // sums, one doubled.
     assert!(is_exact::<R, A>(R::ETA + 1));
     assert!(2 * largest_coefficient::<R>(R::Q2 / 2, SmallPoly::<R>::BOUND) < modulus as u64);
     assert!(9 * (modulus / 2) <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);

@@ -1,22 +1,23 @@
 //! Butterflies: the steps of the transform, one at a time.
 //!
-//! Sums are not reduced. With inputs up to `x` (and `2x`, `3x` within the reducer's input bound) the bounds
-//! of the outputs are those stated, where `OUT` is the reducer's output bound.
+//! Butterflies do not reduce sums. The stated bounds of outputs hold for inputs up to `x`, if `2x`
+//! and `3x` are within the reducer's input bound. `OUT` is the reducer's output bound.
 
 use crate::reduce::{Reducer, Residue};
 
-/// Splits modulo `X^2 - z^2`: `x + y X` becomes `x + z y` modulo `X - z` and `x - z y` modulo `X + z`.
+/// Splits modulo `X^2 - z^2`: `x + y X` becomes `x + z y` modulo `X - z` and `x - z y` modulo `X +
+/// z`.
 ///
-/// Outputs: at most `|x| + OUT`; `|y|` does not matter.
+/// Output: up to `|x| + OUT`; `|y|` does not matter.
 #[must_use]
 #[inline(always)]
 pub fn radix2<M: Reducer>(x: M::Residue, y: M::Residue, z: M::Factor) -> (M::Residue, M::Residue) {
     radix2_unit(x, M::mul(y, z))
 }
 
-/// [`radix2`] and [`radix2_inverse`] for `z = 1`.
+/// Computes [`radix2`] and [`radix2_inverse`] for `z = 1`.
 ///
-/// Outputs: at most `|x| + |y|`.
+/// Output: up to `|x| + |y|`.
 #[must_use]
 #[inline(always)]
 pub fn radix2_unit<T: Residue>(x: T, y: T) -> (T, T) {
@@ -25,7 +26,7 @@ pub fn radix2_unit<T: Residue>(x: T, y: T) -> (T, T) {
 
 /// Undoes [`radix2`] and multiplies by 2; `z` is the inverse twiddle.
 ///
-/// Outputs: at most `|x| + |y|` and `OUT`.
+/// Output: up to `|x| + |y|` and `OUT`.
 #[must_use]
 #[inline(always)]
 pub fn radix2_inverse<M: Reducer>(
@@ -37,9 +38,10 @@ pub fn radix2_inverse<M: Reducer>(
     (sum, M::mul(difference, z))
 }
 
-/// Splits modulo `X^3 - z^3`: `x[0] + x[1] X + x[2] X^2` is evaluated at `z`, `omega z` and `omega^2 z`.
+/// Splits modulo `X^3 - z^3`: `x[0] + x[1] X + x[2] X^2` is evaluated at `z`, `omega z` and
+/// `omega^2 z`.
 ///
-/// `z` holds the factors `z` and `z^2`. Outputs: at most `|x[0]| + 2 OUT`.
+/// `z` holds the factors `z` and `z^2`. Output: up to `|x[0]| + 2 OUT`.
 #[must_use]
 #[inline(always)]
 pub fn radix3<M: Reducer>(
@@ -50,20 +52,21 @@ pub fn radix3<M: Reducer>(
     radix3_unit::<M>([x[0], M::mul(x[1], z[0]), M::mul(x[2], z[1])], omega)
 }
 
-/// [`radix3`] for `z = 1`: the transform of length 3, with one product.
+/// Computes [`radix3`] for `z = 1`: the transform of length 3, with one product.
 ///
-/// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
+/// Output: up to `2x + max(x, OUT)` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
 pub fn radix3_unit<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
-    // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2, and the other way round.
+    // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2, and the other way
+    // round.
     let t = M::mul(x[1] - x[2], omega);
     [x[0] + x[1] + x[2], x[0] - x[2] + t, x[0] - x[1] - t]
 }
 
 /// Undoes [`radix3_unit`] and multiplies by 3.
 ///
-/// Outputs: at most `2x + max(x, OUT)` for inputs up to `x`.
+/// Output: up to `2x + max(x, OUT)` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
 pub fn radix3_unit_inverse<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
@@ -74,7 +77,7 @@ pub fn radix3_unit_inverse<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> 
 
 /// Undoes [`radix3`] and multiplies by 3; `z` holds the inverse factors, `omega` is the same one.
 ///
-/// Outputs: at most `3x`, `OUT` and `OUT` for inputs up to `x`.
+/// Output: up to `3x`, `OUT` and `OUT` for inputs up to `x`.
 #[must_use]
 #[inline(always)]
 pub fn radix3_inverse<M: Reducer>(

@@ -1,15 +1,16 @@
-//! Products of residues modulo `x^D - zeta`, the leaves of the incomplete transform.
+//! Products of the leaves of the incomplete transform: polynomials modulo `x^D - zeta`.
 
 use crate::reduce::ReduceSum;
 
-/// `a * b mod x^D - zeta`, divided by [`ReduceSum::RADIX`].
+/// Returns `a * b mod x^D - zeta`, divided by [`ReduceSum::RADIX`].
 ///
-/// Karatsuba in its pairwise form: with the `a_i b_i` at hand, `a_i b_j + a_j b_i` takes one product instead of two,
-/// that of `a_i + a_j` and `b_i + b_j`, so there are `D (D + 1) / 2` in all. Sums stay in `i64`, and each of the
-/// `2 D - 1` coefficients of the plain product is reduced once.
+/// It uses Karatsuba's method in pairs: `a_i b_j + a_j b_i = (a_i + a_j) (b_i + b_j) - a_i b_i -
+/// a_j b_j` takes one product instead of two. Sums stay in `i64`, and each of the `2 D - 1`
+/// coefficients of the plain product is reduced once.
 ///
-/// Inputs: `|a_i|, |b_i| <= x` with `2 x < 2^31` and `D x^2 + OUTPUT_BOUND * MODULUS <= SUM_BOUND`.
-/// Outputs: at most `OUTPUT_BOUND`.
+/// Input: `|a_i|, |b_i| <= x` with `2 x < 2^31` and `D x^2 + OUTPUT_BOUND * MODULUS <= SUM_BOUND`.
+/// Output: up to `OUTPUT_BOUND` in absolute value.
+/// Cost: `D (D + 1) / 2` products and `2 D - 1` reductions, besides `D - 1` products by `zeta`.
 #[must_use]
 #[inline(always)]
 pub fn product<M: ReduceSum, const D: usize>(

@@ -1,7 +1,16 @@
 //! Products by the incomplete number-theoretic transform over a pseudo-Mersenne prime.
 //!
-//! `q` has no roots of unity for a transform, so the product is computed over the integers: modulo a prime `q'` that is
-//! larger than twice any coefficient, and modulo `x^N - 1` with `N >= 2n`, then folded by `x^n = x + 1` and reduced.
+//! `Z_q` has no roots of unity for a transform, so the product is computed over the integers:
+//! modulo a prime `q'` that is larger than twice any coefficient, and modulo `x^N - 1` with `N >=
+//! 2n`. It is then folded by `x^n = x + 1` and reduced modulo `q`. With roots `z` of unity, the
+//! transform splits
+//!
+//! ```text
+//! x^(2m) - z^2 = (x^m - z) (x^m + z),
+//! x^(3m) - z^3 = (x^m - z) (x^m - w z) (x^m - w^2 z),   w^3 = 1,
+//! ```
+//!
+//! until leaves `x^d - zeta` of a small odd degree remain, where it multiplies plainly.
 //!
 //! | ring | N | q' | layers | leaves |
 //! |---|---:|---|---|---|
@@ -9,16 +18,19 @@
 //! | 761 | 1536 | `2^25 - 2^12 + 1` | nine of radix 2 | 512, modulo `x^3 - zeta` |
 //! | 1277 | 2560 | `2^25 - 2^12 + 1` | nine of radix 2 | 512, modulo `x^5 - zeta` |
 //!
-//! Operands are centred first, so that products are exact for every input. `q'` is large enough for products by what is
-//! sampled (`|b| <= eta`) and for ciphertexts by all of [`SmallPoly`], but not for all of `R_q` times all of
-//! [`SmallPoly`] in the rings 653 and 1277; [`mul_small`] splits the small operand there, [`mul_sampled`] does not.
+//! Operands are centred first, so that products are exact for every input. `q'` is large enough for
+//! the product of an element of `R_q` by a sampled polynomial (`|b| <= eta`), and of a ciphertext
+//! by any [`SmallPoly`]. In the rings 653 and 1277 it is too small for the product of an element of
+//! `R_q` by any [`SmallPoly`]: there [`mul_small`] splits the small operand, and [`mul_sampled`]
+//! does not.
 //!
-//! Layers reduce nothing but the product of each butterfly. `bounds.rs` works out what that leads to and refuses to
-//! compile if a number could overflow. The last step of the inverse has to reduce each coefficient anyway: it
-//! multiplies by `1 / LEAVES` to do so, and the scaling costs nothing of its own.
+//! Layers reduce only the product of each butterfly. `bounds.rs` derives the resulting bounds and
+//! fails to compile if a number could overflow. The last step of the inverse must reduce each
+//! coefficient anyway, and does so by a product with `1 / LEAVES`, so the scaling has no cost of
+//! its own.
 //!
-//! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product; [`butterfly`] and [`leaf`] hold
-//! the parts that they are made of, for code that spreads a transform over threads.
+//! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product. [`butterfly`]
+//! and [`leaf`] hold their parts, for code that spreads a transform over threads.
 //!
 //! Source: CTRU-Prime paper, section 3 and Table 2 (the third row corrected).
 
@@ -37,13 +49,15 @@ use crate::reduce::{ReduceSum, Reducer, centre};
 use crate::ring::Ring;
 use crate::wipe::wipe;
 
-/// A ring with the transform that multiplies in it, by the arithmetic `A`: [`Folding`] or [`Multiplying`].
+/// A ring with the transform that multiplies in it, by the arithmetic `A`: [`Folding`] or
+/// [`Multiplying`].
 ///
-/// The array holds one residue modulo `x^NTT_LEN - 1` at first. Radix-2 layer `l` finds `2^l` blocks of
-/// [`block_len`](Self::block_len) coefficients; in block `j` it joins coefficients `i` and `i + block_len / 2` by
-/// [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does the same with thirds of each block. Leaf `j`
-/// then is the residue modulo `x^LEAF_DEGREE - TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer and
-/// takes no product with it; no other block has 1 or -1.
+/// At first the array holds one residue modulo `x^NTT_LEN - 1`. Radix-2 layer `l` finds `2^l`
+/// blocks of [`block_len`](Self::block_len) coefficients; in block `j` it joins coefficients `i`
+/// and `i + block_len / 2` by [`butterfly::radix2`] with `TWIDDLES.radix2[j]`. A radix-3 layer does
+/// the same with thirds of each block. Leaf `j` then is the residue modulo `x^LEAF_DEGREE -
+/// TWIDDLES.leaves[j]`. Block 0 has the twiddle `z = 1` in every layer, and its butterflies leave
+/// the product out. No other block has the twiddle 1 or -1.
 pub trait NttRing<A = Folding>: Ring {
     /// Products by twiddle factors modulo the prime `q'`.
     type Butterfly: Reducer<Residue = i32>;
@@ -60,7 +74,7 @@ pub trait NttRing<A = Folding>: Ring {
     const RADIX2_LAYERS: u32;
     /// Degree of the leaves.
     const LEAF_DEGREE: usize;
-    /// Number of leaves, `2^RADIX2_LAYERS`, or 3 times that if a radix-3 layer follows.
+    /// Number of leaves: `2^RADIX2_LAYERS`, or `3 * 2^RADIX2_LAYERS` if a radix-3 layer follows.
     const LEAVES: usize = Self::NTT_LEN / Self::LEAF_DEGREE;
     /// Twiddle factors.
     const TWIDDLES: Twiddles<
@@ -68,25 +82,28 @@ pub trait NttRing<A = Folding>: Ring {
         <Self::Reducer as Reducer>::Factor,
     >;
 
-    /// Largest absolute value of a coefficient that [`forward`] takes: that of a centred operand.
+    /// Largest absolute value of an input of [`forward`]: a coefficient of a centred operand.
     const OPERAND_BOUND: i32 =
         if Self::Q > Self::Q2 { (Self::Q / 2) as i32 } else { (Self::Q2 / 2) as i32 };
-    /// Largest absolute value of a coefficient that [`forward`] returns.
+    /// Largest absolute value of an output of [`forward`].
     const FORWARD_BOUND: i32 = bounds::forward::<Self, A>() as i32;
-    /// The inverse radix-2 layer before which all coefficients are normalised, if that is needed at all.
+    /// The inverse radix-2 layer before which all coefficients are normalised, if there is one.
     const NORMALISE_BEFORE: Option<u32> = bounds::inverse::<Self, A>().0;
 
-    /// How many operands of [`leaf_product`](Self::leaf_product) are normalised before: none, the second, or both.
+    /// How many operands of [`leaf_product`](Self::leaf_product) are normalised before: none, the
+    /// second, or both.
     const NORMALISED_OPERANDS: u32 = bounds::normalised_operands::<Self, A>();
 
-    /// Length of the blocks that radix-2 layer `layer` splits.
+    /// Returns the length of the blocks that radix-2 layer `layer` splits.
     #[must_use]
     #[inline(always)]
     fn block_len(layer: u32) -> usize {
         Self::NTT_LEN >> layer
     }
 
-    /// [`leaf::product`] for leaves of this ring, inputs up to `FORWARD_BOUND`; see `NORMALISED_OPERANDS`.
+    /// Computes [`leaf::product`] for leaves of this ring.
+    ///
+    /// Input: up to `FORWARD_BOUND`, with `NORMALISED_OPERANDS` of them normalised.
     fn leaf_product(
         a: Self::Leaf,
         b: Self::Leaf,
@@ -94,7 +111,9 @@ pub trait NttRing<A = Folding>: Ring {
     ) -> Self::Leaf;
 }
 
-/// The transform, in place, lazily reduced: inputs up to `OPERAND_BOUND`, outputs up to `FORWARD_BOUND`.
+/// Transforms in place.
+///
+/// Input: up to `OPERAND_BOUND` in absolute value. Output: up to `FORWARD_BOUND`.
 pub fn forward<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     debug_assert!(coeffs.as_ref().iter().all(|c| c.abs() <= R::OPERAND_BOUND));
     for layer in 0..R::RADIX2_LAYERS {
@@ -117,7 +136,8 @@ pub fn forward<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     }
 }
 
-/// Multiplies the transform `b` by the transform `a` leaf by leaf and divides it by `RADIX` of the reducer.
+/// Multiplies the transform `b` by the transform `a` leaf by leaf and divides it by `RADIX` of the
+/// reducer.
 ///
 /// Inputs up to `FORWARD_BOUND`, outputs up to the reducer's output bound.
 pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
@@ -133,18 +153,19 @@ pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs)
     }
 }
 
-/// A coefficient of an operand of [`NttRing::leaf_product`], which is normalised if at least `from` operands are: 1 for the
-/// second operand, 2 for the first.
+/// A coefficient of an operand of [`NttRing::leaf_product`], which is normalised if at least `from`
+/// operands are: 1 for the second operand, 2 for the first.
 #[must_use]
 #[inline(always)]
 pub fn leaf_operand<R: NttRing<A>, A>(x: i32, from: u32) -> i32 {
     if R::NORMALISED_OPERANDS >= from { R::Butterfly::normalise(x) } else { x }
 }
 
-/// Undoes [`forward`] and the division of [`multiply_leaves`], in place: the transform of `c` becomes `RADIX * c`.
+/// Undoes [`forward`] and the division of [`multiply_leaves`], in place: the transform of `c`
+/// becomes `RADIX * c`.
 ///
-/// Inputs up to the reducer's output bound, so a transform that was not multiplied has to be normalised first; outputs
-/// centred modulo `q'`.
+/// Inputs up to the reducer's output bound, so a transform that was not multiplied has to be
+/// normalised first; outputs centred modulo `q'`.
 pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     if let Some(Radix3 { omega, inverse, .. }) = R::TWIDDLES.radix3 {
         for_each_triple::<R, A>(coeffs, |j, x| match j {
@@ -174,7 +195,7 @@ pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     }
 }
 
-/// Replaces the coefficients that a radix-3 butterfly joins, given the number of their block.
+/// Applies `f` to the three coefficients of each radix-3 butterfly and the number of their block.
 #[inline(always)]
 fn for_each_triple<R: NttRing<A>, A>(
     coeffs: &mut R::NttCoeffs,
@@ -189,10 +210,11 @@ fn for_each_triple<R: NttRing<A>, A>(
     }
 }
 
-/// `a * b` in `R_q`, for every `b`.
+/// Returns `a * b` in `R_q`, for every `b`.
 ///
-/// Where `q'` is too small for coefficients of `b` as large as they may be (rings 653 and 1277), `b` is taken as
-/// `2 b1 + b0`, `|b1| <= eta + 1` and `b0` 0 or 1, for two more transforms. [`mul_sampled`] saves them.
+/// Where `q'` is too small for coefficients of `b` as large as they may be (rings 653 and 1277),
+/// `b` is taken as `2 b1 + b0`, `|b1| <= eta + 1` and `b0` 0 or 1, for two more transforms.
+/// [`mul_sampled`] saves them.
 #[must_use]
 pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     if const { bounds::is_exact::<R, A>(SmallPoly::<R>::BOUND) } {
@@ -206,7 +228,8 @@ pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     poly::<R, A>(|i| 2 * high.folded(i) + low.folded(i))
 }
 
-/// `a * b` in `R_q` for a `b` whose coefficients are at most `eta` in absolute value, such as all that are sampled.
+/// Returns `a * b` in `R_q` for a `b` whose coefficients are at most `eta` in absolute value, such
+/// as all that are sampled.
 ///
 /// A larger coefficient may make the result wrong, and panics where debug assertions are on.
 #[must_use]
@@ -216,7 +239,7 @@ pub fn mul_sampled<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     poly::<R, A>(|i| product.folded(i))
 }
 
-/// `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
+/// Returns `c * f` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`, for every `c` and `f`.
 #[must_use]
 pub fn mul_rounded<R: NttRing<A>, A>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly<R> {
     let product =
@@ -224,7 +247,7 @@ pub fn mul_rounded<R: NttRing<A>, A>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> Ro
     RoundedPoly::from_array(R::Coeffs::from_fn(|i| (product.folded(i) as u32 & (R::Q2 - 1)) as u16))
 }
 
-/// The element of `R_q` with the given integers as coefficients.
+/// Returns the element of `R_q` whose coefficients are congruent to the given integers.
 fn poly<R: NttRing<A>, A>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
     type Reducer<R, A> = <R as NttRing<A>>::CoefficientReducer;
     Poly::from_array(R::Coeffs::from_fn(|i| {
@@ -232,7 +255,7 @@ fn poly<R: NttRing<A>, A>(coefficient: impl Fn(usize) -> i32) -> Poly<R> {
     }))
 }
 
-/// An operand's transform, or the plain product; wiped when dropped.
+/// The transform of an operand, or a plain product. It is wiped when dropped.
 struct NttArray<R: NttRing<A>, A>(R::NttCoeffs);
 
 impl<R: NttRing<A>, A> NttArray<R, A> {
@@ -254,14 +277,14 @@ impl<R: NttRing<A>, A> NttArray<R, A> {
         array
     }
 
-    /// The plain product of the polynomials whose transforms these are.
+    /// Returns the plain product of the polynomials with these transforms.
     fn multiply(&self, mut other: Self) -> Self {
         multiply_leaves::<R, A>(&self.0, &mut other.0);
         inverse::<R, A>(&mut other.0);
         other
     }
 
-    /// Coefficient `i < n` after folding the plain product by `x^n = x + 1`.
+    /// Returns coefficient `i < n` after folding the plain product by `x^n = x + 1`.
     #[inline(always)]
     fn folded(&self, i: usize) -> i32 {
         let c = self.0.as_ref();

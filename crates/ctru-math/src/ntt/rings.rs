@@ -9,8 +9,8 @@ use crate::ring::{R653, R761, R1277};
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Folding;
 
-/// Arithmetic for machines whose multiplier is as fast as their adder: Shoup's products by twiddle factors, Montgomery's
-/// reduction in the leaves. Any prime `q'` would do.
+/// Arithmetic for machines with a multiplier as fast as their adder: Shoup's products by twiddle
+/// factors and Montgomery's reduction in the leaves. It works for any prime `q'`.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Multiplying;
 
@@ -21,11 +21,11 @@ pub struct Twiddles<F: 'static, L: 'static> {
     pub radix2: &'static [F],
     /// The inverses of `radix2`.
     pub radix2_inverse: &'static [F],
-    /// What the radix-3 layer needs, if there is one.
+    /// The factors of the radix-3 layer, if there is one.
     pub radix3: Option<Radix3<F>>,
     /// `zeta` of leaf `j`.
     pub leaves: &'static [L],
-    /// `RADIX / LEAVES`: what the last step of the inverse multiplies by.
+    /// `RADIX / LEAVES`: the factor of the last step of the inverse.
     pub scale: F,
 }
 
@@ -40,7 +40,7 @@ pub struct Radix3<F: 'static> {
     pub inverse: &'static [[F; 2]],
 }
 
-/// The array of `$len` entries that are `$entry` at `$j`, in constants.
+/// Makes the array of `$len` entries whose entry `$j` is `$entry`, in constants.
 macro_rules! table {
     ($len:expr, |$j:ident| $entry:expr) => {{
         let mut table = [{
@@ -56,7 +56,7 @@ macro_rules! table {
     }};
 }
 
-/// Implements [`NttRing`]: trait functions are not usable in constants yet, so every type is spelt out here.
+/// Implements [`NttRing`] for named types, because constants cannot call functions of traits.
 macro_rules! ntt_ring {
     (@radix3 1, $layers:literal, $butterfly:ty, $roots:ident) => {
         None
@@ -75,7 +75,8 @@ macro_rules! ntt_ring {
         })
     };
     ($ring:ty, $arithmetic:ty { q: $q:literal, butterfly: $butterfly:ty, reducer: $reducer:ty,
-        radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal $(,)? }) => {
+        radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal $(,)?
+    }) => {
         impl NttRing<$arithmetic> for $ring {
             type Butterfly = $butterfly;
             type Reducer = $reducer;
@@ -114,11 +115,14 @@ macro_rules! ntt_ring {
     };
 }
 
-/// Both arithmetics of a ring.
+/// Implements [`NttRing`] for both arithmetics of each ring.
 macro_rules! ntt_rings {
-    ($($ring:ty { q: $q:literal, a: $a:literal, b: $b:literal, radix2_layers: $layers:literal, radix3: $radix3:tt,
-        leaf_degree: $degree:literal })*) => {$(
-        ntt_ring! { $ring, Folding { q: $q, butterfly: PseudoMersenne<$a, $b>, reducer: PseudoMersenne<$a, $b>,
+    ($($ring:ty {
+        q: $q:literal, a: $a:literal, b: $b:literal,
+        radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal
+    })*) => {$(
+        ntt_ring! { $ring, Folding { q: $q,
+            butterfly: PseudoMersenne<$a, $b>, reducer: PseudoMersenne<$a, $b>,
             radix2_layers: $layers, radix3: $radix3, leaf_degree: $degree } }
         ntt_ring! { $ring, Multiplying { q: $q, butterfly: Shoup<{ (1 << $a) - (1 << $b) + 1 }>,
             reducer: Montgomery<{ (1 << $a) - (1 << $b) + 1 }>,

@@ -5,8 +5,9 @@ use super::{ReduceSum, Reducer};
 
 /// Barrett reduction modulo an odd `M`, `3 <= M < 2^30`.
 ///
-/// With `n` the bit length of `M` and `mu = 2^(n + 30) / M` rounded, the quotient of `s` is estimated as
-/// `((s >> (n - 1)) * mu) >> 31`, rounded. Both factors fit in 32 bits. The estimate is off by less than
+/// With `n` the bit length of `M` and `mu = 2^(n + 30) / M` rounded, the quotient of `s` is
+/// estimated as `((s >> (n - 1)) * mu) >> 31`, rounded. Both factors fit in 32 bits. The estimate
+/// is off by less than
 ///
 /// - 1/2 because `mu` is rounded (at most 1/2, times `|s >> (n - 1)| <= 2^31`, over 2^31),
 /// - 1/2 because the first shift cuts a fraction off, whose mean `mu / 2` is added back,
@@ -16,11 +17,12 @@ use super::{ReduceSum, Reducer};
 ///
 /// - Input: any `|a| < 2^31`; sums below `2^(n + 30)`.
 /// - Output: `|r| <= 3M / 2`.
-/// - Cost: three products: `a * w` and the quotient are 32 x 32 -> 64 bits, quotient times modulus is low 32 bits.
+/// - Cost: three products: `a * w` and the quotient are 32 x 32 -> 64 bits, quotient times modulus
+///   is low 32 bits.
 /// - Precomputation: `mu`; the fixed factor is the plain residue.
 ///
-/// Source: P. Barrett, "Implementing the Rivest Shamir and Adleman public key encryption algorithm on a standard
-/// digital signal processor", CRYPTO 1986.
+/// Source: P. Barrett, "Implementing the Rivest Shamir and Adleman public key encryption algorithm
+/// on a standard digital signal processor", CRYPTO 1986.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Barrett<const M: u32>;
 

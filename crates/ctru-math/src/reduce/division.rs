@@ -5,7 +5,8 @@ use core::num::NonZeroU32;
 use super::packed::{Packed, join, split};
 use super::{ReduceSum, Reducer};
 
-/// A fixed factor of [`RuntimeDivision`]; it brings the modulus along, so that the compiler does not know it.
+/// A fixed factor of [`RuntimeDivision`]; it brings the modulus along, so that the compiler does
+/// not know it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DivisionFactor {
     /// The residue, at most half of the modulus in absolute value.
@@ -36,16 +37,17 @@ impl Packed for DivisionFactor {
 
 /// The operator `%` with a modulus that is known when the program runs, `3 <= M < 2^30`.
 ///
-/// **Not constant time**: how long a division takes depends on the operands on most processors. It is here to be
-/// compared with, on public data.
+/// **Not constant time**: how long a division takes depends on the operands on most processors. It
+/// is here to be compared with, on public data.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `|r| < M`.
-/// - Cost: one product, 32 x 32 -> 64 bits, and a division of 64 bits: an instruction of tens of cycles on CPUs, a
-///   subroutine on GPUs.
+/// - Cost: one product, 32 x 32 -> 64 bits, and a division of 64 bits: an instruction of tens of
+///   cycles on CPUs, a subroutine on GPUs.
 /// - Precomputation: none; the fixed factor is the plain residue and the modulus, 8 bytes.
 ///
-/// Source: D. E. Knuth, "The Art of Computer Programming", volume 2, section 4.3.1, is the definition.
+/// Source: D. E. Knuth, "The Art of Computer Programming", volume 2, section 4.3.1, is the
+/// definition.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct RuntimeDivision<const M: u32>;
 
@@ -74,19 +76,20 @@ impl<const M: u32> Reducer for RuntimeDivision<M> {
     }
 }
 
-/// The operator `%` with a modulus that the compiler knows, `3 <= M < 2^30`: it makes two or more products and shifts
-/// of it.
+/// The operator `%` with a modulus that the compiler knows, `3 <= M < 2^30`: it makes two or more
+/// products and shifts of it.
 ///
-/// Optimised code has no division and is constant time in practice; unoptimised code divides. That is the compiler's
-/// choice and nothing that the language promises, so it is for public data only.
+/// Optimised code has no division and is constant time in practice; unoptimised code divides. That
+/// is the compiler's choice and nothing that the language promises, so it is for public data only.
 ///
 /// - Input: any `|a| < 2^31`; any sum of 63 bits.
 /// - Output: `|r| < M`.
-/// - Cost: `a * w` 32 x 32 -> 64 bits, the high half of a 64 x 64-bit product, and one low product: seven or more
-///   products of 32 bits.
+/// - Cost: `a * w` 32 x 32 -> 64 bits, the high half of a 64 x 64-bit product, and one low product:
+///   seven or more products of 32 bits.
 /// - Precomputation: the compiler's; the fixed factor is the plain residue.
 ///
-/// Source: T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
+/// Source: T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication",
+/// PLDI 1994.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct ConstantDivision<const M: u32>;
 

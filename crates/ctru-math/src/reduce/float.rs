@@ -1,4 +1,5 @@
-//! Exact reduction in single precision: fused multiplications and additions keep what a product rounds away.
+//! Exact reduction in single precision: fused multiplications and additions keep what a product
+//! rounds away.
 
 use super::Reducer;
 use super::packed::{Packed, join, split};
@@ -28,21 +29,25 @@ impl Packed for FloatFactor {
 
 /// Multiplication by fixed factors modulo an odd `M`, `3 <= M <= 2^24 - 9`, in single precision.
 ///
-/// A product `a * w` is `high + low` exactly: its rounded value and what a fused multiplication finds missing. Its
-/// quotient is `a * (w / M)`, rounded by adding and subtracting `3 * 2^22`, which is right for quotients below 2^22. The
-/// stored `w / M` is off by at most 2^-26, so the quotient is off by at most `1/2 + |a| / 2^26 <= 5/8`, but for a
-/// rounding below 2^-20. Then `high - quotient * M` is below `5/8 M + |low| < 2^24`, an integer and therefore exact, and so is
-/// its sum with `low`.
+/// A product `a * w` is `high + low` exactly: its rounded value and what a fused multiplication
+/// finds missing. Its quotient is `a * (w / M)`, rounded by adding and subtracting `3 * 2^22`,
+/// which is right for quotients below 2^22. The stored `w / M` is off by at most 2^-26, so the
+/// quotient is off by at most `1/2 + |a| / 2^26 <= 5/8`, but for a rounding below 2^-20. Then `high
+/// - quotient * M` is below `5/8 M + |low| < 2^24`, an integer and therefore exact, and so is its
+/// sum with `low`.
 ///
-/// For `M` above 2^23.67 a remainder may be larger than the inputs allowed: it is centred once more.
+/// For `M` above 2^23.67 a remainder may be larger than the inputs allowed: it is centred once
+/// more.
 ///
 /// - Input: `|a| <= 2^23 - 4`; for [`Reducer::normalise`] too.
 /// - Output: `|r| <= 5/8 M + 17`, or `(M + 1) / 2` where it is centred.
-/// - Cost: one product, three fused products and sums, two sums; one fused and two more sums where it is centred.
+/// - Cost: one product, three fused products and sums, two sums; one fused and two more sums where
+///   it is centred.
 /// - Precomputation: `1 / M`; [`FloatFactor`] for each fixed factor, 8 bytes.
 ///
-/// Source: J. van der Hoeven, G. Lecerf, G. Quintin, "Modular SIMD arithmetic in Mathemagix", ACM Transactions on
-/// Mathematical Software 43, 2016, section 3; with a fixed operand's quotient as in V. Shoup's NTL.
+/// Source: J. van der Hoeven, G. Lecerf, G. Quintin, "Modular SIMD arithmetic in Mathemagix", ACM
+/// Transactions on Mathematical Software 43, 2016, section 3; with a fixed operand's quotient as in
+/// V. Shoup's NTL.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Float<const M: u32>;
 
@@ -106,8 +111,8 @@ fn fused(a: f32, b: f32, c: f32) -> f32 {
     core::f32::math::mul_add(a, b, c)
 }
 
-/// `a * b + c`, rounded once if it has at most 53 bits, as all do whose exact value matters here; a quotient may be
-/// rounded twice.
+/// `a * b + c`, rounded once if it has at most 53 bits, as all do whose exact value matters here; a
+/// quotient may be rounded twice.
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {

@@ -1,26 +1,30 @@
-//! Modular multiplication on lazily reduced signed representatives: one trait, one type for each method.
+//! Modular multiplication on lazily reduced signed representatives: one trait, and one type for
+//! each method.
 //!
-//! A residue is any small integer congruent to it. A reducer promises how large a representative it takes and how large
-//! a one it returns, and leaves the rest to its caller: additions between two multiplications need no reduction as
-//! long as the bounds are kept, and [`Reducer::canonical`] is called once at the end.
+//! Any small integer of a residue class represents it. A reducer states the largest representative
+//! that it takes and the largest that it returns. Between two multiplications the caller may add
+//! without reduction, within these bounds, and calls [`Reducer::canonical`] once at the end.
 //!
 //! | type | modulus `m` | products for `a * w mod m` | fixed factor | output |
 //! |---|---|---|---|---|
-//! | [`RuntimeDivision`] | below 2^30, known at run time | 1: `a * w`, and a division; **not constant time** | plain, and `m` | `m - 1` |
-//! | [`ConstantDivision`] | below 2^30 | 7 or more, as the compiler likes | plain | `m - 1` |
-//! | [`Barrett`] | odd, below 2^30 | 3: `a * w`, one high, one low | plain | `3m/2` |
-//! | [`Montgomery`] | odd, below 2^30 | 3: `a * w`, one low, one high | `w * 2^32 mod m` | `m - 1` |
-//! | [`Shoup`] | odd, below 2^30 | 3: one high, two low | `w` and `w * 2^32 / m` | `11m/8` |
-//! | [`Plantard`] | odd, below 2^30 | 3: two high, one low | `-w * 2^64 / m mod 2^64` | `m/2` |
-//! | [`PseudoMersenne`] | `2^A + S 2^B + T` | 1: `a * w`, then shifts and sums | plain | a little above `m/2` |
-//! | [`Proth`] | `K 2^E + 1` | 1: `a * w`, then three by `K` | `w / K^2 mod m` | a little above `m/2` |
-//! | [`Float`] | odd, below 2^24 | 4 in floating point, 3 of them with a sum | `w` and `w / m` | `5m/8` |
+//! | [`RuntimeDivision`] | below 2^30, at run time | 1, and a division | plain, and `m` | `m - 1` |
+//! | [`ConstantDivision`] | below 2^30 | 7 or more, by the compiler | plain | `m - 1` |
+//! | [`Barrett`] | odd, below 2^30 | 3: full, high, low | plain | `3m/2` |
+//! | [`Montgomery`] | odd, below 2^30 | 3: full, low, high | `w * 2^32 mod m` | `m - 1` |
+//! | [`Shoup`] | odd, below 2^30 | 3: high, low, low | `w` and `w * 2^32 / m` | `11m/8` |
+//! | [`Plantard`] | odd, below 2^30 | 3: high, low, high | `-w * 2^64 / m mod 2^64` | `m/2` |
+//! | [`PseudoMersenne`] | `2^A + S 2^B + T` | 1: full; shifts and sums | plain | above `m/2` |
+//! | [`Proth`] | `K 2^E + 1` | 1: full; 3 by `K` | `w / K^2 mod m` | above `m/2` |
+//! | [`Float`] | odd, below 2^24 | 4 floats, 3 with a sum | `w` and `w / m` | `5m/8` |
 //!
-//! The products are 32 x 32 bits: low, high, or all 64 bits of one. LLVM, left alone, computes many of them in 64 bits on GPUs;
-//! with the crate's feature `narrow` it does not.
+//! [`RuntimeDivision`] is **not constant time**.
 //!
-//! All but the first are made of what takes constant time, have no branch on a value and index with none. All constants are
-//! computed by the compiler. Integers are `i32`, but [`Float`] calculates with `f32`: [`Residue`] is either.
+//! The products have 32 x 32 bits: the low half, the high half or all 64 bits. On GPUs, LLVM would
+//! compute many of them in 64 bits; there the module `narrow` keeps it from that.
+//!
+//! All methods except the first use operations that take constant time, and have no branch and no
+//! index that depends on a value. Const code computes all constants. Integers are `i32`, and
+//! [`Float`] calculates with `f32`: [`Residue`] stands for both.
 
 mod barrett;
 mod division;
@@ -47,52 +51,59 @@ use core::fmt::Debug;
 
 /// Multiplication modulo one number by one method, on signed lazy representatives.
 ///
-/// An implementor is a type without values. It chooses [`Factor`](Self::Factor), the form in which it wants a
-/// multiplicand that is known beforehand (a twiddle factor), and states the two bounds; everything that is built
-/// on reducers derives the room it has for lazy additions from them at compile time. All functions but those of
-/// [`RuntimeDivision`] take constant time in every argument, and all stay inside 64 bits, so they also serve as device
-/// code.
+/// An implementor is a zero-sized type. It chooses [`Factor`](Self::Factor), the form of a
+/// multiplicand that is known beforehand (a twiddle factor), and states two bounds, from which the
+/// code that uses it derives the room for lazy additions at compile time. All functions except
+/// those of [`RuntimeDivision`] take constant time, and all stay within 64 bits, so they also serve
+/// as device code.
 ///
-/// What an implementor has to guarantee:
+/// An implementor guarantees:
 ///
 /// - `OUTPUT_BOUND <= INPUT_BOUND` and `OUTPUT_BOUND < 2 * MODULUS`;
-/// - `|mul(a, w)| <= OUTPUT_BOUND` and `mul(a, factor(w)) = a * w mod MODULUS` for `|a| <= INPUT_BOUND`.
+/// - `|mul(a, w)| <= OUTPUT_BOUND` and `mul(a, factor(w)) = a * w mod MODULUS` for `|a| <=
+///   INPUT_BOUND`.
 ///
-/// An input beyond its bound gives a wrong number, and a panic where debug assertions are on.
+/// An input beyond its bound gives a wrong number, or a panic if debug assertions are on.
 pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
     /// The modulus `m`, odd and below 2^30.
     const MODULUS: u32;
     /// Largest `|a|` that [`mul`](Self::mul) and [`normalise`](Self::normalise) take.
     const INPUT_BOUND: i32;
-    /// Largest absolute value of a result, and the largest that [`canonical`](Self::canonical) takes.
+    /// Largest absolute value of a result, and the largest that [`canonical`](Self::canonical)
+    /// takes.
     const OUTPUT_BOUND: i32;
     /// Largest absolute value that [`normalise`](Self::normalise) returns, at most `OUTPUT_BOUND`.
     const NORMALISED_BOUND: i32 = Self::OUTPUT_BOUND;
 
-    /// What it calculates with. Sums and differences are exact up to `INPUT_BOUND`.
+    /// The numbers. Sums and differences are exact up to `INPUT_BOUND`.
     type Residue: Residue;
-    /// A fixed multiplicand in the form that the method wants.
+    /// A fixed multiplicand in the form of the method.
     type Factor: Packed;
 
     /// Prepares the multiplicand `w`, `|w| <= MODULUS / 2`.
     fn factor(w: i32) -> Self::Factor;
 
-    /// A representative of `a * w` for `|a| <= INPUT_BOUND`; at most `OUTPUT_BOUND` in absolute value.
+    /// Returns a representative of `a * w`.
+    ///
+    /// Input: `|a| <= INPUT_BOUND`. Output: up to `OUTPUT_BOUND` in absolute value.
     fn mul(a: Self::Residue, w: Self::Factor) -> Self::Residue;
 
-    /// A representative of `a` that is at most `NORMALISED_BOUND` in absolute value, for `|a| <= INPUT_BOUND`.
+    /// Returns a small representative of `a`.
+    ///
+    /// Input: `|a| <= INPUT_BOUND`. Output: up to `NORMALISED_BOUND` in absolute value.
     #[inline(always)]
     fn normalise(a: Self::Residue) -> Self::Residue {
         Self::mul(a, Self::factor(1))
     }
 
-    /// The representative of `a` in `0..MODULUS`, for `|a| <= OUTPUT_BOUND`.
+    /// Returns the representative of `a` in `0..MODULUS`, for `|a| <= OUTPUT_BOUND`.
     #[inline(always)]
     fn canonical(a: Self::Residue) -> u32 {
         let a = a.value();
         debug_assert!(a.unsigned_abs() <= Self::OUTPUT_BOUND as u32);
         let modulus = Self::MODULUS as i32;
-        // `x >> 31` is all ones for a negative x, so each step adds the modulus to a negative number only.
+        // `x >> 31` is all ones for a negative x, so each step adds the modulus to a negative
+        // number only.
         let mut a = a + (modulus & (a >> 31));
         if Self::OUTPUT_BOUND >= modulus {
             a += modulus & (a >> 31);
@@ -102,7 +113,8 @@ pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
         a as u32
     }
 
-    /// The representative of `a` in `-(MODULUS - 1) / 2..=(MODULUS - 1) / 2`, for `|a| <= OUTPUT_BOUND`.
+    /// Returns the representative of `a` in `-(MODULUS - 1) / 2..=(MODULUS - 1) / 2`, for `|a| <=
+    /// OUTPUT_BOUND`.
     #[inline(always)]
     fn centred(a: Self::Residue) -> i32 {
         let modulus = Self::MODULUS as i32;
@@ -113,23 +125,27 @@ pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
 
 /// A [`Reducer`] that can also reduce a sum of products of two variable operands.
 ///
-/// Implementors guarantee that `mul(a, w)` is `reduce(product(a, w))` up to the choice of the representative. A method
-/// that lives on knowing one operand beforehand (Shoup's, Plantard's) cannot offer this.
+/// Implementors guarantee that `mul(a, w)` and `reduce(product(a, w))` are congruent. Methods that
+/// need one operand beforehand (Shoup's, Plantard's) cannot offer this.
 pub trait ReduceSum: Reducer<Residue = i32> {
     /// Largest `|sum|` that [`reduce`](Self::reduce) takes, at least `INPUT_BOUND * MODULUS / 2`.
     const SUM_BOUND: i64;
-    /// What `reduce` divides by, as a residue in `0..MODULUS`: 1, or the Montgomery radix.
+    /// The divisor of `reduce`, as a residue in `0..MODULUS`: 1, or the Montgomery radix.
     const RADIX: u32;
 
-    /// `a * w * RADIX` as an unreduced number: what takes `a * w` into a sum. Its absolute value is at most
-    /// `|a| * MODULUS`.
+    /// Returns `a * w * RADIX` unreduced, to be added to a sum.
+    ///
+    /// Output: up to `|a| * MODULUS` in absolute value.
     fn product(a: i32, w: Self::Factor) -> i64;
 
-    /// A representative of `sum / RADIX` for `|sum| <= SUM_BOUND`; at most `OUTPUT_BOUND` in absolute value.
+    /// Returns a representative of `sum / RADIX`.
+    ///
+    /// Input: `|sum| <= SUM_BOUND`. Output: up to `OUTPUT_BOUND` in absolute value.
     fn reduce(sum: i64) -> i32;
 }
 
-/// The representative of `a` nearest to 0, for `a` in `0..modulus`; half of an even modulus becomes negative.
+/// Returns the representative of `a` nearest to 0, for `a` in `0..modulus`. Half of an even modulus
+/// becomes negative.
 #[must_use]
 #[inline(always)]
 pub fn centre(a: impl Into<i32>, modulus: u32) -> i32 {
@@ -138,7 +154,7 @@ pub fn centre(a: impl Into<i32>, modulus: u32) -> i32 {
     a - (modulus & (((modulus - 1) / 2 - a) >> 31))
 }
 
-/// `modulus`, if the methods that take any odd modulus take it.
+/// Returns `modulus`, and fails to compile unless it is odd and in `3..2^30`.
 const fn odd_below_2_30(modulus: u32) -> u32 {
     assert!(
         modulus % 2 == 1 && modulus >= 3 && modulus < 1 << 30,

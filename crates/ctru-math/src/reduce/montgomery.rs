@@ -1,26 +1,30 @@
-//! Montgomery's reduction: a multiple of the modulus clears the low half, the high half is the result.
+//! Montgomery's reduction: a multiple of the modulus clears the low half, the high half is the
+//! result.
 
 use super::narrow::narrow;
 use super::{ReduceSum, Reducer};
 
 /// Signed Montgomery reduction modulo an odd `M`, `3 <= M < 2^30`, with radix 2^32.
 ///
-/// `reduce(s)` subtracts the multiple of `M` that agrees with `s` in the low 32 bits and keeps the high 32: the
-/// result is congruent to `s / 2^32`. Fixed factors carry a factor of 2^32 beforehand, so that products come out plain.
+/// `reduce(s)` subtracts the multiple of `M` that agrees with `s` in the low 32 bits and keeps the
+/// high 32: the result is congruent to `s / 2^32`. Fixed factors carry a factor of 2^32 beforehand,
+/// so that products come out plain.
 ///
 /// - Input: any `|a| < 2^31`; sums below `2^31 * M`.
-/// - Output: `|r| < M`, because `|s| / 2^32 < M / 2` and the subtracted high half is at most `M / 2`.
+/// - Output: `|r| < M`, because `|s| / 2^32 < M / 2` and the subtracted high half is at most `M /
+///   2`.
 /// - Cost: three products: `a * w` 32 x 32 -> 64 bits, one low 32 bits, one high 32 bits.
 /// - Precomputation: `M^-1 mod 2^32` and `2^64 mod M`; the fixed factor is `w * 2^32 mod M`.
 ///
-/// Source: P. L. Montgomery, "Modular multiplication without trial division", Mathematics of Computation 44, 1985;
-/// the signed form: G. Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE lattice cryptography", ePrint
-/// 2018/039.
+/// Source: P. L. Montgomery, "Modular multiplication without trial division", Mathematics of
+/// Computation 44, 1985; the signed form: G. Seiler, "Faster AVX2 optimized NTT multiplication for
+/// Ring-LWE lattice cryptography", ePrint 2018/039.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Montgomery<const M: u32>;
 
 impl<const M: u32> Montgomery<M> {
-    /// `M^-1 mod 2^32`: M is its own inverse modulo 8, and each Newton step doubles the number of right bits.
+    /// `M^-1 mod 2^32`: M is its own inverse modulo 8, and each Newton step doubles the number of
+    /// right bits.
     const INVERSE: i32 = {
         let mut inverse = M;
         let mut step = 0;
@@ -51,7 +55,8 @@ impl<const M: u32> Montgomery<M> {
         debug_assert!(sum.unsigned_abs() <= <Self as ReduceSum>::SUM_BOUND as u64);
         let quotient = narrow(sum).wrapping_mul(Self::INVERSE);
         let multiple = quotient as i64 * <Self as Reducer>::MODULUS as i64;
-        // Both have the same low half, so the high half of the difference is the difference of the high halves.
+        // Both have the same low half, so the high half of the difference is the difference of the
+        // high halves.
         narrow(sum >> 32) - narrow(multiple >> 32)
     }
 }

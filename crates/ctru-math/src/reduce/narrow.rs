@@ -1,17 +1,18 @@
 //! The low half of a number of 64 bits.
 //!
-//! LLVM computes `trunc` of a product, its product with a constant and so on in 64 bits throughout, because the results
-//! are the same. Where a multiplier has 32 bits, as on GPUs, that costs up to three times as many products. So the device's
-//! compiler does not see what happens here, and leaves what is written in 32 bits there.
+//! LLVM computes `trunc` of a product, its product with a constant and so on in 64 bits throughout,
+//! because the results are the same. On machines with a 32-bit multiplier, such as GPUs, that costs
+//! up to three times as many products. The functions here hide the truncation from the compiler for
+//! the device, which then keeps 32 bits.
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 pub(super) const fn narrow(a: i64) -> i32 {
     a as i32
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(super) const fn narrow(a: i64) -> i32 {
@@ -32,7 +33,7 @@ pub(super) const fn narrow(a: i64) -> i32 {
     core::intrinsics::const_eval_select((a,), visible, hidden)
 }
 
-/// The number itself, which has 32 bits: a product with it is one of 32 bits.
+/// Returns a number of 32 bits unchanged, so that the compiler uses products of 32 bits for it.
 #[inline(always)]
 pub(super) const fn narrowed(a: i64) -> i64 {
     debug_assert!(a == a as i32 as i64);

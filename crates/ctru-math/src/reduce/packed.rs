@@ -1,4 +1,4 @@
-//! Residues and factors as plain machine words: how they lie in arrays that leave the program.
+//! Residues and factors as machine words, for arrays that leave the program.
 
 use core::fmt::Debug;
 use core::ops::{Add, Sub};
@@ -11,19 +11,19 @@ pub trait Packed: Element + Debug + PartialEq {
     /// `u32` or `u64`.
     type Word: Element;
 
-    /// The value as a word.
+    /// Returns the value as a word.
     fn to_word(self) -> Self::Word;
 
-    /// The value that [`to_word`](Self::to_word) has made a word of.
+    /// Returns the value of a word: the inverse of [`to_word`](Self::to_word).
     fn from_word(word: Self::Word) -> Self;
 }
 
-/// What a method calculates with: an integer as `i32`, or as `f32` up to `2^24` in absolute value, where it is exact.
+/// An integer, as `i32`, or as `f32` up to `2^24` in absolute value, where `f32` is exact.
 pub trait Residue: Packed<Word = u32> + Add<Output = Self> + Sub<Output = Self> {
-    /// The residue that is `a`.
+    /// Returns the residue `a`.
     fn new(a: i32) -> Self;
 
-    /// The integer that this is.
+    /// Returns the integer.
     fn value(self) -> i32;
 }
 
@@ -75,13 +75,13 @@ impl Residue for f32 {
     }
 }
 
-/// Two 32-bit halves as one word.
+/// Returns two 32-bit halves as one word.
 #[inline(always)]
 pub(super) fn join(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// The halves that [`join`] has joined.
+/// Returns the halves of a word: the inverse of [`join`].
 #[inline(always)]
 pub(super) fn split(word: u64) -> (u32, u32) {
     (narrow(word as i64) as u32, narrow((word >> 32) as i64) as u32)

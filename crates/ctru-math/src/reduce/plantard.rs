@@ -1,11 +1,13 @@
-//! Plantard's multiplication: the high word of a product with the inverse modulus, times the modulus.
+//! Plantard's multiplication: the high word of a product with the inverse modulus, times the
+//! modulus.
 
 use super::Reducer;
 use super::montgomery::Montgomery;
 use super::narrow::narrow;
 use super::packed::{Packed, join, split};
 
-/// A fixed factor `w` of [`Plantard`]: `-w * 2^64 * M^-1 mod 2^64`, as `high * 2^32 + low` with signed halves.
+/// A fixed factor `w` of [`Plantard`]: `-w * 2^64 * M^-1 mod 2^64`, as `high * 2^32 + low` with
+/// signed halves.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlantardFactor {
     /// Low half, signed, so that one signed product takes it.
@@ -28,29 +30,33 @@ impl Packed for PlantardFactor {
     }
 }
 
-/// Plantard multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`, with words of 32 bits.
+/// Plantard multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`, with words of 32
+/// bits.
 ///
-/// Let `v` be congruent to `-w * 2^64`, `|v| < M`, and `p = a * v / M` modulo 2^64, signed. Then `p * M - a * v` is a
-/// multiple `r * 2^64` with `r = a * w` modulo `M`. With `p = p1 * 2^32 + p0`,
+/// Let `v` be congruent to `-w * 2^64`, `|v| < M`, and `p = a * v / M` modulo 2^64, signed. Then `p
+/// * M - a * v` is a multiple `r * 2^64` with `r = a * w` modulo `M`. With `p = p1 * 2^32 + p0`,
 ///
 /// `(p1 + 2) * M / 2^32 = r + (a * v / 2^64) + (2 - p0 / 2^32) * M / 2^32`.
 ///
-/// What follows `r` is less than 1, and not negative because `|a * v| <= 2^31 M` and the last term is above
-/// `M / 2^32`: so `r` is the left side rounded down. And `|r| <= M / 2 + |a * v| / 2^64`, which rounds to below `M / 2`.
+/// What follows `r` is less than 1, and not negative because `|a * v| <= 2^31 M` and the last term
+/// is above `M / 2^32`: so `r` is the left side rounded down. And `|r| <= M / 2 + |a * v| / 2^64`,
+/// which rounds to below `M / 2`.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `|r| <= (M - 1) / 2`, the centred representative itself.
 /// - Cost: three products: one low 32 bits, two high 32 bits.
-/// - Precomputation: `M^-1 mod 2^64` and `-2^96 mod M`; [`PlantardFactor`] for each fixed factor, 8 bytes. A product of two
-///   variable operands would take a product of 64 bits by 64 bits instead.
+/// - Precomputation: `M^-1 mod 2^64` and `-2^96 mod M`; [`PlantardFactor`] for each fixed factor, 8
+///   bytes. A product of two variable operands would take a product of 64 bits by 64 bits instead.
 ///
-/// Source: T. Plantard, "Efficient word size modular arithmetic", IEEE Transactions on Emerging Topics in Computing 9,
-/// 2021; the signed form: J. Huang et al., "Improved Plantard arithmetic for lattice-based cryptography", TCHES 2022 (4).
+/// Source: T. Plantard, "Efficient word size modular arithmetic", IEEE Transactions on Emerging
+/// Topics in Computing 9, 2021; the signed form: J. Huang et al., "Improved Plantard arithmetic for
+/// lattice-based cryptography", TCHES 2022 (4).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Plantard<const M: u32>;
 
 impl<const M: u32> Plantard<M> {
-    /// `M^-1 mod 2^64`: M is its own inverse modulo 8, and each Newton step doubles the number of right bits.
+    /// `M^-1 mod 2^64`: M is its own inverse modulo 8, and each Newton step doubles the number of
+    /// right bits.
     const INVERSE: u64 = {
         let modulus = M as u64;
         let mut inverse = modulus;

@@ -5,16 +5,19 @@ use super::{ReduceSum, Reducer};
 
 /// Reduction modulo `M = K * 2^E + 1` with a small `K`.
 ///
-/// `K * 2^E = -1 mod M`, so `s = high * 2^E + low` gives `high - K * low`, congruent to `-K * s` and `E` bits shorter. Two
-/// such steps make a number below `M` of any product; fixed factors carry `K^-2`, so that products come out plain.
+/// `K * 2^E = -1 mod M`, so `s = high * 2^E + low` gives `high - K * low`, congruent to `-K * s`
+/// and `E` bits shorter. Two such steps make a number below `M` of any product; fixed factors carry
+/// `K^-2`, so that products come out plain.
 ///
 /// - Input: any `|a| < 2^31`; sums below `2^31 * M`.
-/// - Output: a little above `M / 2`: the second step adds what is left of the high part, below `2^(32 - E) K`.
-/// - Cost: one product, 32 x 32 -> 64 bits, one by the constant `K` with a sum of 64 bits, two by constants with 32 bits.
+/// - Output: a little above `M / 2`: the second step adds what is left of the high part, below
+///   `2^(32 - E) K`.
+/// - Cost: one product, 32 x 32 -> 64 bits, one by the constant `K` with a sum of 64 bits, two by
+///   constants with 32 bits.
 /// - Precomputation: `K^-4 mod M`; the fixed factor is `w * K^-2 mod M`.
 ///
-/// Source: P. Longa, M. Naehrig, "Speeding up the number theoretic transform for faster ideal lattice-based
-/// cryptography", CANS 2016, section 3, there with unsigned residues.
+/// Source: P. Longa, M. Naehrig, "Speeding up the number theoretic transform for faster ideal
+/// lattice-based cryptography", CANS 2016, section 3, there with unsigned residues.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Proth<const K: u32, const E: u32>;
 
@@ -48,7 +51,8 @@ impl<const K: u32, const E: u32> Proth<K, E> {
     const fn reduce(sum: i64) -> i32 {
         debug_assert!(sum.unsigned_abs() <= <Self as ReduceSum>::SUM_BOUND as u64);
         let sum = (sum >> E) - (sum & Self::LOW) * K as i64;
-        // The low part of the second step is centred, so that the result is small on both sides of 0.
+        // The low part of the second step is centred, so that the result is small on both sides of
+        // 0.
         let high = narrow((sum + Self::HALF) >> E);
         high.wrapping_sub(narrow(sum).wrapping_sub(high << E).wrapping_mul(K as i32))
     }

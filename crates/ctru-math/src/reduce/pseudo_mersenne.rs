@@ -5,18 +5,21 @@ use super::{ReduceSum, Reducer};
 
 /// Reduction modulo `M = 2^A + S * 2^B + T` with `S` and `T` 1 or -1, by shifts and sums.
 ///
-/// `2^A = -S 2^B - T mod M`, so `s = high * 2^A + low` folds to `low - (S 2^B + T) * high`, `A - B` bits shorter. One or
-/// two folds in 64 bits make a number of 32 bits, and folds with the high part rounded centre it. How many there have
-/// to be, and how large inputs may be, const code works out: one fold is enough for small `B` if inputs are a little smaller.
+/// `2^A = -S 2^B - T mod M`, so `s = high * 2^A + low` folds to `low - (S 2^B + T) * high`, `A - B`
+/// bits shorter. One or two folds in 64 bits make a number of 32 bits, and folds with the high part
+/// rounded centre it. How many there have to be, and how large inputs may be, const code works out:
+/// one fold is enough for small `B` if inputs are a little smaller.
 ///
-/// - Input: [`Reducer::INPUT_BOUND`], at least `32 M` with one fold, else what two folds take; sums up to
-///   [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
-/// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B + 1)`, a little above `M / 2`; less with more folds.
-/// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the constant `S 2^B + T`, or shifts
-///   and sums in its place.
+/// - Input: [`Reducer::INPUT_BOUND`], at least `32 M` with one fold, else what two folds take; sums
+///   up to [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
+/// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B + 1)`, a little above `M / 2`; less with more
+///   folds.
+/// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the
+///   constant `S 2^B + T`, or shifts and sums in its place.
 /// - Precomputation: none; the fixed factor is the plain residue.
 ///
-/// Source: the CTRU-Prime paper, section 3.1, uses `2^A - 2^B + 1`; J. A. Solinas, "Generalized Mersenne numbers", 1999.
+/// Source: the CTRU-Prime paper, section 3.1, uses `2^A - 2^B + 1`; J. A. Solinas, "Generalized
+/// Mersenne numbers", 1999.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct PseudoMersenne<const A: u32, const B: u32, const S: i32 = -1, const T: i32 = 1>;
 
@@ -48,7 +51,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         bound
     }
 
-    /// The largest bound, found bit by bit, `scale` times which `folds` folds bring down to 32 bits.
+    /// The largest bound, found bit by bit, `scale` times which `folds` folds bring down to 32
+    /// bits.
     const fn largest(folds: u32, scale: i64) -> i64 {
         let (mut bound, mut bit) = (0i64, 62);
         while bit > 0 {
@@ -80,7 +84,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         (sum & Self::LOW) - i64::from(S) * (high << B) - i64::from(T) * high
     }
 
-    /// The same of a number whose high part has 32 bits, such as a product: one multiplication is all that it takes.
+    /// The same of a number whose high part has 32 bits, such as a product: one multiplication is
+    /// all that it takes.
     #[inline(always)]
     fn fold_product(product: i64) -> i64 {
         (product & Self::LOW) + narrowed(product >> A) * Self::FOLD

@@ -29,16 +29,19 @@ impl Packed for ShoupFactor {
 
 /// Shoup multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`.
 ///
-/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. The rounding makes it too small by less
-/// than 1, the error of the stored quotient off by at most `|a| / 2^32 * 3/4 <= 3/8`.
+/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. The rounding makes
+/// it too small by less than 1, the error of the stored quotient off by at most `|a| / 2^32 * 3/4
+/// <= 3/8`.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `-3/8 M < r < 11/8 M`.
-/// - Cost: three products: one high 32 bits, two low 32 bits, of which only one has to wait for another.
-/// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed factor, 8 bytes.
+/// - Cost: three products: one high 32 bits, two low 32 bits, of which only one has to wait for
+///   another.
+/// - Precomputation: `2^(32 + n) / M`, `n` the bit length of `M`; [`ShoupFactor`] for each fixed
+///   factor, 8 bytes.
 ///
-/// Source: V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", Journal of Symbolic
-/// Computation 60, 2014.
+/// Source: V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", Journal
+/// of Symbolic Computation 60, 2014.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Shoup<const M: u32>;
 
@@ -52,7 +55,8 @@ impl<const M: u32> Shoup<M> {
     #[inline(always)]
     pub const fn factor(w: i32) -> ShoupFactor {
         debug_assert!(w.unsigned_abs() <= M / 2);
-        // The reciprocal is off by at most 1/2 and |w| < 2^(BITS - 1), so before rounding the error is at most 1/4.
+        // The reciprocal is off by at most 1/2 and |w| < 2^(BITS - 1), so before rounding the error
+        // is at most 1/4.
         let quotient = (w as i64 * Self::RECIPROCAL + (1 << (Self::BITS - 1))) >> Self::BITS;
         ShoupFactor { value: w, quotient: quotient as i32 }
     }

@@ -8,7 +8,8 @@ use crate::codec::avx512::{Bytes, mask, vector, words_from_bytes};
 /// Coefficients that are sampled together.
 const BLOCK: usize = 64;
 
-/// Returns for each coefficient the index of its first coin in a word. A word has eight coefficients.
+/// Returns for each coefficient the index of its first coin in a word. A word has eight
+/// coefficients.
 const fn coins_from_words(eta: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -19,8 +20,8 @@ const fn coins_from_words(eta: usize) -> Bytes {
     positions
 }
 
-/// Returns the coefficient for each value of six bits, of which the low `2 eta` are coins: the number of
-/// ones in the first half minus the number of ones in the second half.
+/// Returns the coefficient for each value of six bits, of which the low `2 eta` are coins: the
+/// number of ones in the first half minus the number of ones in the second half.
 const fn coefficients(eta: usize) -> Bytes {
     let (mut coefficients, half) = ([0; 64], (1 << eta) - 1);
     let mut i = 0u8;

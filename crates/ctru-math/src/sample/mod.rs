@@ -1,8 +1,8 @@
 //! Sampling from the centred binomial distribution.
 //!
-//! A coefficient takes `2 eta` coins: it is the number of ones among the first `eta` coins minus the number
-//! of ones among the others. Coins have the bit order of [`codec::bits`](crate::codec::bits). Coins that
-//! remain at the end do not matter.
+//! A coefficient takes `2 eta` coins: it is the number of ones among the first `eta` coins minus
+//! the number of ones among the others. Coins have the bit order of
+//! [`codec::bits`](crate::codec::bits). Coins that remain at the end do not matter.
 //!
 //! Source: CTRU-Prime paper, Table 1 (`eta`; for n = 761 it is 2 as in Table 2) and Algorithm 1
 //! (`f = 2 f' + 1`).
@@ -80,7 +80,8 @@ fn write_coefficients<R: Ring>(coins: &R::CoinBytes, coeffs: &mut [i8]) {
     }
 }
 
-/// Samples the secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins. The 1 is added at `x^0` only.
+/// Samples the secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins. The 1 is added at
+/// `x^0` only.
 #[must_use]
 pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
     R::sample_secret(coins)

@@ -1,8 +1,8 @@
 //! Vectors of 16-bit integers, behind traits that every backend implements.
 //!
 //! [`Simd`] is a token: a value of it proves that the CPU has the instructions, and only detection
-//! makes one (see [`backend`](crate::backend)). The token makes a [`Vector`], so a vector proves the
-//! same. [`Sums`] holds sums of products in 32 bits. All operations run in constant time.
+//! makes one (see [`backend`](crate::backend)). The token makes a [`Vector`], so a vector proves
+//! the same. [`Sums`] holds sums of products in 32 bits. All operations run in constant time.
 //!
 //! [`WithSimd`] is work that is written once for all backends; [`dispatch`] runs it.
 
@@ -44,7 +44,8 @@ pub(crate) trait Simd: Copy {
     fn halves(self, low: i16, high: i16) -> Self::Vector;
     /// Loads the first `LANES` elements of `x`. Panics if `x` is shorter.
     fn load(self, x: &[i16]) -> Self::Vector;
-    /// Loads the first `HALF` elements of `x`, modulo 2^16, to both halves. Panics if `x` is shorter.
+    /// Loads the first `HALF` elements of `x`, modulo 2^16, to both halves. Panics if `x` is
+    /// shorter.
     fn load_twice(self, x: &[u16]) -> Self::Vector;
     /// Loads the first `HALF` elements of `x` to both halves. Panics if `x` is shorter.
     fn load_twice_bytes(self, x: &[i8]) -> Self::Vector;
@@ -54,8 +55,8 @@ pub(crate) trait Simd: Copy {
 
 /// A vector of signed 16-bit integers, made by a token. All arithmetic is lane by lane.
 ///
-/// Backends disagree on the product of -2^15 and -2^15 where it is rounded or its high half is taken.
-/// Callers never multiply these two.
+/// Backends disagree on the product of -2^15 and -2^15 where it is rounded or its high half is
+/// taken. Callers never multiply these two.
 pub(crate) trait Vector: Copy {
     /// A signed 32-bit integer for each lane.
     type Sums: Sums<Vector = Self>;
@@ -64,10 +65,11 @@ pub(crate) trait Vector: Copy {
     fn store(self, to: &mut [i16]);
     /// Writes the first `LANES` elements of `to`, modulo 2^16. Panics if `to` is shorter.
     fn store_unsigned(self, to: &mut [u16]);
-    /// Writes the halves to the first `HALF` elements of `low` and `high`. Panics if one is shorter.
+    /// Writes the halves to the first `HALF` elements of `low` and `high`. Panics if one is
+    /// shorter.
     fn store_halves(self, low: &mut [i16], high: &mut [i16]);
-    /// Transposes the two square matrices in the halves of the first `HALF` rows. Panics if there are
-    /// fewer rows.
+    /// Transposes the two square matrices in the halves of the first `HALF` rows. Panics if there
+    /// are fewer rows.
     fn transpose(rows: &mut [Self]);
 
     /// Returns the sum modulo 2^16.

@@ -16,8 +16,8 @@ pub(crate) struct Modulus {
 /// A modulus in each lane.
 ///
 /// Representatives are signed and lazy: each operation says which inputs it takes, and a method of
-/// [`Modulus`] bounds its output. Products are Montgomery's in signed form (Seiler, ePrint 2018/039)
-/// with the radix `2^16`.
+/// [`Modulus`] bounds its output. Products are Montgomery's in signed form (Seiler, ePrint
+/// 2018/039) with the radix `2^16`.
 #[derive(Copy, Clone)]
 pub(crate) struct LaneModulus<V> {
     m: V,
@@ -89,7 +89,8 @@ impl Modulus {
         self.m / 2
     }
 
-    /// Bounds [`LaneModulus::mul`] for one input up to `a` and the other up to `m/2` in absolute value.
+    /// Bounds [`LaneModulus::mul`] for one input up to `a` and the other up to `m/2` in absolute
+    /// value.
     pub(crate) const fn mul_bound(&self, a: i32) -> i32 {
         self.product_bound(a, self.half() as i32)
     }
@@ -189,7 +190,8 @@ mod tests {
         Modulus::new(12289),
     ];
 
-    /// Calls `check` for each modulus and 16-bit number with the number reduced, centred and canonical.
+    /// Calls `check` for each modulus and 16-bit number with the number reduced, centred and
+    /// canonical.
     struct Reductions<F>(F);
 
     impl<F: FnMut(&Modulus, i16, [i16; 3])> WithSimd for Reductions<F> {

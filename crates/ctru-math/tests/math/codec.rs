@@ -297,8 +297,8 @@ fn mixed_radix_plans() {
     ]);
 }
 
-/// The quotient grows with the dividend, so it is exact everywhere if it is right on both sides of each
-/// multiple.
+/// The quotient grows with the dividend, so it is exact everywhere if it is right on both sides of
+/// each multiple.
 fn division_is_exact(radix: Radix) {
     for multiple in 0..(1 << 31) / radix.value {
         let dividend = multiple * radix.value;

@@ -1,4 +1,5 @@
-//! Cyclic products by transforms: every method against the schoolbook, and against each other at full length.
+//! Cyclic products by transforms: every method against the schoolbook, and against each other at
+//! full length.
 
 use crate::strategies::numbers;
 use ctru_math::ntt::cyclic::{CyclicError, Layers, Plan, Transform, schoolbook};
@@ -59,7 +60,8 @@ macro_rules! products {
                 }
             }
 
-            /// All coefficients at the end of the range, and random ones, at the greatest length of the laboratory.
+            /// All coefficients at the end of the range, and random ones, at the greatest length of
+            /// the laboratory.
             #[test]
             fn as_each_other() {
                 const MODULUS: u32 = <$twiddle>::MODULUS;

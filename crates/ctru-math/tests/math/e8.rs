@@ -31,8 +31,8 @@ fn squared_distance(q2: i32, v: u16, bit: u8) -> i32 {
     if bit == 0 { v.min(q2 - v).pow(2) } else { (v - q2 / 2).pow(2) }
 }
 
-/// The decoder in terms of squared distances, with the rules for ties: a pair is complemented, and `a_0 = 1`
-/// chosen, only where it is strictly nearer; the first of the equal pairs is reversed.
+/// The decoder in terms of squared distances, with the rules for ties: a pair is complemented, and
+/// `a_0 = 1` chosen, only where it is strictly nearer; the first of the equal pairs is reversed.
 fn decoded_with_squares(q2: u16, v: [u16; BLOCK]) -> u8 {
     let d = |i: usize, bit: u8| squared_distance(q2.into(), v[i], bit);
     let candidates = [0, 1].map(|s| {
@@ -166,8 +166,8 @@ fn polynomials<R: Ring>() {
         }
     });
 
-    // What encryption with sigma = 0 makes is the codewords themselves; all noise inside the code's radius is
-    // taken away: q2/8 at each coefficient, or q2/4 at two of them.
+    // What encryption with sigma = 0 makes is the codewords themselves; all noise inside the code's
+    // radius is taken away: q2/8 at each coefficient, or q2/4 at two of them.
     let q2 = R::Q2 as u16;
     let quarter = q2 / 4 - 1;
     proptest!(|(message in bytes(R::MESSAGE_BYTES), spread in any::<bool>(), signs in any::<u64>())| {

@@ -1,4 +1,5 @@
-//! Inversion on every backend: products with the inverse are one, and batches equal single inversions.
+//! Inversion on every backend: products with the inverse are one, and batches equal single
+//! inversions.
 
 use crate::backends::on_every_backend;
 use crate::strategies::{poly, small_poly};
@@ -27,8 +28,8 @@ fn check<R: Ring>(a: &Poly<R>) {
     on_every_backend(|| assert_eq!(Option::from(invert(a)), inverse));
 }
 
-/// Zero, units of the base field, monomials and polynomials whose low or high coefficients vanish: division steps
-/// with long runs of swaps or of none.
+/// Zero, units of the base field, monomials and polynomials whose low or high coefficients vanish:
+/// division steps with long runs of swaps or of none.
 fn special<R: Ring>() {
     check(&Poly::<R>::zero());
     for coefficient in [1, 2, R::Q as u16 - 1, R::Q as u16 / 2] {

@@ -52,7 +52,8 @@ fn patterns(len: usize, values: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-/// Leaf `j` is the input modulo `x^d - zeta_j`, and the `zeta_j` are all roots of unity of order `LEAVES`.
+/// Leaf `j` is the input modulo `x^d - zeta_j`, and the `zeta_j` are all roots of unity of order
+/// `LEAVES`.
 fn check_leaves<R: NttRing<A>, A>(input: &[i64]) {
     let modulus = u64::from(R::Reducer::MODULUS);
     let mut coeffs = ntt_coeffs::<R, A>(input);

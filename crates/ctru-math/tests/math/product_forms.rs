@@ -30,7 +30,8 @@ fn check_columns<R: Ring>() {
     }
 }
 
-/// The matrices of the polyphase form hold every coefficient: `A_w` in each column that has room for it, `B_w` once.
+/// The matrices of the polyphase form hold every coefficient: `A_w` in each column that has room
+/// for it, `B_w` once.
 fn check_polyphase_matrices<R: Ring>() {
     let ramp: Vec<u16> = (0..R::N as u16).map(|i| i + 1).collect();
     for w in 0..polyphase::PHASES {

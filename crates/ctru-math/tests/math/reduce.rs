@@ -1,4 +1,5 @@
-//! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the modulus, at random.
+//! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the
+//! modulus, at random.
 
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Montgomery, Packed, Plantard, Proth, PseudoMersenne,
@@ -66,8 +67,8 @@ fn check_canonical<M: Reducer>(a: i32) {
     );
 }
 
-/// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some powers of two, each
-/// with its neighbours.
+/// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some
+/// powers of two, each with its neighbours.
 fn edges(bound: i64, step: i64) -> Vec<i64> {
     let multiples = [0, 1, 2, 3, step, bound / step].map(|k| k.checked_mul(step));
     let halves = [Some(step / 2), Some(bound / 2), Some(bound)];
@@ -167,7 +168,8 @@ macro_rules! sum_tests {
     };
 }
 
-/// Moduli just above and below powers of two are the hardest for quotient estimates; the laboratory's and the scheme's own.
+/// Moduli just above and below powers of two are the hardest for quotient estimates; the
+/// laboratory's and the scheme's own.
 macro_rules! for_moduli {
     ($($method:ident: $type:ident, $tests:ident);* $(;)?) => {
         $(mod $method {

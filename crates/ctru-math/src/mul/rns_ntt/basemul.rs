@@ -82,8 +82,9 @@ fn basemul_leaf<P: Plan, S: Simd>(
         for (i, factor) in factors[..degree].iter_mut().enumerate() {
             *factor = if i > K { folded[K + degree - i] } else { right[K - i] };
         }
-        // Instructions multiply pairs, and the degree is odd: the last coefficient is paired with zero.
-        // Its other factor is one that the sums of other powers pair as well, which saves work.
+        // Instructions multiply pairs, and the degree is odd: the last coefficient is paired with
+        // zero. Its other factor is one that the sums of other powers pair as well, which saves
+        // work.
         if K != 0 {
             factors[degree] = folded[K];
         }
@@ -99,8 +100,8 @@ fn basemul_leaf<P: Plan, S: Simd>(
 
 /// Multiplies the highest coefficients of two operands: the aliased coefficients of their product.
 ///
-/// Input: what the transform kept of each operand. Output in `a`: the aliased coefficients modulo the
-/// prime of the first tree, then modulo the prime of the second tree.
+/// Input: what the transform kept of each operand. Output in `a`: the aliased coefficients modulo
+/// the prime of the first tree, then modulo the prime of the second tree.
 #[inline(always)]
 fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     const {
@@ -116,8 +117,9 @@ fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     right[..MOST_ALIASED].copy_from_slice(&b[..MOST_ALIASED]);
     let (low, high) = a.split_at_mut(MOST_ALIASED);
     for at in (0..MOST_ALIASED).step_by(S::LANES) {
-        // Aliased coefficient k is the sum of the a_i b_j with i + j = 2 MOST_ALIASED - 1 - ALIASED + k,
-        // counted among the highest coefficients. The first pair of terms may begin with a zero.
+        // Aliased coefficient k is the sum of the a_i b_j with i + j = 2 MOST_ALIASED - 1 - ALIASED
+        // + k, counted among the highest coefficients. The first pair of terms may begin with a
+        // zero.
         let mut sums = simd.no_sums();
         for i in ((MOST_ALIASED - P::ALIASED + at) / 2 * 2..MOST_ALIASED).step_by(2) {
             let j = 2 * MOST_ALIASED - 1 - P::ALIASED - i + at;

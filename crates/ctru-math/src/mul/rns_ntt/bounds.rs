@@ -100,8 +100,8 @@ impl Forward {
     }
 }
 
-/// Returns whether the sums in products of leaves fit 32 bits, and a lane once they are reduced, for
-/// coefficients of leaves up to `bound`.
+/// Returns whether the sums in products of leaves fit 32 bits, and a lane once they are reduced,
+/// for coefficients of leaves up to `bound`.
 const fn leaf_sums_fit<P: Plan>(bound: i32) -> bool {
     let folded = mul_bound::<P>(bound);
     let factor = if bound > folded { bound } else { folded };

@@ -10,7 +10,8 @@
 //! digits are signed and lazily reduced; [`check`] proves that they are the right ones, because `x`
 //! is small. The sum is taken modulo `q` or `q2`.
 //!
-//! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers, 1959.
+//! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers,
+//! 1959.
 
 use super::bounds::{OUTPUT_BOUND, input_bound};
 use super::plan::MODULI;
@@ -105,8 +106,8 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
     product
 }
 
-/// Returns the folded product modulo `q` from residues modulo two primes, and from residues modulo the
-/// third prime and `x^(N/2) - 1` (`minus`) and `x^(N/2) + 1` (`plus`). `r0` is scratch.
+/// Returns the folded product modulo `q` from residues modulo two primes, and from residues modulo
+/// the third prime and `x^(N/2) - 1` (`minus`) and `x^(N/2) + 1` (`plus`). `r0` is scratch.
 #[inline(always)]
 pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
     simd: S,
@@ -161,8 +162,8 @@ fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut 
 
 /// Returns a vector of folded coefficients, from `x^at` on.
 ///
-/// Coefficient `i` is the sum of the plain coefficients `i`, `n + i` and `n + i - 1`. The last one does not
-/// belong to coefficient 0, so callers subtract it from `plain[0]` before.
+/// Coefficient `i` is the sum of the plain coefficients `i`, `n + i` and `n + i - 1`. The last one
+/// does not belong to coefficient 0, so callers subtract it from `plain[0]` before.
 #[inline(always)]
 fn fold<R: Ring, S: Simd>(simd: S, plain: &[i16], at: usize) -> S::Vector {
     let above = simd.load(&plain[R::N + at..]).add(simd.load(&plain[R::N + at - 1..]));

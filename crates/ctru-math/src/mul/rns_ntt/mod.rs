@@ -11,16 +11,16 @@
 //! crt         the plain product, folded by x^n = x + 1, modulo q or q2
 //! ```
 //!
-//! Operands are centred first. The coefficients of a product by a small element are then below
-//! `p0 p1 / 2` (41.3 million) and those of a product of any two elements are below `p0 p1 p2 / 2`, so
-//! products are exact for every input. For `n = 653` the transform is 25 coefficients shorter than the
-//! plain product; these aliased coefficients are computed on their own.
+//! Operands are centred first. The coefficients of a product by a small element are then below `p0
+//! p1 / 2` (41.3 million) and those of a product of any two elements are below `p0 p1 p2 / 2`, so
+//! products are exact for every input. For `n = 653` the transform is 25 coefficients shorter than
+//! the plain product; these aliased coefficients are computed on their own.
 //!
-//! A vector holds two primes side by side, one in each half. For the third prime it holds the residues
-//! modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
+//! A vector holds two primes side by side, one in each half. For the third prime it holds the
+//! residues modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
 //!
-//! Sources: incomplete NTTs for NTRU-type rings: C.-M. M. Chung, V. Hwang, M. J. Kannwischer,
-//! G. Seiler, C.-J. Shih, B.-Y. Yang, "NTT multiplication for NTT-unfriendly rings", TCHES 2021 (2);
+//! Sources: incomplete NTTs for NTRU-type rings: C.-M. M. Chung, V. Hwang, M. J. Kannwischer, G.
+//! Seiler, C.-J. Shih, B.-Y. Yang, "NTT multiplication for NTT-unfriendly rings", TCHES 2021 (2);
 //! D. J. Bernstein, B. B. Brumley, M.-S. Chen, N. Tuveri, "OpenSSLNTRU", USENIX Security 2022. The
 //! layout of two primes in each vector is ours.
 

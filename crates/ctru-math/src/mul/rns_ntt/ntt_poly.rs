@@ -1,7 +1,7 @@
 //! Polynomials in NTT form, for products of any two elements and for those who multiply often.
 //!
-//! The order of the numbers depends on the width of vectors, so the functions that make, multiply and
-//! undo a form take the same token.
+//! The order of the numbers depends on the width of vectors, so the functions that make, multiply
+//! and undo a form take the same token.
 
 use super::basemul::basemul;
 use super::crt;

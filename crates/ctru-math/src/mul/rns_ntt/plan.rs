@@ -8,7 +8,8 @@
 //! ```
 //!
 //! so its children `2k` and `2k + 1` have the exponents `e(k) / 2` and `e(k) / 2 + 256`. The factor
-//! of the butterflies at node `k` is `root^(e(k) / 2)`. The transform stops at leaves of degree 3 or 5.
+//! of the butterflies at node `k` is `root^(e(k) / 2)`. The transform stops at leaves of degree 3
+//! or 5.
 //!
 //! A [`Plan`] sets two trees of the same height side by side: one in the lower half of each vector
 //! and one in the upper half.
@@ -47,7 +48,9 @@ pub trait RnsRing: Sized {
 }
 
 macro_rules! transforms {
-    ($($ring:ident { layers: $layers:literal, leaf_degree: $degree:literal, aliased: $aliased:expr })+) => {$(
+    ($($ring:ident {
+        layers: $layers:literal, leaf_degree: $degree:literal, aliased: $aliased:expr
+    })+) => {$(
         impl RnsRing for $ring {
             const RNS_LAYERS: usize = $layers;
             const RNS_LEAF_DEGREE: usize = $degree;
@@ -86,7 +89,8 @@ pub(super) trait Plan: Sized {
     /// Coefficients of a plain product beyond the transform's length.
     const ALIASED: usize =
         (2 * Self::Ring::N - 1).saturating_sub(Self::LEAF_DEGREE << Self::Ring::RNS_LAYERS);
-    /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's `2^LAYERS`.
+    /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
+    /// `2^LAYERS`.
     const SCALE: [Twiddle<i16>; 2] =
         [scale(&Self::MODULI[0], Self::LAYERS), scale(&Self::MODULI[1], Self::LAYERS)];
     /// The reductions.

@@ -2,8 +2,8 @@
 //!
 //! Each half of a vector belongs to one tree and has `B` lanes. The first `log2(B)` layers pair
 //! coefficients that are at least `N/B` apart. They run on `B` vectors in registers, which are then
-//! transposed: row `i` holds coefficient `i` of all `B` blocks. The other layers and the products of
-//! leaves pair whole rows.
+//! transposed: row `i` holds coefficient `i` of all `B` blocks. The other layers and the products
+//! of leaves pair whole rows.
 //!
 //! ```text
 //! columns: layers 0..log2(B), transposition     rows: layers log2(B).., two passes
@@ -291,7 +291,8 @@ macro_rules! each_layer {
     };
 }
 
-/// Runs the layers of a pass from `skip` on. `root` is the node above all elements, on layer `first`.
+/// Runs the layers of a pass from `skip` on. `root` is the node above all elements, on layer
+/// `first`.
 #[inline(always)]
 fn forward_layers<P: Plan, S: Simd>(
     simd: S,
@@ -304,7 +305,7 @@ fn forward_layers<P: Plan, S: Simd>(
 ) {
     let schedule = const { &P::SCHEDULE };
     let half = x.len() / 2;
-    each_layer!(|LAYER| if skip <= LAYER && x.len() >> LAYER > 1 {
+    each_layer!(|LAYER| if (skip..x.len().ilog2() as usize).contains(&LAYER) {
         for pair in 0..half {
             let (block, i, j) = butterfly_of(pair, half >> LAYER);
             let a = if schedule.forward[first + LAYER] { modulus.reduce(x[i]) } else { x[i] };
@@ -349,7 +350,8 @@ fn inverse_layers<P: Plan, S: Simd>(
     });
 }
 
-/// Returns the block of a butterfly and the indices of its two elements, which are `distance` apart.
+/// Returns the block of a butterfly and the indices of its two elements, which are `distance`
+/// apart.
 #[inline(always)]
 fn butterfly_of(pair: usize, distance: usize) -> (usize, usize, usize) {
     let block = pair / distance;

@@ -1,16 +1,18 @@
-//! Products modulo `x^n - 1` over prime fields, `n` a power of two, by complete transforms: what modular
-//! multiplications are compared in, and an example of how to use one.
+//! Products modulo `x^n - 1` over prime fields by complete transforms, for `n` a power of two.
 //!
-//! The forward transform splits polynomials as [`ntt`](super) does: block `j` of every layer has the factor `j` of one
-//! table, and values come out in bit-reversed order. The inverse takes them in that order and joins blocks by the same
-//! butterfly, with factors that depend on the position in the block. So in both directions every butterfly
-//! multiplies first and adds then: numbers grow by one product a layer, and [`Plan`] says which layers have to normalise.
+//! They compare methods of modular multiplication, and are an example of the use of one.
 //!
-//! Nothing here is secret, and tables are made by division.
+//! The forward transform splits polynomials as [`ntt`](super) does: block `j` of every layer has
+//! the factor `j` of one table, and values come out in bit-reversed order. The inverse takes them
+//! in that order and merges blocks by the same butterfly, with factors that depend on the position
+//! in the block. In both directions each butterfly multiplies first and adds afterwards, so numbers
+//! grow by one product per layer. [`Plan`] says which layers normalise.
 //!
-//! Source: J. W. Cooley, J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Mathematics
-//! of Computation 19, 1965; the order of the factors: G. Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE
-//! lattice cryptography", ePrint 2018/039.
+//! The tables are public, and their computation uses division.
+//!
+//! Source: J. W. Cooley, J. W. Tukey, "An algorithm for the machine calculation of complex Fourier
+//! series", Mathematics of Computation 19, 1965; the order of the factors: G. Seiler, "Faster AVX2
+//! optimized NTT multiplication for Ring-LWE lattice cryptography", ePrint 2018/039.
 
 mod plan;
 mod twiddles;
@@ -22,22 +24,22 @@ pub use plan::{Layers, Plan, butterfly};
 
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
-/// Why there is no product.
+/// There is no product.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CyclicError {
-    /// There is no transform of this length.
+    /// The field has no transform of this length.
     NoRoot {
         /// The modulus.
         modulus: u32,
         /// The length.
         len: usize,
     },
-    /// An array has another length than it should.
+    /// An array has the wrong length.
     Length {
-        /// What it should have.
+        /// The length that it should have.
         expected: usize,
-        /// What it has.
+        /// The length that it has.
         actual: usize,
     },
 }
@@ -57,7 +59,8 @@ impl fmt::Display for CyclicError {
 
 impl core::error::Error for CyclicError {}
 
-/// Transforms of one length modulo one prime: products by twiddle factors by the method `M`, of values by `P`.
+/// Transforms of one length modulo one prime: products by twiddle factors by the method `M`, of
+/// values by `P`.
 #[derive(Debug)]
 pub struct Transform<'a, M: Reducer, P> {
     forward: &'a [M::Factor],
@@ -69,8 +72,9 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
     /// Fills the tables, of `n / 2` and `n` factors, for transforms of length `n`.
     ///
     /// # Errors
-    /// [`CyclicError::NoRoot`] if `n` is not a power of two, at least 2, that divides the modulus minus 1;
-    /// [`CyclicError::Length`] if the second table has not twice the length of the first.
+    /// Returns [`CyclicError::NoRoot`] if `n` is not a power of two, at least 2, that divides the
+    /// modulus minus 1, and [`CyclicError::Length`] if the second table does not have twice the
+    /// length of the first.
     pub fn new(
         forward: &'a mut [M::Factor],
         inverse: &'a mut [M::Factor],
@@ -81,23 +85,25 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
         Ok(Self { forward, inverse, pointwise: PhantomData })
     }
 
-    /// The factors of the forward layers: entry `j` is that of block `j` in every layer.
+    /// Returns the factors of the forward layers: entry `j` is that of block `j` in every layer.
     #[must_use]
     pub fn forward_factors(&self) -> &[M::Factor] {
         self.forward
     }
 
-    /// The factors of the inverse layers: entry `half + i` is that of position `i` in blocks of `half` which are
-    /// joined; entry 0 is `RADIX / n`, by which the result is multiplied in the end.
+    /// Returns the factors of the inverse layers: entry `half + i` belongs to position `i` where
+    /// blocks of length `half` are merged. The last step multiplies by entry 0, `RADIX / n`.
     #[must_use]
     pub fn inverse_factors(&self) -> &[M::Factor] {
         self.inverse
     }
 
-    /// Multiplies `b` by `a` modulo `x^n - 1`: both canonical, `b` canonical again, and `a` its own transform.
+    /// Multiplies `b` by `a` modulo `x^n - 1`.
+    ///
+    /// Input: canonical. Output: `b` is canonical, and `a` becomes its own transform.
     ///
     /// # Errors
-    /// [`CyclicError::Length`] if one has not length `n`.
+    /// Returns [`CyclicError::Length`] if the length of `a` or `b` is not `n`.
     pub fn multiply(&self, a: &mut [M::Residue], b: &mut [M::Residue]) -> Result<(), CyclicError> {
         check_len(self.inverse.len(), a.len())?;
         check_len(self.inverse.len(), b.len())?;
@@ -139,10 +145,10 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
     }
 }
 
-/// `product = a * b` modulo `x^n - 1` and `modulus`, by the definition: the oracle.
+/// Computes `product = a * b` modulo `x^n - 1` and `modulus`, by the definition: the oracle.
 ///
 /// # Errors
-/// [`CyclicError::Length`] if the three have not one length.
+/// Returns [`CyclicError::Length`] if the three lengths differ.
 pub fn schoolbook(
     modulus: u32,
     a: &[u32],

@@ -1,18 +1,20 @@
-//! Where the lazily reduced numbers of a cyclic product have to be normalised, worked out by the compiler.
+//! Where a cyclic product normalises its lazily reduced numbers, which const code derives.
 
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
-/// The layers of a transform that normalise, and what is left after the last.
+/// The layers of a transform that normalise, and the bound after the last layer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Layers {
-    /// Bit `l` is set if layer `l`, in the order of work, normalises the numbers that it does not multiply.
+    /// Bit `l` is set if layer `l`, in the order of work, normalises the numbers that it does not
+    /// multiply.
     pub normalise: u32,
     /// Largest absolute value after the last layer.
     pub bound: i64,
 }
 
 impl Layers {
-    /// Layers on inputs up to `bound`: every butterfly adds a product to a number or subtracts it.
+    /// Derives the layers for inputs up to `bound`: each butterfly adds a product to a number or
+    /// subtracts it.
     #[must_use]
     pub const fn new<M: Reducer>(mut bound: i64, layers: u32) -> Self {
         let (product, limit) = (M::OUTPUT_BOUND as i64, M::INPUT_BOUND as i64);
@@ -32,7 +34,7 @@ impl Layers {
         Self { normalise, bound }
     }
 
-    /// Whether layer `layer` normalises the numbers that it does not multiply.
+    /// Returns whether layer `layer` normalises the numbers that it does not multiply.
     #[must_use]
     #[inline(always)]
     pub const fn normalises(self, layer: u32) -> bool {
@@ -40,7 +42,7 @@ impl Layers {
     }
 }
 
-/// Where a product of polynomials normalises.
+/// The places where a product of polynomials normalises.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Layers of the forward transforms, on canonical numbers.
@@ -52,7 +54,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for length `2^layers`.
+    /// Returns the plan for length `2^layers`.
     #[must_use]
     pub const fn new<M: Reducer, P: ReduceSum>(layers: u32) -> Self {
         assert!(M::MODULUS == P::MODULUS, "one modulus throughout");
@@ -72,7 +74,8 @@ impl Plan {
         Self { forward, operands, inverse: Layers::new::<M>(P::OUTPUT_BOUND as i64, layers) }
     }
 
-    /// The product of two values of the forward transforms, divided by [`ReduceSum::RADIX`].
+    /// Returns the product of two values of the forward transforms, divided by
+    /// [`ReduceSum::RADIX`].
     #[must_use]
     #[inline(always)]
     pub fn multiply<M: Reducer, P: ReduceSum>(self, a: M::Residue, b: M::Residue) -> M::Residue {
@@ -82,7 +85,7 @@ impl Plan {
     }
 }
 
-/// A butterfly, where the first number may be normalised before: `x + y z` and `x - y z`.
+/// Computes a butterfly, `x + y z` and `x - y z`. It normalises `x` first if `normalise`.
 #[must_use]
 #[inline(always)]
 pub fn butterfly<M: Reducer>(

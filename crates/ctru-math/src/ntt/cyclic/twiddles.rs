@@ -1,11 +1,11 @@
-//! Tables of twiddle factors, for lengths that are known at run time. All of this is public data.
+//! Tables of twiddle factors, for lengths that are known at run time. They are public.
 
 use super::CyclicError;
 use crate::modular::{inverse_mod, power};
 use crate::ntt::roots::bit_reverse;
 use crate::reduce::{ReduceSum, Reducer};
 
-/// A root of unity of order `len` modulo the prime `modulus`.
+/// Returns a root of unity of order `len` modulo the prime `modulus`.
 fn root(modulus: u32, len: usize) -> Result<u64, CyclicError> {
     let order = u64::from(modulus) - 1;
     if !len.is_power_of_two() || len < 2 || !order.is_multiple_of(len as u64) {
@@ -18,14 +18,15 @@ fn root(modulus: u32, len: usize) -> Result<u64, CyclicError> {
         .ok_or(CyclicError::NoRoot { modulus, len })
 }
 
-/// The factor that is congruent to `a`, `a < MODULUS`.
+/// Returns the factor that is congruent to `a`, for `a < MODULUS`.
 fn factor<M: Reducer>(a: u64) -> M::Factor {
     let modulus = i64::from(M::MODULUS);
     let a = a as i64;
     M::factor(if a > modulus / 2 { a - modulus } else { a } as i32)
 }
 
-/// The factors of all forward layers, for length `2 * table.len()`: entry `j` is that of block `j`.
+/// Fills in the factors of the forward layers, for length `2 * table.len()`: entry `j` belongs to
+/// block `j`.
 pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
     let len = 2 * table.len();
     let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
@@ -37,8 +38,9 @@ pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicE
     Ok(())
 }
 
-/// The factors of all inverse layers, for length `table.len()`: entry `half + i` is that of position `i` in the layer that joins
-/// blocks of `half`; entry 0 is what the result is multiplied by in the end.
+/// Fills in the factors of the inverse layers, for length `table.len()`: entry `half + i` belongs
+/// to position `i` in the layer that merges blocks of length `half`. The last step multiplies by
+/// entry 0.
 pub(super) fn inverse<M: Reducer, P: ReduceSum>(
     table: &mut [M::Factor],
 ) -> Result<(), CyclicError> {

@@ -1,7 +1,7 @@
 //! Transposition of square matrices by interleaving.
 
-/// Interleaving of the lower and of the upper halves of two vectors, in each part of a vector that the
-/// instructions treat alone.
+/// Interleaving of the lower and of the upper halves of two vectors, in each part of a vector that
+/// the instructions treat alone.
 pub(super) trait Interleave: Copy {
     /// Interleaves one lane at a time.
     fn interleave_words(self, y: Self) -> (Self, Self);

@@ -7,7 +7,8 @@ use ctru_math::backend;
 /// The backend in use is one for the whole process, so tests that choose take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs `test` on one available backend after the other, and puts back what was in use. A panic names the backend.
+/// Runs `test` on one available backend after the other, and puts back what was in use. A panic
+/// names the backend.
 pub fn on_every_backend(mut test: impl FnMut()) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let before = backend::in_use();

@@ -4,8 +4,9 @@ use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// `len` numbers of `low..=high`: uniform, all from the two ends, all zero but a few, or one value throughout.
-/// Products are tested with these because lazy reductions fail at the ends of their ranges first.
+/// `len` numbers of `low..=high`: uniform, all from the two ends, all zero but a few, or one value
+/// throughout. Products are tested with these because lazy reductions fail at the ends of their
+/// ranges first.
 pub fn numbers(len: usize, low: i64, high: i64) -> impl Strategy<Value = Vec<i64>> {
     let ends = prop_oneof![Just(low), Just(high)];
     prop_oneof![
