@@ -7,7 +7,6 @@ pub mod bits;
 pub mod compress;
 pub mod e8;
 pub mod mixed_radix;
-mod pairs;
 pub mod polyphase;
 pub mod sample;
 pub mod secret_poly;

@@ -8,7 +8,7 @@
 //!
 //! The factors `zeta b_j` are computed once. The sums grow in 32 bits and are reduced once.
 
-use super::bounds::input_bound;
+use super::plan::input_bound;
 use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
 use super::transform::{load_rows, store_rows};
 use crate::ring::Ring;

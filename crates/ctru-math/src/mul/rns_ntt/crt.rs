@@ -13,11 +13,10 @@
 //! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers,
 //! 1959.
 
-use super::bounds::{OUTPUT_BOUND, input_bound};
-use super::plan::MODULI;
+use super::plan::{MODULI, OUTPUT_BOUND, input_bound};
 use crate::modular::inverse_mod;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::Ring;
+use crate::ring::{R653, R761, R1277, Ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
 
 const P0: i64 = MODULI[0].m as i64;
@@ -40,8 +39,14 @@ const fn modulus_q<R: Ring>() -> Modulus {
     Modulus::new(R::Q)
 }
 
+const _: () = {
+    check::<R653>();
+    check::<R761>();
+    check::<R1277>();
+};
+
 /// Fails to compile unless products are exact and no sum below leaves a lane.
-pub(super) const fn check<R: Ring>() {
+const fn check<R: Ring>() {
     // Plain coefficients are so small that the last digit, about x / p0, or x / (p0 p1) for two
     // general operands, is the only number of its residue class that the digit's bound allows.
     let (n, small) = (R::N as i64, SmallPoly::<R>::BOUND as i64);

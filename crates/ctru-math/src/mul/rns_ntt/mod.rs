@@ -25,7 +25,6 @@
 //! layout of two primes in each vector is ours.
 
 mod basemul;
-mod bounds;
 mod crt;
 mod ntt_poly;
 mod plan;

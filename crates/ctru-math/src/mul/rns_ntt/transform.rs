@@ -9,7 +9,7 @@
 //! columns: layers 0..log2(B), transposition     rows: layers log2(B).., two passes
 //! ```
 
-use super::bounds::OUTPUT_BOUND;
+use super::plan::OUTPUT_BOUND;
 use super::plan::{Factors, MOST_ALIASED, Plan};
 use crate::array::Element;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
@@ -391,7 +391,7 @@ mod tests {
     use super::*;
     use crate::backend::Portable;
     use crate::mul::rns_ntt::basemul::basemul;
-    use crate::mul::rns_ntt::bounds::input_bound;
+    use crate::mul::rns_ntt::plan::input_bound;
     use crate::mul::rns_ntt::plan::{RnsRing, ThirdPrime, TwoPrimes};
     use crate::ring::{R653, R761, R1277};
     use crate::simd::Checked;

@@ -13,9 +13,11 @@
 //! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU
 //! Prime adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
 
+mod pairs;
+
 use core::mem;
 
-use super::pairs::{combine_pairs, little_endian, split_pairs};
+use self::pairs::{combine_pairs, little_endian, split_pairs};
 use crate::ring::{R653, R761, R1277, Ring};
 
 /// All radices are below this number: a value has at most 14 bits, and a pair of values has 28.

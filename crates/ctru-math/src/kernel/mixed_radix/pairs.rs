@@ -1,7 +1,7 @@
 //! The pairs of one level that have the same radices, in blocks whose loops the compiler
 //! vectorises.
 
-use super::mixed_radix::{Radix, combine, split};
+use super::{Radix, combine, split};
 
 /// Pairs of a block.
 const BLOCK: usize = 16;

@@ -14,13 +14,16 @@
 //! A [`Plan`] sets two trees of the same height side by side: one in the lower half of each vector
 //! and one in the upper half.
 
+mod bounds;
+
 use core::marker::PhantomData;
 
-use super::bounds::Schedule;
 use crate::array::{Array, Element};
 use crate::modular::{inverse_mod, power};
 use crate::ring::{R653, R761, R1277, Ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
+use bounds::Schedule;
+pub(super) use bounds::{OUTPUT_BOUND, input_bound};
 
 /// The smallest primes that are 1 modulo 512. The product of the first two, 82.6 million, covers
 /// products by small elements; all three cover products of any two elements.
@@ -60,7 +63,6 @@ macro_rules! transforms {
         const _: () = {
             assert!($layers <= MOST_LAYERS && $degree <= MOST_DEGREE);
             assert!(TwoPrimes::<$ring>::ALIASED <= $aliased);
-            super::crt::check::<$ring>();
         };
     )+};
 }

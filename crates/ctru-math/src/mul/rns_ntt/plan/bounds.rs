@@ -4,29 +4,29 @@
 //! follows the largest absolute value through all layers, reduces where the next sum could leave
 //! 16 bits, and fails to compile if that is not enough.
 
-use super::plan::{MOST_LAYERS, Plan};
+use super::{MOST_LAYERS, Plan};
 use crate::ring::Ring;
 
 const LANE: i32 = i16::MAX as i32;
 
 /// Largest absolute value after an inverse transform: the sum or difference of two fits a lane.
-pub(super) const OUTPUT_BOUND: i32 = LANE / 2;
+pub(in crate::mul::rns_ntt) const OUTPUT_BOUND: i32 = LANE / 2;
 
 /// Returns the largest absolute value of a centred operand of the ring's transforms.
-pub(super) const fn input_bound<R: Ring>() -> i32 {
+pub(in crate::mul::rns_ntt) const fn input_bound<R: Ring>() -> i32 {
     R::Q as i32 / 2
 }
 
 /// The reductions of a pair of trees.
-pub(super) struct Schedule {
+pub(in crate::mul::rns_ntt) struct Schedule {
     /// Whether the butterflies of a layer reduce the number that they do not multiply.
-    pub(super) forward: [bool; MOST_LAYERS],
+    pub(in crate::mul::rns_ntt) forward: [bool; MOST_LAYERS],
     /// Whether the butterflies of a layer's first block, whose factor is 1 in a whole tree, may
     /// leave out the multiplication.
-    pub(super) forward_by_one: [bool; MOST_LAYERS],
+    pub(in crate::mul::rns_ntt) forward_by_one: [bool; MOST_LAYERS],
     /// Whether the inverse butterflies of a layer reduce the sum, and the difference if they do not
     /// multiply it.
-    pub(super) inverse: [bool; MOST_LAYERS],
+    pub(in crate::mul::rns_ntt) inverse: [bool; MOST_LAYERS],
 }
 
 impl Schedule {
