@@ -151,8 +151,8 @@ pub const RECIPE: Recipe = Recipe {
 pub const COMPARED: Recipe =
     Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
 
-/// The recipe of the reduction laboratory's PTX. Its kernels are larger, so unrolling the loops over
-/// their arrays needs a higher threshold.
+/// The recipe of the reduction laboratory's PTX. Its kernels are larger, so unrolling the loops
+/// over their arrays needs a higher threshold.
 pub const LABORATORY: Recipe = Recipe {
     ptx: "lab.ptx",
     manifest: "lab.json",
