@@ -1,4 +1,4 @@
-//! Builds the device crate and commits the result; or checks that what is committed is the result.
+//! Builds the PTX that is committed, or checks that the committed PTX belongs to its sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,31 +11,31 @@ use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
 ///
-/// Refuses kernels that contain what no kernel may contain, or that would show secrets (see
-/// ptx-flow).
+/// Fails if a kernel contains a forbidden instruction or leaks a secret (see ptx-flow).
 ///
-/// With --check, changes nothing and fails if the sources, the flags or the PTX are not those of
-/// the manifest, or if the compiler of the manifest makes other PTX of the sources. Where that
-/// compiler is not there, another one is tried, and what it makes must assemble; where there is
-/// none, the hashes are all that is checked. Both are said.
+/// With --check, the command writes nothing to the tree. It compares sources, flags and PTX with
+/// the manifest, and builds the PTX again with the compiler that the manifest names. If that
+/// compiler is missing, the command builds with another one and only checks that the result
+/// assembles. Without any compiler, it only checks the hashes. The output says what was not
+/// checked.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check the committed PTX instead of writing it
     #[arg(long)]
     check: bool,
-    /// Architectures to build for besides sm_80; these go to target/ptx, to be looked at
+    /// Further architectures to build for, besides sm_80; their PTX goes to target/ptx
     #[arg(long, value_delimiter = ',')]
     arch: Vec<String>,
-    /// Write target/ptx/draft.ctru.ptx and draft.lab.ptx instead, whatever the kernels use, for
-    /// ptx-report --ptx
+    /// Write unchecked drafts to target/ptx (draft.ctru.ptx and so on) instead, for ptx-report
+    /// --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
-    /// The rustc to use
+    /// Path of the rustc to use
     #[arg(long, value_name = "PATH")]
     compiler: Option<PathBuf>,
 }
 
-/// Does the job.
+/// Runs the job.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
     for recipe in RECIPES {
@@ -79,33 +79,36 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
     if !differences.is_empty() {
         return Err(Error::OutOfDate { differences });
     }
-    println!("{}: sources, flags and PTX are those of the manifest", recipe.ptx);
+    println!("{}: sources, flags and PTX agree with the manifest", recipe.ptx);
     inspect(&committed)?;
 
     let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
         Err(error @ Error::NoCompiler { .. }) => {
-            println!("not checked: that the sources give this PTX\n{error}");
+            println!("not checked: whether the sources give this PTX\n{error}");
             return Ok(());
         }
         found => found?,
     };
     let rebuilt = build(root, recipe, &compiler, recipe.arch, true)?;
     if compiler.version != manifest.compiler() {
-        println!("not checked: that the sources give this PTX, which {} made", manifest.compiler());
+        println!(
+            "not checked: whether the sources give this PTX, which {} wrote",
+            manifest.compiler()
+        );
         return check_other(recipe, &rebuilt, &compiler);
     }
     if rebuilt != committed {
         let saved = save(recipe.ptx, &rebuilt)?;
         let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
         let difference =
-            format!("the same compiler makes other PTX, from line {line}: {}", saved.display());
+            format!("the same compiler writes different PTX from line {line}: {}", saved.display());
         return Err(Error::OutOfDate { differences: vec![difference] });
     }
-    println!("{} makes the same PTX again", compiler.version);
+    println!("{} writes the same PTX again", compiler.version);
     Ok(())
 }
 
-/// Checks what a compiler makes that is not the one of the manifest.
+/// Checks that PTX assembles which another compiler than that of the manifest has written.
 fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()> {
     let saved = save(&format!("other.{}", recipe.ptx), rebuilt)?;
     match Tool::PTXAS.find() {
@@ -113,16 +116,19 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
             let assembled =
                 parallel::map(ARCHITECTURES, |arch| tools::assemble(&ptxas, &saved, arch));
             assembled.into_iter().collect::<Result<()>>()?;
-            println!("what {} makes assembles for {}", compiler.version, ARCHITECTURES.join(", "));
+            println!("the PTX of {} assembles for {}", compiler.version, ARCHITECTURES.join(", "));
         }
         Err(error) => {
-            println!("{} makes PTX; not checked: that it assembles\n{error}", compiler.version);
+            println!(
+                "{} builds; not checked: whether its PTX assembles\n{error}",
+                compiler.version
+            );
         }
     }
     Ok(())
 }
 
-/// Returns the normalised PTX of the device crate, checked for what no kernel may contain.
+/// Builds the device crate, checks its kernels, and returns the normalised PTX.
 fn build(
     root: &Path,
     recipe: &Recipe,
@@ -132,13 +138,13 @@ fn build(
 ) -> Result<String> {
     let text = ptx::normalise(&compile(root, recipe, compiler, arch, locked, &[])?);
     let Err(error) = inspect(&text) else { return Ok(text) };
-    // Once more, with the numbers of the source lines.
+    // A second build carries line numbers, so that the messages can name the lines of Rust.
     let lines = ["--config", "profile.release.debug='line-tables-only'"];
     inspect(&compile(root, recipe, compiler, arch, locked, &lines)?)?;
     Err(error)
 }
 
-/// Checks a text for what no kernel may contain, and for what would show secrets.
+/// Checks PTX for forbidden instructions and for leaks of secrets.
 fn inspect(text: &str) -> Result<()> {
     let faults: Vec<String> = ptx::faults(text).iter().map(ToString::to_string).collect();
     if !faults.is_empty() {
@@ -148,7 +154,7 @@ fn inspect(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the compiler writes.
+/// Builds the device crate and returns the compiler's assembly.
 fn compile(
     root: &Path,
     recipe: &Recipe,
@@ -175,7 +181,7 @@ fn compile(
     fs::read_to_string(&assembly).at("read", &assembly)
 }
 
-/// Puts a file that is not committed into `target/ptx`.
+/// Writes a file, which is not committed, into `target/ptx`. Returns its path.
 fn save(name: &str, text: &str) -> Result<PathBuf> {
     let path = workspace::target().join("ptx").join(name);
     fs::write(&path, text).at("write", &path)?;

@@ -1,42 +1,42 @@
-//! Finding a compiler that can build the device crate.
+//! Finds a compiler that can build the device crate.
 //!
-//! It must come with the source of the library, because nobody ships `core` for the target
-//! `nvptx64-nvidia-cuda` and the LLVM in use, and it must take unstable features: a nightly, or any
-//! compiler under `RUSTC_BOOTSTRAP=1`.
+//! The compiler must come with the source of its library, because nobody ships a compiled `core`
+//! for the target `nvptx64-nvidia-cuda`. It must also accept unstable features: a nightly does, and
+//! any compiler does under `RUSTC_BOOTSTRAP=1`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Error, Result, process};
 
-/// Where Debian's package `rustc-web` puts its compiler.
+/// The compiler of Debian's package `rustc-web`.
 const DEBIAN: &str = "/usr/bin/rustc";
 
 /// A compiler with the source of its library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiler {
-    /// Path of `rustc`.
+    /// The path of `rustc`.
     pub rustc: PathBuf,
-    /// What it is.
+    /// Its version.
     pub version: Version,
 }
 
-/// What tells compilers apart that may write different code.
+/// The versions that determine the code that a compiler writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Release, commit and date, as in `1.96.0 (ac68faa20 2026-05-25)`.
+    /// The release, commit and date, as in `1.96.0 (ac68faa20 2026-05-25)`.
     pub rustc: String,
-    /// Version of LLVM.
+    /// The version of LLVM.
     pub llvm: String,
 }
 
 impl Version {
-    /// Reads what `rustc -vV` writes.
+    /// Reads the output of `rustc -vV`. Returns `None` if it names no commit.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
         let (hash, date) = (field("commit-hash: ")?, field("commit-date: ")?);
-        // Debian's `(built from a source tarball)` is left out: it is the same compiler.
+        // Debian adds `(built from a source tarball)` to its version, but the compiler is the same.
         let rustc = format!("{} ({} {date})", field("release: ")?, hash.get(..9).unwrap_or(hash));
         Some(Self { rustc, llvm: field("LLVM version: ")?.to_owned() })
     }
@@ -48,8 +48,8 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// The compiler at `explicit`, or else one that is installed: of version `preferred` if there is
-/// one.
+/// Returns the compiler at `explicit`, or else an installed one, with version `preferred` if there
+/// is such a compiler.
 pub fn find(explicit: Option<&Path>, preferred: Option<&Version>) -> Result<Compiler> {
     if let Some(rustc) = explicit {
         return inspect(rustc);
@@ -59,7 +59,7 @@ pub fn find(explicit: Option<&Path>, preferred: Option<&Version>) -> Result<Comp
     choose(candidates.iter().map(|rustc| inspect(rustc)), preferred)
 }
 
-/// The first usable of `candidates` that has version `preferred`, or the first usable one.
+/// Returns the first usable candidate of version `preferred`, or else the first usable one.
 fn choose(
     candidates: impl Iterator<Item = Result<Compiler>>,
     preferred: Option<&Version>,
@@ -79,7 +79,7 @@ fn choose(
     }
 }
 
-/// What the compiler at `rustc` is, if it can be used.
+/// Returns the compiler at `rustc`, if it can build the device crate.
 fn inspect(rustc: &Path) -> Result<Compiler> {
     let unusable = |reason: String| Error::UnusableCompiler { rustc: rustc.to_owned(), reason };
     let run = |arguments: &[&str]| {
@@ -88,7 +88,7 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
     };
     let version = run(&["-vV"])?;
     let version =
-        Version::parse(&version).ok_or_else(|| unusable("it does not tell its commit".into()))?;
+        Version::parse(&version).ok_or_else(|| unusable("its version names no commit".into()))?;
     let library =
         Path::new(run(&["--print", "sysroot"])?.trim()).join("lib/rustlib/src/rust/library");
     if !library.join("core/src/lib.rs").is_file() {
@@ -97,7 +97,7 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
     Ok(Compiler { rustc: rustc.to_owned(), version })
 }
 
-/// The compilers of rustup's nightly toolchains; none where there is no rustup.
+/// Returns the compilers of rustup's nightly toolchains, or none if there is no rustup.
 fn rustup_nightlies() -> Vec<PathBuf> {
     let rustup = |arguments: &[&str]| {
         process::text(process::outside_cargo(Command::new("rustup")).args(arguments))
@@ -113,7 +113,8 @@ fn rustup_nightlies() -> Vec<PathBuf> {
 }
 
 impl Compiler {
-    /// A command for cargo with this compiler: its own cargo, or the one that runs this program.
+    /// Returns a command for cargo that uses this compiler. The cargo is the one beside the
+    /// compiler if it is of the same release, or else the one that runs this program.
     #[must_use]
     pub fn cargo(&self) -> Command {
         let release = self.version.rustc.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What can go wrong in a job.
+//! The errors of the jobs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::process::ExitStatus;
 
 use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
 
-/// Result of a job.
+/// The result of a job.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a job failed.
+/// The reason why a job failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed, as a verb.
         action: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// A program could not be started.
@@ -27,7 +27,7 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A program failed.
@@ -37,15 +37,15 @@ pub enum Error {
         command: String,
         /// Its exit status.
         status: ExitStatus,
-        /// What it wrote.
+        /// Its output and its error messages.
         output: String,
     },
-    /// A file in JSON is not what it should be.
-    #[error("{what} is not as expected")]
+    /// A text is not the JSON that this program expects.
+    #[error("{what} is not the expected JSON")]
     Json {
-        /// The file.
+        /// The file or program that the text comes from.
         what: String,
-        /// Where and why.
+        /// The place and the reason.
         source: serde_json::Error,
     },
     /// A compiler cannot build the device crate.
@@ -53,60 +53,60 @@ pub enum Error {
     UnusableCompiler {
         /// The compiler.
         rustc: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// There is no compiler that can build the device crate.
     #[error(
-        "no compiler for the device crate: it needs rustc with the source of its library. \
-         Get one by\n  \
-         rustup toolchain install nightly --component rust-src\nor, on Debian, by\n  \
+        "no compiler can build the device crate: it needs rustc with the source of its library. \
+         Install one with\n  \
+         rustup toolchain install nightly --component rust-src\nor, on Debian, with\n  \
          apt-get install rustc-web rust-web-src\nor name one with --compiler.{}",
         refused.iter().map(|line| format!("\nNot usable: {line}")).collect::<String>()
     )]
     NoCompiler {
-        /// The compilers that were looked at, each with the reason against it.
+        /// The compilers that were tried, each with the reason against it.
         refused: Vec<String>,
     },
-    /// The assembly contains what no kernel may contain.
+    /// The PTX contains instructions that are forbidden in kernels.
     #[error(
-        "the PTX contains what no kernel may contain:{}",
+        "the PTX contains instructions that are forbidden in kernels:{}",
         faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     Forbidden {
-        /// Where and what.
+        /// The kernels and their forbidden instructions.
         faults: Vec<String>,
     },
-    /// A kernel would show a secret, or is not understood.
+    /// A kernel leaks a secret, or contains an instruction that the decoder does not know.
     #[error(
-        "kernels show what they read:{}",
+        "kernels leak secrets, or contain unknown instructions:{}",
         faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     Leaks {
-        /// Which instructions, and how the secrets come there.
+        /// The instructions, each with the path of the secret to it.
         faults: Vec<String>,
     },
-    /// Leaks that were planted on purpose were not found.
+    /// The analysis did not find all leaks that were planted on purpose.
     #[error(
-        "planted leaks were not found:{}",
+        "the analysis did not find all planted leaks:{}",
         missed.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     Missed {
-        /// Which.
+        /// The leaks that it did not find.
         missed: Vec<String>,
     },
-    /// The committed PTX is not that of the sources.
+    /// The committed PTX does not belong to the present sources.
     #[error(
         "the committed PTX is out of date; run cargo xtask build-ptx:{}",
         differences.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     OutOfDate {
-        /// What differs.
+        /// The differences.
         differences: Vec<String>,
     },
-    /// A program of the CUDA toolkit is needed and not there.
+    /// A program of the CUDA toolkit is missing.
     #[error(
-        "{program} is not there: set {variable}, put it on the PATH, or get it by\n  \
+        "{program} is missing: set {variable}, put it on the PATH, or install it with\n  \
          pip install nvidia-cuda-nvcc=={PTXAS_VERSION} nvidia-cuda-nvdisasm=={NVDISASM_VERSION}"
     )]
     NoTool {
@@ -115,37 +115,37 @@ pub enum Error {
         /// The environment variable that can name it.
         variable: &'static str,
     },
-    /// A program wrote what this one does not understand.
-    #[error("{program} wrote nothing about {what}")]
+    /// The output of a program lacks what this one looks for.
+    #[error("the output of {program} says nothing about {what}")]
     Unreadable {
         /// The program.
         program: &'static str,
-        /// What was looked for.
+        /// The name that this program looked for.
         what: String,
     },
-    /// The workspace is not built as it should be.
+    /// The workspace breaks a rule of its structure.
     #[error(
-        "the structure of the workspace is broken:{}",
+        "the workspace breaks the rules of its structure:{}",
         faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     Structure {
-        /// Where and how.
+        /// The places, and the rules that they break.
         faults: Vec<String>,
     },
-    /// A kernel uses what no kernel may use.
+    /// The machine code of a kernel leaks a secret or uses a forbidden resource.
     #[error(
-        "kernels use what they may not use:{}",
+        "the machine code of kernels breaks rules:{}",
         faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     BadKernels {
-        /// Which, on which architecture, and what.
+        /// The kernels, with the architecture and the fault.
         faults: Vec<String>,
     },
 }
 
 /// Adds the action and the path to an I/O error.
 pub trait IoContext<T> {
-    /// `action` reads as in "cannot `action` `path`".
+    /// Converts the error. Its message says "cannot `action` `path`".
     fn at(self, action: &'static str, path: &Path) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! A folder that runs the GPU tests and benchmarks on a machine that has a GPU but no Rust.
+//! Builds a folder that runs the GPU tests and benchmarks on a machine without Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use serde::Deserialize;
 
 use crate::{Error, IoContext, Result, process, workspace};
 
-/// Builds target/gpu-bundle: the programs ctru and ctru-bench, the tests that need a GPU, and
-/// run.sh, which runs them
+/// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
 ///
-/// Copy the folder to the other machine with `tests/vectors` beside it, or run it in a checkout
-/// there: `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
+/// The folder holds the programs ctru and ctru-bench, the tests that need a GPU, and run.sh, which
+/// runs them. Copy target/gpu-bundle and tests/vectors to the same places of a folder on the other
+/// machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Only what the reduction laboratory needs
+    /// Build only the programs that the reduction laboratory needs
     #[arg(long)]
     lab: bool,
 }
 
-/// Tests of `ctru-tests` that run on the GPU, those that the laboratory needs first.
+/// The tests of `ctru-tests` that run on the GPU. The first one serves the laboratory.
 const TESTS: [&str; 2] = ["kernels", "gpu_engine"];
 
-/// Does the job.
+/// Runs the job.
 ///
 /// # Errors
-/// [`Error`] if something cannot be built or copied.
+/// [`Error`] if a program cannot be built or a file cannot be copied.
 pub fn run(options: &Options) -> Result<()> {
     let bundle = workspace::target().join("gpu-bundle");
     if bundle.exists() {
@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<()> {
     fs::create_dir_all(&bundle).at("create", &bundle)?;
 
     let program = ["build", "--release", "-p", "ctru-cli"];
-    // The peers need a C compiler, and run on no GPU.
+    // The peers are left out because they need a C compiler and do not run on a GPU.
     let research =
         ["build", "--release", "-p", "ctru-bench", "--no-default-features", "--features", "cuda"];
     let runtime =
@@ -63,13 +63,13 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A program that cargo has built.
+/// A program that cargo has built, with its name.
 struct Executable {
     name: String,
     path: PathBuf,
 }
 
-/// A line of cargo's report.
+/// A line of cargo's JSON report.
 #[derive(Deserialize)]
 struct Message {
     executable: Option<PathBuf>,
@@ -81,7 +81,7 @@ struct Target {
     name: String,
 }
 
-/// Builds programs without symbols, so that a bundle is small.
+/// Builds programs without symbols, which keeps the bundle small. Returns the programs.
 fn build(arguments: &[&str]) -> Result<Vec<Executable>> {
     let mut command = process::cargo();
     command

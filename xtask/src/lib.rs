@@ -1,4 +1,4 @@
-//! The jobs of `cargo xtask`, one module each.
+//! The jobs of `cargo xtask`. Each job has a module of its own.
 
 pub mod build_ptx;
 pub mod compiler;

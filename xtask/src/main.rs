@@ -1,4 +1,4 @@
-//! `cargo xtask`: the jobs around the device code.
+//! `cargo xtask`: builds and checks the device code, and checks the structure of the workspace.
 
 use std::error::Error as _;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::{build_ptx, gpu_bundle, ptx_flow, ptx_report, structure};
 
-/// Jobs around the device code of the ctru workspace
+/// Builds and checks the device code of the ctru workspace, and the workspace's structure
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask")]
 struct Arguments {

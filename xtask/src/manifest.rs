@@ -1,4 +1,4 @@
-//! What the committed PTX was made of, and by what.
+//! The manifest of a committed PTX file: its compiler, flags, and hashes of its sources.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,46 +9,46 @@ use serde::{Deserialize, Serialize};
 use crate::compiler::Version;
 use crate::{Error, IoContext, Result, ptx, sources};
 
-/// Folder of PTX and manifest, below the root of the workspace.
+/// The folder of the PTX and its manifests, below the root of the workspace.
 const FOLDER: &str = "crates/ctru-gpu-kernels/ptx";
 
-/// Path of a recipe's PTX in the workspace at `root`.
+/// Returns the path of a recipe's PTX in the workspace at `root`.
 #[must_use]
 pub fn ptx_path(root: &Path, recipe: &Recipe) -> PathBuf {
     root.join(FOLDER).join(recipe.ptx)
 }
 
-/// Path of its manifest in the workspace at `root`.
+/// Returns the path of a recipe's manifest in the workspace at `root`.
 #[must_use]
 pub fn path(root: &Path, recipe: &Recipe) -> PathBuf {
     root.join(FOLDER).join(recipe.manifest)
 }
 
-/// What the committed PTX was made of, and by what. `ctru_gpu_kernels::ptx` reads it too.
+/// The description of a committed PTX file. `ctru_gpu_kernels::ptx` reads it, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the compiler.
+    /// The version of the compiler.
     pub rustc: String,
-    /// Version of its LLVM.
+    /// The version of its LLVM.
     pub llvm: String,
-    /// Target of the compiler.
+    /// The target of the compiler.
     pub target: String,
-    /// The least architecture that runs the PTX.
+    /// The oldest architecture that runs the PTX.
     pub arch: String,
-    /// Version of the PTX language, which the driver has to know.
+    /// The version of the PTX language. The driver must support it.
     pub ptx_isa: String,
     /// Further flags of the compiler.
     pub flags: Vec<String>,
-    /// SHA-256 of each package's sources.
+    /// The SHA-256 of each package's sources.
     pub sources_sha256: BTreeMap<String, String>,
-    /// SHA-256 of the PTX.
+    /// The SHA-256 of the PTX.
     pub ptx_sha256: String,
-    /// Names of the entry points.
+    /// The names of the entry points.
     pub kernels: Vec<String>,
 }
 
 impl Manifest {
-    /// Returns the manifest of `text`, which `compiler` made of the sources below `root`.
+    /// Returns the manifest of the PTX `text`, which `compiler` made from the sources below `root`.
     pub fn new(root: &Path, text: &str, compiler: &Version, recipe: &Recipe) -> Result<Self> {
         Ok(Self {
             rustc: compiler.rustc.clone(),
@@ -71,7 +71,7 @@ impl Manifest {
             .map_err(|source| Error::Json { what: path.display().to_string(), source })
     }
 
-    /// Writes it to its place.
+    /// Writes the manifest into the workspace at `root`.
     pub fn write(&self, root: &Path, recipe: &Recipe) -> Result<()> {
         let path = path(root, recipe);
         let text = serde_json::to_string_pretty(self)
@@ -85,8 +85,7 @@ impl Manifest {
         Version { rustc: self.rustc.clone(), llvm: self.llvm.clone() }
     }
 
-    /// Returns how the workspace at `root` differs from this manifest, one line for each
-    /// difference.
+    /// Compares the workspace at `root` with this manifest. Returns one line for each difference.
     ///
     /// `ptx` is the committed text.
     pub fn differences(&self, root: &Path, ptx: &str, recipe: &Recipe) -> Result<Vec<String>> {
@@ -113,24 +112,24 @@ impl Manifest {
     }
 }
 
-/// How a file of committed PTX is built.
+/// The instructions to build a file of committed PTX.
 #[derive(Copy, Clone, Debug)]
 pub struct Recipe {
-    /// Name of the file.
+    /// The name of the file.
     pub ptx: &'static str,
-    /// Name of its manifest.
+    /// The name of its manifest.
     pub manifest: &'static str,
-    /// Features of the device crate.
+    /// The features of the device crate.
     pub features: &'static str,
-    /// Target of the compiler.
+    /// The target of the compiler.
     pub target: &'static str,
-    /// Architecture.
+    /// The architecture.
     pub arch: &'static str,
     /// Further flags of the compiler.
     pub flags: &'static [&'static str],
 }
 
-/// How the KEM's PTX is built. Every architecture after Ampere runs it, too.
+/// The recipe of the KEM's PTX, which runs on Ampere and all later architectures.
 pub const RECIPE: Recipe = Recipe {
     ptx: "ctru.ptx",
     manifest: "manifest.json",
@@ -138,22 +137,22 @@ pub const RECIPE: Recipe = Recipe {
     target: "nvptx64-nvidia-cuda",
     arch: "sm_80",
     flags: &[
-        // The assembly is the result; there is nothing to link.
+        // The assembly is the result, so nothing is linked.
         "--emit=asm",
         "-Clinker=true",
-        // A thread's arrays live in registers, which needs the loops over them to be unrolled.
-        // LLVM's own threshold is too low for the leaves of the ring 653. Much higher ones unroll
-        // Keccak's rounds, and ptxas takes minutes for it.
+        // A thread's arrays live in registers only if the loops over them are unrolled. LLVM's
+        // default threshold is too low for the base multiplication of the ring 653. A much higher
+        // one unrolls Keccak's rounds, for which ptxas takes minutes.
         "-Cllvm-args=-unroll-threshold=1000",
     ],
 };
 
-/// How the reduction laboratory's PTX is built. Its kernels are larger, and loops over their arrays
-/// How the PTX of the kernels is built that are compared with the engine's: in the same way.
+/// The recipe of the kernels that are compared with the engine's. It builds them in the same way.
 pub const COMPARED: Recipe =
     Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
 
-/// must be unrolled, too.
+/// The recipe of the reduction laboratory's PTX. Its kernels are larger, so unrolling the loops
+/// over their arrays needs a higher threshold.
 pub const LABORATORY: Recipe = Recipe {
     ptx: "lab.ptx",
     manifest: "lab.json",
@@ -162,5 +161,5 @@ pub const LABORATORY: Recipe = Recipe {
     ..RECIPE
 };
 
-/// How every module is built.
+/// The recipes of all PTX files.
 pub const RECIPES: [&Recipe; 3] = [&RECIPE, &COMPARED, &LABORATORY];

@@ -1,10 +1,10 @@
-//! Work on several cores.
+//! Distributes work over the cores.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Calls `work` for every item, on all cores. Returns the results in the order of the items.
+/// Calls `work` for every item, on all cores, and returns the results in the order of the items.
 ///
 /// # Panics
 /// If `work` panics.

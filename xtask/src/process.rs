@@ -1,10 +1,10 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::process::{Command, Output};
 
 use crate::{Error, Result};
 
-/// Runs `command` to its end and returns what it wrote; an exit status other than 0 is an error.
+/// Runs `command` to its end and returns its output. An exit status other than 0 is an error.
 pub(crate) fn output(command: &mut Command) -> Result<Output> {
     let output = command.output().map_err(|source| Error::Start {
         program: command.get_program().to_string_lossy().into(),
@@ -17,18 +17,18 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
     Err(Error::Failed { command: line(command), status: output.status, output: text })
 }
 
-/// What `command` wrote to its standard output.
+/// Runs `command` and returns the text of its standard output.
 pub(crate) fn text(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output(command)?.stdout).into_owned())
 }
 
-/// The cargo that runs this program.
+/// Returns a command for the cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// `command` without what cargo and rustup have set for this program, or the user for the host's
-/// code.
+/// Removes environment variables from `command` that would change a build: those that cargo and
+/// rustup have set for this program, and those that the user has set for code of the host.
 pub(crate) fn outside_cargo(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
@@ -48,7 +48,7 @@ pub(crate) fn outside_cargo(mut command: Command) -> Command {
     command
 }
 
-/// The command as one line, for messages.
+/// Returns the command as one line for messages.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,21 +1,23 @@
-//! Reading PTX, and making it the same on every machine.
+//! Reads PTX, and normalises it so that it is the same on every machine.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::workspace;
 
-/// Returns whether a kernel measures what a division by a modulus costs that is known at run time
-/// only. A division shows the size of its operands, and so does the branch that chooses between
-/// divisions of 32 and of 64 bits.
+/// Returns whether a kernel measures divisions by a modulus that is known only at run time.
+///
+/// The time of a division depends on its operands, and so does the branch that chooses between a
+/// division of 32 bits and one of 64 bits.
 #[must_use]
 pub fn divides(kernel: &str) -> bool {
     kernel.contains("runtime_division")
 }
 
-/// What the compiler writes, without what differs between machines or means nothing: comments and
-/// empty lines go, and tables are numbered in order of appearance, because their names contain
-/// hashes of where the sources lie.
+/// Returns the compiler's assembly without the parts that differ between machines.
+///
+/// Removes comments and empty lines. Numbers tables in the order of appearance, because their names
+/// contain hashes of the path of the sources.
 #[must_use]
 pub fn normalise(assembly: &str) -> String {
     let mut text = "// Made by cargo xtask build-ptx; see docs/ptx.md.\n".to_owned();
@@ -30,7 +32,7 @@ pub fn normalise(assembly: &str) -> String {
     text
 }
 
-/// New names of tables. Rust mangles names to `_R...`; LLVM calls nameless constants
+/// The new names of tables. Rust mangles their names to `_R...`, and LLVM names anonymous constants
 /// `anon_$_<hash>_$_<number>`.
 #[derive(Default)]
 struct Tables<'a> {
@@ -46,7 +48,7 @@ impl<'a> Tables<'a> {
             if name.starts_with("_R") || name.starts_with("anon_$_") {
                 let next = self.numbers.len();
                 let number = *self.numbers.entry(name).or_insert(next);
-                // A mangled name ends with the length of the plain one and the plain one.
+                // A mangled name ends with the length of the plain name and the plain name itself.
                 let plain = name
                     .rsplit(|c: char| c.is_ascii_digit())
                     .next()
@@ -63,7 +65,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Names of the entry points, sorted.
+/// Returns the names of the entry points, sorted.
 #[must_use]
 pub fn entries(ptx: &str) -> Vec<&str> {
     let mut entries: Vec<_> = ptx.lines().filter_map(entry).collect();
@@ -71,26 +73,26 @@ pub fn entries(ptx: &str) -> Vec<&str> {
     entries
 }
 
-/// The kernel that begins on this line.
+/// Returns the name of the kernel that begins on this line.
 fn entry(line: &str) -> Option<&str> {
     let name = line.trim_start().strip_prefix(".visible .entry ")?;
     Some(name.trim_end_matches(['(', ')', ' ']))
 }
 
-/// The version of the PTX language that the text claims.
+/// Returns the version of the PTX language that the text states.
 #[must_use]
 pub fn isa(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| line.strip_prefix(".version "))
 }
 
-/// Something that no kernel may contain.
+/// A forbidden instruction in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The kernel, or the function if the compiler has left one that is not inlined.
+    /// The kernel, or the function if the compiler has not inlined all functions.
     pub function: String,
-    /// What it contains.
+    /// The kind of the instruction.
     pub what: &'static str,
-    /// The line of Rust that it comes from or was inlined there, if the assembly tells.
+    /// The line of Rust that it comes from, if the assembly tells it.
     pub source: Option<String>,
 }
 
@@ -101,8 +103,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Returns what no kernel may contain: calls, traps (where Rust panics), local memory, and integer
-/// division.
+/// Returns the forbidden instructions: calls, traps (where Rust panics), accesses to local memory,
+/// and integer divisions.
 #[must_use]
 pub fn faults(ptx: &str) -> Vec<Fault> {
     let mut places = Places::new(ptx);
@@ -121,7 +123,7 @@ pub fn faults(ptx: &str) -> Vec<Fault> {
     faults
 }
 
-/// What is wrong with this statement.
+/// Returns the kind of the forbidden instruction in this statement, if there is one.
 fn forbidden(statement: &str) -> Option<&'static str> {
     // A predicate may stand before the instruction.
     let (guard, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
@@ -140,9 +142,9 @@ fn forbidden(statement: &str) -> Option<&'static str> {
     }
 }
 
-/// Which line of Rust a line of PTX comes from, as far as the compiler says it.
+/// Tracks the line of Rust that a line of PTX comes from, as far as the compiler states it.
 pub(crate) struct Places<'a> {
-    /// Source files by number. The text declares them in the end.
+    /// The source files by number. The text declares them at its end.
     files: HashMap<&'a str, &'a str>,
     function: &'a str,
     source: Option<String>,
@@ -159,7 +161,7 @@ impl<'a> Places<'a> {
         Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
     }
 
-    /// Reads a line.
+    /// Reads a line of PTX.
     pub(crate) fn read(&mut self, code: &'a str) {
         if let Some(place) = code.strip_prefix(".loc") {
             let mut numbers = place.split_whitespace();
@@ -177,7 +179,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Returns the last line of Rust in the current function that is not of the standard library.
+    /// Returns the last line of Rust in the current function, not counting the standard library.
     pub(crate) fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }

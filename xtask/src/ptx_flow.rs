@@ -1,4 +1,4 @@
-//! Checks that no compiled kernel shows a secret by its branches, addresses or divisions.
+//! Checks that no compiled kernel leaks a secret through its branches, addresses or divisions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,29 +8,30 @@ use crate::manifest::{self, RECIPES};
 use crate::plant::{self, Plan};
 use crate::{IoContext, Result, workspace};
 
-/// Follows secrets through the kernels' PTX and fails where a time or an address would show one
+/// Follows secrets through the kernels' PTX, and fails if the time or an address depends on one
 ///
-/// Everything in the arrays that kernels take is secret. Fails if an address, a branch, a guard of
-/// an access, a lane of a shuffle, a barrier or a division depends on it, and if there is an
-/// instruction that it does not understand. Of the laboratory's kernels those are let pass that are
-/// there to divide.
+/// The content of every array that a kernel takes is secret. The command fails if an address, a
+/// branch, a guard of an access, a lane of a shuffle, a barrier or a division depends on a secret,
+/// or if it does not know an instruction. The kernels of the laboratory that measure divisions may
+/// divide.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The PTX to look at instead of the committed texts
+    /// Check these files of PTX instead of the committed ones
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only kernels whose name contains this
+    /// Check only kernels whose name contains this text
     #[arg(long, default_value = "")]
     kernel: String,
-    /// Plants leaks of all classes into the kernels and fails if one of them is not found
+    /// Also plant leaks of all kinds into the kernels, and fail if the analysis misses one of them
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
     plant: Option<u64>,
 }
 
-/// Does the job.
+/// Runs the job.
 ///
 /// # Errors
-/// [`Error::Leaks`] with all that was found, or why a text could not be read.
+/// [`Error::Leaks`](crate::Error::Leaks) with all findings, or the reason why a text could not be
+/// read.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
     let committed = || RECIPES.map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();

@@ -1,5 +1,5 @@
-//! What the kernels become on real machines: registers, memory and instructions, as NVIDIA's
-//! assembler makes them.
+//! Reports the machine code of the kernels, as NVIDIA's assembler writes it: registers, memory and
+//! instructions. Checks it for forbidden resources and for leaks of secrets.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,10 +16,10 @@ use crate::tools::{ARCHITECTURES, MachineCode, Tool, machine_code};
 use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
 use crate::{Error, IoContext, Result, manifest, parallel, process, ptx, workspace};
 
-/// The architecture for which planted leaks are assembled.
+/// The architecture for which kernels with planted leaks are assembled.
 const PLANTED: &str = "sm_90";
 
-/// Classes of instructions that have a column of their own in the table.
+/// The classes of instructions that have a column of their own in the table.
 const COLUMNS: &[&str] = &[
     "IMAD",
     "IMAD.WIDE",
@@ -40,34 +40,33 @@ const COLUMNS: &[&str] = &[
     "BRA",
 ];
 
-/// Shows what NVIDIA's assembler makes of the kernels: registers, spills, shared memory,
-/// instructions
+/// Shows the machine code of the kernels: registers, spills, shared memory and instructions
 ///
-/// Fails if a kernel spills registers, uses local memory, calls a function or divides integers, and
-/// if its machine code would show a secret (see ptx-flow). Instructions are counted as they stand
-/// in the program: those in a loop once.
+/// Fails if a kernel spills registers, uses local memory, calls a function, divides integers, or
+/// leaks a secret (see ptx-flow). Each instruction of the program counts once, even if it is in a
+/// loop.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Architectures
+    /// Architectures for which NVIDIA's assembler translates the PTX
     #[arg(long, value_delimiter = ',', default_values = ARCHITECTURES)]
     arch: Vec<String>,
-    /// Only kernels whose name contains this
+    /// Report only kernels whose name contains this text
     #[arg(long, default_value = "")]
     kernel: String,
-    /// Look at the reduction laboratory's kernels
+    /// Report the kernels of the reduction laboratory instead of the KEM's
     #[arg(long)]
     lab: bool,
-    /// The PTX to look at instead of the committed one
+    /// Report the kernels of this PTX instead of the committed one
     #[arg(long, value_name = "FILE")]
     ptx: Option<PathBuf>,
     /// Print no table
     #[arg(long)]
     summary: bool,
-    /// Plants leaks of all kinds into the kernels and fails if one of them is not found in the
-    /// machine code for sm_90
+    /// Also plant leaks of all kinds into the kernels, and fail if the analysis misses one of them
+    /// in the machine code for sm_90
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
     plant: Option<u64>,
-    /// Write everything there is to know to this file, too
+    /// Also write all counts to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -75,37 +74,37 @@ pub struct Options {
 /// A kernel on an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Architecture.
+    /// The architecture.
     pub arch: String,
-    /// Name of the entry point.
+    /// The name of the entry point.
     pub kernel: String,
-    /// Its block, if this workspace has such a kernel.
+    /// The shape of its blocks, if the kernel is one of this workspace.
     pub block: Option<Block>,
-    /// What the assembler says of it.
+    /// The resources that the assembler reports.
     #[serde(flatten)]
     pub resources: Resources,
-    /// Number of instructions of each class.
+    /// The number of instructions of each class.
     pub instructions: BTreeMap<String, u32>,
 }
 
-/// Shape of a kernel's blocks, as its descriptor says.
+/// The shape of a kernel's blocks, from its descriptor.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Operations of a block.
+    /// Operations per block.
     pub per_block: u32,
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory per block.
     pub shared_bytes: u32,
 }
 
-/// Does the job.
+/// Runs the job.
 pub fn run(options: &Options) -> Result<()> {
     let (ptxas, nvdisasm) = (Tool::PTXAS.find()?, Tool::NVDISASM.find()?);
     let recipe = if options.lab { &LABORATORY } else { &RECIPE };
     let path =
         options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
-    // Only the table and the file show blocks.
+    // Only the table and the file show the shapes of blocks.
     let is_shown = !options.summary || options.json.is_some();
     let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
     let text = fs::read_to_string(&path).at("read", &path)?;
@@ -115,7 +114,7 @@ pub fn run(options: &Options) -> Result<()> {
         let said = process::text(Command::new(tool).arg("--version"))?;
         let is_known = said.contains(&format!("V{version}"));
         let remark =
-            if is_known { "" } else { ", which is not the version that the checks were made with" };
+            if is_known { "" } else { ", but the checks were developed with another version" };
         println!(
             "{}: {}{remark}",
             tool.display(),
@@ -165,15 +164,15 @@ pub fn run(options: &Options) -> Result<()> {
         return Err(Error::BadKernels { faults });
     }
     let Some(seed) = options.plant else { return Ok(()) };
-    // As many copies of kernels at once as the listing stays small with.
+    // More copies of kernels in one text would make its listing too large.
     const COPIES: usize = 100;
     let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
     plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?
         .verdict(seed)
 }
 
-/// Shapes of all blocks. They come from a program of their own, so that this one can be built when
-/// the kernels cannot.
+/// Returns the shapes of all kernels' blocks. A separate program prints them, so that this one can
+/// be built even if the kernels cannot.
 fn blocks() -> Result<BTreeMap<String, Block>> {
     let mut example = process::cargo();
     example.current_dir(workspace::root());
@@ -192,7 +191,7 @@ fn blocks() -> Result<BTreeMap<String, Block>> {
 }
 
 impl Line {
-    /// What no kernel may use and this one does.
+    /// Returns the forbidden resources that this kernel uses.
     fn faults(&self) -> Vec<String> {
         let count = |classes: &[&str]| {
             classes.iter().filter_map(|&class| self.instructions.get(class)).sum()
@@ -203,10 +202,11 @@ impl Line {
             ("bytes of local memory", r.stack_bytes),
             ("accesses to local memory", count(&["LDL", "STL"])),
             ("calls", count(&["CALL"])),
-            // The assembler makes an integer division of a floating-point reciprocal.
+            // The assembler translates an integer division to a floating-point reciprocal.
             ("reciprocals, as for integer division", count(&["MUFU"])),
         ];
-        // Calls and reciprocals are the last two.
+        // Calls and reciprocals are the last two entries. Kernels that measure divisions may
+        // have them.
         let checked = if ptx::divides(&self.kernel) { used.len() - 2 } else { used.len() };
         used[..checked]
             .iter()
@@ -216,7 +216,7 @@ impl Line {
     }
 }
 
-/// The table for people.
+/// Formats the table.
 fn table(lines: &[Line]) -> String {
     let headings = ["kernel", "arch", "threads", "shared", "registers", "stack", "spills", "all"];
     let headings = headings

@@ -1,29 +1,29 @@
-//! What NVIDIA's assembler and disassembler write, as numbers.
+//! Reads numbers from the output of NVIDIA's assembler and disassembler.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What the assembler says of a kernel.
+/// The resources of a kernel, as the assembler reports them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Resources {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory per thread.
     pub stack_bytes: u32,
-    /// Bytes that a thread stores because it is short of registers.
+    /// Bytes per thread that are stored because registers are short.
     pub spill_store_bytes: u32,
-    /// Bytes that it loads again.
+    /// Bytes per thread that are loaded again.
     pub spill_load_bytes: u32,
 }
 
-/// Reads what `ptxas -v` writes.
+/// Reads the output of `ptxas -v`. Returns the resources by kernel.
 #[must_use]
 pub fn resources(text: &str) -> BTreeMap<String, Resources> {
     let mut kernels = BTreeMap::<String, Resources>::new();
     let mut current = String::new();
     for line in text.lines() {
-        // The number before or after a word of this line.
+        // The last number between the two texts in this line.
         let number = |before: &str, after: &str| {
             let (_, rest) = line.split_once(before)?;
             rest.split_once(after)?.0.trim().rsplit(' ').next()?.parse::<u32>().ok()
@@ -47,7 +47,7 @@ pub fn resources(text: &str) -> BTreeMap<String, Resources> {
     kernels
 }
 
-/// Counts the instructions in what `nvdisasm -c` writes, by kernel and class.
+/// Counts the instructions in the output of `nvdisasm -c`, by kernel and class.
 #[must_use]
 pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
     let mut kernels = BTreeMap::<String, BTreeMap<String, u32>>::new();
@@ -64,8 +64,9 @@ pub fn instructions(text: &str) -> BTreeMap<String, BTreeMap<String, u32>> {
     kernels
 }
 
-/// The class of the instruction on this line: its name, and for IMAD what it is used for, since
-/// many are additions, shifts and moves or work on 64 bits.
+/// Returns the class of the instruction on this line: its opcode. For IMAD, the class includes the
+/// first modifier that tells the purpose, since the assembler also uses IMAD for additions, shifts,
+/// moves and products of 64 bits.
 fn class(line: &str) -> Option<&str> {
     let (address, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     u32::from_str_radix(address, 16).ok()?;
@@ -77,7 +78,7 @@ fn class(line: &str) -> Option<&str> {
     let first = dots.next().unwrap_or(name.len());
     match &name[..first] {
         "NOP" => None,
-        // A jump inside the kernel, for ends of loops at which threads may have parted.
+        // The assembler jumps with CALL inside a kernel at ends of loops where threads may diverge.
         "CALL" if instruction.contains("`(.L_") => Some("BRA"),
         "IMAD" => match name[first..].split('.').nth(1) {
             Some("WIDE" | "HI" | "MOV" | "IADD" | "SHL" | "X") => {

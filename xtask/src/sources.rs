@@ -1,4 +1,4 @@
-//! The sources that the PTX is made of, as hashes.
+//! Hashes of the sources that the PTX is compiled from.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,11 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::{IoContext, Result};
 
-/// What goes into the PTX: names of packages, and their files and folders below the root of the
+/// The sources of the PTX: for each package, its files and folders below the root of the
 /// workspace.
 ///
-/// The emulator and the module that embeds the PTX do not; the workspace's manifest does not
-/// either, because the versions that it asks for are fixed by the lock file of the device crate.
+/// The emulator and the module that embeds the PTX are left out, because the device code does not
+/// contain them. The manifest of the workspace is left out, because the lock file of the device
+/// crate fixes the versions.
 const PACKAGES: &[(&str, &[&str])] = &[
     ("ctru-math", &["crates/ctru-math/Cargo.toml", "crates/ctru-math/src"]),
     (
@@ -30,19 +31,19 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("kernels-rs", &["kernels-rs/Cargo.toml", "kernels-rs/Cargo.lock", "kernels-rs/src"]),
 ];
 
-/// The SHA-256 of each package's sources, in the workspace at `root`.
+/// Returns the SHA-256 of each package's sources in the workspace at `root`.
 pub fn hashes(root: &Path) -> Result<BTreeMap<String, String>> {
     let hash = |&(package, paths): &(&str, &[&str])| Ok((package.to_owned(), hash(root, paths)?));
     PACKAGES.iter().map(hash).collect()
 }
 
-/// The SHA-256 of `bytes`, in hexadecimal digits.
+/// Returns the SHA-256 of `bytes` in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
-/// The SHA-256 of names, lengths and contents of all files that `paths` name.
+/// Returns the SHA-256 of the names, lengths and contents of all files in `paths`.
 fn hash(root: &Path, paths: &[&str]) -> Result<String> {
     let mut files = Vec::new();
     for path in paths {
@@ -50,7 +51,7 @@ fn hash(root: &Path, paths: &[&str]) -> Result<String> {
     }
     let mut hash = Sha256::new();
     for file in files {
-        // Git may have put \r before each \n.
+        // On Windows, git may check files out with \r\n, which must not change the hash.
         let text = fs::read_to_string(&file).at("read", &file)?.replace("\r\n", "\n");
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         hash.update(format!("{name}\n{}\n{text}", text.len()));
@@ -58,7 +59,7 @@ fn hash(root: &Path, paths: &[&str]) -> Result<String> {
     Ok(hexadecimal(hash))
 }
 
-/// Adds `path`, or all files below it, in the order of their names.
+/// Adds `path` to `files`, or all files below it in the order of their names.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if !path.is_dir() {
         files.push(path.to_owned());

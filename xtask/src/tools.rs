@@ -1,12 +1,13 @@
-//! Finding programs of the CUDA toolkit, which come with the toolkit or as packages from PyPI.
+//! Finds and runs NVIDIA's assembler and disassembler, which come with the CUDA toolkit or as
+//! packages from PyPI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Error, IoContext, Result, process};
 
-/// The architectures that kernels are assembled for: A100, GeForce 30, GeForce 40, H100, B200,
-/// GeForce 50.
+/// The architectures for which the checks assemble the kernels: A100, GeForce 30, GeForce 40,
+/// H100, B200 and GeForce 50.
 pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
 /// A program of the CUDA toolkit.
@@ -14,7 +15,7 @@ pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100
 pub struct Tool {
     name: &'static str,
     variable: &'static str,
-    /// Below Python's `site-packages`.
+    /// Its possible folders below Python's `site-packages`.
     folders: &'static [&'static str],
 }
 
@@ -32,7 +33,8 @@ impl Tool {
         folders: &["nvidia/cu13/bin", "nvidia/cuda_nvdisasm/bin", "nvidia/cuda_nvcc/bin"],
     };
 
-    /// Its path: what its environment variable says, or from the `PATH`, a toolkit or a package.
+    /// Returns its path: the value of its environment variable, or the first program that runs in
+    /// the folders of `PATH`, a toolkit or a Python package.
     pub fn find(self) -> Result<PathBuf> {
         if let Some(path) = std::env::var_os(self.variable) {
             return Ok(path.into());
@@ -55,19 +57,19 @@ impl Tool {
     }
 }
 
-/// What the assembler and the disassembler write about kernels.
+/// The output of the assembler and the disassembler for some kernels.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
-    /// What the assembler says of them, with `-v`.
+    /// The report of the assembler (`ptxas -v`).
     pub said: String,
-    /// Their instructions, with live ranges.
+    /// The instructions, with live ranges of registers.
     pub listing: String,
-    /// Their instructions, with the lines of the source; nothing if nobody asks for it.
+    /// The instructions, with lines of the source. Empty if the caller did not ask for lines.
     pub lines: String,
 }
 
-/// Assembles the PTX in a file for an architecture and disassembles the machine code. The lines of
-/// the source are told if `with_lines` asks for them.
+/// Assembles the PTX in a file for an architecture and disassembles the machine code. With
+/// `with_lines`, the result also tells the source line of each instruction.
 ///
 /// # Errors
 /// If one of the tools fails.
@@ -91,7 +93,7 @@ pub fn machine_code(
         process::text(Command::new(nvdisasm).arg("-c").args(options).arg(&cubin))
     };
     let listing = disassemble(&["-plr", "-lrm", "narrow"])?;
-    // The disassembler prints either live ranges or lines.
+    // One run of the disassembler prints either live ranges or lines, not both.
     let lines = if with_lines { disassemble(&["--print-line-info"])? } else { String::new() };
     Ok(MachineCode { said, listing, lines })
 }
@@ -108,11 +110,11 @@ pub fn assemble(ptxas: &Path, ptx: &Path, arch: &str) -> Result<()> {
 }
 
 fn is_program(path: &Path) -> bool {
-    // A package for another platform would be there and not run.
+    // A package for another platform has the file, but the file does not run.
     path.is_file() && process::output(Command::new(path).arg("--version")).is_ok()
 }
 
-/// Where Python has its packages; nothing without Python.
+/// Returns the folders of Python's packages, or nothing if there is no Python.
 fn site_packages() -> Vec<PathBuf> {
     let print = "import site, sysconfig
 sites = [*site.getsitepackages(), site.getusersitepackages()]

@@ -1,15 +1,16 @@
-//! Where things are in the workspace.
+//! The folders of the workspace.
 
 use std::path::{Path, PathBuf};
 
-/// Root of the workspace.
+/// Returns the root of the workspace.
 #[must_use]
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()
 }
 
-/// Where jobs put what is not committed: `CARGO_TARGET_DIR`, or `target` in the workspace.
+/// Returns the folder for files that are not committed: `CARGO_TARGET_DIR`, or `target` in the
+/// workspace.
 #[must_use]
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Runs the GPU tests and benchmarks of this folder in a checkout; logs and records go to the folder
-# named first. The second argument chooses: tests, bench, sanitizer, devices (all GPUs beside one),
-# paper, lab (the reduction laboratory) or all (the default).
+# Runs the GPU tests and benchmarks of this folder.
+#
+#   target/gpu-bundle/run.sh [FOLDER [PART]]
+#
+# Logs and records go to FOLDER (default: gpu-results). PART is tests, bench, sanitizer, devices
+# (all GPUs compared with one), paper, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -11,7 +14,7 @@ export CTRU_REQUIRE_GPU=1 CTRU_VECTORS="$PWD/tests/vectors"
 export CTRU_GPU_OPERATIONS=${CTRU_GPU_OPERATIONS:-1048576}
 failed=0
 
-# Runs a command with its output in a log, and says how it ended.
+# Runs a command, writes its output to a log, and prints whether it succeeded.
 check() {
     local name=$1 start=$SECONDS
     shift
@@ -34,7 +37,7 @@ if [[ $what == tests || $what == all ]]; then
     check selftest "$bundle/ctru" selftest --engine gpu
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
 fi
-# Fails unless the sanitizer reports the fault that a kernel has on purpose.
+# Fails unless the sanitizer reports the fault of a kernel that is faulty on purpose.
 find_fault() {
     local tool=$1 fault=$2 report=$3 text status=0
     text=$(compute-sanitizer --tool "$tool" --error-exitcode 42 \
@@ -61,7 +64,8 @@ if [[ $what == sanitizer || $what == all ]]; then
     done
 fi
 if [[ $what == bench || $what == all ]]; then
-    "$bundle/ctru-bench" kernels --json "$out/kernels.jsonl" > "$out/kernels.txt" && wc -l "$out/kernels.jsonl"
+    "$bundle/ctru-bench" kernels --json "$out/kernels.jsonl" > "$out/kernels.txt" \
+        && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
 fi
@@ -81,8 +85,10 @@ fi
 if [[ $what == lab || $what == all ]]; then
     check lab "$bundle/kernels" lab:: --test-threads 2
     for bench in reductions ntt; do
-        "$bundle/ctru-bench" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" > "$out/lab-$bench.txt"
-        "$bundle/ctru-bench" lab "$bench" --engine cpu --json "$out/lab-$bench-cpu.jsonl" > "$out/lab-$bench-cpu.txt"
+        "$bundle/ctru-bench" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" \
+            > "$out/lab-$bench.txt"
+        "$bundle/ctru-bench" lab "$bench" --engine cpu --json "$out/lab-$bench-cpu.jsonl" \
+            > "$out/lab-$bench-cpu.txt"
         wc -l "$out/lab-$bench.jsonl" "$out/lab-$bench-cpu.jsonl"
     done
 fi

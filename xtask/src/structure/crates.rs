@@ -1,4 +1,4 @@
-//! The order of the crates: each may depend only on those below it.
+//! Checks the order of the crates: each crate may depend only on those below it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ const ORDER: &[&str] = &[
     "ctru-cli",
     "ctru-bench",
 ];
-/// Packages that may depend on all crates, and on which none of these may depend.
+/// The packages that may depend on all crates. No crate may depend on them.
 const ASIDE: &[&str] = &["ctru-tests", "xtask"];
 
 /// A package of the workspace, as `cargo metadata` describes it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Package {
-    /// Its name.
+    /// The name of the package.
     pub name: String,
     dependencies: Vec<Dependency>,
     targets: Vec<Target>,
@@ -32,7 +32,7 @@ pub struct Package {
 #[derive(Clone, Debug, Deserialize)]
 struct Dependency {
     name: String,
-    /// Where the package is, if it is in this workspace.
+    /// The folder of the package, if it is in this workspace.
     path: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ struct Target {
 }
 
 impl Package {
-    /// Returns the first files of its library and its programs.
+    /// Returns the root files of its library and its programs.
     pub fn sources(&self) -> Vec<PathBuf> {
         let is_product = |kind: &String| matches!(&**kind, "lib" | "bin" | "cdylib" | "staticlib");
         let targets = self.targets.iter().filter(|target| target.kind.iter().any(is_product));
@@ -67,7 +67,7 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
     Ok(metadata.packages)
 }
 
-/// Returns the arrows that point upward, and the packages whose place is not known.
+/// Returns the dependencies that point upward, and the packages without a place in the order.
 #[must_use]
 pub fn faults(packages: &[Package]) -> Vec<String> {
     let place = |name: &str| match ORDER.iter().position(|known| *known == name) {
@@ -82,7 +82,7 @@ pub fn faults(packages: &[Package]) -> Vec<String> {
         };
         for other in dependencies.iter().filter(|dependency| dependency.path.is_some()) {
             let is_below = place(&other.name).is_some_and(|place| place < own);
-            // Tests may ask for features of their own crate.
+            // A crate may list itself as a dependency, to give its tests more features.
             if !is_below && other.name != *name {
                 faults.push(format!("{name} depends on {}, which is not below it", other.name));
             }

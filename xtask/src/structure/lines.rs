@@ -1,7 +1,7 @@
-//! The length of lines.
+//! Checks the length of lines.
 //!
-//! Two kinds of lines may be longer, because nobody can break them: a row of a table in Markdown,
-//! and a line that is short enough without its longest web address.
+//! Two kinds of lines may be longer, because they cannot be broken: a row of a Markdown table, and
+//! a line that is short enough without its longest web address.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::process::Command;
 
 use crate::{IoContext, Result, process};
 
-/// The most columns of a line.
+/// The largest number of columns of a line.
 pub const LONGEST: usize = 100;
 
-/// The ends of the names of the texts whose lines are counted, besides all files in `.ci`.
+/// The endings of the names of checked files. All files in `.ci` are checked, too.
 const TEXTS: &[&str] = &[".rs", ".md", ".toml", ".sh", ".c", ".py", ".yml"];
 
-/// Returns the texts that git tracks in the workspace at `root`.
+/// Returns the files to check: those that git tracks in the workspace at `root`.
 ///
 /// # Errors
 /// If git fails.
@@ -26,7 +26,7 @@ pub fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(list.lines().filter(is_text).map(PathBuf::from).filter(|p| root.join(p).is_file()).collect())
 }
 
-/// Returns the lines of a file that are too long, in words.
+/// Returns a message for each line of a file that is too long.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -43,7 +43,7 @@ pub fn faults(root: &Path, file: &Path) -> Result<Vec<String>> {
     Ok(text.lines().enumerate().filter_map(too_long).collect())
 }
 
-/// Returns the columns of the longest web address in a line.
+/// Returns the number of columns of the longest web address in a line.
 fn address(line: &str) -> usize {
     let words = line.split_whitespace().filter(|word| word.contains("://"));
     words.map(|word| word.chars().count()).max().unwrap_or(0)

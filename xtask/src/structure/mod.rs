@@ -1,6 +1,6 @@
 //! Checks the structure of the workspace: crates, modules and lines.
 //!
-//! - [`modules`]: no circle between the modules of a crate.
+//! - [`modules`]: the modules of a crate form no cycle.
 //! - [`crates`]: no crate depends on one above it.
 //! - [`lines`]: no line is longer than [`lines::LONGEST`] columns.
 
@@ -10,14 +10,14 @@ pub mod modules;
 
 use crate::{Error, Result, workspace};
 
-/// Checks the order of the crates, the arrows between modules and the length of lines
+/// Checks the order of the crates, the references between modules and the length of lines
 ///
-/// Fails if a crate depends on one above it, if the modules of a crate form a circle, or if a line
-/// of a text in git is longer than 100 columns.
+/// Fails if a crate depends on one above it, if the modules of a crate form a cycle, or if a line
+/// of a file in git is longer than 100 columns.
 #[derive(Debug, clap::Args)]
 pub struct Options {}
 
-/// Does the job.
+/// Runs the job.
 ///
 /// # Errors
 /// [`Error::Structure`] with all faults.

@@ -1,11 +1,12 @@
-//! Circles between the modules of a crate.
+//! Finds circles (cycles of references) between the modules of a crate.
 //!
-//! A module here is a file. It refers to another one where its text has a path that begins with
-//! `crate`, `self`, `super` or, in a `use`, the name of one of its children. The path is followed
-//! through children, `use` and `pub use` (with `*`, too) to the module in which the last name that
-//! is found stands. Modules and items for tests alone do not count, nor do macros that are called
-//! without a path.
+//! A module here is a file. A module refers to another one by a path that begins with `crate`,
+//! `self`, `super` or, in a `use`, the name of one of its children. This check follows the path
+//! through children and through `use` and `pub use`, also with `*`, to the module that defines the
+//! item. It ignores modules and items that only tests use, and macros that are called without a
+//! path.
 //!
+<<<<<<< HEAD
 //! The modules of a crate are a tree, and each folder of it is looked at by itself: of two children
 //! of one module, the first points at the second if a module in the tree of the first refers to a
 //! module in the tree of the second. No chain of such arrows may return to where it begins. A
@@ -15,6 +16,13 @@
 //! One arrow is left out: the one to a module with the name [`COMPILED`]. Such a module generates
 //! the code of all generic functions for each of a few types. The trait of these types must name
 //! it, and it must name all functions.
+=======
+//! The modules of a crate form a tree, and the check looks at the children of each module
+//! separately. An arrow leads from one child to another if a module in the subtree of the first
+//! refers to a module in the subtree of the second. A circle is a chain of arrows that returns to
+//! its start. References between a module and its ancestors or descendants make no arrow: a parent
+//! may re-export items of its children, and a child may use items of its parent.
+>>>>>>> work-langb
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -24,13 +32,18 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::{Error, IoContext, Result, workspace};
 
+<<<<<<< HEAD
 /// The name of a module that holds the machine code of generic functions.
 const COMPILED: &str = "compiled";
 
 /// The names on the way from the root of a crate to a module.
+=======
+/// The names on the path from the root of a crate to a module.
+>>>>>>> work-langb
 type Name = Vec<String>;
 
-/// A path in the text, without the keywords at its beginning, which `base` stands for.
+/// A path in the text. `base` is the module that the keywords at its beginning stand for, and
+/// `names` are the names after them.
 #[derive(Clone, Debug)]
 struct Reference {
     base: Name,
@@ -41,11 +54,11 @@ struct Reference {
 struct Module {
     file: PathBuf,
     references: Vec<Reference>,
-    /// What `use` makes known here, by its new name.
+    /// The items that `use` imports, by their new names.
     imports: BTreeMap<String, Reference>,
-    /// The modules that `use ...::*` names.
+    /// The modules whose items `use ...::*` imports.
     globs: Vec<Reference>,
-    /// The names of the items that it defines.
+    /// The names of the items that the module defines.
     items: BTreeSet<String>,
 }
 
@@ -55,7 +68,7 @@ pub struct Tree {
     modules: BTreeMap<Name, Module>,
 }
 
-/// An arrow between two children of a module, and the path in the text that makes it.
+/// An arrow between two children of a module: the file and the path in it that refers to the other.
 #[derive(Clone, Debug)]
 struct Arrow {
     file: PathBuf,
@@ -63,7 +76,7 @@ struct Arrow {
 }
 
 impl Tree {
-    /// Reads a crate, from its first file on.
+    /// Reads all modules of the crate whose root file is `root`.
     ///
     /// # Errors
     /// If a file cannot be read, or is not Rust.
@@ -107,19 +120,19 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Returns how many modules there are.
+    /// Returns the number of modules.
     #[must_use]
     pub fn len(&self) -> usize {
         self.modules.len()
     }
 
-    /// Returns whether there is no module.
+    /// Returns whether the tree has no module.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()
     }
 
-    /// Returns the circles, in words, each with the paths in the text that make it.
+    /// Returns a message for each circle, with the paths in the text that form it.
     #[must_use]
     pub fn circles(&self) -> Vec<String> {
         let mut levels: BTreeMap<Name, BTreeMap<(String, String), Arrow>> = BTreeMap::new();
@@ -127,7 +140,7 @@ impl Tree {
             for reference in &module.references {
                 let to = self.resolve(reference, 0);
                 let common = name.iter().zip(&to).take_while(|(a, b)| a == b).count();
-                // From or to a module above.
+                // One module is the other or an ancestor of it.
                 let (Some(from), Some(into)) = (name.get(common), to.get(common)) else { continue };
                 if into == COMPILED {
                     continue;
@@ -142,7 +155,7 @@ impl Tree {
         levels.iter().flat_map(|(parent, arrows)| circles(parent, arrows)).collect()
     }
 
-    /// Returns the module in which the item stands that a path names.
+    /// Returns the module that defines the item at the end of a path.
     fn resolve(&self, reference: &Reference, depth: usize) -> Name {
         let mut at = reference.base.clone();
         for (index, name) in reference.names.iter().enumerate() {
@@ -180,7 +193,8 @@ impl Tree {
     }
 }
 
-/// Returns the shortest circle through each child of `parent` that no earlier circle has.
+/// Returns a message for the shortest circle through each child of `parent`, except for children
+/// that are part of an earlier circle.
 fn circles(parent: &Name, arrows: &BTreeMap<(String, String), Arrow>) -> Vec<String> {
     let mut told: BTreeSet<&String> = BTreeSet::new();
     let mut circles = Vec::new();
@@ -203,7 +217,7 @@ fn circles(parent: &Name, arrows: &BTreeMap<(String, String), Arrow>) -> Vec<Str
     circles
 }
 
-/// Returns the shortest way along arrows from `start` to itself.
+/// Returns the shortest path along arrows from `start` back to itself.
 fn way_back<'a>(
     start: &'a String,
     arrows: &'a BTreeMap<(String, String), Arrow>,
@@ -225,11 +239,11 @@ fn way_back<'a>(
     None
 }
 
-/// A module that a file declares and does not contain.
+/// A module that a file declares and whose text is in another file.
 struct Child {
-    /// The names of the modules in the file that it stands in, and its own.
+    /// The names of the inline modules around the declaration, and its own name.
     names: Vec<String>,
-    /// What the attribute `path` says.
+    /// The value of the attribute `path`.
     path: Option<String>,
 }
 
@@ -237,7 +251,7 @@ struct Child {
 struct Reader<'a> {
     name: &'a Name,
     module: Module,
-    /// The names of the modules in the file that are open.
+    /// The names of the inline modules around the present item.
     inline: Vec<String>,
     children: Vec<Child>,
 }
@@ -260,7 +274,7 @@ fn group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<TokenStream>
     }
 }
 
-/// Returns whether an attribute is `cfg(...)` that asks for tests.
+/// Returns whether an attribute is a `cfg(...)` that holds only in tests.
 fn is_for_tests(attribute: &TokenStream) -> bool {
     let tokens: Vec<TokenTree> = attribute.clone().into_iter().collect();
     let condition = group(tokens.get(1), Delimiter::Parenthesis).unwrap_or_default().to_string();
@@ -297,7 +311,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads an item, without its attributes.
+    /// Reads an item. `tokens` begin after its attributes.
     fn item(&mut self, tokens: &[TokenTree], path: Option<String>) {
         let keyword = |token: &TokenTree| match token {
             TokenTree::Ident(ident) => {
@@ -360,7 +374,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns what a path means that begins with these names; none if it is of no module here.
+    /// Returns the reference of a path that begins with these names, or `None` if the path does not
+    /// lead into this crate.
     fn reference(&self, names: &[String], in_use: bool) -> Option<Reference> {
         let mut rest = names;
         let mut up = 0;
@@ -383,14 +398,14 @@ impl Reader<'_> {
             up += 1;
             rest = &rest[1..];
         }
-        // Modules inside the file are the file's own module.
+        // Inline modules belong to the module of their file, so leaving them stays in that module.
         for _ in self.inline.len()..up {
             base.pop();
         }
         Some(Reference { base, names: rest.to_vec() })
     }
 
-    /// Reads a tree of `use`, behind the names in `before`.
+    /// Reads the tree of a `use` whose path begins with the names in `before`.
     fn import(&mut self, tokens: &[TokenTree], mut before: Vec<String>) {
         let mut at = 0;
         let mut renamed = None;
@@ -421,7 +436,7 @@ impl Reader<'_> {
             }
             at += 1;
         }
-        // `use a::{self}` is `use a`.
+        // `use a::{self}` means `use a`.
         if before.len() > 1 && before.last().is_some_and(|name| name == "self") {
             before.pop();
         }
@@ -434,7 +449,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds paths in any tokens, and `use` in functions.
+    /// Finds the paths in any tokens, and each `use` inside a function.
     fn paths(&mut self, tokens: TokenStream, at_start: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -446,7 +461,7 @@ impl Reader<'_> {
                     let end = end_of_item(&tokens, at);
                     let open = std::mem::take(&mut self.module.imports);
                     self.import(&tokens[at + 1..end], Vec::new());
-                    // Known in the function alone.
+                    // An import inside a function is not visible in the module.
                     self.module.imports = open;
                     at = end;
                     continue;
@@ -469,9 +484,14 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
+<<<<<<< HEAD
             // The name behind `a::` does not begin a path.
             is_start =
                 !(is_punct(tokens.get(at), ':') && at > 0 && is_punct(tokens.get(at - 1), ':'));
+=======
+            // The name after `a::` does not begin a path.
+            is_start = !is_punct(tokens.get(at), ':');
+>>>>>>> work-langb
             at += 1;
         }
     }
@@ -481,9 +501,10 @@ fn ident_after(tokens: &[TokenTree], at: usize) -> Option<String> {
     ident(tokens.get(at + 1))
 }
 
-/// Returns where the item ends that begins at `at`: behind a semicolon or braces.
+/// Returns the index after the item that begins at `at`. An item ends with a semicolon or a block
+/// in braces.
 fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
-    // The braces of `use` and of a constant's value are followed by a semicolon.
+    // In a `use` or in a constant's value, braces do not end the item. A semicolon does.
     let goes_on =
         matches!(ident(tokens.get(at)).as_deref(), Some("use" | "const" | "static" | "type"))
             || tokens[at..]
@@ -508,7 +529,7 @@ fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Reads a crate of these files.
+    /// Returns the circles of a crate with these files.
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -552,7 +573,7 @@ mod tests {
             ("b.rs", ""),
         ];
         assert!(circles(&files)[0].contains("circle of modules: a::x"));
-        // From a folder, through a module in it, to another folder and back.
+        // The circle leads from a folder, through a module in it, to another folder and back.
         let files = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "mod x;"),
