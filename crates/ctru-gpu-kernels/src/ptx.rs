@@ -1,19 +1,19 @@
-//! The engine's kernels as PTX, which `cargo xtask build-ptx` builds and the NVIDIA driver compiles
-//! for the GPU at hand.
+//! The engine's kernels as PTX. `cargo xtask build-ptx` builds this text, and the NVIDIA driver
+//! compiles it for the GPU of the machine.
 
 use core::fmt;
 
-/// A text of PTX.
+/// A PTX text with kernels.
 ///
-/// A device is opened with a module and runs the kernels of that module, see
-/// [`Kernel::is_of`](crate::descriptor::Kernel::is_of). The descriptors of kernels say which arrays
-/// an entry point takes, so every text is a module.
+/// A device is opened with one module and runs only the kernels of that module, see
+/// [`Kernel::is_of`](crate::descriptor::Kernel::is_of). Any text makes a module, because the
+/// kernels' descriptors, and not the text, declare which arrays an entry point takes.
 pub struct Module {
     text: &'static str,
 }
 
 impl Module {
-    /// Makes a module of this PTX.
+    /// Creates a module with this PTX.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self { text }
@@ -32,11 +32,11 @@ impl fmt::Debug for Module {
     }
 }
 
-/// The kernels of [`table`](crate::table), by their names.
+/// The module of the kernels in [`table`](crate::table).
 pub static MODULE: Module = Module::new(include_str!("../ptx/ctru.ptx"));
 
-/// The origin of [`MODULE`] as JSON: [`MANIFEST`], and the hashes by which `cargo xtask build-ptx
-/// --check` finds that the sources have changed.
+/// The origin of [`MODULE`] as JSON: the fields of [`MANIFEST`], and hashes of the sources. `cargo
+/// xtask build-ptx --check` compares these hashes to detect changed sources.
 pub const MANIFEST_JSON: &str = include_str!("../ptx/manifest.json");
 
 /// The compiler of a module, and the devices that run it.
@@ -46,9 +46,9 @@ pub struct Manifest {
     pub rustc: &'static str,
     /// Version of its LLVM.
     pub llvm: &'static str,
-    /// The least architecture of a GPU that runs the PTX, such as `sm_80`.
+    /// The oldest GPU architecture that runs the PTX, such as `sm_80`.
     pub arch: &'static str,
-    /// The version of the PTX language, which the driver has to know.
+    /// The version of the PTX language. The driver must support it.
     pub ptx_isa: &'static str,
     /// SHA-256 of the module's text.
     pub ptx_sha256: &'static str,
@@ -63,7 +63,7 @@ pub const MANIFEST: Manifest = Manifest {
     ptx_sha256: string("ptx_sha256"),
 };
 
-/// Returns the string that follows `"key": "` in the manifest. Without one, compilation fails.
+/// Returns the string value of `key` in the manifest. If there is none, compilation fails.
 const fn string(key: &str) -> &'static str {
     let (json, key) = (MANIFEST_JSON, key.as_bytes());
     let mut start = 1;

@@ -1,9 +1,9 @@
-//! The machine that kernels are written for: blocks of threads, a shared memory for each block, and
-//! warps of 32 threads that run together.
+//! The machine model of the kernels: blocks of threads, one shared memory per block, and warps of
+//! 32 threads that run together.
 
 use ctru_math::array::Element;
 
-/// Threads of a warp.
+/// Threads per warp.
 pub const WARP: u32 = 32;
 
 mod sealed {
@@ -13,16 +13,16 @@ mod sealed {
 /// An element of memory: a number of 1, 2, 4 or 8 bytes, or a vector of 16 bytes that one
 /// instruction moves.
 ///
-/// The trait is sealed, because a GPU reads memory as these types whatever it holds: each has no
-/// padding, and every pattern of bits is a value.
+/// The trait is sealed because a GPU reads any memory as these types. So a type must have no
+/// padding, and every bit pattern must be a valid value.
 pub trait Word: Element + PartialEq + core::fmt::Debug + sealed::Sealed {
-    /// Size in bytes, a power of two. Addresses are multiples of it.
+    /// Size in bytes, a power of two. Addresses of elements are multiples of the size.
     const BYTES: u32;
 
-    /// Returns the value as the low bytes of a number, little-endian.
+    /// Returns the value in the low bytes of a number, little-endian. The other bytes are 0.
     fn to_bits(self) -> u128;
 
-    /// Returns the value of the low bytes of a number, and ignores the others.
+    /// Returns the value that the low bytes of a number encode. Ignores the other bytes.
     fn from_bits(bits: u128) -> Self;
 }
 
@@ -65,7 +65,7 @@ impl Word for U32x4 {
 /// A thread of a running kernel.
 ///
 /// Kernels are functions that are generic over this trait, so the same code runs on a GPU and on
-/// the emulator. On a GPU each method is one instruction or a few.
+/// the emulator. On a GPU each method compiles to one instruction or to a few.
 ///
 /// # Rules
 ///
@@ -73,43 +73,45 @@ impl Word for U32x4 {
 /// - Every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of
 ///   a warp the same [`sync_warp`](Self::sync_warp), shuffle or matrix product.
 /// - If two threads touch the same byte and at least one of them writes it, one of those barriers
-///   lies between the two accesses. Shuffles and matrix products order nothing, and nothing orders
-///   threads of different blocks.
+///   lies between the two accesses. Shuffles and matrix products do not order accesses. Nothing
+///   orders the accesses of different blocks.
 /// - Every access lies inside its array, table or shared memory and is aligned to its element. A
 ///   thread reads shared memory only after some thread of the block has written it.
 ///
 /// # Soundness
 ///
-/// The methods are safe, so that kernels are safe functions, and yet a GPU checks no rule. So a
-/// value of a machine that does not check the rules must not come from safe code. The only way to
-/// such a value is an `unsafe` constructor, whose caller promises that the kernel which receives
-/// the value keeps all rules on the arrays that it receives with it. Each entry point in
-/// `kernels-rs` gives this promise for one kernel; [`Kernel::new`](crate::descriptor::Kernel::new)
-/// says what the host promises in turn.
+/// The methods are safe, so kernels are safe functions. But a GPU does not check the rules.
+/// Therefore safe code must not be able to create a value of a machine that does not check them.
+/// Such a machine has only an `unsafe` constructor. The caller of this constructor promises that
+/// the kernel which receives the value keeps all rules on the arrays of the launch. Each entry
+/// point in `kernels-rs` gives this promise for one kernel.
+/// [`Kernel::new`](crate::descriptor::Kernel::new) states what the host promises about the arrays.
 pub trait Simt: Copy {
-    /// An array of `T` in global memory, which all blocks and the host see.
+    /// An array of `T` in global memory, which all blocks and the host can access.
     type Global<T: Word>: Copy;
 
     /// Returns the number of this thread in its block.
     fn thread(self) -> u32;
-    /// Returns the number of threads of a block.
+    /// Returns the number of threads per block.
     fn threads(self) -> u32;
     /// Returns the number of this block.
     fn block(self) -> u32;
 
-    /// Waits for all threads of the block. Their writes before are visible after.
+    /// Waits until all threads of the block reach this barrier. Afterwards each of them sees what
+    /// the others wrote before it.
     #[track_caller]
     fn sync_block(self);
-    /// Waits for all threads of the warp. Their writes before are visible after.
+    /// Waits until all threads of the warp reach this barrier. Afterwards each of them sees what
+    /// the others wrote before it.
     #[track_caller]
     fn sync_warp(self);
-    /// Returns the `value` of thread `lane < 32` of the warp.
+    /// Returns the `value` that thread `lane < 32` of the warp passes.
     #[track_caller]
     fn shuffle(self, value: u32, lane: u32) -> u32;
 
-    /// Returns `c + a b` for three matrices of which every thread of the warp holds a part: `a` has
-    /// 16 rows of 32 signed bytes, `b` 32 rows of 8 signed bytes, `c` and the result 16 rows of 8
-    /// numbers.
+    /// Returns the matrix `c + a b`. Every thread of the warp holds a part of each matrix: `a` has
+    /// 16 rows of 32 signed bytes, `b` has 32 rows of 8 signed bytes, `c` and the result have 16
+    /// rows of 8 numbers.
     ///
     /// Thread `4 i + j`, `i < 8`, `j < 4`, holds
     ///
@@ -123,8 +125,8 @@ pub trait Simt: Copy {
     #[track_caller]
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4];
 
-    /// Returns four of the eight bytes of `low` and `high`: byte `k` of the result has the number
-    /// that the low three bits of nibble `k` of `selector` state.
+    /// Returns four of the eight bytes of `low` and `high`. The low three bits of nibble `k` of
+    /// `selector` are the number of the byte that becomes byte `k` of the result.
     ///
     /// Source: PTX ISA, `prmt`.
     #[inline(always)]
@@ -136,25 +138,27 @@ pub trait Simt: Copy {
         })
     }
 
-    /// Returns the same array with elements of another size. It begins where elements of either
-    /// size may begin.
+    /// Returns the same array with elements of another size. The array must be aligned for both
+    /// sizes.
     fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
 
     /// Returns element `index` of an array in global memory.
     #[track_caller]
     fn load<T: Word>(self, memory: Self::Global<T>, index: u32) -> T;
-    /// Sets element `index` of an array in global memory.
+    /// Writes element `index` of an array in global memory.
     #[track_caller]
     fn store<T: Word>(self, memory: Self::Global<T>, index: u32, value: T);
 
-    /// Returns the number at byte `address` of shared memory, a multiple of its size.
+    /// Returns the number at byte `address` of shared memory. The address is a multiple of the
+    /// number's size.
     #[track_caller]
     fn load_shared<T: Word>(self, address: u32) -> T;
-    /// Sets the number at byte `address` of shared memory, a multiple of its size.
+    /// Writes a number at byte `address` of shared memory. The address is a multiple of the
+    /// number's size.
     #[track_caller]
     fn store_shared<T: Word>(self, address: u32, value: T);
 
-    /// Returns entry `index` of a table that is a part of the program.
+    /// Returns entry `index` of a constant table of the program.
     #[track_caller]
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T;
 

@@ -1,23 +1,23 @@
-//! What the kernels have in common that give each operation to a warp.
+//! Common functions of the kernels that use one warp per operation.
 //!
-//! Each warp is a block of its own, so a barrier costs next to nothing. Neighbouring elements of a
-//! row belong to neighbouring threads.
+//! Each block is one warp, so a barrier costs almost nothing. Neighbouring threads access
+//! neighbouring elements of a row, so the hardware coalesces the accesses.
 
 use ctru_math::kernel::bits::{self, GROUP};
 
 use crate::descriptor::Shape;
 use crate::simt::{Simt, U32x4, WARP};
 
-/// Loads that a thread issues before it uses the first value.
+/// Number of loads that a thread issues before it uses the first value.
 const IN_FLIGHT: usize = 8;
 
-/// Returns blocks of one warp for one operation.
+/// Returns the block shape: one warp and one operation per block.
 pub(crate) const fn shape(shared_bytes: u32) -> Shape {
     Shape { threads: WARP, per_block: 1, shared_bytes }
 }
 
 /// Calls `store(i, load(i))` for every `i < count`. A thread issues several loads before the first
-/// store, so that it waits for memory once for all of them.
+/// store, so that it waits only once for all of them.
 #[inline(always)]
 pub(crate) fn transfer<S: Simt, T: Copy>(
     s: S,
@@ -39,7 +39,7 @@ pub(crate) fn transfer<S: Simt, T: Copy>(
     }
 }
 
-/// Calls `f(i)` for every `i < count`.
+/// Calls `f(i)` for every `i < count`. Each thread calls it for its own `i`.
 #[inline(always)]
 pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     let mut i = s.lane();
@@ -49,8 +49,8 @@ pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     }
 }
 
-/// Copies `bytes` bytes of shared memory from byte `from` on to the array from byte `to` on. `from`
-/// and `to` are equal modulo 4.
+/// Copies the bytes `from..from + bytes` of shared memory to the array, beginning at its byte `to`.
+/// `from` and `to` must be congruent modulo 4.
 #[inline(always)]
 pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     let Words { before, first, count, after } = Words::of(to, bytes);
@@ -69,9 +69,9 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
     }
 }
 
-/// Compares `bytes` bytes of shared memory from byte `from` on with those of the array from byte
-/// `to` on. Each thread returns a number; some thread's is not 0 if and only if some bytes differ.
-/// `from` and `to` are equal modulo 4.
+/// Compares the bytes `from..from + bytes` of shared memory with those of the array, beginning at
+/// its byte `to`. If all bytes are equal, every thread returns 0; otherwise at least one thread
+/// returns another number. `from` and `to` must be congruent modulo 4.
 #[inline(always)]
 pub(crate) fn compare_bytes<S: Simt>(
     s: S,
@@ -83,7 +83,7 @@ pub(crate) fn compare_bytes<S: Simt>(
     let Words { before, first, count, after } = Words::of(to, bytes);
     let mut difference = 0;
     for k in 0..count.div_ceil(WARP) {
-        // Threads behind the end compare the last word once more, so that there is no branch.
+        // Threads past the end compare the last word again, which needs no branch.
         let i = (WARP * k + s.lane()).min(count - 1);
         let word = s.load(s.cast::<u8, u32>(memory), first + i);
         difference |= word ^ s.load_shared::<u32>(from + before + 4 * i);
@@ -98,11 +98,11 @@ pub(crate) fn compare_bytes<S: Simt>(
     difference
 }
 
-/// The aligned words of four bytes in a range of an array of bytes.
+/// A range of bytes, split into aligned 4-byte words and the bytes before and after them.
 struct Words {
     /// Bytes before the first whole word.
     before: u32,
-    /// Number of the first whole word.
+    /// Index of the first whole word.
     first: u32,
     /// Number of whole words.
     count: u32,
@@ -111,7 +111,7 @@ struct Words {
 }
 
 impl Words {
-    /// Returns the words of the range `start..start + bytes`.
+    /// Splits the range `start..start + bytes`.
     #[inline(always)]
     fn of(start: u32, bytes: u32) -> Self {
         let (first, end) = (start.div_ceil(4), (start + bytes) / 4);
@@ -119,13 +119,13 @@ impl Words {
     }
 }
 
-/// Returns the groups of eight coefficients in a polynomial of `n`; the last group is not full.
+/// Returns the number of groups in a polynomial of `n` coefficients. The last group is not full.
 pub(crate) const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32
 }
 
-/// Packs group `group`, eight values of `width` bits, into its `width` bytes of the packed list at
-/// byte `string` of shared memory.
+/// Packs eight values of `width` bits as group `group` of the packed list that begins at byte
+/// `string` of shared memory. A packed group has `width` bytes.
 #[inline(always)]
 pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
     let packed = bits::pack_group(width, values);
@@ -134,7 +134,8 @@ pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, val
     }
 }
 
-/// Returns the values of group `group` of the packed list at byte `string` of shared memory.
+/// Returns the eight values of group `group` of the packed list that begins at byte `string` of
+/// shared memory.
 #[inline(always)]
 pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
     let mut packed = 0;
@@ -144,16 +145,16 @@ pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -
     bits::unpack_group(width, packed)
 }
 
-/// Returns group `group` of the list of 16-bit values at byte `list` of shared memory, a multiple
-/// of 16.
+/// Returns group `group` of the list of 16-bit values that begins at byte `list` of shared memory.
+/// `list` is a multiple of 16.
 #[inline(always)]
 pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
     let U32x4(pairs) = s.load_shared(list + 16 * group);
     core::array::from_fn(|i| (pairs[i / 2] >> (16 * (i % 2))) as u16)
 }
 
-/// Sets group `group` of the list of 16-bit values at byte `list` of shared memory, a multiple of
-/// 16.
+/// Writes group `group` of the list of 16-bit values that begins at byte `list` of shared memory.
+/// `list` is a multiple of 16.
 #[inline(always)]
 pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
     let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;

@@ -1,4 +1,4 @@
-//! Seeds, messages, shared secrets and coins, one thread for each operation.
+//! Derives seeds, messages, shared secrets and coins, one thread per operation.
 
 use ctru_math::Ring;
 
@@ -7,18 +7,18 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, rolled, word_of_bytes};
 use crate::simt::Simt;
 
-/// Returns blocks of 128 threads, one for each operation.
+/// Returns the block shape: 128 threads, one per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { threads: 128, per_block: 128, shared_bytes: 0 }
 }
 
-/// Expands a master seed to the seeds of encapsulations, 32 bytes each, as
-/// [`expand_key_pair_seeds`] does.
+/// Expands a master seed to one 32-byte seed per encapsulation. [`expand_key_pair_seeds`] states
+/// the formula.
 ///
-/// Threads: one for each operation.
-/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of
-/// [`SEED_WORDS`] words.
+/// Threads: one per operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word, the number of the launch's
+/// first operation; `seeds`, rows of [`SEED_WORDS`] words.
 #[inline(always)]
 pub fn expand_seeds<S: Simt, R: Ring>(
     s: S,
@@ -30,15 +30,16 @@ pub fn expand_seeds<S: Simt, R: Ring>(
     expand(s, SEED_WORDS, master, first, seeds, batch);
 }
 
-/// Expands a master seed to the seeds of key pairs, 64 bytes each: the seed that is sampled from,
-/// and `z`.
+/// Expands a master seed to one 64-byte seed per key pair: 32 bytes from which the key pair is
+/// sampled, then `z`.
 ///
-/// Operation `i` of this launch is operation `first[0] + i` of its batch. A seed of `N` bytes is
-/// `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as
+/// Operation `i` of this launch is operation `first[0] + i` of the whole batch. A seed of `N` bytes
+/// is `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as
 /// `ctru-kem` defines it.
 ///
-/// Threads: one for each operation.
-/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word; `seeds`, rows of 8 words.
+/// Threads: one per operation.
+/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word, the number of the launch's
+/// first operation; `seeds`, rows of 8 words.
 #[inline(always)]
 pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
     s: S,
@@ -50,7 +51,7 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
     expand(s, 2 * SEED_WORDS, master, first, seeds, batch);
 }
 
-/// Expands a master seed to seeds of `words` words.
+/// Expands a master seed to one seed of `words` words per operation.
 #[inline(always)]
 fn expand<S: Simt>(
     s: S,
@@ -77,12 +78,12 @@ fn expand<S: Simt>(
     }
 }
 
-/// Derives the coins of key pairs: the two halves of `SHAKE256(seed)` are the coins of `f'` and of
-/// `g`.
+/// Derives the coins of key pairs and copies `z`. The first half of `SHAKE256(seed)` is the coins
+/// of `f'`, the second half is the coins of `g`.
 ///
-/// Threads: one for each operation.
-/// Arrays: `seeds`, rows of 8 words, the seed and `z`; `f_coins` and `g_coins`, coins; `z`, rows of
-/// [`SEED_WORDS`] words.
+/// Threads: one per operation.
+/// Arrays: `seeds`, rows of 8 words, each the seed and then `z`; `f_coins` and `g_coins`, rows of
+/// coins; `z`, rows of [`SEED_WORDS`] words.
 /// Source: CTRU-Prime paper, Algorithm 1.
 #[inline(always)]
 pub fn derive_key_pair<S: Simt, R: Ring>(
@@ -94,7 +95,7 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let coin_bytes = R::COIN_BYTES as u32;
-    // The second half begins inside a word, so each of its words is cut from two words of the
+    // The second half begins inside a word, so each of its words combines bits of two words of the
     // stream.
     let (skipped, shift) = (coin_bytes / 8 + 1, 8 * (coin_bytes % 8));
     const { assert!(!R::COIN_BYTES.is_multiple_of(8)) };
@@ -121,11 +122,12 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     }
 }
 
-/// Derives encapsulations from seeds: the message `m = SHAKE256(seed)`, the shared secret `K` and
-/// the coins `SHAKE256(s)` of `r`, with `(K || s) = SHA3-512(ID(pk) || m)`.
+/// Derives the secrets of encapsulations from seeds: the message `m = SHAKE256(seed)`, then the
+/// shared secret `K` and the seed `s` with `(K || s) = SHA3-512(ID(pk) || m)`, then the coins
+/// `SHAKE256(s)` of `r`.
 ///
-/// Threads: one for each operation.
-/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `ids`, rows of [`ID_BYTES`] bytes, a row for each
+/// Threads: one per operation.
+/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `ids`, rows of [`ID_BYTES`] bytes, one per
 /// operation or one shared row; `messages`; `shared_secrets`, rows of [`SEED_WORDS`] words;
 /// `coins`.
 /// Source: CTRU-Prime paper, Algorithm 5.
@@ -146,10 +148,10 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     }
 }
 
-/// Derives the second half of decapsulations from decrypted messages: the shared secret `K'` and
-/// the coins of the second encryption.
+/// Derives the secrets of decapsulations from decrypted messages: the shared secret `K'` and the
+/// coins of the re-encryption.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Arrays: as for [`derive_encapsulation`].
 /// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
@@ -173,7 +175,7 @@ fn own_operation<S: Simt>(s: S) -> u32 {
     s.block() * s.threads() + s.thread()
 }
 
-/// The `ID(pk)` of a key.
+/// The `ID(pk)` of key `key`, as a part of the array `ids`.
 #[derive(Copy, Clone)]
 pub(crate) struct Id<S: Simt> {
     pub(crate) s: S,
@@ -182,8 +184,8 @@ pub(crate) struct Id<S: Simt> {
 }
 
 impl<S: Simt> Id<S> {
-    /// Returns word `i` of `ID(pk) || tail`. `tail` returns 0 for words behind its end, and for the
-    /// words before its beginning, whose numbers are negative, modulo `2^32`.
+    /// Returns word `i` of `ID(pk) || tail`. `tail` returns the words of the tail, and 0 for every
+    /// other index. Negative indices occur as numbers modulo `2^32`.
     #[inline(always)]
     pub(crate) fn followed_by(self, tail: impl Fn(u32) -> u64, i: u32) -> u64 {
         const WHOLE: u32 = ID_BYTES / 8;
@@ -193,7 +195,7 @@ impl<S: Simt> Id<S> {
     }
 }
 
-/// Does the work of [`derive_encapsulation`] for one operation, on a state of any kind.
+/// Computes one operation of [`derive_encapsulation`] on a state of either kind.
 #[inline(always)]
 pub(crate) fn encapsulation<R: Ring, T: State>(
     operation: u32,
@@ -214,7 +216,7 @@ pub(crate) fn encapsulation<R: Ring, T: State>(
     secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
 }
 
-/// Does the work of [`derive_decapsulation`] for one operation, on a state of any kind.
+/// Computes one operation of [`derive_decapsulation`] on a state of either kind.
 #[inline(always)]
 pub(crate) fn decapsulation<R: Ring, T: State>(
     operation: u32,
@@ -228,7 +230,8 @@ pub(crate) fn decapsulation<R: Ring, T: State>(
     secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
 }
 
-/// Returns word `i` of a string of which only the first `bytes` bytes remain.
+/// Returns `word`, which is word `i` of a string, with zeros in place of all bytes after the first
+/// `bytes` bytes of the string.
 #[inline(always)]
 fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     let whole = bytes / 8;
@@ -241,7 +244,8 @@ fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     }
 }
 
-/// Derives the shared secret and the coins from the words of a message.
+/// Derives the shared secret and the coins of one operation. `message` returns the words of the
+/// message.
 #[inline(always)]
 fn secret_and_coins<R: Ring, T: State>(
     operation: u32,
@@ -267,7 +271,7 @@ fn secret_and_coins<R: Ring, T: State>(
     squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
 }
 
-/// Calls `output` with the first `words` words of the output that follows from `state`.
+/// Calls `output` with the first `words` words that `state` gives after each permutation.
 #[inline(always)]
 fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
     let rate = SHAKE256.rate;

@@ -1,5 +1,5 @@
-//! Keccak-f\[1600\] on a state that one thread holds or that a warp shares, and the scheme's two
-//! hash functions.
+//! Keccak-f\[1600\] on a state that one thread or one warp holds, and the two hash functions of the
+//! scheme: SHAKE256 and SHA3-512.
 //!
 //! Source: FIPS 202.
 
@@ -8,42 +8,42 @@ use core::array;
 use crate::kernels::rolled;
 use crate::simt::{Simt, WARP};
 
-/// Lanes of a state, 64 bits each.
+/// Number of 64-bit lanes in a state.
 const LANES: u32 = 25;
 const ROUNDS: u32 = 24;
 
-/// A state, whose lane `x + 5 y` is FIPS 202's lane `(x, y)`. The trait lets a hash be written once
-/// for both ways to hold the lanes.
+/// A Keccak state. Its lane `x + 5 y` is the lane `(x, y)` of FIPS 202. The trait allows hashes to
+/// be written once for states in one thread and states in one warp.
 ///
-/// Closures receive numbers of lanes. They may be called with numbers from 25 on, and their results
-/// are dropped then. The threads of a warp call a closure together, so it may contain shuffles, but
-/// not under a condition that depends on the number of the lane.
+/// Closures receive lane numbers. A method may call a closure with numbers of 25 or more and then
+/// ignores the result. The threads of a warp call a closure together. So a closure may contain
+/// shuffles, but not under a condition that depends on the lane number.
 pub(crate) trait State: Copy {
     type Machine: Simt;
 
-    /// Returns the state of zeros.
+    /// Returns the all-zero state.
     fn zero(s: Self::Machine) -> Self;
 
-    /// Returns the state with `word(i)` added to every lane `i < lanes`.
+    /// Returns the state with `word(i)` added (exclusive or) to every lane `i < lanes`.
     #[must_use]
     fn absorb(self, lanes: u32, word: impl Fn(u32) -> u64) -> Self;
 
-    /// Returns the permuted state.
+    /// Applies the permutation and returns the new state.
     #[must_use]
     fn permute(self) -> Self;
 
-    /// Calls `output(i, lane)` for every lane `i < lanes`. The calls of one thread are in the order
-    /// of `i`.
+    /// Calls `output(i, lane)` for every lane `i < lanes`. Each thread makes its calls in ascending
+    /// order of `i`.
     fn output(self, lanes: u32, output: impl FnMut(u32, u64));
 
     /// Returns lane `i`, or 0 if `i` is 25 or more.
     fn lane(self, i: u32) -> u64;
 }
 
-/// An array of 64-bit words in the global memory of the machine that holds the state.
+/// An array of 64-bit words in the global memory of the state's machine.
 pub(crate) type Words<T> = <<T as State>::Machine as Simt>::Global<u64>;
 
-/// A state in the registers of one thread.
+/// A state that one thread holds in its registers.
 #[derive(Copy, Clone)]
 pub(crate) struct PerThread<S> {
     s: S,
@@ -97,7 +97,7 @@ impl<S: Simt> State for PerThread<S> {
     }
 }
 
-/// A state that the first 25 threads of a warp share, one lane each.
+/// A state that the first 25 threads of a warp hold, one lane per thread.
 #[derive(Copy, Clone)]
 pub(crate) struct PerWarp<S> {
     s: S,
@@ -155,20 +155,22 @@ fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Returns the lane that pi moves to place `i`. Source: FIPS 202, Algorithm 3.
+/// Returns the number of the lane that pi moves to position `i`. Source: FIPS 202, Algorithm 3.
 #[inline(always)]
 const fn before_pi(i: u32) -> u32 {
     let (x, y) = (i % 5, i / 5);
     (x + 3 * y) % 5 + 5 * x
 }
 
-/// Returns the lane `k` places to the right of lane `i` in its row, which is a ring.
+/// Returns the number of the lane `k` places to the right of lane `i`, cyclically within its row of
+/// five lanes.
 #[inline(always)]
 const fn right(i: u32, k: u32) -> u32 {
     i - i % 5 + (i + k) % 5
 }
 
-/// The distances by which rho rotates the lanes; the entries behind lane 24 have no meaning.
+/// The rotation offsets of rho, one per lane. The entries after lane 24 are 0, and their results
+/// are dropped.
 /// Source: FIPS 202, Algorithm 2.
 static ROTATIONS: [u32; WARP as usize] = {
     let mut rotations = [0; WARP as usize];
@@ -182,7 +184,7 @@ static ROTATIONS: [u32; WARP as usize] = {
     rotations
 };
 
-/// The constants that iota adds to lane 0. Source: FIPS 202, Algorithms 5 and 6.
+/// The round constants, which iota adds to lane 0. Source: FIPS 202, Algorithms 5 and 6.
 static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
     let mut constants = [0; ROUNDS as usize];
     let mut register = 1;
@@ -191,7 +193,7 @@ static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
         let mut j = 0;
         while j < 7 {
             constants[round] |= (register as u64 & 1) << ((1 << j) - 1);
-            // Multiplication by x modulo x^8 + x^6 + x^5 + x^4 + 1.
+            // One step of the LFSR: multiplication by x modulo x^8 + x^6 + x^5 + x^4 + 1.
             register = (register << 1) ^ ((register >> 7) * 0x171);
             j += 1;
         }
@@ -200,13 +202,12 @@ static ROUND_CONSTANTS: [u64; ROUNDS as usize] = {
     constants
 };
 
-/// A hash function on Keccak-f\[1600\].
+/// A hash function built on Keccak-f\[1600\].
 #[derive(Copy, Clone)]
 pub(crate) struct Sponge {
-    /// Lanes that a permutation takes or gives.
+    /// Number of lanes that are absorbed or squeezed per permutation.
     pub(crate) rate: u32,
-    /// The byte behind the input: the bits that separate the functions, and the first bit of the
-    /// padding.
+    /// The byte that follows the input: the domain separation bits and the first padding bit.
     suffix: u8,
 }
 
@@ -214,13 +215,14 @@ pub(crate) const SHAKE256: Sponge = Sponge { rate: 17, suffix: 0x1f };
 pub(crate) const SHA3_512: Sponge = Sponge { rate: 9, suffix: 0x06 };
 
 impl Sponge {
-    /// Returns the blocks of `rate` lanes that an input of `length` bytes fills together with its
-    /// padding.
+    /// Returns the number of blocks of `rate` lanes that an input of `length` bytes and its padding
+    /// fill.
     pub(crate) const fn blocks(self, length: u32) -> u32 {
         length / (8 * self.rate) + 1
     }
 
-    /// Returns the padding in lane `i` of the blocks of an input of `length` bytes.
+    /// Returns the padding bits in lane `i` of a padded input. The unpadded input has `length`
+    /// bytes, and lanes are counted through all blocks.
     #[inline(always)]
     pub(crate) const fn padding(self, length: u32, i: u32) -> u64 {
         let suffix = if i == length / 8 { (self.suffix as u64) << (8 * (length % 8)) } else { 0 };
@@ -228,8 +230,9 @@ impl Sponge {
         suffix ^ last
     }
 
-    /// Returns a state that has absorbed an input of one block: `length` bytes in words, with zeros
-    /// behind them. Each permutation from here on gives a block of the output.
+    /// Returns a state that has absorbed an input of one block, before the permutation. `word`
+    /// returns the words of the input, which has `length` bytes, and zeros after its end. Each
+    /// permutation of the result gives one block of output.
     #[inline(always)]
     pub(crate) fn absorb_block<T: State>(
         self,

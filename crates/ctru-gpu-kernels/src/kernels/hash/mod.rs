@@ -1,8 +1,8 @@
-//! All that is derived by hashing: seeds, messages, shared secrets, coins, and rejection secrets.
+//! Hashing: derives seeds, messages, shared secrets, coins and rejection secrets.
 //!
-//! [`derive`](mod@derive) and [`reject`] give each operation to a thread, which holds a whole Keccak
-//! state. [`small_batch`] gives each operation to a warp, for batches that are too small to fill the
-//! machine with one thread each.
+//! [`derive`](mod@derive) and [`reject`] use one thread per operation, and each thread holds a
+//! whole Keccak state. [`small_batch`] uses one warp per operation. It serves batches that are too
+//! small to occupy the GPU with one thread per operation.
 
 pub mod derive;
 mod keccak;

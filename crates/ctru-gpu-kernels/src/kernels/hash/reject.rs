@@ -1,5 +1,6 @@
-//! Implicit rejection, one thread for each operation: the shared secret of a ciphertext that is not
-//! valid. It depends on nothing that decryption computes.
+//! Implicit rejection, one thread per operation: computes the shared secret that an invalid
+//! ciphertext yields. It does not depend on the result of decryption, so it can run at the same
+//! time.
 //!
 //! Source: CTRU-Prime paper, Algorithm 6.
 
@@ -12,22 +13,23 @@ use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, word_of_bytes};
 use crate::simt::{Simt, WARP};
 
 const WARPS: u32 = 4;
-/// Bytes of a warp's part of shared memory: a block of SHA3-512's input for each thread.
+/// Bytes of shared memory per warp: one block of SHA3-512's input per thread.
 const STAGE_BYTES: u32 = WARP * 8 * SHA3_512.rate;
 
-/// Returns blocks of four warps, one thread for each operation.
+/// Returns the block shape: four warps, one thread per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { threads: WARPS * WARP, per_block: WARPS * WARP, shared_bytes: WARPS * STAGE_BYTES }
 }
 
-/// Computes rejection secrets, the first halves of `SHA3-512(ID(pk) || z || ciphertext)`.
+/// Computes rejection secrets: the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each
+/// operation.
 ///
-/// Threads: one for each operation; the threads of a warp load together.
-/// Shared memory: a block of the hash's input for each thread.
-/// Arrays: `ids`, rows of [`ID_BYTES`] bytes, and `z`, rows of [`SEED_WORDS`] words, each a row for
-/// each operation or one shared row; `ciphertexts`; `rejection_secrets`, rows of [`SEED_WORDS`]
-/// words.
+/// Threads: one per operation. The threads of a warp load their ciphertexts together.
+/// Shared memory: one block of the hash's input per thread.
+/// Arrays: `ids`, rows of [`ID_BYTES`] bytes, one per operation or one shared row; `z`, rows of
+/// [`SEED_WORDS`] words, one per operation or one shared row; `ciphertexts`; `rejection_secrets`,
+/// rows of [`SEED_WORDS`] words.
 /// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
 pub fn rejection_secret<S: Simt, R: Ring>(
@@ -41,13 +43,14 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let rate = SHA3_512.rate;
     let first = s.block() * s.threads() + WARP * s.warp();
     let operation = first + s.lane();
-    // Threads behind the batch's end help their warp to load, and hash the last ciphertext in vain.
+    // Threads past the end of the batch hash the last ciphertext and drop the result, because their
+    // warp needs them for the loads.
     let inside = |operation: u32| operation.min(batch.operations() - 1);
     let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
     let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.row(inside(operation)) }, z);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
-        // The bytes of a ciphertext are neighbours, so the warp loads the words of one operation
-        // after the other.
+        // The bytes of one ciphertext are neighbours in memory, so the warp loads the words of one
+        // operation after those of another to coalesce the accesses.
         s.sync_warp();
         for k in 0..rate {
             let word = WARP * k + s.lane();
@@ -67,15 +70,15 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     }
 }
 
-/// Bytes of the input before the ciphertext.
+/// Number of input bytes before the ciphertext.
 const KEY_BYTES: u32 = ID_BYTES + 8 * SEED_WORDS;
 
-/// Returns the bytes of the input.
+/// Returns the number of input bytes.
 pub(crate) const fn input_bytes<R: Ring>() -> u32 {
     KEY_BYTES + R::CIPHERTEXT_BYTES as u32
 }
 
-/// Returns a state that has absorbed `ID(pk) || z`, which is less than a block.
+/// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block.
 #[inline(always)]
 pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
     const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };
@@ -83,8 +86,8 @@ pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
     T::zero(id.s).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
 }
 
-/// Returns word `i` of the input without the part that [`absorb_key`] absorbs, padded to whole
-/// blocks.
+/// Returns word `i` of the padded input with zeros in place of the bytes that [`absorb_key`]
+/// absorbs.
 #[inline(always)]
 pub(crate) fn ciphertext_word<S: Simt, R: Ring>(
     s: S,

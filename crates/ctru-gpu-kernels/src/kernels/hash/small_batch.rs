@@ -1,6 +1,6 @@
-//! The hashing kernels on the way of every operation, one warp for each operation: for batches too
-//! small to fill the machine with one thread each. Arrays and results are those of the kernels for
-//! large batches.
+//! The hashing kernels that encapsulation and decapsulation need, with one warp per operation. They
+//! serve batches that are too small to occupy the GPU with one thread per operation. Their arrays
+//! and results are those of the kernels for large batches.
 
 use ctru_math::Ring;
 
@@ -11,15 +11,15 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{SEED_WORDS, rolled, warp};
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for one operation.
+/// Returns the block shape: one warp and one operation per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// Does what [`derive::derive_encapsulation`] does.
+/// Computes the same arrays as [`derive::derive_encapsulation`].
 ///
-/// Threads: one warp for each operation.
+/// Threads: one warp per operation.
 #[inline(always)]
 pub fn derive_encapsulation<S: Simt, R: Ring>(
     s: S,
@@ -35,9 +35,9 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, shared_secrets, coins);
 }
 
-/// Does what [`derive::derive_decapsulation`] does.
+/// Computes the same arrays as [`derive::derive_decapsulation`].
 ///
-/// Threads: one warp for each operation.
+/// Threads: one warp per operation.
 #[inline(always)]
 pub fn derive_decapsulation<S: Simt, R: Ring>(
     s: S,
@@ -52,9 +52,9 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
 }
 
-/// Does what [`reject::rejection_secret`] does.
+/// Computes the same arrays as [`reject::rejection_secret`].
 ///
-/// Threads: one warp for each operation.
+/// Threads: one warp per operation.
 #[inline(always)]
 pub fn rejection_secret<S: Simt, R: Ring>(
     s: S,

@@ -1,9 +1,11 @@
-//! Inversion by division steps, one block for each element: the algorithm of [`ctru_math::invert`],
-//! which names the source.
+//! Inversion by division steps, one block per element. [`ctru_math::invert`] describes the
+//! algorithm and names its source.
 //!
-//! A thread holds eight neighbouring coefficients of each of the four polynomials in registers. In
-//! each step it needs one coefficient of either neighbour and the two constant coefficients. They
-//! go through shared memory, in two areas by turns, so that a step has one barrier.
+//! The algorithm works on four polynomials `f`, `g`, `v` and `r`. A thread holds eight neighbouring
+//! coefficients of each of them in registers. In each step it needs one coefficient from each
+//! neighbouring thread and the constant coefficients of `f` and `g / x`. The threads exchange these
+//! through shared memory. Even and odd steps use different areas, so each step needs only one
+//! barrier.
 
 use core::marker::PhantomData;
 
@@ -14,25 +16,25 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::row;
 use crate::simt::{Simt, WARP};
 
-/// Coefficients of a polynomial that a thread holds.
+/// Number of coefficients of each polynomial that a thread holds.
 const HELD: usize = 8;
 
-/// Returns the threads that hold `n + 1` coefficients, whole warps.
+/// Returns the number of threads that hold `n + 1` coefficients, rounded up to whole warps.
 const fn threads<R: NttRing>() -> u32 {
     (R::N as u32 + 1).div_ceil(HELD as u32).next_multiple_of(WARP)
 }
 
-/// Returns blocks for one element.
+/// Returns the block shape: one element per block, two exchange areas in shared memory.
 #[must_use]
 pub const fn shape<R: NttRing>() -> Shape {
     Shape { threads: threads::<R>(), per_block: 1, shared_bytes: 2 * area_bytes::<R>() }
 }
 
-/// Inverts elements of `R_q`; the result for zero is zero.
+/// Inverts elements of `R_q`. The result for zero is zero.
 ///
-/// Threads: one block for each element, one thread for eight coefficients.
-/// Shared memory: two areas with two numbers for each thread.
-/// Arrays: `elements` and `inverses`, in `0..q`.
+/// Threads: one block per element, one thread per eight coefficients.
+/// Shared memory: two areas with two 32-bit numbers per thread.
+/// Arrays: `elements` and `inverses`, coefficients in `0..q`.
 /// Source: [`ctru_math::invert`].
 #[inline(always)]
 pub fn invert<S: Simt, R: NttRing>(
@@ -49,8 +51,8 @@ pub fn invert<S: Simt, R: NttRing>(
     );
 }
 
-/// Inverts the polynomial with the centred coefficients `element(i)`. Calls `output` with each
-/// coefficient of the inverse, in `0..q`.
+/// Inverts the polynomial whose coefficients are `element(i)`, which are centred modulo `q`. Calls
+/// `output(i, c)` for each coefficient `c` of the inverse, in `0..q`.
 #[inline(always)]
 fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: impl Fn(u32, u32)) {
     let () = Lazy::<R>::BOUND;
@@ -77,7 +79,7 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
         let swap = (-delta >> 31) & (-g0 >> 31);
         delta = (delta ^ (swap & (delta ^ -delta))) + 1;
         let step = Step::<R> { swap, f0, minus_g0: -g0, ring: PhantomData };
-        // The other coefficients cannot matter any more. Their number is public.
+        // Only these coefficients can still change the result. Their number is public.
         if first < (n + 1).min(steps - number) {
             step.divide(&mut own.f, &mut own.g, g_above);
         }
@@ -100,7 +102,8 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
     }
 }
 
-/// A thread's part of the polynomials: residues of at most the reducer's output bound.
+/// A thread's coefficients of the four polynomials. Their absolute values are at most the reducer's
+/// output bound.
 struct Held {
     f: [i32; HELD],
     g: [i32; HELD],
@@ -108,20 +111,23 @@ struct Held {
     r: [i32; HELD],
 }
 
-/// Returns `coefficient(i)` for the coefficients from `first` on that a thread holds.
+/// Returns the coefficients that a thread holds: `coefficient(i)` for the eight `i` from `first`
+/// on.
 #[inline(always)]
 fn held(first: u32, coefficient: impl Fn(u32) -> i32) -> [i32; HELD] {
     core::array::from_fn(|j| coefficient(first + j as u32))
 }
 
-/// A division step on a pair of coefficients: a swap, then `(f, g)` becomes `(f, f0 g - g0 f)`.
+/// A division step: swaps `f` and `g` if necessary, then replaces `(f, g)` by `(f, f0 g - g0 f)`.
 struct Step<R> {
-    /// All ones to swap, or zero.
+    /// All ones if `f` and `g` are swapped, else zero.
     swap: i32,
-    /// The constant coefficient of `f` before the swap. `g` matters only up to a factor, its sign
-    /// included, so the swap does not change the new `g`.
+    /// The constant coefficient of `f` before the swap. A swap changes only the sign of the new
+    /// `g`. The result needs `g` only up to a constant factor, so the values before the swap always
+    /// serve.
     f0: i32,
-    /// The negated constant coefficient of `g`: a product by it and a sum are one instruction.
+    /// The negated constant coefficient of `g`. Negated, because a product and a sum are one
+    /// instruction.
     minus_g0: i32,
     ring: PhantomData<R>,
 }
@@ -154,13 +160,13 @@ impl<R: NttRing> Step<R> {
     }
 }
 
-/// Returns the bytes of an area: one number of each thread and one more for either direction, and
-/// the constant coefficients.
+/// Returns the size of an area in bytes. For each of the two directions, an area has one number per
+/// thread and one more. The two constant coefficients follow.
 const fn area_bytes<R: NttRing>() -> u32 {
     4 * (2 * (threads::<R>() + 1) + 2)
 }
 
-/// An area of shared memory through which threads exchange numbers.
+/// An area of shared memory through which the threads exchange coefficients.
 #[derive(Copy, Clone)]
 struct Area<S, R> {
     s: S,
@@ -168,7 +174,7 @@ struct Area<S, R> {
     ring: PhantomData<R>,
 }
 
-/// The numbers that a thread receives before a step.
+/// The coefficients that a thread receives before a step.
 struct Received {
     f0: i32,
     /// The constant coefficient of `g / x`.
@@ -178,32 +184,34 @@ struct Received {
 }
 
 impl<S: Simt, R: NttRing> Area<S, R> {
-    /// Returns the first area for an even `number`, the second one for an odd `number`.
+    /// Returns the first area for an even step `number` and the second area for an odd one.
     #[inline(always)]
     fn of(s: S, number: u32) -> Self {
         Self { s, start: number % 2 * area_bytes::<R>(), ring: PhantomData }
     }
 
-    /// Returns where thread `thread` puts its lowest coefficient of `g`. The place behind the last
-    /// thread's stays 0.
+    /// Returns the address at which thread `thread` puts its lowest coefficient of `g`. The number
+    /// after that of the last thread stays 0.
     #[inline(always)]
     fn lowest_g(self, thread: u32) -> u32 {
         self.start + 4 * thread
     }
 
-    /// Returns where thread `thread - 1` puts its highest coefficient of `v`. Place 0 stays 0.
+    /// Returns the address at which thread `thread - 1` puts its highest coefficient of `v`. The
+    /// number for thread 0 stays 0.
     #[inline(always)]
     fn highest_v(self, thread: u32) -> u32 {
         self.lowest_g(threads::<R>() + 1) + 4 * thread
     }
 
-    /// Returns where the constant coefficients lie.
+    /// Returns the addresses of the constant coefficients of `f` and of `g / x`.
     #[inline(always)]
     fn constants(self) -> [u32; 2] {
         [self.highest_v(threads::<R>() + 1), self.highest_v(threads::<R>() + 2)]
     }
 
-    /// Sets the numbers that the first and the last thread receive.
+    /// Writes the zeros that the first and the last thread receive in place of a neighbour's
+    /// coefficient.
     #[inline(always)]
     fn prepare(self) {
         if self.s.thread() == 0 {
@@ -239,7 +247,7 @@ impl<S: Simt, R: NttRing> Area<S, R> {
     }
 }
 
-/// Returns a residue as a factor.
+/// Prepares a residue as a factor for [`Reducer::mul`].
 #[inline(always)]
 fn factor<R: NttRing>(x: i32) -> <R::CoefficientReducer as Reducer>::Factor {
     R::CoefficientReducer::factor(R::CoefficientReducer::centred(x))
@@ -259,11 +267,12 @@ fn reciprocal<R: NttRing>(x: i32) -> i32 {
     power
 }
 
-/// Proof that a step stays in 32 bits.
+/// A compile-time proof that a step does not overflow 32 bits.
 struct Lazy<R>(PhantomData<R>);
 
 impl<R: NttRing> Lazy<R> {
-    /// `|f0 g - g0 f|` for residues of at most the output bound fits the input bound.
+    /// If all residues are within the reducer's output bound, `|f0 g - g0 f|` is within its input
+    /// bound.
     const BOUND: () = {
         let largest = <R::CoefficientReducer as Reducer>::OUTPUT_BOUND as i64;
         assert!(2 * largest * largest <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);

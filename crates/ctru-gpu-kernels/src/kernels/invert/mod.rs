@@ -1,5 +1,5 @@
-//! Inversion: of one element by division steps ([`divsteps`]), and of batches by a product tree,
-//! whose roots are inverted ([`tree_up`], [`tree_down`]).
+//! Inversion in `R_q`. [`divsteps`] inverts single elements by division steps. [`tree_up`] and
+//! [`tree_down`] reduce the inversion of a batch to the inversion of the roots of a product tree.
 
 pub mod divsteps;
 pub mod tree_down;

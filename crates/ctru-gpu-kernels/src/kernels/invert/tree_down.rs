@@ -1,4 +1,5 @@
-//! The product tree of [`tree_up`](super::tree_up) from the roots to the leaves: the inverse of a
+//! The way down in the product tree of [`tree_up`](super::tree_up), from the inverses of the roots
+//! to the inverses of the leaves. A parent is the product of its two children, so the inverse of a
 //! child is the inverse of its parent times its sibling.
 
 use ctru_math::Ring;
@@ -11,18 +12,18 @@ use crate::kernels::product::positive;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for one child.
+/// Returns the block shape: one warp and one child per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(polyphase::end_of_two_large::<R>())
 }
 
-/// Computes the inverses of leaves. An operation is a leaf.
+/// Computes the inverses of leaves. One operation is one leaf.
 ///
-/// Threads: one warp for each leaf.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `leaves`, signed
-/// bytes of small polynomials; `inverses`, in `0..q`.
+/// Threads: one warp per leaf.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, one row per two leaves; `leaves`,
+/// small polynomials as signed bytes; `inverses`, in `0..q`.
 #[inline(always)]
 pub fn divide_leaves<S: Simt, R: Ring>(
     s: S,
@@ -39,11 +40,11 @@ pub fn divide_leaves<S: Simt, R: Ring>(
     polyphase.store_modulo_q(inverses, leaf);
 }
 
-/// Computes the inverses of nodes. An operation is a child.
+/// Computes the inverses of nodes above the leaves. One operation is one child.
 ///
-/// Threads: one warp for each child.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `parents`, the inverses of the parents, in `0..q`, half as many rows; `nodes` and
+/// Threads: one warp per child.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `parents`, the inverses of the parents, in `0..q`, one row per two children; `nodes` and
 /// `inverses`, in `0..q`.
 #[inline(always)]
 pub fn divide_nodes<S: Simt, R: Ring>(

@@ -1,8 +1,9 @@
-//! A product tree for inversion in batches, from the leaves to the roots: products of two
-//! neighbours.
+//! The way up in the product tree for inversion in batches, from the leaves to the roots. Each
+//! parent is the product of two neighbouring children.
 //!
-//! Node `i` of a level has the children `2 i` and `2 i + 1` on the level below. A node without
-//! sibling is multiplied by 1. [`tree_down`](super::tree_down) goes back.
+//! Node `i` of a level has the children `2 i` and `2 i + 1` on the level below. A child without a
+//! sibling is multiplied by 1. [`tree_down`](super::tree_down) computes the inverses from the roots
+//! back to the leaves.
 //!
 //! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization"
 //! (1987), section 10.3.1.
@@ -15,17 +16,18 @@ use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for two children.
+/// Returns the block shape: one warp, one parent and two children per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Shape { per_block: 2, ..warp::shape(polyphase::end_of_two_large::<R>()) }
 }
 
-/// Computes the parents of leaves, their products in `R_q`. An operation is a leaf.
+/// Multiplies neighbouring leaves in `R_q`, which gives their parents. One operation is one leaf.
 ///
-/// Threads: one warp for each parent.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `leaves`, signed bytes of small polynomials; `parents`, in `0..q`, half as many rows.
+/// Threads: one warp per parent.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `leaves`, small polynomials as signed bytes; `parents`, in `0..q`, one row per two
+/// leaves.
 #[inline(always)]
 pub fn multiply_leaves<S: Simt, R: Ring>(
     s: S,
@@ -46,11 +48,11 @@ pub fn multiply_leaves<S: Simt, R: Ring>(
     polyphase.store_modulo_q(parents, node);
 }
 
-/// Computes the parents of nodes, their products in `R_q`. An operation is a child.
+/// Multiplies neighbouring nodes in `R_q`, which gives their parents. One operation is one child.
 ///
-/// Threads: one warp for each parent.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `nodes`, in `0..q`; `parents`, in `0..q`, half as many rows.
+/// Threads: one warp per parent.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `nodes`, in `0..q`; `parents`, in `0..q`, one row per two nodes.
 #[inline(always)]
 pub fn multiply_nodes<S: Simt, R: Ring>(
     s: S,
@@ -66,7 +68,8 @@ pub fn multiply_nodes<S: Simt, R: Ring>(
     polyphase.store_modulo_q(parents, node);
 }
 
-/// Returns block `block` of leaf `index`, or of 1 behind the last leaf.
+/// Returns block `block` of leaf `index`. After the last leaf, returns that block of the polynomial
+/// 1.
 #[inline(always)]
 pub(crate) fn leaf_or_one<S: Simt, R: Ring>(
     s: S,
@@ -82,7 +85,8 @@ pub(crate) fn leaf_or_one<S: Simt, R: Ring>(
     }
 }
 
-/// Returns block `block` of node `index`, or of 1 behind the last node.
+/// Returns block `block` of node `index`. After the last node, returns that block of the polynomial
+/// 1.
 #[inline(always)]
 pub(crate) fn node_or_one<S: Simt, R: Ring>(
     s: S,

@@ -1,7 +1,8 @@
-//! Keys whose public part has NTRU Prime's mixed-radix encoding: [`ctru_math::codec::mixed_radix`].
+//! Kernels for keys whose polynomial `h` has NTRU Prime's mixed-radix encoding, see
+//! [`ctru_math::codec::mixed_radix`].
 //!
-//! The pairs of a level are independent, so the threads share them. The lists of the levels lie in
-//! two areas by turns.
+//! The pairs of a level are independent, so the threads share them. The values of even and of odd
+//! levels lie in different areas of shared memory.
 
 use ctru_math::Ring;
 use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
@@ -13,7 +14,7 @@ use crate::simt::Simt;
 
 key_kernels!(MixedRadix);
 
-/// The encoding.
+/// The mixed-radix encoding.
 enum MixedRadix {}
 
 impl<R: Ring> Encoding<R> for MixedRadix {
@@ -37,7 +38,8 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, odd_radix }) => {
                         let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
-                        // Keys have been checked, so no value can have needed reduction.
+                        // The second result says whether the value was not canonical. It is unused
+                        // here, because the host has checked the keys.
                         let ([even, odd], _) = split(level.radix, odd_radix, joined);
                         s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
                     }
@@ -77,23 +79,23 @@ impl<R: Ring> Encoding<R> for MixedRadix {
     }
 }
 
-/// Returns where the list of level `number` lies. The list of level 0 is the list of coefficients.
+/// Returns the address of the list of level `number`. Level 0 is the list of coefficients.
 const fn list<R: Ring>(number: u32) -> u32 {
     if number.is_multiple_of(2) { keys::list::<R>() } else { keys::half_list::<R>() }
 }
 
-/// The properties of a pair. The last pair of a level differs from the others.
+/// The parameters of a pair. They differ for the last pair of a level.
 struct Pair {
-    /// Where its bytes begin in the string.
+    /// Offset of its bytes in the string.
     offset: u32,
-    /// Bytes that it writes, 0 to 2.
+    /// Number of bytes that it contributes to the string, 0 to 2.
     bytes: u32,
     /// Radix of its second value.
     odd_radix: u32,
 }
 
 impl Pair {
-    /// Returns pair `pair` of a level, or nothing if it is a last value without a partner.
+    /// Returns pair `pair` of a level, or `None` if that is the last value and has no partner.
     #[inline(always)]
     fn new(level: &Level, pair: u32) -> Option<Self> {
         let offset = level.offset as u32 + level.pair_bytes as u32 * pair;
@@ -111,7 +113,7 @@ impl Pair {
     }
 }
 
-/// Returns up to two bytes of the string as a number.
+/// Returns `bytes <= 2` bytes of the string as a number.
 #[inline(always)]
 fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
     let byte = |k: u32| match k < bytes {
@@ -121,7 +123,7 @@ fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
     byte(0) | byte(1)
 }
 
-/// Sets up to two bytes of the string to the low bytes of a number.
+/// Writes the low `bytes <= 2` bytes of a number to the string.
 #[inline(always)]
 fn set_low_bytes<S: Simt>(s: S, offset: u32, bytes: u32, number: u32) {
     for k in 0..2 {

@@ -1,7 +1,7 @@
-//! Encoded keys to arrays and back, for each encoding of public keys: [`mixed_radix`] and
-//! [`packed13`].
+//! Converts encoded keys to arrays and back. There is one set of kernels per encoding of public
+//! keys: [`mixed_radix`] and [`packed13`].
 //!
-//! A warp works on one key. The public key lies in shared memory both as a string of bytes and as a
+//! One warp converts one key. Shared memory holds the public key both as a string of bytes and as a
 //! list of coefficients.
 
 pub mod mixed_radix;
@@ -15,47 +15,46 @@ use crate::descriptor::Shape;
 use crate::kernels::{ID_BYTES, SEED_WORDS, row, warp, word_of_bytes};
 use crate::simt::Simt;
 
-/// An encoding of elements of `R_q`: work of a warp on the string at [`STRING`] and on the
-/// [`list`].
+/// An encoding of elements of `R_q`. Its functions run in one warp and convert between the byte
+/// string at [`STRING`] and the [`list`] of coefficients, both in shared memory.
 pub(crate) trait Encoding<R: Ring> {
-    /// Length of the encoded polynomial.
+    /// Length of the encoded polynomial in bytes.
     const BYTES: u32;
 
-    /// Sets the list to the coefficients that the string encodes. The caller has a barrier before
-    /// and after.
+    /// Decodes the string and writes the list. The caller puts a barrier before and after the call.
     fn decode<S: Simt>(s: S);
 
-    /// Sets the string to the encoding of the list: `n` coefficients in `0..q`, and zeros up to a
-    /// multiple of 8. The caller has a barrier before and after.
+    /// Encodes the list and writes the string. The list has `n` coefficients in `0..q`, then zeros
+    /// up to a multiple of 8. The caller puts a barrier before and after the call.
     fn encode<S: Simt>(s: S);
 }
 
-/// Where the string lies in shared memory.
+/// Address of the string in shared memory.
 pub(crate) const STRING: u32 = 0;
 
-/// Returns the room for the string: whole groups of 13 bits for each coefficient. The other
-/// encoding is shorter.
+/// Returns the number of bytes reserved for the string: whole groups with 13 bits per coefficient.
+/// The other encoding is shorter.
 const fn string_bytes<R: Ring>() -> u32 {
     (PUBLIC_KEY_WIDTH * warp::groups(R::N)).next_multiple_of(16)
 }
 
-/// Returns where the list of coefficients lies in shared memory, a multiple of 16.
+/// Returns the address of the list of coefficients in shared memory, a multiple of 16.
 pub(crate) const fn list<R: Ring>() -> u32 {
     STRING + string_bytes::<R>()
 }
 
-/// Returns where a list of half as many 16-bit values lies in shared memory.
+/// Returns the address of a second list in shared memory, with half as many 16-bit values.
 pub(crate) const fn half_list<R: Ring>() -> u32 {
     list::<R>() + 2 * row::<R>()
 }
 
-/// Returns blocks of one warp for one key.
+/// Returns the block shape: one warp and one key per block.
 pub(crate) const fn shape<R: Ring>() -> Shape {
     warp::shape(half_list::<R>() + row::<R>())
 }
 
-/// Decodes the key whose bytes begin at `start` to row `key` of `h`, and copies its first
-/// [`ID_BYTES`] bytes to row `key` of `ids`.
+/// Decodes the public key that begins at byte `start` of `keys` and stores it as row `key` of `h`.
+/// Copies its first [`ID_BYTES`] bytes to row `key` of `ids`.
 #[inline(always)]
 pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -86,7 +85,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Encodes row `key` of `h` to the bytes from `start` on.
+/// Encodes row `key` of `h` and stores the bytes in `keys` from byte `start` on.
 #[inline(always)]
 pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -111,13 +110,13 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Returns the bytes of a secret key.
+/// Returns the number of bytes in a secret key.
 pub(crate) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
     R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
 }
 
-/// Reads secret keys: the secret polynomial `f`, the public key as [`decode_public`] reads it, and
-/// `z`.
+/// Decodes secret keys. A secret key consists of the secret polynomial `f`, the public key, which
+/// [`decode_public`] reads, and `z`.
 #[inline(always)]
 pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -147,7 +146,7 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Writes secret keys as [`unpack_secret`] reads them, with the encoding of the coefficients `h`.
+/// Encodes secret keys in the format that [`unpack_secret`] reads.
 #[inline(always)]
 pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -178,31 +177,31 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Defines the kernels for keys with one encoding of public keys.
+/// Defines the kernels for one encoding of public keys.
 macro_rules! key_kernels {
     ($encoding:ident) => {
-        /// Returns blocks of one warp for one key.
+        /// Returns the block shape: one warp and one key per block.
         #[must_use]
         pub const fn shape<R: Ring>() -> $crate::descriptor::Shape {
             $crate::kernels::keys::shape::<R>()
         }
 
-        /// Returns the bytes of a public key.
+        /// Returns the number of bytes in a public key.
         #[must_use]
         pub const fn public_key_bytes<R: Ring>() -> u32 {
             <$encoding as Encoding<R>>::BYTES
         }
 
-        /// Returns the bytes of a secret key.
+        /// Returns the number of bytes in a secret key.
         #[must_use]
         pub const fn secret_key_bytes<R: Ring>() -> u32 {
             $crate::kernels::keys::secret_bytes::<R, $encoding>()
         }
 
-        /// Decodes public keys, which must be canonical.
+        /// Decodes public keys. Their encodings must be canonical.
         ///
-        /// Threads: one warp for each key.
-        /// Shared memory: the string, the list of coefficients and a list of half the length.
+        /// Threads: one warp per key.
+        /// Shared memory: the encoded key, the list of coefficients, and a list of half its length.
         /// Arrays: `keys`, rows of [`public_key_bytes`]; `h`, in `0..q`; `ids`, rows of
         /// [`ID_BYTES`](crate::kernels::ID_BYTES) bytes.
         #[inline(always)]
@@ -234,7 +233,7 @@ macro_rules! key_kernels {
             $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
         }
 
-        /// Splits secret keys, which must be valid, into their parts.
+        /// Splits secret keys into their parts. The keys must be valid.
         ///
         /// Threads and shared memory: as for [`decode`].
         /// Arrays: `keys`, rows of [`secret_key_bytes`]; `f`, signed bytes; `h` and `ids` as for
@@ -252,7 +251,7 @@ macro_rules! key_kernels {
             $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
         }
 
-        /// Builds secret keys of their parts.
+        /// Assembles secret keys from their parts.
         ///
         /// Threads and shared memory: as for [`decode`].
         /// Arrays: as for [`unpack_secret_key`].

@@ -1,4 +1,5 @@
-//! Keys whose public part has 13 bits for each coefficient: [`ctru_math::codec::bits::pack13`].
+//! Kernels for keys whose polynomial `h` is packed with 13 bits per coefficient, see
+//! [`ctru_math::codec::bits::pack13`].
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
@@ -10,7 +11,7 @@ use crate::simt::Simt;
 
 key_kernels!(Packed13);
 
-/// The encoding.
+/// The encoding with 13 bits per coefficient.
 enum Packed13 {}
 
 impl<R: Ring> Encoding<R> for Packed13 {

@@ -1,11 +1,12 @@
 //! Products in the rings.
 //!
-//! - [`ntt`]: the incomplete NTT on CUDA cores, one block for each product.
-//! - [`polyphase`]: tensor cores, one warp for each product; all operands may differ.
-//! - `toeplitz`: tensor cores, one operand for many products.
+//! - [`ntt`]: the incomplete NTT on CUDA cores, one block per product.
+//! - [`polyphase`]: tensor cores, one warp per product. All operands may differ.
+//! - `toeplitz`: tensor cores. All products of a batch share one operand.
 //!
-//! Products on tensor cores split coefficients of up to 13 bits in a low byte of 7 bits and a high
-//! byte of 6 bits, and sum the products by the bytes apart.
+//! Products on tensor cores split coefficients of up to 13 bits into a low byte of 7 bits and a
+//! high byte of 6 bits. They sum the products by low bytes and the products by high bytes
+//! separately.
 
 pub mod ntt;
 pub(crate) mod operand;
@@ -18,35 +19,35 @@ use ctru_math::{Ring, SmallPoly};
 use crate::kernels::row;
 use crate::simt::{Simt, U32x4};
 
-/// Weight of the high byte of a large coefficient.
+/// The weight of the high byte of a large coefficient.
 pub(crate) const HIGH: i32 = 128;
 
-/// Returns a multiple of `q` which, times [`HIGH`], makes every coefficient of a product by a small
-/// polynomial positive.
+/// Returns a multiple of `q`. If [`HIGH`] times this multiple is added to a coefficient of a
+/// product by a small polynomial, the sum is not negative.
 pub(crate) const fn positive<R: Ring>() -> i32 {
     let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
     (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
 }
 
-/// Returns the residue in `0..q` of a number.
+/// Reduces a number modulo `q` to `0..q`.
 ///
 /// Input: at least 0 and at most the sum of three coefficients of a product, each with the offset
 /// `HIGH *` [`positive`].
 #[inline(always)]
 pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
-    // Three coefficients, each at most twice the largest one.
+    // The input is a sum of three coefficients, each at most twice the largest coefficient.
     const {
         let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
         assert!(3 * 2 * coefficient < 1 << 31);
     }
-    // The quotient by this reciprocal is right or one too small for numbers below 2^32.
+    // For numbers below 2^32, this reciprocal gives the exact quotient or one less.
     let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
     let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
     let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
     remainder.min(remainder.wrapping_sub(R::Q)) as u16
 }
 
-/// Sets group `group` of row `operation` of polynomials.
+/// Writes group `group` of row `operation` of an array of polynomials.
 #[inline(always)]
 pub(crate) fn store_row<S: Simt, R: Ring>(
     s: S,

@@ -1,7 +1,7 @@
-//! Products in the ring by the incomplete NTT, one block for each product, with all intermediate
-//! values in shared memory.
+//! Products in the ring by the incomplete NTT, one block per product. All intermediate values stay
+//! in registers and shared memory.
 //!
-//! A thread holds 8 coefficients in registers and does three radix-2 layers on them before the
+//! A thread holds 8 coefficients in registers and applies three radix-2 layers to them before the
 //! threads exchange their coefficients.
 //!
 //! Source: CTRU-Prime paper, sections 3.1 and 4.1 (layer fusion).
@@ -17,12 +17,12 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::row;
 use crate::simt::Simt;
 
-/// Coefficients that a thread holds.
+/// Number of coefficients that a thread holds.
 const HELD: u32 = 8;
-/// Layers that a thread does on the coefficients that it holds.
+/// Number of layers that a thread applies to the coefficients that it holds.
 const FUSED: u32 = 3;
 
-/// Returns blocks of one thread for 8 coefficients of a transform, for one product.
+/// Returns the block shape: one product per block, one thread per 8 coefficients of a transform.
 #[must_use]
 pub const fn shape<R: NttRing<Multiplying>>() -> Shape {
     let len = R::NTT_LEN as u32;
@@ -31,9 +31,9 @@ pub const fn shape<R: NttRing<Multiplying>>() -> Shape {
 
 /// Computes `product = large * small` in `R_q`.
 ///
-/// Threads: one block for each product, one thread for 8 coefficients of a transform.
+/// Threads: one block per product, one thread per 8 coefficients of a transform.
 /// Shared memory: two transforms of 32-bit residues.
-/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes in
+/// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, signed bytes in
 /// `-eta..=eta`; `product`, in `0..q`.
 /// Source: CTRU-Prime paper, sections 3.1 and 4.1.
 #[inline(always)]
@@ -47,7 +47,7 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     multiply_sampled_by::<S, R, Multiplying>(s, large, small, product, batch);
 }
 
-/// Computes the product of [`multiply_sampled`] by the arithmetic `A` of [`ctru_math::ntt`].
+/// Computes the product of [`multiply_sampled`] with the arithmetic `A` of [`ctru_math::ntt`].
 #[inline(always)]
 pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
     s: S,
@@ -71,8 +71,8 @@ pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
 /// Computes `product = large * small` modulo `q2`.
 ///
 /// Threads and shared memory: as for [`multiply_sampled`].
-/// Arrays: `large`, in `0..q2`; `small`, signed bytes of a small polynomial, a row for each
-/// operation or one shared row; `product`, in `0..q2`.
+/// Arrays: `large`, in `0..q2`; `small`, small polynomials as signed bytes, one row per operation
+/// or one shared row; `product`, in `0..q2`.
 /// Source: CTRU-Prime paper, sections 3.1 and 4.1.
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
@@ -90,8 +90,8 @@ pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
     );
 }
 
-/// Two transforms in shared memory, at the bytes `0..4 N` and `4 N..8 N`, and this thread's part of
-/// the work on them.
+/// Two transforms of `NTT_LEN` coefficients each in shared memory, the second one directly after
+/// the first one, and this thread's work on them.
 #[derive(Copy, Clone)]
 struct Transforms<S, R, A> {
     s: S,
@@ -120,7 +120,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     }
 
     /// Multiplies the polynomials with the coefficients `large(i)` and `small(i)`, `i < n`. Calls
-    /// `output` with each coefficient of the product modulo `x^n - x - 1`.
+    /// `output(i, c)` for each coefficient `c` of the product modulo `x^n - x - 1`, not reduced
+    /// modulo `q`.
     #[inline(always)]
     fn multiply(
         self,
@@ -168,8 +169,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         let n = R::N as u32;
         let mut i = s.thread();
         while i < n {
-            // x^n = x + 1: coefficient n + k of the plain product is added to the coefficients k
-            // and k + 1.
+            // x^n = x + 1, so coefficient n + k of the unreduced product is added to the
+            // coefficients k and k + 1.
             let mut sum = self.get(0, i) + self.get(0, n + i);
             if i > 0 {
                 sum += self.get(0, n + i - 1);
@@ -179,8 +180,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         }
     }
 
-    /// Returns where pass `PASS` finds this thread's coefficients: the number of their block, the
-    /// first one's index and the distance between neighbours.
+    /// Returns the place of this thread's coefficients in pass `PASS`: the number of their block,
+    /// the index of the first coefficient, and the distance between neighbours.
     #[inline(always)]
     fn place<const PASS: u32>(self) -> (u32, u32, u32) {
         let stride = Self::LEN >> (FUSED * (PASS + 1));
@@ -203,8 +204,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         }
     }
 
-    /// Returns the twiddle factors of three layers on block `block` of the first of them: one, then
-    /// two, then four.
+    /// Returns the twiddle factors of three successive layers. `block` is the block number in the
+    /// first layer. The layers have one, two and four factors.
     #[inline(always)]
     fn factors(self, table: &'static [Factor<R, A>], block: u32) -> [Factor<R, A>; 7] {
         let factor = |index| self.s.constant(table, index);
@@ -219,8 +220,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         ]
     }
 
-    /// Loads the coefficients of the operands and does the first layers. The upper half of each
-    /// operand is zero.
+    /// Loads the coefficients of the operands and applies the first three layers. The upper half of
+    /// each operand is zero.
     #[inline(always)]
     fn first_pass(self, large: impl Fn(u32) -> i32, small: impl Fn(u32) -> i32) {
         let (_, first, stride) = self.place::<0>();
@@ -254,8 +255,8 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         self.scatter::<PASS>(0, x);
     }
 
-    /// Applies a radix-3 butterfly, which gets the number of its block, to every triple of a
-    /// transform.
+    /// Applies a radix-3 butterfly to every triple of a transform. The butterfly receives the
+    /// number of its block.
     #[inline(always)]
     fn radix3(self, transform: u32, butterfly: impl Fn(u32, [i32; 3]) -> [i32; 3]) {
         let mut triple = self.s.thread();
@@ -271,7 +272,7 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
         }
     }
 
-    /// Multiplies the first transform by the second leaf by leaf, in place of the first.
+    /// Multiplies the two transforms leaf by leaf. The product replaces the first transform.
     #[inline(always)]
     fn multiply_leaves(self) {
         let mut leaf = self.s.thread();
@@ -288,7 +289,7 @@ impl<S: Simt, R: NttRing<A>, A: Copy> Transforms<S, R, A> {
     }
 }
 
-/// Does three forward layers. `z` holds the factors as [`Transforms::factors`] returns them.
+/// Applies three forward layers. `z` holds the factors in the order of [`Transforms::factors`].
 #[inline(always)]
 fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Coefficients {
     let butterfly = butterfly::radix2::<R::Butterfly>;
@@ -297,7 +298,7 @@ fn forward_layers<R: NttRing<A>, A>(x: Coefficients, z: [Factor<R, A>; 7]) -> Co
     layer::<R, A, 1>(x, [z[3], z[4], z[5], z[6]], butterfly)
 }
 
-/// Undoes [`forward_layers`] of pass `PASS`, up to a factor of 8. `z` holds the inverse factors.
+/// Inverts [`forward_layers`] of pass `PASS` up to a factor of 8. `z` holds the inverse factors.
 #[inline(always)]
 fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(
     x: Coefficients,
@@ -316,7 +317,8 @@ fn inverse_layers<R: NttRing<A>, A, const PASS: u32>(
     layer::<R, A, 4>(normalised(x, 0), [z[0]; 4], butterfly)
 }
 
-/// Does butterflies on numbers `HALF` apart. Block `j` of `2 HALF` numbers has the factor `z[j]`.
+/// Applies butterflies to pairs of numbers that are `HALF` apart. Block `j` of `2 HALF` numbers has
+/// the factor `z[j]`.
 #[inline(always)]
 fn layer<R: NttRing<A>, A, const HALF: usize>(
     mut x: Coefficients,

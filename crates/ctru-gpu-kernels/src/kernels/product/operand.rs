@@ -1,8 +1,8 @@
-//! Operands of products on tensor cores, in blocks of 32 coefficients: four groups of eight.
+//! Operands of products on tensor cores, in blocks of 32 coefficients (four groups of eight).
 //!
 //! Phase `w` of a polynomial is the list of its coefficients `w`, `8 + w`, `16 + w`, ... A block
-//! holds four neighbouring bytes of each phase. All functions return zeros for the coefficients
-//! from `n` on, whatever the row holds there.
+//! holds four neighbouring coefficients of each phase. All functions return zeros for the
+//! coefficients from `n` on and ignore the content of the row there.
 
 use core::array;
 
@@ -12,23 +12,23 @@ use ctru_math::kernel::bits::GROUP;
 use crate::kernels::{coin_words, row};
 use crate::simt::{Simt, U32x4};
 
-/// Phases of an operand.
+/// Number of phases of an operand.
 pub(crate) const PHASES: u32 = GROUP as u32;
-/// Coefficients of a block.
+/// Number of coefficients in a block.
 pub(crate) const BLOCK: u32 = 32;
 
 /// A block of signed bytes: word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w`.
 pub(crate) type SmallBlock = [u32; PHASES as usize];
-/// A block of coefficients of up to 13 bits: their low seven bits, and their other bits.
+/// A block of coefficients of up to 13 bits: first their low seven bits, then their other bits.
 pub(crate) type LargeBlock = [SmallBlock; 2];
 
 /// Block 0 of the polynomial 1. Its other blocks are zero.
 pub(crate) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
 
-/// Groups of a block.
+/// Number of groups in a block.
 const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
 
-/// Returns block `block` of row `index` of small polynomials, signed bytes.
+/// Loads block `block` of row `index` of an array of small polynomials, stored as signed bytes.
 #[inline(always)]
 pub(crate) fn small_block<S: Simt, R: Ring>(
     s: S,
@@ -46,7 +46,8 @@ pub(crate) fn small_block<S: Simt, R: Ring>(
     masked::<R>(block, [a, b, c, d, e, f, g, h])
 }
 
-/// Returns block `block` of row `index` of polynomials with coefficients of up to 13 bits.
+/// Loads block `block` of row `index` of an array of polynomials with coefficients of up to 13
+/// bits.
 #[inline(always)]
 pub(crate) fn large_block<S: Simt, R: Ring>(
     s: S,
@@ -63,13 +64,13 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
             U32x4([0; 4])
         }
     });
-    // The low and the high byte of one coefficient, and those of the next one.
+    // Four bytes: the low and the high byte of one coefficient, then those of the next one.
     let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
     from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
 }
 
-/// Returns block `block` of row `index` of ciphertexts. Rows begin at any byte; the array has whole
-/// words.
+/// Loads block `block` of row `index` of an array of ciphertexts. A row may begin at any byte. The
+/// array's length is a multiple of 4 bytes.
 #[inline(always)]
 pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     s: S,
@@ -77,13 +78,14 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     index: u32,
     block: u32,
 ) -> LargeBlock {
-    // A block has as many words as a coefficient has bits. The first one begins inside a word of
-    // the array.
+    // A block has 32 coefficients, so it has as many 32-bit words as a coefficient has bits. Its
+    // first word may begin inside a word of the array.
     const WORDS: usize = 11;
     const { assert!(R::Q2_BITS as usize <= WORDS) };
     let start = R::CIPHERTEXT_BYTES as u32 * index;
     let first = start + BLOCK / 8 * R::Q2_BITS * block;
-    // Behind the end of the row every word will do, because its bits are cleared.
+    // Indices past the end of the row load the row's last word, because the mask below clears the
+    // bits.
     let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
     let loaded: [u32; WORDS + 1] =
         array::from_fn(|k| s.load(s.cast::<u8, u32>(memory), (first / 4 + k as u32).min(last)));
@@ -103,8 +105,8 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     })
 }
 
-/// Returns a block of coefficients in pairs. `pair(k, i)` is a word with the low and the high byte
-/// of coefficient `2 i` of group `k` and those of coefficient `2 i + 1`.
+/// Builds a block from pairs of coefficients. `pair(k, i)` returns a word with four bytes: the low
+/// and the high byte of coefficient `2 i` of group `k`, then those of coefficient `2 i + 1`.
 #[inline(always)]
 fn from_pairs<S: Simt, R: Ring>(
     s: S,
@@ -145,12 +147,12 @@ pub(crate) fn coins_block<S: Simt, R: Ring>(
     masked::<R>(block, phases)
 }
 
-/// Returns the coefficients of 16 bytes of coins for `eta = 2`, four coins each.
+/// Samples 32 coefficients from 16 bytes of coins for `eta = 2`. Each coefficient uses four bits.
 #[inline(always)]
 fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
     const PAIRS: u32 = 0x3333_3333;
     const EVEN: u32 = 0x0f0f_0f0f;
-    // The nibbles are 0 to 4: the coefficients plus two.
+    // Each nibble of the result is a coefficient plus two, in 0..=4.
     let biased = |coins: u32| {
         let ones = (coins & 0x5555_5555) + (coins >> 1 & 0x5555_5555);
         (ones & PAIRS) + 0x2222_2222 - (ones >> 2 & PAIRS)
@@ -161,27 +163,28 @@ fn nibbles<S: Simt>(s: S, [low, high]: [u64; 2]) -> SmallBlock {
         biased(high as u32),
         biased((high >> 32) as u32),
     ];
-    // The even nibbles of two groups in the two nibbles of each byte, and the odd ones.
+    // Each byte of `even` holds even nibbles of two groups, and each byte of `odd` holds odd
+    // nibbles.
     let even = [rows[0] & EVEN | (rows[1] & EVEN) << 4, rows[2] & EVEN | (rows[3] & EVEN) << 4];
     let odd = [rows[0] >> 4 & EVEN | rows[1] & !EVEN, rows[2] >> 4 & EVEN | rows[3] & !EVEN];
     array::from_fn(|w| {
         let byte = (w / 2) as u32;
         let [first, second] = if w % 2 == 0 { even } else { odd };
         let selector = s.byte_permute(first, second, byte | (4 + byte) << 4);
-        // Byte k of these six is k - 2, as a signed byte.
+        // The table's byte k is k - 2 as a signed byte.
         s.byte_permute(0x0100_fffe, 2, selector)
     })
 }
 
-/// Returns the coefficients of 24 bytes of coins for `eta = 3`, six coins each.
+/// Samples 32 coefficients from 24 bytes of coins for `eta = 3`. Each coefficient uses six bits.
 #[inline(always)]
 fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
-    // The lowest bit of each half of a field of six bits, the lower half of each field, and the
-    // number 3 in each field.
+    // Masks for fields of six bits: the lowest bit of each half of a field, the lower half of each
+    // field, and the number 3 in each field.
     const HALVES: u64 = 0o1111_1111_1111_1111;
     const LOWER: u64 = 0o0707_0707_0707_0707;
     const THREE: u64 = 0o0303_0303_0303_0303;
-    // The fields are 0 to 6: the coefficients plus three.
+    // Each field of the result is a coefficient plus three, in 0..=6.
     let biased = |coins: u64| {
         let ones = (coins & HALVES) + (coins >> 1 & HALVES) + (coins >> 2 & HALVES);
         (ones & LOWER) + THREE - (ones >> 3 & LOWER)
@@ -193,17 +196,17 @@ fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
     })
 }
 
-/// Returns `a - b` byte by byte, for bytes below 128.
+/// Subtracts bytes: returns `a - b` for each byte. All bytes of `a` and `b` are below 128.
 #[inline(always)]
 fn subtract_bytes(a: u32, b: u32) -> u32 {
     const TOP: u32 = 0x8080_8080;
     ((a | TOP) - b) ^ TOP
 }
 
-/// Returns the words of block `block` with zeros for the coefficients from `n` on.
+/// Clears the coefficients from `n` on in the words of block `block`.
 #[inline(always)]
 fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
-    // The bytes of the polynomial's first `rows` groups, as far as they lie in this block.
+    // A mask for the coefficients of this block that lie in the polynomial's first `rows` groups.
     let mask = |rows: u32| {
         let inside = rows.saturating_sub(BLOCK_ROWS as u32 * block).min(BLOCK_ROWS as u32);
         ((1u64 << (8 * inside)) - 1) as u32
@@ -213,7 +216,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
     array::from_fn(|w| words[w] & if w < rest { longer } else { shorter })
 }
 
-/// Transposes a matrix of bytes: word `i` of the result holds byte `i` of every word.
+/// Transposes a 4 x 4 matrix of bytes: word `i` of the result holds byte `i` of every input word.
 #[inline(always)]
 pub(crate) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (s.byte_permute(a, b, 0x5140), s.byte_permute(c, d, 0x5140));

@@ -1,5 +1,5 @@
-//! Products in the ring on tensor cores, one warp for each product; all operands may differ. This
-//! is the form of [`ctru_math::kernel::polyphase`]: with `t = 8 l + w` and `k = 8 m + v`,
+//! Products in the ring on tensor cores, one warp per product. All operands may differ. The product
+//! has the form of [`ctru_math::kernel::polyphase`]: with `t = 8 l + w` and `k = 8 m + v`,
 //!
 //! ```text
 //! c[8 m + v] = sum over w < 8 of (A_w B_w)[m][v],
@@ -7,14 +7,16 @@
 //! B_w[l][v] = h[8 l + v - w].
 //! ```
 //!
-//! `A_w` is a Toeplitz matrix of phase `w` of the small operand `r`. A thread's part of a tile of
-//! 16 x 32 entries depends only on the tile's diagonal. The phases lie in shared memory backwards,
-//! so that neighbouring columns are neighbouring bytes. There are four copies, shifted by 0 to 3
-//! bytes, so that four bytes of each thread are an aligned word.
+//! `A_w` is a Toeplitz matrix of phase `w` of the small operand `r`. So a thread's part of a tile
+//! of 16 x 32 entries depends only on the tile's diagonal. Shared memory holds the phases in
+//! reverse order, so that neighbouring columns are neighbouring bytes. It holds four copies,
+//! shifted by 0 to 3 bytes, so that each thread can load any four neighbouring bytes as an aligned
+//! word.
 //!
-//! The large operand `h` is split in bytes of 7 and 6 bits. Where the registers suffice, the sums
-//! for both bytes are kept at the same time. Else the sums for the high bytes come first and are
-//! multiplied by 128 before the products by the low bytes are added.
+//! The coefficients of the large operand `h` are split into bytes of 7 and 6 bits. If the registers
+//! suffice, a thread keeps the sums for both bytes at the same time. Otherwise it first computes
+//! the sums for the high bytes, multiplies them by 128, and then adds the products by the low
+//! bytes.
 
 use core::marker::PhantomData;
 
@@ -26,51 +28,53 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
 use crate::simt::{Simt, U32x4, WARP};
 
-/// Rows of a tile of the product.
+/// Number of rows in a tile of the product.
 const TILE_ROWS: u32 = 16;
-/// Columns of a tile of `A_w`.
+/// Number of columns in a tile of `A_w`.
 const TILE_COLUMNS: u32 = 32;
 
 /// The numbers of tiles, and the layout of shared memory.
 struct Geometry<R>(PhantomData<R>);
 
 impl<R: Ring> Geometry<R> {
-    /// Groups of eight coefficients of an operand: the rows of `B_w` without shift.
+    /// Number of groups in an operand, which is the number of rows of `B_0`.
     const ROWS: u32 = warp::groups(R::N);
-    /// Tiles along the rows of `B_w`.
+    /// Number of tiles that cover the rows of `B_0`.
     const INNER: u32 = Self::ROWS.div_ceil(TILE_COLUMNS);
-    /// Whether the shift by `w` moves coefficients of the large operand behind these tiles, into
-    /// one more row.
+    /// Whether the shift by `w` moves coefficients of the large operand into one more row after
+    /// these tiles.
     const OVERHANG: bool = (R::N as u32 + PHASES - 1).div_ceil(PHASES) > Self::INNER * TILE_COLUMNS;
-    /// Diagonals of tiles of `A_w` that are not zero.
+    /// Number of diagonals of tiles of `A_w` that are not zero.
     const DIAGONALS: u32 = (Self::ROWS + TILE_COLUMNS - 2) / TILE_ROWS + 1;
-    /// Tiles along the rows of the plain product.
+    /// Number of tiles that cover the rows of the unreduced product.
     const OUTER: u32 = (2 * R::N as u32 - 1).div_ceil(PHASES * TILE_ROWS);
 
-    /// Whether a thread has registers for the sums for both bytes of the large operand.
+    /// Whether a thread has enough registers to keep the sums for both bytes of the large operand.
     const SIDE_BY_SIDE: bool = Self::OUTER <= 12;
 
-    /// Bytes of a phase of the small operand. The coefficient of group `l` lies at `ORIGIN - l`;
-    /// behind it lie zeros for as many groups before 0 as a tile reaches.
+    /// Bytes per phase of the small operand. The coefficient of group `l` is byte `ORIGIN - l`.
+    /// Zeros follow byte `ORIGIN`, because a tile also reads groups with negative numbers.
     const SMALL_PHASE: u32 = Self::ORIGIN + TILE_COLUMNS;
     const ORIGIN: u32 = TILE_ROWS * Self::DIAGONALS;
-    /// Bytes of a copy of the phases. 32 more than the phases have, so that the four copies begin
-    /// in different banks.
+    /// Bytes per copy of the phases. This is 32 bytes more than the phases need, so that the four
+    /// copies begin in different banks.
     const SMALL_COPY: u32 = PHASES * Self::SMALL_PHASE + 32;
     const COPIES: u32 = 4;
 
-    /// Where the large operand begins.
+    /// Address of the large operand.
     const LARGE: u32 = Self::COPIES * Self::SMALL_COPY;
-    /// Bytes of a phase of one byte of the large operand: half a tile more than whole tiles, so
-    /// that the eight phases begin in different banks. The overhang has room there.
+    /// Bytes per phase of the large operand, for one byte of the coefficients. This is half a tile
+    /// more than whole tiles, so that the eight phases begin in different banks. The extra bytes
+    /// also hold the overhang.
     const LARGE_PHASE: u32 = Self::INNER * TILE_COLUMNS + TILE_COLUMNS / 2;
-    /// Bytes of a copy of the phases. There are two copies: as they are, and one row later.
+    /// Bytes per copy of the phases. There are two copies: one unchanged, and one shifted by one
+    /// row.
     const LARGE_COPY: u32 = PHASES * Self::LARGE_PHASE;
-    /// Bytes of both copies for one byte of the large operand.
+    /// Bytes of both copies, for one byte of the coefficients.
     const LARGE_BYTE: u32 = 2 * Self::LARGE_COPY;
 
     const OPERANDS: u32 = Self::LARGE + 2 * Self::LARGE_BYTE;
-    /// Bytes of the plain product, which replaces the operands.
+    /// Bytes of the unreduced product, which replaces the operands.
     const PLAIN: u32 = 4 * PHASES * TILE_ROWS * Self::OUTER;
 
     const BANKS: () = {
@@ -82,8 +86,8 @@ impl<R: Ring> Geometry<R> {
     };
 }
 
-/// Returns where shared memory behind the operands and behind the plain product begins, a multiple
-/// of 16.
+/// Returns the address of the first byte that neither the operands nor the unreduced product
+/// occupy, a multiple of 16.
 pub(crate) const fn end<R: Ring>() -> u32 {
     let () = Geometry::<R>::BANKS;
     if Geometry::<R>::OPERANDS > Geometry::<R>::PLAIN {
@@ -93,17 +97,17 @@ pub(crate) const fn end<R: Ring>() -> u32 {
     }
 }
 
-/// Returns where shared memory behind the plain product begins, a multiple of 16.
+/// Returns the address of the first byte after the unreduced product, a multiple of 16.
 pub(crate) const fn end_of_plain<R: Ring>() -> u32 {
     Geometry::<R>::PLAIN
 }
 
-/// Returns the bytes of shared memory for products of two large operands.
+/// Returns the number of bytes of shared memory that products of two large operands need.
 pub(crate) const fn end_of_two_large<R: Ring>() -> u32 {
     Geometry::<R>::OPERANDS + Geometry::<R>::LARGE
 }
 
-/// Returns blocks of one warp for one product.
+/// Returns the block shape: one warp and one product per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(end::<R>())
@@ -111,10 +115,10 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Computes `product = large * small` in `R_q`.
 ///
-/// Threads: one warp for each product.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes of
-/// any small polynomial; `product`, in `0..q`.
+/// Threads: one warp per product.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, any small
+/// polynomials as signed bytes; `product`, in `0..q`.
 /// Source: [`ctru_math::kernel::polyphase`].
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(
@@ -132,16 +136,18 @@ pub fn multiply_small<S: Simt, R: Ring>(
     polyphase.store_modulo_q(product, operation);
 }
 
-/// The most tiles of a plain product.
+/// The maximum number of tiles in an unreduced product.
 const MAX_TILES: usize = 20;
-/// The most words of a phase of the small operand that a thread holds.
+/// The maximum number of words of a phase of the small operand that a thread holds.
 const MAX_WORDS: usize = 26;
 
-/// The tiles of the plain product, or of the products by each byte of the large operand.
+/// A thread's sums in each tile of the unreduced product. Either only the first half is in use, or
+/// each half holds the sums for one byte of the large operand.
 type Sums = [[[i32; 4]; MAX_TILES]; 2];
 
-/// A product in a warp's shared memory. The *left* operand makes the matrices `A_w` and is the
-/// small one, the *right* operand makes the matrices `B_w` and is the large one, if they differ.
+/// A product in a warp's shared memory. The *left* operand forms the matrices `A_w`, and the
+/// *right* operand forms the matrices `B_w`. If one operand is small and one is large, the left one
+/// is small.
 #[derive(Copy, Clone)]
 pub(crate) struct Polyphase<S, R> {
     s: S,
@@ -153,21 +159,23 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         Self { s, ring: PhantomData }
     }
 
-    /// Stages the left operand. `source` returns a block of it, zero behind its end.
+    /// Writes a small left operand to shared memory. `source(block)` returns a block of the
+    /// operand, and zeros after its end.
     #[inline(always)]
     pub(crate) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_left(0, source);
     }
 
-    /// Stages both bytes of a large operand as the left one.
+    /// Writes both bytes of a large operand to shared memory as the left operand.
     #[inline(always)]
     pub(crate) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
-        // The blocks are computed once for each byte, for want of registers.
+        // Each block is computed twice, once per byte, because there are not enough registers to
+        // keep both bytes.
         self.stage_left(0, |block| source(block)[0]);
         self.stage_left(1, |block| source(block)[1]);
     }
 
-    /// Returns where byte `byte` of the left operand begins. A small operand has only byte 0.
+    /// Returns the address of byte `byte` of the left operand. A small operand has only byte 0.
     #[inline(always)]
     fn left(byte: u32) -> u32 {
         Geometry::<R>::OPERANDS * byte
@@ -201,7 +209,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Writes the zeros for the groups before 0: eight words for each phase and copy.
+    /// Writes the zeros for the groups with negative numbers: eight words per phase and copy.
     #[inline(always)]
     fn clear_before(self, start: u32) {
         let lane = self.s.lane();
@@ -209,18 +217,19 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
             let address =
                 start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
-            // The eighth word of each phase and copy is not read.
+            // Nothing reads the eighth word of a phase and copy.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }
 
-    /// Stages the right operand. `source` returns a block of it, zero behind its end.
+    /// Writes a large right operand to shared memory. `source(block)` returns a block of the
+    /// operand, and zeros after its end.
     #[inline(always)]
     pub(crate) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
         self.stage_right(source);
     }
 
-    /// Stages a small operand as the right one, with low bytes only.
+    /// Writes a small operand to shared memory as the right operand, which then has low bytes only.
     #[inline(always)]
     pub(crate) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_right(|block| [source(block)]);
@@ -254,12 +263,13 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Returns the word of the block before. `rotated` is the word of the lane before, which for
-    /// lane 0 is that of the last lane; `before` keeps that word for the next round.
+    /// Returns the word of the preceding block. `rotated` is the word of the preceding lane; lane 0
+    /// receives the word of the last lane. `before` keeps this word, because lane 0 needs it in the
+    /// next round.
     #[inline(always)]
     fn carried(s: S, rotated: u32, before: &mut u32) -> u32 {
         if Geometry::<R>::ROWS <= 4 * (WARP - 1) {
-            // The last lane has a block behind the end of the operand: zero.
+            // The last lane's block lies after the end of the operand, so its word is zero.
             return rotated;
         }
         let previous = if s.lane() == 0 { *before } else { rotated };
@@ -267,15 +277,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         previous
     }
 
-    /// Returns where a phase of the low bytes (0) or of the high bytes (1) of the right operand
-    /// begins.
+    /// Returns the address of a phase of the right operand, for its low bytes (0) or its high bytes
+    /// (1).
     #[inline(always)]
     fn large_phase(byte: u32, phase: u32) -> u32 {
         Geometry::<R>::LARGE + Geometry::<R>::LARGE_BYTE * byte + Geometry::<R>::LARGE_PHASE * phase
     }
 
-    /// Multiplies a small left operand by a large right one. Replaces them by the plain product, to
-    /// each coefficient of which `128 offset` is added.
+    /// Multiplies a small left operand by a large right operand and adds `128 offset` to each
+    /// coefficient. The unreduced product replaces the operands.
     #[inline(always)]
     pub(crate) fn multiply(self, offset: i32) {
         let mut sums: Sums = [[[0; 4]; MAX_TILES], [[offset; 4]; MAX_TILES]];
@@ -300,8 +310,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.finish(&sums);
     }
 
-    /// Multiplies two small operands. Replaces them by the plain product, to each coefficient of
-    /// which `offset` is added.
+    /// Multiplies two small operands and adds `offset` to each coefficient. The unreduced product
+    /// replaces the operands.
     #[inline(always)]
     pub(crate) fn multiply_small_ones(self, offset: i32) {
         let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
@@ -310,12 +320,12 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.finish(&sums);
     }
 
-    /// Multiplies two large operands with coefficients in `0..q`. Replaces them by the plain
-    /// product, each coefficient of which differs by some multiple of `q` and is not negative.
+    /// Multiplies two large operands with coefficients in `0..q`. The unreduced product replaces
+    /// the operands. Its coefficients are not negative and are correct modulo `q`.
     #[inline(always)]
     pub(crate) fn multiply_large_ones(self) {
-        // The bound of one coefficient: a carry of weight 128, and the sums of products of bytes.
-        // Three of them are added.
+        // A coefficient is at most a carry of weight 128 plus the sums of products of bytes. The
+        // reduction modulo x^n - x - 1 adds three coefficients.
         const { assert!(3 * (128 * R::Q as u64 + 2 * R::N as u64 * 127 * 127) < 1 << 31) };
         let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
         let carry = |sum| HIGH * i32::from(modulo_q::<R>(sum));
@@ -329,7 +339,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.finish(&sums);
     }
 
-    /// Applies `f` to the first sums.
+    /// Replaces each of the first sums by the result of `f`.
     #[inline(always)]
     fn for_each_sum(self, sums: &mut Sums, f: impl Fn(i32) -> i32) {
         for tile in &mut sums[0][..Geometry::<R>::OUTER as usize] {
@@ -339,7 +349,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Adds all `A_w B_w` for one byte of each operand to the first sums.
+    /// Adds the products `A_w B_w` of all phases to the first sums, for byte `left` of the left
+    /// operand and byte `right` of the right operand.
     #[inline(always)]
     fn accumulate_phases(self, left: u32, right: u32, sums: &mut Sums) {
         for w in 0..rolled(self.s, PHASES) {
@@ -347,7 +358,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Replaces the operands by the first sums.
+    /// Replaces the operands in shared memory by the first sums.
     #[inline(always)]
     fn finish(self, sums: &Sums) {
         self.s.sync_warp();
@@ -355,14 +366,14 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.s.sync_warp();
     }
 
-    /// Adds `A_w B_w` to the sums, for byte `left` of the left operand and for `BYTES` bytes of the
-    /// right one from byte `right` on, each with sums of its own.
+    /// Adds `A_w B_w` to the sums, for byte `left` of the left operand and `BYTES` bytes of the
+    /// right operand from byte `right` on. Each byte of the right operand has its own sums.
     #[inline(always)]
     fn accumulate<const BYTES: u32>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
-        // Word k begins 8 k groups below the first one; the tiles of diagonal d use the words 2 d
-        // to 2 d + 3.
+        // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
+        // words 2 d to 2 d + 3.
         let copy = i % 4;
         let small = Self::left(left)
             + Geometry::<R>::SMALL_COPY * copy
@@ -404,8 +415,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Writes the plain product: rows of eight words. In every second four rows the halves of a row
-    /// are exchanged.
+    /// Writes the unreduced product to shared memory in rows of eight words. [`half_address`] gives
+    /// the address of each half of a row.
     #[inline(always)]
     fn store_plain(self, tiles: &[[i32; 4]; MAX_TILES]) {
         let (i, j) = (self.s.lane() / 4, self.s.lane() % 4);
@@ -418,15 +429,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Calls `output` with each group of the product modulo `x^n - x - 1`, not reduced. Values
-    /// behind coefficient `n - 1` have no meaning.
+    /// Calls `output(group, values)` for each group of the product modulo `x^n - x - 1`. The values
+    /// are not reduced modulo `q`, and those after coefficient `n - 1` have no meaning.
     #[inline(always)]
     pub(crate) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
         warp::for_each(self.s, Geometry::<R>::ROWS, |group| output(group, self.folded(group)));
     }
 
-    /// Stores the product modulo `q` as row `index` of polynomials. Its coefficients must be inputs
-    /// of [`modulo_q`].
+    /// Stores the product modulo `q` as row `index` of an array of polynomials. Its coefficients
+    /// must be in the input range of [`modulo_q`].
     #[inline(always)]
     pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.for_each_row(|group, folded| {
@@ -434,12 +445,12 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         });
     }
 
-    /// Returns group `group` of the product modulo `x^n - x - 1`, not reduced.
+    /// Returns group `group` of the product modulo `x^n - x - 1`, not reduced modulo `q`.
     #[inline(always)]
     pub(crate) fn folded(self, group: u32) -> [i32; 8] {
         let s = self.s;
-        // x^n = x + 1: coefficient n + k of the plain product is added to the coefficients k and k
-        // + 1.
+        // x^n = x + 1, so coefficient n + k of the unreduced product is added to the coefficients k
+        // and k + 1.
         let top = (R::N as u32 - 1) / 4 + 2 * group;
         let [low, high] = [0, 1].map(|half| self.half(2 * group + half));
         let [first, second] = [0, 1].map(|half| self.half(top + half));
@@ -457,7 +468,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         ]
     }
 
-    /// Returns the coefficients `4 half..4 half + 4` of the plain product.
+    /// Returns the coefficients `4 half..4 half + 4` of the unreduced product.
     #[inline(always)]
     fn half(self, half: u32) -> [i32; 4] {
         let U32x4(words) = self.s.load_shared(half_address(half));
@@ -465,8 +476,9 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     }
 }
 
-/// Returns where the coefficients `4 half..4 half + 4` of the plain product lie. The halves of rows
-/// 4 to 7 of each eight rows are exchanged, so that neighbouring threads access different banks.
+/// Returns the address of the coefficients `4 half..4 half + 4` of the unreduced product. In rows 4
+/// to 7 of every eight rows, the two halves are exchanged, so that neighbouring threads access
+/// different banks.
 #[inline(always)]
 fn half_address(half: u32) -> u32 {
     16 * (half ^ (half >> 3 & 1))

@@ -1,4 +1,4 @@
-//! From decrypted coefficients to the message: the E8 decoder.
+//! The E8 decoder, which computes messages from decrypted polynomials.
 
 use ctru_math::Ring;
 use ctru_math::kernel::e8;
@@ -7,16 +7,16 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{message_words, row, warp};
 use crate::simt::{Simt, WARP};
 
-/// Returns blocks of one warp for one message.
+/// Returns the block shape: one warp and one message per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// Computes the messages that are nearest to decrypted polynomials: [`ctru_math::e8::decode`].
+/// Decodes each decrypted polynomial to the nearest message, as [`ctru_math::e8::decode`] does.
 ///
-/// Threads: one warp for each message, one thread for each group in turn.
-/// Arrays: `decrypted = c f`, in `0..q2`; `messages`.
+/// Threads: one warp per message. The threads share the groups.
+/// Arrays: `decrypted`, the products `c f`, in `0..q2`; `messages`.
 #[inline(always)]
 pub fn decode_message<S: Simt, R: Ring>(
     s: S,
@@ -33,7 +33,8 @@ pub fn decode_message<S: Simt, R: Ring>(
     });
 }
 
-/// Stores row `operation` of the messages, whose nibble number `block` is `nibble(block)`.
+/// Stores row `operation` of the messages. `nibble(block)` returns the message's nibble number
+/// `block`.
 #[inline(always)]
 pub(crate) fn store_nibbles<S: Simt, R: Ring>(
     s: S,
@@ -46,7 +47,7 @@ pub(crate) fn store_nibbles<S: Simt, R: Ring>(
     while first < blocks {
         let block = first + s.lane();
         let nibble = if block < blocks { nibble(block) } else { 0 };
-        // Eight neighbouring lanes combine their nibbles to half a word, and two such halves to a
+        // Eight neighbouring lanes combine their nibbles into half a word. Two such halves form a
         // word.
         let mut half = u32::from(nibble) << (4 * (s.lane() % 8));
         for distance in [1, 2, 4] {

@@ -1,4 +1,5 @@
-//! From the product `h r` to the ciphertext: E8 encoding, rounding and packing in one kernel.
+//! The last steps of encryption in one kernel: E8 encoding, rounding and packing. The input is the
+//! product `h r`, the output is the ciphertext.
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
@@ -9,18 +10,19 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{message_words, row, warp};
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for one ciphertext, which is packed in shared memory.
+/// Returns the block shape: one warp and one ciphertext per block. The ciphertext is packed in
+/// shared memory.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(R::Q2_BITS * warp::groups(R::N))
 }
 
-/// Computes the ciphertexts of messages: [`ctru_math::compress::compress_with_message`] and
-/// [`ctru_math::codec::bits::pack_rounded`].
+/// Computes the ciphertexts of messages from the products `h r`, as
+/// [`ctru_math::compress::compress_with_message`] and [`ctru_math::codec::bits::pack_rounded`] do.
 ///
-/// Threads: one warp for each ciphertext, one thread for each group in turn.
+/// Threads: one warp per ciphertext. The threads share the groups.
 /// Shared memory: the packed groups of the ciphertext.
-/// Arrays: `sigma = h r`, in `0..q`; `messages`; `ciphertexts`.
+/// Arrays: `sigma`, the products `h r`, in `0..q`; `messages`; `ciphertexts`.
 /// Source: CTRU-Prime paper, section 4.3 (fusion of the last steps of encryption).
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
@@ -33,7 +35,7 @@ pub fn encrypt<S: Simt, R: Ring>(
     let operation = s.block();
     warp::for_each(s, warp::groups(R::N), |group| {
         let codeword = codeword::<S, R>(s, messages, operation, group);
-        // Coefficients from `n` on are 0, so that the padding bits are.
+        // The coefficients from `n` on must be 0, because they become the padding bits.
         let sigma: [u16; GROUP] = core::array::from_fn(|j| {
             let i = group * GROUP as u32 + j as u32;
             if i < R::N as u32 { s.load(sigma, operation * row::<R>() + i) } else { 0 }
@@ -44,8 +46,8 @@ pub fn encrypt<S: Simt, R: Ring>(
     write_ciphertext::<S, R>(s, ciphertexts);
 }
 
-/// Returns the E8 codeword of group `group` of a message's row, a bit for each coefficient; 0 for
-/// groups behind the message.
+/// Returns the E8 codeword of group `group` of a message, with one bit per coefficient. Returns 0
+/// for groups after the end of the message.
 #[inline(always)]
 pub(crate) fn codeword<S: Simt, R: Ring>(
     s: S,
@@ -62,7 +64,7 @@ pub(crate) fn codeword<S: Simt, R: Ring>(
     e8::encode_nibble(nibble)
 }
 
-/// Writes the ciphertext that the warp has packed at byte 0 of shared memory.
+/// Copies the ciphertext that the warp has packed from byte 0 of shared memory to the array.
 #[inline(always)]
 pub(crate) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>) {
     s.sync_warp();

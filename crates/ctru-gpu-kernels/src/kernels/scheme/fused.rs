@@ -1,6 +1,6 @@
-//! Encryption, verification and decryption in one kernel each, around the [polyphase
-//! product](crate::kernels::product::polyphase): from coins and key to the ciphertext, from the
-//! ciphertext to the message. No intermediate value passes through global memory.
+//! Encryption, verification and decryption, each fused into one kernel around the [polyphase
+//! product](crate::kernels::product::polyphase). No intermediate value passes through global
+//! memory.
 //!
 //! Source: CTRU-Prime paper, section 4.3 (kernel fusion).
 
@@ -20,13 +20,14 @@ use crate::kernels::product::{modulo_q, positive};
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// Returns the bytes of a packed ciphertext in shared memory: whole groups, and up to 3 bytes
-/// before the first one.
+/// Returns the number of bytes that a packed ciphertext needs in shared memory: whole groups, and
+/// up to 3 bytes before the first group for alignment.
 const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
 }
 
-/// Returns blocks of one warp for one operation. The ciphertext lies behind the plain product.
+/// Returns the block shape: one warp and one operation per block. The ciphertext lies after the
+/// unreduced product in shared memory.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     let (product, string) =
@@ -34,12 +35,14 @@ pub const fn shape<R: Ring>() -> Shape {
     warp::shape(if product > string { product } else { string })
 }
 
-/// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and does what
-/// [`encrypt`](super::encrypt::encrypt) does.
+/// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and then encodes, rounds and
+/// packs as [`encrypt`](super::encrypt::encrypt) does.
 ///
-/// Threads: one warp for each operation.
-/// Shared memory: the operands, then the plain product and behind it the packed ciphertext.
-/// Arrays: `h`, in `0..q`, a row for each key; `coins`; `messages`; `ciphertexts`.
+/// Threads: one warp per operation.
+/// Shared memory: first the operands; later, in their place, the unreduced product and the packed
+/// ciphertext.
+/// Arrays: `h`, in `0..q`, one row per operation or one shared row; `coins`; `messages`;
+/// `ciphertexts`.
 /// Source: CTRU-Prime paper, section 4.3.
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
@@ -55,10 +58,11 @@ pub fn encrypt<S: Simt, R: Ring>(
     warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
 }
 
-/// Encrypts as [`encrypt`] does and compares all bits with the received ciphertext. Replaces the
-/// shared secret of an operation by its rejection secret if they differ.
+/// Encrypts as [`encrypt`] does and compares the result with the received ciphertext. If any bit
+/// differs, replaces the operation's shared secret by its rejection secret. Does so without a
+/// branch.
 ///
-/// Threads: one warp for each operation.
+/// Threads: one warp per operation.
 /// Shared memory: as for [`encrypt`].
 /// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
 /// `rejection_secrets` and `shared_secrets`, rows of 4 words.
@@ -83,9 +87,10 @@ pub fn verify<S: Simt, R: Ring>(
 
 /// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
 ///
-/// Threads: one warp for each operation.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `ciphertexts`, whole words in all; `f`, signed bytes, a row for each key; `messages`.
+/// Threads: one warp per operation.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `ciphertexts`, whose total length is a multiple of 4 bytes; `f`, signed bytes, one row
+/// per operation or one shared row; `messages`.
 /// Source: CTRU-Prime paper, section 4.3.
 #[inline(always)]
 pub fn decrypt<S: Simt, R: Ring>(
@@ -106,8 +111,8 @@ pub fn decrypt<S: Simt, R: Ring>(
     });
 }
 
-/// Packs the ciphertext of the warp's operation in shared memory and returns its first byte's
-/// address, which equals the place in the array of ciphertexts modulo 4.
+/// Encrypts the warp's operation, packs the ciphertext in shared memory and returns its address.
+/// The address is congruent modulo 4 to the ciphertext's first byte in the array.
 #[inline(always)]
 fn ciphertext<S: Simt, R: Ring>(
     s: S,
@@ -131,8 +136,9 @@ fn ciphertext<S: Simt, R: Ring>(
     string
 }
 
-/// Returns the coefficients of group `group` of a ciphertext. `sigma` holds those of `h r`, in
-/// `0..q`. Coefficients from `n` on are 0, so that the padding bits are.
+/// Computes the coefficients of group `group` of a ciphertext. `sigma` holds the coefficients of `h
+/// r` in this group, in `0..q`. The coefficients from `n` on are 0, because they become the padding
+/// bits.
 #[inline(always)]
 pub(crate) fn ciphertext_group<S: Simt, R: Ring>(
     s: S,

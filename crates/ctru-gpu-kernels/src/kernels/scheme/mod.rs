@@ -1,10 +1,11 @@
-//! The steps of the scheme between hashing and products, and the kernels that fuse them with
+//! The steps of the scheme other than hashing and products, and kernels that fuse these steps with
 //! products.
 //!
-//! [`sample`], [`encrypt`], [`unpack_ciphertext`], [`decode_message`] and [`select`] do one step
-//! each. [`fused`] does all of encryption, verification or decryption in one kernel around the
-//! polyphase product, for any keys. [`same_public_key`] and [`same_secret_key`] do so for batches
-//! with one key, around a product of matrices.
+//! [`sample`], [`encrypt`], [`unpack_ciphertext`], [`decode_message`] and [`select`] each compute
+//! one step. [`fused`] computes a whole encryption, verification or decryption in one kernel with
+//! the polyphase product, and the operations of a batch may have different keys.
+//! [`same_public_key`] and [`same_secret_key`] are the fused kernels for batches with one key. They
+//! use a product of matrices.
 
 pub mod decode_message;
 pub mod encrypt;

@@ -1,7 +1,7 @@
-//! Encryption and verification for batches with one public key: the key's matrix times the small
-//! polynomials of 32 operations, `toeplitz`.
+//! Encryption and verification for batches with one public key. A block multiplies the key's matrix
+//! by the small polynomials of 32 operations (module `toeplitz`).
 //!
-//! All operations use row 0 of `h`, whatever the batch says.
+//! All operations use row 0 of `h`, even if the batch is not shared.
 
 use ctru_math::Ring;
 
@@ -14,17 +14,18 @@ use crate::kernels::product::toeplitz::{self, MatrixProduct, Tile};
 use crate::kernels::product::{modulo_q, positive};
 use crate::simt::{Simt, WARP};
 
-/// Tiles of 8 columns in a block: 32 columns, one for each lane.
+/// Number of 8-column tiles per block. A block has 32 columns, one per lane of a warp.
 const COLUMN_TILES: usize = 4;
 
 type Product<S, R> = MatrixProduct<S, R, 2, 1, COLUMN_TILES>;
 
-/// Returns where the warps' tiles of ciphertext begin in shared memory.
+/// Returns the address of the warps' tiles of ciphertext in shared memory.
 const fn tiles<R: Ring>() -> u32 {
     Product::<(), R>::END
 }
 
-/// Returns blocks of four warps for 32 operations. Each warp has room for its tile of ciphertext.
+/// Returns the block shape: four warps and 32 operations per block. The shared memory has room for
+/// one tile of ciphertext per warp.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     const { assert!(Product::<(), R>::COLUMNS == WARP) };
@@ -33,9 +34,9 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Encrypts messages for one key as [`fused::encrypt`](super::fused::encrypt) does.
 ///
-/// Threads: four warps for 32 operations.
-/// Shared memory: the key's matrix, the operands, and a tile of ciphertext for each warp.
-/// Arrays: `h`, one row in `0..q`; `coins`; `messages`; `ciphertexts`.
+/// Threads: four warps per 32 operations.
+/// Shared memory: the key's matrix, the operands, and one tile of ciphertext per warp.
+/// Arrays: `h`, one row, in `0..q`; `coins`; `messages`; `ciphertexts`.
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
     s: S,
@@ -50,7 +51,7 @@ pub fn encrypt<S: Simt, R: Ring>(
     });
 }
 
-/// Verifies for one key as [`fused::verify`](super::fused::verify) does.
+/// Verifies ciphertexts for one key as [`fused::verify`](super::fused::verify) does.
 ///
 /// Threads and shared memory: as for [`encrypt`].
 /// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
@@ -72,7 +73,7 @@ pub fn verify<S: Simt, R: Ring>(
     for_each_tile_of_ciphertexts::<S, R>(s, h, coins, messages, batch, |number, tile| {
         difference |= tile.difference(received, number, batch.operations());
     });
-    // The tiles of all warps are free from here on.
+    // All warps have finished with their tiles, so their memory can be reused.
     s.sync_block();
     select::choose_by_lane(
         s,
@@ -84,8 +85,9 @@ pub fn verify<S: Simt, R: Ring>(
     );
 }
 
-/// Multiplies `h` by the polynomials `source(operation, block)` of the block's operations. Calls
-/// `output` with each tile of the products, in `0..q`.
+/// Multiplies `h` by one polynomial per operation. `source(operation, block)` returns a block of
+/// its coefficients. Calls `output(number, tile)` for each tile of the products, which are in
+/// `0..q`.
 #[inline(always)]
 pub(crate) fn for_each_tile<S: Simt, R: Ring>(
     s: S,
@@ -97,13 +99,13 @@ pub(crate) fn for_each_tile<S: Simt, R: Ring>(
     let product = Product::<S, R>::new(s);
     product.stage_matrix(|i| i32::from(s.load(h, i)), toeplitz::split_modulo_q::<R>);
     product.stage_operands(|column, block| {
-        // Columns behind the batch's end repeat the last operation.
+        // Columns after the end of the batch repeat the last operation.
         [source((WARP * s.block() + column).min(batch.operations() - 1), block)]
     });
     product.multiply(positive::<R>(), modulo_q::<R>, output);
 }
 
-/// Encrypts, and calls `output` with each tile of the block's ciphertexts.
+/// Encrypts the messages and calls `output(number, tile)` for each tile of the ciphertexts.
 #[inline(always)]
 fn for_each_tile_of_ciphertexts<S: Simt, R: Ring>(
     s: S,

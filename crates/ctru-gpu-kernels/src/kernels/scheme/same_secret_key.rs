@@ -1,7 +1,7 @@
-//! Decryption for batches with one secret key: the key's matrix times the ciphertexts of 32
-//! operations, `toeplitz`.
+//! Decryption for batches with one secret polynomial `f`. A block multiplies the matrix of `f` by
+//! the ciphertexts of 32 operations (module `toeplitz`).
 //!
-//! All operations use row 0 of `f`, whatever the batch says.
+//! All operations use row 0 of `f`, even if the batch is not shared.
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
@@ -13,18 +13,18 @@ use crate::kernels::product::operand::{LargeBlock, ciphertext_block};
 use crate::kernels::product::toeplitz::{self, MatrixProduct};
 use crate::simt::Simt;
 
-/// Tiles of 8 columns in a block.
+/// Number of 8-column tiles per block.
 const COLUMN_TILES: usize = 4;
 
 type Product<S, R> = MatrixProduct<S, R, 1, 2, COLUMN_TILES>;
 
-/// Returns the operations of a block.
+/// Returns the number of operations per block.
 const fn columns<R: Ring>() -> u32 {
     Product::<(), R>::COLUMNS
 }
 
-/// Returns blocks of four warps for 32 operations. At `n = 1277` they need more than the 99 KiB of
-/// shared memory that a block of a GeForce card can have.
+/// Returns the block shape: four warps and 32 operations per block. For `n = 1277`, a block needs
+/// more shared memory than the 99 KiB that a GeForce card offers.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(columns::<R>(), 0)
@@ -33,9 +33,10 @@ pub const fn shape<R: Ring>() -> Shape {
 /// Decrypts ciphertexts with one secret polynomial as [`fused::decrypt`](super::fused::decrypt)
 /// does.
 ///
-/// Threads: four warps for 32 operations.
-/// Shared memory: the key's matrix and the operands.
-/// Arrays: `ciphertexts`, whole words in all; `f`, one row of signed bytes; `messages`.
+/// Threads: four warps per 32 operations.
+/// Shared memory: the matrix of `f`, and the operands.
+/// Arrays: `ciphertexts`, whose total length is a multiple of 4 bytes; `f`, one row of signed
+/// bytes; `messages`.
 #[inline(always)]
 pub fn decrypt<S: Simt, R: Ring>(
     s: S,
@@ -48,8 +49,8 @@ pub fn decrypt<S: Simt, R: Ring>(
     for_each_group::<S, R>(s, f, source, batch, |operation, group, values| {
         let nibble = u32::from(e8::decode_block(R::Q2 as u16, values));
         let coded = group < (R::CODED_COEFFS / GROUP) as u32;
-        // Every fourth lane has a nibble of the tile, and these nibbles are half a word of the
-        // message.
+        // The eight lanes that hold the same column hold its eight nibbles of the tile, which form
+        // half a word of the message.
         let mut half = if coded { nibble << (4 * (s.lane() / 4)) } else { 0 };
         for distance in [4, 8, 16] {
             half |= s.shuffle(half, s.lane() ^ distance);
@@ -61,9 +62,9 @@ pub fn decrypt<S: Simt, R: Ring>(
     });
 }
 
-/// Multiplies `f` by the polynomials `source(operation, block)` of the block's operations. Calls
-/// `output` with the numbers of operation and group and with the eight coefficients in `0..q2`, for
-/// each group; all lanes take part in a call.
+/// Multiplies `f` by one polynomial per operation. `source(operation, block)` returns a block of
+/// its coefficients. Calls `output(operation, group, coefficients)` for each group of the products,
+/// with eight coefficients in `0..q2`. All lanes of a warp make each call together.
 #[inline(always)]
 pub(crate) fn for_each_group<S: Simt, R: Ring>(
     s: S,
@@ -73,10 +74,10 @@ pub(crate) fn for_each_group<S: Simt, R: Ring>(
     output: impl Fn(u32, u32, [u16; GROUP]),
 ) {
     let product = Product::<S, R>::new(s);
-    // A sum of two small coefficients fits a signed byte.
+    // A matrix entry is a sum of at most two small coefficients, which fits in a signed byte.
     product.stage_matrix(|i| i32::from(s.load(f, i) as i8), |entry| [u32::from(entry as u8)]);
     product.stage_operands(|column, block| {
-        // Columns behind the batch's end repeat the last operation.
+        // Columns after the end of the batch repeat the last operation.
         source((columns::<R>() * s.block() + column).min(batch.operations() - 1), block)
     });
     product.multiply(0, toeplitz::modulo_q2::<R>, |number, tile| {

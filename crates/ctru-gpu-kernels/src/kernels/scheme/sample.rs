@@ -1,4 +1,4 @@
-//! Sampling of small polynomials from coins.
+//! Samples small polynomials from coins.
 
 use ctru_math::Ring;
 use ctru_math::kernel::sample::centred_binomial;
@@ -7,24 +7,24 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{coin_words, row, warp};
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for one polynomial.
+/// Returns the block shape: one warp and one polynomial per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// Samples the small polynomials of [`ctru_math::sample::sample`].
+/// Samples small polynomials as [`ctru_math::sample::sample`] does.
 ///
-/// Threads: one warp for each polynomial, one thread for each coefficient in turn.
+/// Threads: one warp per polynomial. The threads share the coefficients.
 /// Arrays: `coins`; `small`, signed bytes in `-eta..=eta`.
 #[inline(always)]
 pub fn sample<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, small: S::Global<u8>, _: Batch) {
     each_coefficient::<S, R>(s, coins, small, |_, coefficient| coefficient);
 }
 
-/// Samples the secret polynomials `f = 2 f' + 1` of [`ctru_math::sample::sample_secret`].
+/// Samples secret polynomials `f = 2 f' + 1` as [`ctru_math::sample::sample_secret`] does.
 ///
-/// Threads: one warp for each polynomial, one thread for each coefficient in turn.
+/// Threads: one warp per polynomial. The threads share the coefficients.
 /// Arrays: `coins`; `secret`, signed bytes in `-2 eta..=2 eta + 1`.
 #[inline(always)]
 pub fn sample_secret<S: Simt, R: Ring>(
@@ -36,7 +36,7 @@ pub fn sample_secret<S: Simt, R: Ring>(
     each_coefficient::<S, R>(s, coins, secret, |i, coefficient| 2 * coefficient + i8::from(i == 0));
 }
 
-/// Samples a polynomial and stores `f(i, c)` for its coefficient `c` of `x^i`.
+/// Samples a polynomial and stores `f(i, c)` in place of each coefficient `c` of `x^i`.
 #[inline(always)]
 fn each_coefficient<S: Simt, R: Ring>(
     s: S,
@@ -51,8 +51,9 @@ fn each_coefficient<S: Simt, R: Ring>(
         R::N as u32,
         |i| {
             let first = 2 * R::ETA * i;
-            // The last bit is in the same word or in the next one. If it is in the same one, the
-            // shift to the left moves the bits of the second load out of the field.
+            // The last bit of the field lies in the same word as the first bit, or in the next
+            // word. If it is the same word, the shift to the left moves the bits of the second load
+            // above the field.
             let last = first + 2 * R::ETA - 1;
             let shift = first % u64::BITS;
             let field = word(first) >> shift | word(last) << 1 << (u64::BITS - 1 - shift);

@@ -1,4 +1,4 @@
-//! The last step of decapsulation: acceptance or rejection, without a branch.
+//! The last step of decapsulation: accepts or rejects each ciphertext without a branch.
 //!
 //! Source: CTRU-Prime paper, Algorithm 6.
 
@@ -8,16 +8,16 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{SEED_WORDS, warp};
 use crate::simt::{Simt, WARP};
 
-/// Returns blocks of one warp for one operation.
+/// Returns the block shape: one warp and one operation per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
 }
 
-/// Replaces the shared secret of each operation by its rejection secret, unless the received
-/// ciphertext equals the expected one in every bit.
+/// Replaces the shared secret of each operation by its rejection secret if the received ciphertext
+/// differs from the expected ciphertext in any bit.
 ///
-/// Threads: one warp for each operation.
+/// Threads: one warp per operation.
 /// Arrays: `received` and `expected`, ciphertexts; `rejection_secrets` and `shared_secrets`, rows
 /// of [`SEED_WORDS`] words.
 /// Source: CTRU-Prime paper, Algorithm 6.
@@ -33,15 +33,15 @@ pub fn select<S: Simt, R: Ring>(
     let bytes = R::CIPHERTEXT_BYTES as u32;
     let mut difference = 0;
     for k in 0..bytes.div_ceil(WARP) {
-        // Threads behind the end compare the last byte once more, so that there is no branch.
+        // Threads past the end compare the last byte again, which needs no branch.
         let i = s.block() * bytes + (WARP * k + s.lane()).min(bytes - 1);
         difference |= u32::from(s.load(received, i) ^ s.load(expected, i));
     }
     choose(s, difference, rejection_secrets, shared_secrets);
 }
 
-/// Replaces the shared secret of the warp's operation by its rejection secret if some thread's
-/// `difference` is not 0.
+/// Replaces the shared secret of the block's operation by its rejection secret if the `difference`
+/// of any thread is not 0. A block is one warp.
 #[inline(always)]
 pub(crate) fn choose<S: Simt>(
     s: S,
@@ -65,9 +65,9 @@ pub(crate) fn choose<S: Simt>(
 }
 
 /// Replaces the shared secret of the block's operation `k < 32` by its rejection secret if the
-/// `difference` of lane `k` of some warp is not 0. The block has four warps.
+/// `difference` of lane `k` of any warp is not 0. The block has four warps.
 ///
-/// Shared memory: 4 bytes for each thread from byte `shared` on, which nobody else uses.
+/// Shared memory: 4 bytes per thread from byte `shared` on. Nothing else may use them.
 #[inline(always)]
 pub(crate) fn choose_by_lane<S: Simt>(
     s: S,
@@ -97,18 +97,18 @@ pub(crate) fn choose_by_lane<S: Simt>(
     }
 }
 
-/// Returns 1 for a number that is not 0, else 0.
+/// Returns 0 if the number is 0, else 1.
 #[inline(always)]
 fn is_not_zero(number: u32) -> u32 {
     (number | number.wrapping_neg()) >> 31
 }
 
-/// Replaces word `i` of the shared secrets by word `i` of the rejection secrets if `rejected` is 1,
-/// and keeps it if `rejected` is 0.
+/// Replaces word `i` of the shared secrets by word `i` of the rejection secrets if `rejected` is 1.
+/// Keeps the word if `rejected` is 0.
 ///
-/// `rejected` must come from a shuffle or from shared memory, whose values the compiler cannot
-/// know. If the compiler knew that it is the result of a comparison, it could load only one of the
-/// two secrets, and the address would show which.
+/// `rejected` must come from a shuffle or from shared memory, so that the compiler knows nothing
+/// about its value. If the compiler knew that `rejected` is the result of a comparison, it could
+/// load only one of the two secrets, and the address of the load would reveal the decision.
 #[inline(always)]
 fn choose_word<S: Simt>(
     s: S,

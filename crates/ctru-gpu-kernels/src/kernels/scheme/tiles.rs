@@ -1,5 +1,5 @@
-//! Tiles of ciphertext: 64 coefficients of each of 32 ciphertexts, on their way between a warp and
-//! global memory.
+//! Tiles of ciphertext, through which a warp writes ciphertexts to global memory or compares them
+//! with it. A tile holds 64 packed coefficients of each of 32 ciphertexts.
 
 use core::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use crate::kernels::product::toeplitz;
 use crate::kernels::warp;
 use crate::simt::{Simt, WARP};
 
-/// A warp's tile: one row for each of the block's 32 operations, in shared memory. A row begins at
-/// the same place modulo 4 as its part of the ciphertext does in the array.
+/// A warp's tile in shared memory, with one row per operation of the block. The address of a row is
+/// congruent modulo 4 to the index of its first byte in the array of ciphertexts.
 #[derive(Copy, Clone)]
 pub(crate) struct CiphertextTile<S, R> {
     s: S,
@@ -20,33 +20,34 @@ pub(crate) struct CiphertextTile<S, R> {
 }
 
 impl<S, R: Ring> CiphertextTile<S, R> {
-    /// Bytes of a row, whole words.
+    /// Bytes of a row, a multiple of 4.
     const PART: u32 = toeplitz::TILE / GROUP as u32 * R::Q2_BITS;
-    /// Words that a row may touch. The number is odd, so that the rows of neighbouring operations
+    /// Number of words that a row may touch. It is odd, so that the rows of neighbouring operations
     /// begin in different banks.
     const WORDS: u32 = Self::PART / 4 + 1;
     const CIPHERTEXT: u32 = R::CIPHERTEXT_BYTES as u32;
 
-    /// Bytes of shared memory of a warp's tile, a multiple of 16.
+    /// Bytes of a tile in shared memory, a multiple of 16.
     pub(crate) const BYTES: u32 = 4 * Self::WORDS * WARP;
     const LAYOUT: () = assert!(Self::PART.is_multiple_of(4) && Self::WORDS % 2 == 1);
 }
 
 impl<S: Simt, R: Ring> CiphertextTile<S, R> {
-    /// Returns the tile that begins at byte `start` of shared memory.
+    /// Creates the tile that begins at byte `start` of shared memory.
     pub(crate) fn new(s: S, start: u32) -> Self {
         let () = Self::LAYOUT;
         Self { s, start, ring: PhantomData }
     }
 
-    /// Sets group `group < 8` of the row of operation `column`.
+    /// Packs eight values as group `group < 8` in the row of operation `column`.
     #[inline(always)]
     pub(crate) fn set_group(self, column: u32, group: u32, values: [u16; GROUP]) {
         let string = self.start + 4 * Self::WORDS * column + Self::CIPHERTEXT * column % 4;
         warp::pack_group(self.s, R::Q2_BITS, string, group, values);
     }
 
-    /// Writes tile number `part` of the ciphertexts of the operations below `count`.
+    /// Copies the rows to part `part` of their ciphertexts in the array, for the operations below
+    /// `count`.
     #[inline(always)]
     pub(crate) fn write(self, ciphertexts: S::Global<u8>, part: u32, count: u32) {
         let s = self.s;
@@ -65,8 +66,9 @@ impl<S: Simt, R: Ring> CiphertextTile<S, R> {
         });
     }
 
-    /// Returns, for operation `lane`, the bits in which its row differs from part `part` of the
-    /// received ciphertext; 0 from operation `count` on. Overwrites the tile.
+    /// Compares the rows with part `part` of the received ciphertexts. Each lane returns the
+    /// differences of one operation: 0 if and only if its row equals the received part. For
+    /// operations from `count` on it returns 0. Overwrites the tile.
     #[inline(always)]
     pub(crate) fn difference(self, received: S::Global<u8>, part: u32, count: u32) -> u32 {
         let s = self.s;
@@ -87,7 +89,8 @@ impl<S: Simt, R: Ring> CiphertextTile<S, R> {
         (0..Self::WORDS).fold(0, |difference, k| difference | s.load_shared::<u32>(string + 4 * k))
     }
 
-    /// Calls `f` for every word of every row. Neighbouring lanes get neighbouring words.
+    /// Calls `f` for every word of every row. Neighbouring lanes receive neighbouring words, so the
+    /// hardware coalesces their accesses.
     #[inline(always)]
     fn for_each_word(self, part: u32, count: u32, mut f: impl FnMut(Word)) {
         let s = self.s;
@@ -104,15 +107,15 @@ impl<S: Simt, R: Ring> CiphertextTile<S, R> {
     }
 }
 
-/// Four neighbouring bytes in shared memory and in the array.
+/// Four neighbouring bytes of a row, in shared memory and in the array.
 #[derive(Copy, Clone)]
 struct Word {
     /// Address of the first byte in shared memory.
     address: u32,
-    /// Number of the first byte in the array.
+    /// Index of the first byte in the array.
     start: u32,
-    /// The bytes `first..end` of the array are the row's; the word may begin before and end behind
-    /// them.
+    /// The bytes `first..end` of the array belong to the row. The word may begin before them or end
+    /// after them.
     first: u32,
     end: u32,
 }
@@ -123,8 +126,8 @@ impl Word {
         self.first <= self.start && self.start + 4 <= self.end
     }
 
-    /// Calls `f` for each byte of the word that is the row's, with its number in the array and its
-    /// address in shared memory.
+    /// Calls `f(index, address)` for each byte of the word that belongs to the row, with its index
+    /// in the array and its address in shared memory.
     #[inline(always)]
     fn for_each_byte(self, mut f: impl FnMut(u32, u32)) {
         for k in 0..4 {

@@ -1,4 +1,4 @@
-//! From the bytes of a ciphertext to its coefficients.
+//! Unpacks ciphertexts to their coefficients.
 
 use ctru_math::Ring;
 
@@ -6,13 +6,13 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::{row, warp};
 use crate::simt::Simt;
 
-/// Returns the bytes of the packed ciphertext in shared memory, whole groups. The list of
-/// coefficients follows.
+/// Returns the number of bytes that the packed ciphertext occupies in shared memory, with its last
+/// group filled up. The list of coefficients follows them.
 const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N)).next_multiple_of(16)
 }
 
-/// Returns blocks of one warp for one ciphertext.
+/// Returns the block shape: one warp and one ciphertext per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(string_bytes::<R>() + 2 * row::<R>())
@@ -20,7 +20,7 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Unpacks ciphertexts as [`ctru_math::codec::bits::unpack_rounded`] does.
 ///
-/// Threads: one warp for each ciphertext, one thread for each group in turn.
+/// Threads: one warp per ciphertext. The threads share the groups.
 /// Shared memory: the ciphertext's bytes and its coefficients.
 /// Arrays: `ciphertexts`; `coefficients`, in `0..q2`.
 #[inline(always)]

@@ -1,9 +1,11 @@
-//! Products of one operand, the key, by the operands of many operations, as a product of matrices
-//! on tensor cores: a matrix of the key times a matrix with one column for each operation.
+//! Products of one polynomial, the key, by the operands of many operations. Tensor cores compute
+//! them as one product of matrices: the matrix of the key times a matrix with one column per
+//! operation.
 //!
-//! The matrix of the key is that of [`ctru_math::kernel::toeplitz`]. Its row 0 is the only one
-//! that is not Toeplitz; it equals row `n` of the same matrix with `h_0` in place of a coefficient
-//! `h_n`. So entry `(i, j)` of the rows `1..=n` is `t(i - j)` with
+//! The matrix of the key is that of [`ctru_math::kernel::toeplitz`]. All its rows but row 0 form a
+//! Toeplitz matrix. If the Toeplitz matrix is continued by a row `n`, with `h_0` in place of the
+//! missing coefficient `h_n`, then this row equals row 0. So the kernels compute the rows `1..=n`,
+//! whose entry `(i, j)` is `t(i - j)` with
 //!
 //! ```text
 //! t(d) = h_d                       for 0 < d < n,
@@ -11,16 +13,17 @@
 //! t(d) = h_(d + n) + h_(d + n - 1)  for -n < d <= 0, where h_n is h_0,
 //! ```
 //!
-//! and the matrix needs room for its `2 n` diagonals only. Either the key or the operands have
-//! coefficients of up to 13 bits, which are split in bytes of 7 and 6 bits; the others are signed
-//! bytes.
+//! and the matrix needs memory only for its `2 n` diagonals. Either the key or the operands have
+//! coefficients of up to 13 bits, which are split into bytes of 7 and 6 bits. The coefficients of
+//! the other side are signed bytes.
 //!
-//! A warp computes tiles of 64 rows by all columns of its block, from 64 columns of the matrix in
-//! each step. Rows and columns of the matrix are assigned to lanes so that
+//! A warp computes tiles of 64 rows by all columns of its block. In each step it uses 64 columns of
+//! the matrix. Rows and columns of the matrix are assigned to lanes so that
 //!
-//! - a thread ends up with groups of eight neighbouring coefficients of an operation,
-//! - a thread's part of the matrix for one instruction is one vector of shared memory, and the same
-//!   vector serves all places whose rows and columns differ by the same multiple of eight.
+//! - a thread receives groups of eight neighbouring coefficients of an operation,
+//! - a thread's part of the matrix for one instruction is one 16-byte vector of shared memory, and
+//!   all positions of the matrix whose difference of row and column is the same use the same
+//!   vector.
 
 mod tile;
 
@@ -38,22 +41,22 @@ use crate::simt::{Simt, U32x4, WARP};
 use tile::column;
 pub(crate) use tile::{Tile, group};
 
-/// Warps of a block.
+/// Number of warps per block.
 pub(crate) const WARPS: u32 = 4;
-/// Rows of a tile of the product, and columns of the matrix in a step.
+/// Number of rows in a tile of the product, and of matrix columns per step.
 pub(crate) const TILE: u32 = 64;
-/// Rows, or columns, by which neighbouring vectors of the matrix differ.
+/// Distance in rows, or in columns, between neighbouring vectors of the matrix.
 const STRIDE: u32 = 8;
-/// Tiles of 16 rows, the size of an instruction, in a tile of 64 rows.
+/// Number of 16-row tiles, the size of one instruction, in a tile of 64 rows.
 const ROW_TILES: usize = 4;
-/// Columns of a tile of an instruction.
+/// Number of columns that one instruction computes.
 const TILE_COLUMNS: u32 = 8;
 
-/// Sums for low and for high bytes, by tile of columns and by tile of rows.
+/// Sums for low bytes and for high bytes, indexed by column tile and then by row tile.
 type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; ROW_TILES]; COLUMN_TILES]; 2];
 
-/// A block's product in shared memory: a key whose coefficients have `KEY` bytes, by `8
-/// COLUMN_TILES` operands whose coefficients have `OPERAND` bytes.
+/// The product that a block computes in shared memory. The key's coefficients have `KEY` bytes
+/// each. There are `8 COLUMN_TILES` operands, whose coefficients have `OPERAND` bytes each.
 #[derive(Copy, Clone)]
 pub(crate) struct MatrixProduct<
     S,
@@ -70,42 +73,43 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     MatrixProduct<S, R, KEY, OPERAND, COLUMN_TILES>
 {
     const N: u32 = R::N as u32;
-    /// Columns of the product.
+    /// Number of columns of the product.
     pub(crate) const COLUMNS: u32 = TILE_COLUMNS * COLUMN_TILES as u32;
-    /// Tiles of the rows `0..=n`.
+    /// Number of tiles that cover the rows `0..=n`.
     const TILES: u32 = Self::N / TILE + 1;
-    /// Steps along the columns of the matrix.
+    /// Number of steps along the columns of the matrix.
     const STEPS: u32 = Self::N.div_ceil(TILE);
     const ROUNDS: u32 = Self::TILES.div_ceil(WARPS);
 
-    /// Number of the vector of diagonal 0.
+    /// Index of the vector of diagonal 0.
     const ORIGIN: u32 = TILE / STRIDE * Self::STEPS;
     /// Number of vectors.
     const VECTORS: u32 = Self::ORIGIN + TILE / STRIDE * Self::TILES;
-    /// Bytes of the vectors of a byte of the matrix for one row tile.
+    /// Bytes that the vectors of one row tile occupy, for one byte of the coefficients.
     const ROW_TILE: u32 = 16 * Self::VECTORS;
-    /// Bytes of the vectors of a byte of the matrix for all row tiles.
+    /// Bytes that the vectors of all row tiles occupy, for one byte of the coefficients.
     const MATRIX_BYTE: u32 = ROW_TILES as u32 * Self::ROW_TILE;
 
-    /// Where the operands begin.
+    /// Address of the operands.
     const OPERANDS: u32 = KEY as u32 * Self::MATRIX_BYTE;
-    /// Bytes of a column of a byte of the operands: an odd number of steps, so that neighbouring
-    /// columns begin in different banks.
+    /// Bytes per column of operands, for one byte of the coefficients. It is an odd number of
+    /// steps, so that neighbouring columns begin in different banks.
     const COLUMN: u32 = TILE * (Self::STEPS | 1);
     const OPERAND_BYTE: u32 = Self::COLUMN * Self::COLUMNS;
 
-    /// Where coefficient 0 of every column lies once row `n` has been computed.
+    /// Address of coefficient 0 of every column, which is valid once row `n` has been computed.
     const FIRST: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
-    /// Where shared memory behind the product begins, a multiple of 16.
+    /// Address of the first free byte after the product, a multiple of 16.
     pub(crate) const END: u32 = Self::FIRST + 2 * Self::COLUMNS;
 
     const LAYOUT: () = {
         assert!(KEY + OPERAND == 3 && Self::STEPS <= WARP && Self::ROUNDS <= WARP);
-        // All tiles wait for row n, so it is computed in the first round.
+        // The first tile needs row n, so row n is computed in the first round.
         assert!(Self::TILES > WARPS * (Self::ROUNDS - 1));
     };
 
-    /// Returns blocks of `per_block` operations with `behind` more bytes of shared memory.
+    /// Returns the block shape: `per_block` operations per block, and `behind` bytes of shared
+    /// memory after those of the product.
     pub(crate) const fn shape(per_block: u32, behind: u32) -> Shape {
         let () = Self::LAYOUT;
         Shape { threads: WARPS * WARP, per_block, shared_bytes: Self::END + behind }
@@ -119,12 +123,13 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         Self { s, ring: PhantomData }
     }
 
-    /// Stages the matrix of the key. `coefficient` returns a coefficient of the key, and `split`
-    /// the bytes of a coefficient or of a sum of two.
+    /// Writes the matrix of the key to shared memory. `coefficient(i)` returns coefficient `i` of
+    /// the key. `split` returns the bytes of a coefficient or of a sum of two coefficients.
     ///
-    /// Vector `ORIGIN + y` of row tile `m` has four words of four entries each. Their diagonals
-    /// descend from `8 y + m`, from `8 y + m + 4`, from `8 y + m - 4`, and from `8 y + m` again:
-    /// the rows `8 y + m` and four more, by the columns 0 to 3 and four more.
+    /// Vector `ORIGIN + y` of row tile `m` has four words of four entries each. The diagonals of a
+    /// word's entries descend from `8 y + m`, `8 y + m + 4`, `8 y + m - 4` and `8 y + m`,
+    /// respectively. These are the entries of the rows `8 y + m` and `8 y + m + 4` in the columns 0
+    /// to 3, then those of the same rows in the columns 4 to 7.
     #[inline(always)]
     pub(crate) fn stage_matrix(
         self,
@@ -150,13 +155,14 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Returns where vector `vector` of a byte of the matrix lies for a row tile.
+    /// Returns the address of vector `vector` of a row tile, for byte `byte` of the coefficients.
     #[inline(always)]
     fn vector(byte: usize, row_tile: usize, vector: u32) -> u32 {
         Self::MATRIX_BYTE * byte as u32 + Self::ROW_TILE * row_tile as u32 + 16 * vector
     }
 
-    /// Returns `t(d)`, not reduced; 0 for numbers that are no diagonals of the rows `1..=n`.
+    /// Returns `t(d)`, not reduced modulo `q`. Returns 0 for numbers that are not diagonals of the
+    /// rows `1..=n`.
     #[inline(always)]
     fn entry(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
         let n = R::N as i32;
@@ -172,8 +178,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Stages the operands. `source(column, block)` returns the bytes of a block of a column, zero
-    /// behind the end of the operand.
+    /// Writes the operands to shared memory. `source(column, block)` returns the bytes of one block
+    /// of a column, and zeros after the end of the operand.
     #[inline(always)]
     pub(crate) fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
         let s = self.s;
@@ -191,15 +197,15 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Returns where column `column` of a byte of the operands begins.
+    /// Returns the address of column `column` of the operands, for byte `byte` of the coefficients.
     #[inline(always)]
     fn operand(byte: usize, column: u32) -> u32 {
         Self::OPERANDS + Self::OPERAND_BYTE * byte as u32 + Self::COLUMN * column
     }
 
-    /// Multiplies the staged operands. Each warp calls `output` with the number of each of its
-    /// tiles and with the tile. Tiles behind the end of the product have no meaning. `residue`
-    /// returns the coefficient of a sum, to which `128 offset` has been added.
+    /// Multiplies the matrix by the operands in shared memory. Each warp calls `output(number,
+    /// tile)` for each of its tiles. Tiles after the end of the product have no meaning. `128
+    /// offset` is added to each sum, and `residue` maps the result to a coefficient.
     #[inline(always)]
     pub(crate) fn multiply(
         self,
@@ -223,13 +229,13 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Adds the products of one step to the sums of a tile.
+    /// Adds the products of step `step` to the sums of tile `tile`.
     #[inline(always)]
     fn accumulate(self, tile: u32, step: u32, sums: &mut Sums<COLUMN_TILES>) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
-        // Row i of row tile m is row 8 i + m of the tile, and its row i + 8 is row 8 i + m + 4.
-        // Lane j has 16 neighbouring columns of the matrix.
+        // Row i of row tile m is row 8 i + m of the tile, and its row i + 8 is row 8 i + m + 4. The
+        // lanes with the same j have the same 16 neighbouring columns of the matrix.
         let moved = TILE / STRIDE * (tile + Self::STEPS - 1 - step) + STRIDE + i - 2 * j;
         let b: [[U32x4; COLUMN_TILES]; OPERAND] = array::from_fn(|byte| {
             array::from_fn(|columns| {
@@ -255,8 +261,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Moves row `n`, which is coefficient 0, of every column from the last tile to the first one.
-    /// All threads of the block call this.
+    /// Moves row `n` of every column from the last tile to coefficient 0 in the first tile. All
+    /// threads of the block call this function, which contains a barrier.
     #[inline(always)]
     fn exchange_first(self, number: u32, tile: &mut Tile<COLUMN_TILES>) {
         let s = self.s;
@@ -275,20 +281,21 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 }
 
-/// Returns the bytes of the residue in `0..q` of a number in `0..2 q`.
+/// Reduces a number in `0..2 q` modulo `q` and splits the residue into its low seven bits and the
+/// other bits.
 #[inline(always)]
 pub(crate) fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
     let x = x as u32;
     split(x.min(x.wrapping_sub(R::Q)))
 }
 
-/// Returns the low seven bits of a number below `2^13`, and the other bits.
+/// Splits a number below `2^13` into its low seven bits and the other bits.
 #[inline(always)]
 pub(crate) fn split(x: u32) -> [u32; 2] {
     [x & 0x7f, x >> 7]
 }
 
-/// Returns the residue in `0..q2` of a sum.
+/// Reduces a sum modulo `q2` to `0..q2`.
 #[inline(always)]
 pub(crate) fn modulo_q2<R: Ring>(sum: i32) -> u16 {
     (sum as u32 & (R::Q2 - 1)) as u16

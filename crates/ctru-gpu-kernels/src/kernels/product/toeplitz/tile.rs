@@ -1,5 +1,5 @@
-//! A finished tile of a product: which thread has which coefficients, and how the kernels receive
-//! them.
+//! A finished tile of a product: the assignment of coefficients to threads, and the functions
+//! through which kernels receive the coefficients.
 
 use core::array;
 
@@ -9,12 +9,12 @@ use super::{ROW_TILES, Sums, TILE, TILE_COLUMNS, WARPS};
 use crate::kernels::product::HIGH;
 use crate::simt::{Simt, WARP};
 
-/// A thread's part of a tile of the product: its [`group`] of eight coefficients of each of `2
-/// COLUMN_TILES` columns, in pairs.
+/// A thread's part of a tile of the product. It holds one [`group`] of eight coefficients for each
+/// of the thread's `2 COLUMN_TILES` columns, in pairs of coefficients.
 pub(crate) struct Tile<const COLUMN_TILES: usize>([[[u32; GROUP / 2]; 2]; COLUMN_TILES]);
 
 impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
-    /// Returns the tile of the coefficients that `residue` returns for the sums.
+    /// Creates a tile of the coefficients that `residue` returns for the sums.
     #[inline(always)]
     pub(super) fn new(sums: &Sums<COLUMN_TILES>, residue: impl Fn(i32) -> u16) -> Self {
         let coefficient = |columns: usize, side: usize, c: usize| {
@@ -31,29 +31,30 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
         }))
     }
 
-    /// Returns coefficient `c` of the group of the thread's column `k`.
+    /// Returns coefficient `c` of the group in the thread's column `k`.
     #[inline(always)]
     pub(super) fn coefficient(&self, k: usize, c: usize) -> u16 {
         (self.0[k / 2][k % 2][c / 2] >> (16 * (c % 2))) as u16
     }
 
-    /// Sets the first coefficient of the group of the thread's column `k`.
+    /// Sets the first coefficient of the group in the thread's column `k`.
     #[inline(always)]
     pub(super) fn set_first(&mut self, k: usize, value: u16) {
         let pair = &mut self.0[k / 2][k % 2][0];
         *pair = *pair & 0xffff_0000 | u32::from(value);
     }
 
-    /// Calls `output` with the number of each of the thread's columns and the thread's group of it.
-    /// All lanes take part in a call.
+    /// Calls `output(column, group)` for each of the thread's columns, with the number of the
+    /// column and the thread's group of coefficients. All lanes of the warp make each call
+    /// together.
     #[inline(always)]
     pub(crate) fn for_each_column<S: Simt>(
         mut self,
         s: S,
         mut output: impl FnMut(u32, [u16; GROUP]),
     ) {
-        // The compiler cannot evaluate `count`, which is `COLUMN_TILES`, and so does not unroll the
-        // loop. Registers cannot be indexed in a loop, so the next tile always moves to the first
+        // `count` is `COLUMN_TILES`, but the compiler cannot evaluate it, so it does not unroll the
+        // loop. A loop cannot index registers, so the next tile always moves to the first
         // registers.
         let count = s.threads() / (WARPS * WARP / COLUMN_TILES as u32);
         for columns in 0..count {
@@ -70,13 +71,13 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
     }
 }
 
-/// Returns the number of the thread's column `k`.
+/// Returns the number in the tile of the thread's column `k`.
 #[inline(always)]
 pub(super) fn column<S: Simt>(s: S, k: u32) -> u32 {
     TILE_COLUMNS * (k / 2) + 2 * (s.lane() % 4) + k % 2
 }
 
-/// Returns the number of the group of eight coefficients that a thread has in every column of a
+/// Returns the number in the polynomial of the group that this thread holds in every column of a
 /// tile.
 #[inline(always)]
 pub(crate) fn group<S: Simt>(s: S, tile: u32) -> u32 {
