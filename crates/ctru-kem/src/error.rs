@@ -62,7 +62,7 @@ pub enum InvalidDecapsulationKey {
     #[error("the encoding of h is invalid: {0}")]
     EncapsulationKey(InvalidEncapsulationKey),
     /// The encapsulation key is not `g / f` for a `g` that key generation samples.
-    #[error("the public key does not belong to the secret polynomial")]
+    #[error("the secret polynomial and h do not belong together")]
     Inconsistent,
     /// Encapsulation and decapsulation with the key gave different shared secrets.
     #[error(
