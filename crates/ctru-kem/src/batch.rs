@@ -1,5 +1,5 @@
-//! Batches on the cores of the machine, from bytes to bytes, and what batches of every engine take:
-//! [`Seeds`] and [`Keys`].
+//! Batches on the cores of the machine, from bytes to bytes. The arguments that the batches of
+//! every engine take are here, too: [`Seeds`] and [`Keys`].
 
 use core::{array, fmt};
 use std::vec::Vec;
@@ -16,14 +16,14 @@ use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::{self, KeyPolynomials};
 use crate::wipe::Secret;
 
-/// Seed bytes of one key pair: the seed of the polynomials, then the rejection secret `z`.
+/// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
 pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
 
-/// Key pairs that share one inversion. With more of them the inversion is already small beside the
-/// three products per key.
+/// The most key pairs that share one inversion. At this number, the inversion already takes little
+/// time compared with the three products per key.
 const KEYS_PER_INVERSION: usize = 128;
 
-/// Operations that share their hashing: the widest vectors hold as many states.
+/// The number of operations that share their hashing. The widest vectors hold eight Keccak states.
 const GROUP: usize = 8;
 
 /// The seeds of a batch, `N` bytes for each operation.
@@ -76,10 +76,10 @@ impl<K, L: ?Sized> Clone for Keys<'_, K, L> {
 }
 
 impl<const N: usize> Seeds<'_, N> {
-    /// Writes the seed of operation `index`.
+    /// Writes the seed of operation `index` to `seed`.
     ///
     /// # Panics
-    /// If there is a seed for each operation and none for this one.
+    /// If the seeds are [`Each`](Self::Each) and `index` is not below their number.
     pub fn write(&self, index: usize, seed: &mut [u8; N]) {
         self.write_group(index, [seed]);
     }
@@ -91,6 +91,7 @@ impl<const N: usize> Seeds<'_, N> {
         seeds
     }
 
+    /// Writes the seeds of operations `first..first + G` to `group`.
     fn write_group<const G: usize>(&self, first: usize, group: [&mut [u8; N]; G]) {
         match self {
             Self::Each(seeds) => {
@@ -109,9 +110,9 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
-/// The keys of a batch where its chunks read them.
+/// The keys of a batch, in the form in which its chunks read them.
 enum Source<'a, K, D> {
-    /// One key for each operation, to be decoded.
+    /// One encoded key for each operation. Each chunk decodes its keys.
     Encoded(&'a [K]),
     /// Decoded keys: one for all operations, or one for each.
     Decoded(&'a [D]),
@@ -125,7 +126,8 @@ impl<K, D> Clone for Source<'_, K, D> {
 }
 
 impl<'a, K, D> Source<'a, K, D> {
-    /// Returns the source of a batch's keys. A key for all operations is decoded into `one`.
+    /// Returns the source of a batch's keys. If one key serves all operations, it is decoded once,
+    /// into `one`.
     fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
         match keys {
             Keys::One(key) => Self::Decoded(array::from_ref(one.insert(decode(key)))),
@@ -152,8 +154,8 @@ impl<'a, K, D> Source<'a, K, D> {
     }
 }
 
-/// Returns how many operations a thread takes at a time: at most `most`, and fewer where some
-/// threads would get none.
+/// Returns the number of operations that a thread takes at a time: at most `most`, and fewer if
+/// some threads would get none.
 fn share(pool: &ThreadPool, count: usize, most: usize) -> usize {
     count.div_ceil(pool.current_num_threads()).clamp(1, most)
 }
@@ -175,7 +177,10 @@ pub(crate) fn decode_decapsulation_keys<R: Ring, E: Encode, K: AsRef<[u8]> + Syn
     pool.install(|| keys.par_iter().map(decode).collect())
 }
 
-/// Generates key pairs. There is one encapsulation key for each decapsulation key, or none at all.
+/// Generates key pairs (paper, Algorithm 4).
+///
+/// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty. If it is empty,
+/// only decapsulation keys are written.
 pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
     pool: &ThreadPool,
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -198,7 +203,9 @@ pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
     });
 }
 
-/// Encapsulates. All slices have the batch's length, and so have keys that are not one for all.
+/// Encapsulates a batch (paper, Algorithm 5).
+///
+/// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
 pub(crate) fn encapsulate<R: Ring, E: Encode>(
     pool: &ThreadPool,
     keys: Keys<'_, E::Bytes<R>, [DecodedEncapsulationKey<R>]>,
@@ -223,7 +230,9 @@ pub(crate) fn encapsulate<R: Ring, E: Encode>(
     });
 }
 
-/// Decapsulates. All slices have the batch's length, and so have keys that are not one for all.
+/// Decapsulates a batch (paper, Algorithm 6).
+///
+/// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
 pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     pool: &ThreadPool,
     keys: Keys<'_, K, [DecodedDecapsulationKey<R>]>,
@@ -248,7 +257,7 @@ pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     });
 }
 
-/// Encapsulates operations `first..`, `N` at a time.
+/// Encapsulates for the operations from `first`, `N` at a time.
 fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     keys: Source<'_, E::Bytes<R>, DecodedEncapsulationKey<R>>,
     seeds: Seeds<'_, SEED_BYTES>,
@@ -265,7 +274,7 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     }
 }
 
-/// Decapsulates operations `first..`, `N` at a time.
+/// Decapsulates for the operations from `first`, `N` at a time.
 fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
     keys: Source<'_, K, DecodedDecapsulationKey<R>>,
     first: usize,
@@ -280,8 +289,10 @@ fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
     }
 }
 
-/// Generates key pairs `first..` of a batch with one inversion. There is one encapsulation key for
-/// each of them, or none at all.
+/// Generates the key pairs of a batch from number `first`, with one inversion for all of them
+/// (Montgomery's trick).
+///
+/// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty.
 fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
@@ -305,14 +316,14 @@ fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
     for ((Sampled { polynomials, z }, inverse), key) in
         sampled.iter().zip(&inverses).zip(decapsulation_keys)
     {
-        let public = kem::assemble::<R, E>(&mut multiplier, polynomials, inverse, z, key.as_mut());
+        let made = kem::assemble::<R, E>(&mut multiplier, polynomials, inverse, z, key.as_mut());
         if let Some(encapsulation_key) = encapsulation_keys.next() {
-            *encapsulation_key = public;
+            *encapsulation_key = made;
         }
     }
 }
 
-/// A key pair before the inversion.
+/// The polynomials of a key pair before the inversion of `f`, and its rejection secret.
 struct Sampled<R: Ring> {
     polynomials: KeyPolynomials<R>,
     z: Secret<[u8; SEED_BYTES]>,

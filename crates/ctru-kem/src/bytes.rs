@@ -1,4 +1,7 @@
-//! Slices of keys, ciphertexts and shared secrets as arrays and as bytes.
+//! Views of slices of keys, ciphertexts and shared secrets as arrays or as bytes.
+//!
+//! The parameter sets and the device engine compute on bytes. These views pass the caller's slices
+//! to them without a copy.
 #![allow(unsafe_code)]
 
 use core::slice;
@@ -9,24 +12,24 @@ use crate::hash::SHARED_SECRET_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
 
-/// A type that consists of an array of bytes.
+/// A type that consists of one array of bytes.
 ///
 /// # Safety
-/// The type is `repr(transparent)` over `Bytes`, which is an array of `u8`. Any bytes are a value of
-/// it as far as the compiler is concerned: no unsafe code relies on their content.
+/// The type is `repr(transparent)` over `Bytes`, which is an array of `u8`. Any content of the
+/// array is sound: no unsafe code relies on the values of the bytes.
 pub(crate) unsafe trait Transparent: Sized {
-    /// The array.
+    /// The array that the type consists of.
     type Bytes: Array<u8>;
 }
 
-// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on bytes
-// that are no key may panic, but are memory-safe.
+// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on
+// bytes that are no key may panic, but are memory-safe.
 unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
     type Bytes = EncapsulationKeyBytes<P>;
 }
 
-// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on bytes
-// that are no key may panic, but are memory-safe.
+// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on
+// bytes that are no key may panic, but are memory-safe.
 unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
     type Bytes = DecapsulationKeyBytes<P>;
 }
@@ -50,24 +53,26 @@ pub(crate) fn arrays<T: Transparent>(values: &[T]) -> &[T::Bytes] {
     unsafe { slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
-/// Returns values as the arrays that they consist of, to be overwritten. Whoever overwrites keys
-/// writes whole keys or placeholders: a key is always well formed.
+/// Returns values as the arrays that they consist of, for writing.
+///
+/// The caller writes only whole keys or placeholders to keys, because a key is always well formed.
 pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
-    // SAFETY: `Transparent` says that a value and its array have the same layout, and that any bytes
-    // are a value. The arrays are borrowed exclusively as long as the values.
+    // SAFETY: `Transparent` says that a value and its array have the same layout, and that any
+    // bytes are a value. The arrays are borrowed exclusively as long as the values.
     unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) }
 }
 
 /// Returns the bytes of all values, one value after the other.
 #[cfg(feature = "gpu")]
 pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
-    // SAFETY: `Transparent` says that values consist of bytes, all initialised. The bytes are borrowed
-    // as long as the values.
+    // SAFETY: `Transparent` says that values consist of bytes, all initialised. The bytes are
+    // borrowed as long as the values.
     unsafe { slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// Returns the bytes of all values, to be overwritten. Whoever overwrites keys writes whole keys or
-/// placeholders: a key is always well formed.
+/// Returns the bytes of all values, one value after the other, for writing.
+///
+/// The caller writes only whole keys or placeholders to keys, because a key is always well formed.
 #[cfg(feature = "gpu")]
 pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The

@@ -1,4 +1,4 @@
-//! The two encodings of public keys, as zero-sized types.
+//! The two encodings of encapsulation keys, as zero-sized types.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -9,12 +9,12 @@ use ctru_math::{Poly, Ring};
 
 use crate::error::InvalidEncapsulationKey;
 
-/// An encoding of public keys: [`MixedRadix`] or [`Packed13`].
+/// An encoding of encapsulation keys: [`MixedRadix`] or [`Packed13`].
 ///
-/// Keys with different encodings are different keys: the bytes enter the hashes. The trait is
-/// sealed.
+/// The same polynomial gives different keys in the two encodings, because the first bytes of the
+/// key are part of the input of hashes. The trait is sealed.
 pub trait PublicKeyEncoding: Encode {
-    /// Name in records and vectors.
+    /// The name in records and test vectors, such as `mixed-radix`.
     const NAME: &'static str;
 }
 
@@ -23,23 +23,25 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// The encoding as a value.
     const ENCODING: Encoding;
 
-    /// The encoded polynomial.
+    /// The encoding of a polynomial, an array of bytes.
     type Bytes<R: Ring>: Array<u8>;
 
-    /// Encodes `h`.
+    /// Encodes the polynomial `h` of an encapsulation key.
     fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R>;
 
     /// Decodes the encoding of a polynomial.
     ///
     /// # Errors
-    /// [`InvalidEncapsulationKey`], never its length variant, if the bytes encode no polynomial.
+    /// [`InvalidEncapsulationKey`] if the bytes are not the encoding of a polynomial. The variant
+    /// is never [`Length`](InvalidEncapsulationKey::Length).
     fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
 
-    /// Decodes bytes that [`decode`](Self::decode) accepts, without the check where it costs time.
+    /// Decodes bytes that [`decode`](Self::decode) accepts. The mixed-radix encoding is not checked
+    /// again, because the check takes time.
     fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
-/// The encodings as values, for code that chooses by encoding.
+/// The encodings as values, for code that decides by encoding at run time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// [`MixedRadix`].
@@ -52,7 +54,7 @@ pub enum Encoding {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MixedRadix;
 
-/// 13 bits per coefficient: 1062, 1237 or 2076 bytes, faster to decode.
+/// The encoding with 13 bits per coefficient: 1062, 1237 or 2076 bytes. It is faster to decode.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Packed13;
 

@@ -1,4 +1,4 @@
-//! Errors of bytes that come from outside.
+//! Errors of reading keys and ciphertexts.
 
 use ctru_math::codec::bits::Packed13Error;
 use thiserror::Error;
@@ -7,9 +7,9 @@ use thiserror::Error;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected} bytes, got {actual}")]
 pub struct InvalidLength {
-    /// Bytes of the type.
+    /// The number of bytes that the type has.
     pub expected: usize,
-    /// Bytes given.
+    /// The number of bytes that were given.
     pub actual: usize,
 }
 
@@ -32,7 +32,7 @@ pub enum InvalidEncapsulationKey {
     /// Mixed-radix keys: the bytes decode to a polynomial that encodes to other bytes.
     #[error("the bytes are not the canonical encoding of a polynomial")]
     NotCanonical,
-    /// The bytes are those of the polynomial 0, such as zeros. Encapsulation to it would show the
+    /// The bytes are the encoding of the polynomial 0. A ciphertext for such a key would show its
     /// message.
     #[error("the polynomial is zero")]
     Zero,
@@ -55,16 +55,16 @@ pub enum InvalidDecapsulationKey {
     #[error(transparent)]
     Length(#[from] InvalidLength),
     /// The secret polynomial has a coefficient that key generation cannot sample. The error does
-    /// not say which one, because that is secret.
+    /// not say which one, because its position is secret.
     #[error("the secret polynomial has coefficients that no key has")]
     SecretPolynomial,
-    /// The encapsulation key in it is refused.
-    #[error("the public part is refused: {0}")]
-    PublicPart(InvalidEncapsulationKey),
-    /// The public part is not `g / f` for a `g` that key generation samples.
-    #[error("the public key does not belong to the secret polynomial")]
+    /// The encapsulation key inside the decapsulation key is invalid.
+    #[error("the encoding of h is invalid: {0}")]
+    EncapsulationKey(InvalidEncapsulationKey),
+    /// The encapsulation key is not `g / f` for a `g` that key generation samples.
+    #[error("the secret polynomial and h do not belong together")]
     Inconsistent,
-    /// Encapsulation to the key's public part and decapsulation gave different secrets.
+    /// Encapsulation and decapsulation with the key gave different shared secrets.
     #[error(
         "the pairwise test failed: decapsulation does not give the secret that was encapsulated"
     )]

@@ -1,8 +1,8 @@
-//! The KEM (paper, Algorithms 4 to 6), from bytes to bytes, for one operation or `N` at a time.
+//! The KEM (paper, Algorithms 4 to 6), from bytes to bytes, for `N` operations at a time.
 //!
-//! Operations take keys whose polynomials are decoded, so that a key that serves many operations is
-//! decoded once. A decapsulation key in bytes is `f || encapsulation key || z`: the packed secret
-//! polynomial, the encoded public polynomial `h = g / f`, and the secret of implicit rejection.
+//! Operations take decoded keys, so that a key that serves many operations is decoded once. The
+//! bytes of a decapsulation key are `f || encapsulation key || z`: the packed secret polynomial,
+//! the encoded polynomial `h = g / f`, and the secret of implicit rejection.
 
 use core::hint::black_box;
 use core::{array, fmt};
@@ -20,24 +20,25 @@ use crate::hash::{self, Hashed, Id, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::pke::{self, KeyPolynomials};
 use crate::wipe::{Secret, wipe};
 
-/// 32 bytes that follow from nothing public: a seed or `z`.
+/// The 32 bytes of a seed or of a rejection secret `z`.
 type Seed = [u8; SEED_BYTES];
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
-/// An encapsulation key as polynomial and `ID(pk)`.
+/// A decoded encapsulation key: the polynomial `h` and `ID(pk)`.
 #[cfg_attr(not(feature = "std"), expect(unreachable_pub, reason = "engines name it"))]
 pub struct DecodedEncapsulationKey<R: Ring> {
     h: Poly<R>,
     id: Id,
 }
 
-/// A decapsulation key as polynomials, wiped when dropped.
+/// A decoded decapsulation key: the secret polynomial `f`, the rejection secret `z` and the decoded
+/// encapsulation key. Wiped when dropped.
 #[cfg_attr(not(feature = "std"), expect(unreachable_pub, reason = "engines name it"))]
 pub struct DecodedDecapsulationKey<R: Ring> {
     f: SmallPoly<R>,
     z: Secret<Seed>,
-    public: DecodedEncapsulationKey<R>,
+    encapsulation_key: DecodedEncapsulationKey<R>,
 }
 
 impl<R: Ring> fmt::Debug for DecodedEncapsulationKey<R> {
@@ -59,7 +60,7 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
         Self { h: E::decode_validated(key), id }
     }
 
-    /// Encapsulates once.
+    /// Encapsulates once, with the randomness of `seed`. The caller wipes the shared secret.
     pub(crate) fn encapsulate(
         &self,
         seed: &Seed,
@@ -73,40 +74,49 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
 impl<R: Ring> DecodedDecapsulationKey<R> {
     /// Decodes a key that [`check_decapsulation_key`] accepts.
     pub(crate) fn new<E: Encode>(key: &[u8]) -> Self {
-        let Parts { f, public, z } = Parts::<R, E>::of(key);
+        let Parts { f, encapsulation_key, z } = Parts::<R, E>::of(key);
         Self {
             f: secret_poly::unpack::<R>(&f).expect("a validated decapsulation key"),
             z,
-            public: DecodedEncapsulationKey::new::<E>(&public),
+            encapsulation_key: DecodedEncapsulationKey::new::<E>(&encapsulation_key),
         }
     }
 
-    /// Decapsulates once.
+    /// Decapsulates once. The caller wipes the shared secret.
     pub(crate) fn decapsulate(&self, ciphertext: &R::CiphertextBytes, secret: &mut SecretBytes) {
         decapsulate([self], array::from_ref(ciphertext), array::from_mut(secret));
     }
 
-    /// Checks that `h f` is not 0 and that key generation can sample it.
+    /// Checks that `g = h f` is not 0 and that key generation can sample it: that all its
+    /// coefficients are in `-eta..=eta` modulo `q`.
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] if it is 0 or has another coefficient.
     pub(crate) fn check(&self) -> Result<(), InvalidDecapsulationKey> {
         let (q, eta) = (R::Q as u16, R::ETA as u16);
-        let g = Multiplier::new().mul_small(&self.public.h, &self.f);
+        let g = Multiplier::new().mul_small(&self.encapsulation_key.h, &self.f);
         let (mut faults, mut bits) = (0, 0);
         for &c in g.coefficients() {
-            // Both differences have the highest bit set only where eta < c < q - eta.
+            // Both differences have the highest bit set if and only if eta < c < q - eta.
             faults |= eta.wrapping_sub(c) & c.wrapping_sub(q - eta);
             bits |= c;
         }
-        // Without the barriers the compiler could leave the loop at the first fault.
+        // Without the barriers, the compiler could leave the loop at the first fault, and the time
+        // would depend on its position.
         let consistent = black_box(faults >> 15).ct_eq(&0) & !black_box(bits).ct_eq(&0);
         if consistent.into() { Ok(()) } else { Err(InvalidDecapsulationKey::Inconsistent) }
     }
 
-    /// Checks the key, then encapsulates to it and decapsulates.
+    /// Checks the key, then encapsulates to its encapsulation key and decapsulates.
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey::Inconsistent`] if the check fails, or
+    /// [`InvalidDecapsulationKey::PairwiseTest`] if the shared secrets differ.
     pub(crate) fn pairwise_test(&self, seed: &Seed) -> Result<(), InvalidDecapsulationKey> {
         self.check()?;
         let mut ciphertext = R::CiphertextBytes::zeroed();
         let (mut sent, mut received) = (Secret::<SecretBytes>::zeroed(), Secret::zeroed());
-        self.public.encapsulate(seed, &mut ciphertext, &mut sent);
+        self.encapsulation_key.encapsulate(seed, &mut ciphertext, &mut sent);
         self.decapsulate(&ciphertext, &mut received);
         if sent.ct_eq(&*received).into() {
             Ok(())
@@ -119,32 +129,36 @@ impl<R: Ring> DecodedDecapsulationKey<R> {
 /// Copies of the parts of a decapsulation key.
 struct Parts<R: Ring, E: Encode> {
     f: Secret<R::SecretPolyBytes>,
-    public: E::Bytes<R>,
+    encapsulation_key: E::Bytes<R>,
     z: Secret<Seed>,
 }
 
 impl<R: Ring, E: Encode> Parts<R, E> {
+    /// Copies the parts out of a decapsulation key in bytes.
     fn of(key: &[u8]) -> Self {
         let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
-        let (public, z) = rest.split_at(E::Bytes::<R>::LEN);
-        let mut public_part = E::Bytes::<R>::zeroed();
-        public_part.as_mut().copy_from_slice(public);
-        Self { f: Secret::copied(f), public: public_part, z: Secret::copied(z) }
+        let (h, z) = rest.split_at(E::Bytes::<R>::LEN);
+        let mut encapsulation_key = E::Bytes::<R>::zeroed();
+        encapsulation_key.as_mut().copy_from_slice(h);
+        Self { f: Secret::copied(f), encapsulation_key, z: Secret::copied(z) }
     }
 }
 
-/// Writes a decapsulation key that consists of these parts.
-fn write_parts<R: Ring>(key: &mut [u8], f: &SmallPoly<R>, public: &[u8], z: &Seed) {
+/// Writes the decapsulation key that consists of these parts to `key`.
+fn write_parts<R: Ring>(key: &mut [u8], f: &SmallPoly<R>, encapsulation_key: &[u8], z: &Seed) {
     let (f_bytes, rest) = key.split_at_mut(R::SECRET_POLY_BYTES);
-    let (public_bytes, z_bytes) = rest.split_at_mut(public.len());
+    let (h_bytes, z_bytes) = rest.split_at_mut(encapsulation_key.len());
     let mut packed = secret_poly::pack(f);
     f_bytes.copy_from_slice(packed.as_ref());
     wipe(packed.as_mut(), 0);
-    public_bytes.copy_from_slice(public);
+    h_bytes.copy_from_slice(encapsulation_key);
     z_bytes.copy_from_slice(z);
 }
 
 /// Checks that bytes are the encoding of a polynomial other than 0.
+///
+/// # Errors
+/// [`InvalidEncapsulationKey`] if they are not.
 pub(crate) fn check_encapsulation_key<R: Ring, E: Encode>(
     key: &E::Bytes<R>,
 ) -> Result<(), InvalidEncapsulationKey> {
@@ -156,14 +170,21 @@ pub(crate) fn check_encapsulation_key<R: Ring, E: Encode>(
     }
 }
 
-/// Checks that bytes of the right number are a decapsulation key. Whether its parts belong together
-/// is what [`DecodedDecapsulationKey::check`] checks.
+/// Checks that both polynomials of a decapsulation key in bytes are well formed. `key` has the
+/// length of a decapsulation key.
+///
+/// It does not check that the parts belong together; [`DecodedDecapsulationKey::check`] does.
+///
+/// # Errors
+/// [`InvalidDecapsulationKey`] if key generation cannot make the secret polynomial, or if the
+/// encapsulation key is invalid.
 pub(crate) fn check_decapsulation_key<R: Ring, E: Encode>(
     key: &[u8],
 ) -> Result<(), InvalidDecapsulationKey> {
-    let Parts { f, public, .. } = Parts::<R, E>::of(key);
+    let Parts { f, encapsulation_key, .. } = Parts::<R, E>::of(key);
     secret_poly::unpack::<R>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-    check_encapsulation_key::<R, E>(&public).map_err(InvalidDecapsulationKey::PublicPart)
+    check_encapsulation_key::<R, E>(&encapsulation_key)
+        .map_err(InvalidDecapsulationKey::EncapsulationKey)
 }
 
 /// Returns the encoding of `h = 0`.
@@ -173,11 +194,12 @@ pub(crate) fn encapsulation_placeholder<R: Ring, E: Encode>() -> E::Bytes<R> {
 
 /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
 pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]) {
-    let public = encapsulation_placeholder::<R, E>();
-    write_parts(key, &SmallPoly::<R>::one(), public.as_ref(), &[0; SEED_BYTES]);
+    let encapsulation_key = encapsulation_placeholder::<R, E>();
+    write_parts(key, &SmallPoly::<R>::one(), encapsulation_key.as_ref(), &[0; SEED_BYTES]);
 }
 
-/// Generates the decapsulation key of a seed and a rejection secret `z` (Algorithm 4).
+/// Generates the decapsulation key of `seed` with the rejection secret `z`, and writes it to `key`
+/// (Algorithm 4).
 pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
     let [polynomials] = pke::sample_keys::<R, 1>([seed]);
     let inverse = invert(&Poly::from(&polynomials.f))
@@ -185,7 +207,8 @@ pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]
     assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);
 }
 
-/// Writes the decapsulation key of `f`, `g`, `f^-1` and `z`. Returns its encapsulation key.
+/// Writes the decapsulation key with the polynomials `f` and `g` and the rejection secret `z` to
+/// `key`. `inverse` is `1 / f`. Returns the encapsulation key, the encoding of `h = g / f`.
 pub(crate) fn assemble<R: Ring, E: Encode>(
     multiplier: &mut Multiplier<R>,
     KeyPolynomials { f, g }: &KeyPolynomials<R>,
@@ -193,13 +216,13 @@ pub(crate) fn assemble<R: Ring, E: Encode>(
     z: &Seed,
     key: &mut [u8],
 ) -> E::Bytes<R> {
-    let public = E::encode(&multiplier.mul_small(inverse, g));
-    write_parts(key, f, public.as_ref(), z);
-    public
+    let encapsulation_key = E::encode(&multiplier.mul_small(inverse, g));
+    write_parts(key, f, encapsulation_key.as_ref(), z);
+    encapsulation_key
 }
 
-/// Encapsulates the messages `SHAKE256(seed)` (Algorithm 5), `N` operations that share their
-/// hashing. The caller wipes the secrets.
+/// Encapsulates the message `SHAKE256(seed)` for each of `N` operations, which share their hashing
+/// (Algorithm 5). The caller wipes the shared secrets.
 pub(crate) fn encapsulate<R: Ring, const N: usize>(
     keys: [&DecodedEncapsulationKey<R>; N],
     seeds: [&Seed; N],
@@ -216,8 +239,8 @@ pub(crate) fn encapsulate<R: Ring, const N: usize>(
     }
 }
 
-/// Decapsulates (Algorithm 6), `N` operations that share their hashing. Only the result depends on
-/// whether a ciphertext is rejected. The caller wipes the secrets.
+/// Decapsulates `N` ciphertexts, which share their hashing (Algorithm 6). Rejection changes the
+/// shared secret and nothing else: no branch, address or time. The caller wipes the shared secrets.
 pub(crate) fn decapsulate<R: Ring, const N: usize>(
     keys: [&DecodedDecapsulationKey<R>; N],
     ciphertexts: &[R::CiphertextBytes; N],
@@ -228,7 +251,7 @@ pub(crate) fn decapsulate<R: Ring, const N: usize>(
     for i in 0..N {
         pke::decrypt(&mut multiplier, &keys[i].f, &ciphertexts[i], &mut messages[i]);
     }
-    let (ids, z) = (keys.map(|key| &key.public.id), keys.map(|key| &*key.z));
+    let (ids, z) = (keys.map(|key| &key.encapsulation_key.id), keys.map(|key| &*key.z));
     let mut hashed = array::from_fn(|_| Hashed::<R>::new());
     let mut rejected = array::from_fn(|_| Secret::zeroed());
     let received = ciphertexts.each_ref();
@@ -236,7 +259,8 @@ pub(crate) fn decapsulate<R: Ring, const N: usize>(
     let mut expected = Secret::zeroed();
     for i in 0..N {
         let Hashed { coins, .. } = &hashed[i];
-        pke::encrypt(&mut multiplier, &keys[i].public.h, &messages[i], coins, &mut expected);
+        let h = &keys[i].encapsulation_key.h;
+        pke::encrypt(&mut multiplier, h, &messages[i], coins, &mut expected);
         let accepted = equal(expected.as_ref(), ciphertexts[i].as_ref());
         let candidates = rejected[i].iter().zip(hashed[i].secret());
         for (chosen, (rejected, secret)) in secrets[i].iter_mut().zip(candidates) {
@@ -245,10 +269,10 @@ pub(crate) fn decapsulate<R: Ring, const N: usize>(
     }
 }
 
-/// Returns whether all bytes are equal, in constant time. It compares whole vectors, where `subtle`
-/// compares single bytes.
+/// Returns whether all bytes are equal, in constant time. The compiler compares whole vectors,
+/// while `subtle` compares single bytes.
 fn equal(a: &[u8], b: &[u8]) -> Choice {
     let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
-    // Without the barrier the compiler could leave the loop at the first difference.
+    // Without the barrier, the compiler could leave the loop at the first difference.
     black_box(difference).ct_eq(&0)
 }

@@ -1,8 +1,8 @@
 //! Keys, ciphertexts and shared secrets as types over byte arrays.
 //!
 //! The constructors refuse malformed keys, so a value of a key type is always well formed. The
-//! names follow the crate `kem`. The methods call those of the parameter set, which this crate
-//! compiles.
+//! names follow the crate `kem`. The methods forward to functions of the parameter set, which are
+//! compiled in this crate.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -19,7 +19,7 @@ use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
 use crate::wipe::wipe;
 
-/// A public key: the encoding of `h = g / f`.
+/// An encapsulation key: the encoding of the polynomial `h = g / f`. It is public.
 #[repr(transparent)]
 pub struct EncapsulationKey<P: ParameterSet> {
     bytes: EncapsulationKeyBytes<P>,
@@ -32,8 +32,8 @@ pub struct DecapsulationKey<P: ParameterSet> {
     bytes: DecapsulationKeyBytes<P>,
 }
 
-/// A ciphertext. Any bytes of the right length are one: decapsulation of bytes that encapsulation
-/// did not make returns a secret that nobody else knows.
+/// A ciphertext. All bytes of the right length are a ciphertext. If encapsulation did not make
+/// them, decapsulation returns a secret that nobody else knows.
 #[repr(transparent)]
 pub struct Ciphertext<P: ParameterSet> {
     bytes: CiphertextBytes<P>,
@@ -46,7 +46,10 @@ pub struct SharedSecret {
     bytes: [u8; SHARED_SECRET_BYTES],
 }
 
-/// Returns the bytes as an array, if there are as many as it has.
+/// Returns a copy of the bytes as an array.
+///
+/// # Errors
+/// [`InvalidLength`] if the number of bytes differs from the length of the array.
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     if bytes.len() == A::LEN {
         Ok(array_of(bytes))
@@ -55,10 +58,10 @@ fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     }
 }
 
-/// Returns the bytes as an array.
+/// Returns a copy of the bytes as an array.
 ///
 /// # Panics
-/// If there are not as many as the array has.
+/// If the number of bytes differs from the length of the array.
 fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
     let mut array = A::zeroed();
     array.as_mut().copy_from_slice(bytes);
@@ -81,7 +84,7 @@ fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
 }
 
 impl<P: ParameterSet> EncapsulationKey<P> {
-    /// Reads a key.
+    /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     ///
     /// # Errors
     /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a
@@ -98,16 +101,16 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         &self.bytes
     }
 
-    /// Returns the key `h = 0`, which output slices hold before an engine fills them.
+    /// Returns the key with `h = 0`. Output slices hold it before an engine fills them.
     ///
-    /// It can be used like any key, but everybody can read what is encapsulated to it.
-    /// [`from_bytes`](Self::from_bytes) refuses its bytes, which are all zero.
+    /// Operations accept it, but everybody can read the shared secrets that are encapsulated to it.
+    /// Its bytes are all zero, and [`from_bytes`](Self::from_bytes) refuses them.
     #[must_use]
     pub fn placeholder() -> Self {
         Self { bytes: P::encapsulation_placeholder() }
     }
 
-    /// Encapsulates a fresh shared secret.
+    /// Encapsulates a fresh shared secret with 32 bytes of `rng`.
     #[must_use]
     pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
         &self,
@@ -116,7 +119,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         infallible(self.try_encapsulate_with_rng(rng))
     }
 
-    /// Encapsulates a fresh shared secret with a generator that can fail.
+    /// Encapsulates a fresh shared secret with 32 bytes of a generator that can fail.
     ///
     /// # Errors
     /// The error of the generator.
@@ -130,13 +133,15 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Encapsulates a fresh shared secret with the operating system's randomness.
     ///
     /// # Errors
-    /// [`getrandom::Error`] if the system has none.
+    /// [`getrandom::Error`] if the system provides no randomness.
     #[cfg(feature = "getrandom")]
     pub fn try_encapsulate(&self) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
         self.try_encapsulate_with_rng(&mut getrandom::SysRng)
     }
 
-    /// Encapsulates with the randomness of `seed`, which must be uniform, secret and used once.
+    /// Encapsulates the shared secret that `seed` determines (paper, Algorithm 5).
+    ///
+    /// The seed must be uniform and secret, and it must be used once.
     #[must_use]
     pub fn encapsulate_deterministic(
         &self,
@@ -150,38 +155,40 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 }
 
 impl<P: ParameterSet> DecapsulationKey<P> {
-    /// Reads a key.
+    /// Reads a key from its [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes.
     ///
-    /// It does not check that the public part belongs to the secret polynomial;
-    /// [`check`](Self::check) does. The time depends on the result and the public part only.
+    /// It does not check that the encapsulation key inside belongs to the secret polynomial;
+    /// [`check`](Self::check) does. The time depends only on the result and on the encapsulation
+    /// key.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the length is wrong, if key generation cannot make the secret
-    /// polynomial, or if the public part is refused.
+    /// polynomial, or if the encapsulation key is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
         P::check_decapsulation_key(&key.bytes)?;
         Ok(key)
     }
 
-    /// Checks that the public part belongs to the secret polynomial: that key generation can sample
-    /// the polynomial `g = h f`.
+    /// Checks that the encapsulation key belongs to the secret polynomial `f`: that `h f` is a
+    /// polynomial `g` that key generation can sample.
     ///
-    /// It takes one product. The time depends on the result and the public part only. Nothing can
-    /// be checked about the rejection secret `z`: any 32 bytes are one.
+    /// The check takes one product of polynomials. Its time depends only on the result and on the
+    /// encapsulation key. There is no check of the rejection secret `z`, because all 32-byte
+    /// strings are valid.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] if it does not, as for a
-    /// [placeholder](Self::placeholder).
+    /// [`InvalidDecapsulationKey::Inconsistent`] if key generation cannot sample `h f`. The
+    /// [placeholder](Self::placeholder) gives this error.
     pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
         P::check_consistency(&self.bytes)
     }
 
-    /// [Checks](Self::check) the key, encapsulates to its public part with the randomness of `seed`
-    /// and decapsulates.
+    /// [Checks](Self::check) the key, encapsulates to its encapsulation key with the randomness of
+    /// `seed`, and decapsulates.
     ///
-    /// Some standards want this pairwise test after key generation. It finds faults of the
-    /// computation. Its ciphertext and secrets are thrown away, so any seed will do.
+    /// Some standards require this pairwise test after key generation. It finds faults of the
+    /// computation. The seed need not be secret, because the test discards the shared secrets.
     ///
     /// ```
     /// # use ctru_kem::{CtruPrime761, DecapsulationKey};
@@ -197,22 +204,23 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         P::pairwise_test(&self.bytes, seed)
     }
 
-    /// Returns the key's bytes, a secret: an array of [`ParameterSet::DECAPSULATION_KEY_BYTES`]
-    /// bytes.
+    /// Returns the encoded key, an array of [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes. The
+    /// bytes are secret.
     #[must_use]
     pub fn as_bytes(&self) -> &DecapsulationKeyBytes<P> {
         &self.bytes
     }
 
-    /// Returns a key that everybody knows, which output slices hold before an engine fills them.
+    /// Returns the key with `f = 1`, `h = 0` and `z = 0`, which everybody knows. Output slices hold
+    /// it before an engine fills them, and a key that was wiped by [`zeroize`](Zeroize::zeroize)
+    /// holds it, too.
     ///
-    /// [`zeroize`](Zeroize::zeroize) leaves it as well. It can be used like any key, but
-    /// [`from_bytes`](Self::from_bytes) refuses its bytes and [`check`](Self::check) refuses the
-    /// key.
+    /// Operations accept it, but [`from_bytes`](Self::from_bytes) refuses its bytes and
+    /// [`check`](Self::check) returns an error.
     ///
-    /// Engines fill slices of the caller, in memory that is pinned or used again for the next
-    /// batch, so slices must hold keys before. There is no `Default`, which could put a known key
-    /// where nobody asked for one.
+    /// Engines fill slices that the caller has allocated, so the slices must hold keys before. The
+    /// type does not implement `Default`, because a default could put a known key where the caller
+    /// expects a secret one.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -220,24 +228,25 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         key
     }
 
-    /// Returns the encapsulation key, a part of this key.
+    /// Returns the encapsulation key that this key contains.
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
-        EncapsulationKey { bytes: array_of(self.public_bytes()) }
+        EncapsulationKey { bytes: array_of(self.encapsulation_key_bytes()) }
     }
 
-    /// Returns the bytes of the encapsulation key.
-    pub(crate) fn public_bytes(&self) -> &[u8] {
+    /// Returns the bytes of the encapsulation key that this key contains.
+    fn encapsulation_key_bytes(&self) -> &[u8] {
         &self.bytes.as_ref()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
     }
 
-    /// Generates a key. [`encapsulation_key`](Self::encapsulation_key) returns its public part.
+    /// Generates a key with 64 bytes of `rng`: the seed, then `z`.
+    /// [`encapsulation_key`](Self::encapsulation_key) returns its encapsulation key.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
         infallible(Self::try_generate_from_rng(rng))
     }
 
-    /// Generates a key with a generator that can fail.
+    /// Generates a key with 64 bytes of a generator that can fail: the seed, then `z`.
     ///
     /// # Errors
     /// The error of the generator.
@@ -249,14 +258,15 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates a key with the operating system's randomness.
     ///
     /// # Errors
-    /// [`getrandom::Error`] if the system has none.
+    /// [`getrandom::Error`] if the system provides no randomness.
     #[cfg(feature = "getrandom")]
     pub fn try_generate() -> Result<Self, getrandom::Error> {
         Self::try_generate_from_rng(&mut getrandom::SysRng)
     }
 
-    /// Generates the key of `seed` with the rejection secret `z`. Both must be uniform, secret and
-    /// used once.
+    /// Generates the key that `seed` and the rejection secret `z` determine (paper, Algorithm 4).
+    ///
+    /// Both must be uniform and secret, and each must be used once.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -264,11 +274,11 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         key
     }
 
-    /// Returns the shared secret of a ciphertext.
+    /// Returns the shared secret of a ciphertext (paper, Algorithm 6).
     ///
-    /// For a ciphertext that encapsulation to this key did not make it returns a pseudo-random
-    /// secret that depends on the key and the ciphertext. Neither the kind of the result nor the
-    /// time shows which of the two it is.
+    /// If encapsulation to this key did not make the ciphertext, it returns a pseudo-random secret
+    /// that depends on the key and the ciphertext (implicit rejection). Neither the result nor the
+    /// time shows whether the ciphertext was rejected.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let mut secret = SharedSecret::default();
@@ -278,11 +288,11 @@ impl<P: ParameterSet> DecapsulationKey<P> {
 }
 
 impl<P: ParameterSet> Ciphertext<P> {
-    /// Reads a ciphertext.
+    /// Reads a ciphertext from its [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
     ///
     /// # Errors
-    /// [`InvalidLength`]. Nothing else can be wrong with a ciphertext, and decapsulation does not
-    /// say which ones it rejects.
+    /// [`InvalidLength`] if the number of bytes differs. There is no other error: decapsulation
+    /// rejects a wrong ciphertext implicitly.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidLength> {
         Ok(Self { bytes: copied(bytes)? })
     }
@@ -295,15 +305,15 @@ impl<P: ParameterSet> Ciphertext<P> {
 }
 
 impl<P: ParameterSet> Default for Ciphertext<P> {
-    /// Returns a ciphertext of zeros, which output slices hold before an engine fills them.
+    /// Returns a ciphertext of zeros. Output slices hold it before an engine fills them.
     fn default() -> Self {
         Self { bytes: Array::zeroed() }
     }
 }
 
 impl Default for SharedSecret {
-    /// Returns the placeholder that output slices hold before an engine fills them, 32 bytes of
-    /// zero: *no secret*. A slice still holds it after a batch that failed; see
+    /// Returns the placeholder, 32 zero bytes. It is *not a secret*. Output slices hold it before
+    /// an engine fills them, and still hold it after a batch that failed; see
     /// [`is_placeholder`](Self::is_placeholder).
     fn default() -> Self {
         Self { bytes: [0; SHARED_SECRET_BYTES] }
@@ -311,7 +321,8 @@ impl Default for SharedSecret {
 }
 
 impl SharedSecret {
-    /// Replaces the secret by one that a device computed, as little-endian words.
+    /// Overwrites the secret with four words that a device computed. A word has its bytes in
+    /// little-endian order.
     #[cfg(feature = "gpu")]
     pub(crate) fn overwrite(&mut self, words: &[u64]) {
         for (bytes, word) in self.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
@@ -319,14 +330,14 @@ impl SharedSecret {
         }
     }
 
-    /// Returns whether this is the placeholder of 32 zero bytes, which no operation returns: an
-    /// error was ignored, or nothing has been computed yet.
+    /// Returns whether this is the placeholder, 32 zero bytes. If it is, no operation has written
+    /// the secret yet, or its error was ignored.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the secret's bytes.
+    /// Returns the 32 bytes of the secret.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; SHARED_SECRET_BYTES] {
         &self.bytes
@@ -373,8 +384,8 @@ impl PartialEq for SharedSecret {
 impl Eq for SharedSecret {}
 
 impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
-    /// Wipes the key and leaves the [placeholder](DecapsulationKey::placeholder), because zeros are
-    /// no valid key.
+    /// Wipes the key and replaces it by the [placeholder](DecapsulationKey::placeholder), because
+    /// zeros are not a well-formed key.
     fn zeroize(&mut self) {
         *self = Self::placeholder();
     }
@@ -406,7 +417,7 @@ impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
     }
 }
 
-/// Implements what keys and ciphertexts have in common.
+/// Implements the traits that all keys and ciphertexts have.
 macro_rules! bytes_type {
     ($name:ident, $error:ty) => {
         impl<P: ParameterSet> Clone for $name<P> {
@@ -457,7 +468,7 @@ bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
 bytes_type!(DecapsulationKey, InvalidDecapsulationKey);
 bytes_type!(Ciphertext, InvalidLength);
 
-/// Implements what keys and ciphertexts without secrets have in common.
+/// Implements the traits of the types without secrets: encapsulation keys and ciphertexts.
 macro_rules! public_bytes_type {
     ($name:ident) => {
         impl<P: ParameterSet> PartialEq for $name<P> {
@@ -473,7 +484,7 @@ macro_rules! public_bytes_type {
         }
 
         impl<P: ParameterSet> fmt::Debug for $name<P> {
-            /// Writes the first eight bytes, which tell values apart.
+            /// Writes the first eight bytes, which are enough to distinguish values.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!(stringify!($name), "<{}, {}>("), P::NAME, P::Encoding::NAME)?;
                 for byte in &self.as_ref()[..8] {

@@ -1,4 +1,7 @@
-//! The parameter sets, as zero-sized types, and their operations, compiled here.
+//! The parameter sets, as zero-sized types.
+//!
+//! The operations of each set are methods of a hidden trait, so that their machine code is
+//! generated in this crate and not in each program that uses it.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -18,10 +21,11 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 
-/// A parameter set of CTRU-Prime with a public-key encoding. The trait is sealed: this crate has
-/// all six.
+/// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///
-/// Sizes in bytes, mixed-radix / 13-bit:
+/// The trait is sealed. This crate implements it for the three sets with each of two encodings.
+///
+/// Sizes in bytes, with [`MixedRadix`] / with [`Packed13`]:
 ///
 /// | set | encapsulation key | decapsulation key | ciphertext | shared secret |
 /// |---|---:|---:|---:|---:|
@@ -29,54 +33,54 @@ use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 /// | [`CtruPrime761`] | 1158 / 1237 | 1571 / 1650 | 952 | 32 |
 /// | [`CtruPrime1277`] | 2067 / 2076 | 2738 / 2747 | 1597 | 32 |
 pub trait ParameterSet: Compiled {
-    /// The public-key encoding.
+    /// The encoding of encapsulation keys.
     type Encoding: PublicKeyEncoding;
 
-    /// Name of the set without its encoding, such as `CTRU-Prime-761`.
+    /// The name of the set without its encoding, such as `CTRU-Prime-761`.
     const NAME: &'static str;
-    /// Bytes of an encapsulation key.
+    /// The number of bytes of an encapsulation key.
     const ENCAPSULATION_KEY_BYTES: usize = <EncapsulationKeyBytes<Self> as Array<u8>>::LEN;
-    /// Bytes of a decapsulation key.
+    /// The number of bytes of a decapsulation key.
     const DECAPSULATION_KEY_BYTES: usize = <DecapsulationKeyBytes<Self> as Array<u8>>::LEN;
-    /// Bytes of a ciphertext.
+    /// The number of bytes of a ciphertext.
     const CIPHERTEXT_BYTES: usize = <CiphertextBytes<Self> as Array<u8>>::LEN;
 }
 
-/// The bytes of an encapsulation key of `P`, an array.
+/// The array of the bytes of an encapsulation key of `P`.
 pub type EncapsulationKeyBytes<P> = <P as Compiled>::EncapsulationKeyBytes;
-/// The bytes of a decapsulation key of `P`, an array.
+/// The array of the bytes of a decapsulation key of `P`.
 pub type DecapsulationKeyBytes<P> = <P as Compiled>::DecapsulationKeyBytes;
-/// The bytes of a ciphertext of `P`, an array.
+/// The array of the bytes of a ciphertext of `P`.
 pub type CiphertextBytes<P> = <<P as Compiled>::Ring as Ring>::CiphertextBytes;
 
-/// 32 bytes: a seed or a rejection secret `z`.
+/// The 32 bytes of a seed or of a rejection secret `z`.
 type Seed = [u8; SEED_BYTES];
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
-/// An encapsulation key that an engine has loaded.
+/// An encapsulation key that the CPU engine has loaded.
 #[cfg(feature = "std")]
-type LoadedPublic<P> = DecodedEncapsulationKey<<P as Compiled>::Ring>;
-/// A decapsulation key that an engine has loaded.
+type LoadedEncapsulationKey<P> = DecodedEncapsulationKey<<P as Compiled>::Ring>;
+/// A decapsulation key that the CPU engine has loaded.
 #[cfg(feature = "std")]
-type LoadedSecret<P> = DecodedDecapsulationKey<<P as Compiled>::Ring>;
+type LoadedDecapsulationKey<P> = DecodedDecapsulationKey<<P as Compiled>::Ring>;
 
 /// The operations of a parameter set on bytes. Users cannot name this trait, which seals
 /// [`ParameterSet`].
 ///
 /// The macro [`parameter_set`] implements it for each set, so that the machine code is generated in
-/// this crate and a program that uses the crate compiles calls only.
+/// this crate. A program that uses the crate compiles only calls.
 pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
-    /// The ring and its distribution.
+    /// The ring, with the distribution of small polynomials.
     type Ring: Ring;
     /// The bytes of an encapsulation key.
     type EncapsulationKeyBytes: Array<u8>;
     /// The bytes of a decapsulation key.
     type DecapsulationKeyBytes: Array<u8>;
 
-    /// Generates a decapsulation key.
+    /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key`.
     fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes);
 
-    /// Encapsulates to a valid key.
+    /// Encapsulates to a well-formed key.
     fn encapsulate(
         key: &Self::EncapsulationKeyBytes,
         seed: &Seed,
@@ -84,27 +88,28 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         secret: &mut SecretBytes,
     );
 
-    /// Decapsulates with a valid key.
+    /// Decapsulates with a well-formed key.
     fn decapsulate(
         key: &Self::DecapsulationKeyBytes,
         ciphertext: &CiphertextBytes<Self>,
         secret: &mut SecretBytes,
     );
 
-    /// Checks that bytes are an encapsulation key.
+    /// Checks that bytes are a well-formed encapsulation key.
     fn check_encapsulation_key(
         key: &Self::EncapsulationKeyBytes,
     ) -> Result<(), InvalidEncapsulationKey>;
 
-    /// Checks that bytes are a decapsulation key.
+    /// Checks that the polynomials of a decapsulation key are well formed.
     fn check_decapsulation_key(
         key: &Self::DecapsulationKeyBytes,
     ) -> Result<(), InvalidDecapsulationKey>;
 
-    /// Checks that the parts of a valid key belong together.
+    /// Checks that the secret polynomial and `h` of a well-formed key belong together.
     fn check_consistency(key: &Self::DecapsulationKeyBytes) -> Result<(), InvalidDecapsulationKey>;
 
-    /// Checks that the parts belong together, encapsulates and decapsulates.
+    /// Checks that the parts belong together, encapsulates with the randomness of `seed`, and
+    /// decapsulates.
     fn pairwise_test(
         key: &Self::DecapsulationKeyBytes,
         seed: &Seed,
@@ -116,7 +121,8 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
     /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
     fn write_decapsulation_placeholder(key: &mut Self::DecapsulationKeyBytes);
 
-    /// Generates key pairs, with as many encapsulation keys as decapsulation keys or none.
+    /// Generates key pairs. `encapsulation_keys` has the length of `decapsulation_keys`, or it is
+    /// empty.
     #[cfg(feature = "std")]
     fn generate_batch(
         pool: &ThreadPool,
@@ -125,41 +131,42 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
     );
 
-    /// Encapsulates a batch.
+    /// Encapsulates a batch. All slices have its length.
     #[cfg(feature = "std")]
     fn encapsulate_batch(
         pool: &ThreadPool,
-        keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedPublic<Self>]>,
+        keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedEncapsulationKey<Self>]>,
         seeds: Seeds<'_, SEED_BYTES>,
         ciphertexts: &mut [CiphertextBytes<Self>],
         secrets: &mut [SecretBytes],
     );
 
-    /// Decapsulates a batch.
+    /// Decapsulates a batch. All slices have its length.
     #[cfg(feature = "std")]
     fn decapsulate_batch(
         pool: &ThreadPool,
-        keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedSecret<Self>]>,
+        keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedDecapsulationKey<Self>]>,
         ciphertexts: &[CiphertextBytes<Self>],
         secrets: &mut [SecretBytes],
     );
 
-    /// Decodes encapsulation keys.
+    /// Decodes well-formed encapsulation keys.
     #[cfg(feature = "std")]
     fn decode_encapsulation_keys(
         pool: &ThreadPool,
         keys: &[Self::EncapsulationKeyBytes],
-    ) -> Vec<LoadedPublic<Self>>;
+    ) -> Vec<LoadedEncapsulationKey<Self>>;
 
-    /// Decodes decapsulation keys.
+    /// Decodes well-formed decapsulation keys.
     #[cfg(feature = "std")]
     fn decode_decapsulation_keys(
         pool: &ThreadPool,
         keys: &[Self::DecapsulationKeyBytes],
-    ) -> Vec<LoadedSecret<Self>>;
+    ) -> Vec<LoadedDecapsulationKey<Self>>;
 }
 
-/// Makes a parameter set and compiles its operations with each encoding.
+/// Defines a parameter set and implements its operations for each encoding. The number after each
+/// encoding is the length of a decapsulation key in bytes.
 macro_rules! parameter_set {
     ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal,
         $($encoding:ty => $bytes:literal),*) => {
@@ -252,7 +259,7 @@ macro_rules! parameter_set {
                 #[cfg(feature = "std")]
                 fn encapsulate_batch(
                     pool: &ThreadPool,
-                    keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedPublic<Self>]>,
+                    keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedEncapsulationKey<Self>]>,
                     seeds: Seeds<'_, SEED_BYTES>,
                     ciphertexts: &mut [CiphertextBytes<Self>],
                     secrets: &mut [SecretBytes],
@@ -265,7 +272,7 @@ macro_rules! parameter_set {
                 #[cfg(feature = "std")]
                 fn decapsulate_batch(
                     pool: &ThreadPool,
-                    keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedSecret<Self>]>,
+                    keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedDecapsulationKey<Self>]>,
                     ciphertexts: &[CiphertextBytes<Self>],
                     secrets: &mut [SecretBytes],
                 ) {
@@ -276,7 +283,7 @@ macro_rules! parameter_set {
                 fn decode_encapsulation_keys(
                     pool: &ThreadPool,
                     keys: &[Self::EncapsulationKeyBytes],
-                ) -> Vec<LoadedPublic<Self>> {
+                ) -> Vec<LoadedEncapsulationKey<Self>> {
                     batch::decode_encapsulation_keys::<$ring, $encoding>(pool, keys)
                 }
 
@@ -284,7 +291,7 @@ macro_rules! parameter_set {
                 fn decode_decapsulation_keys(
                     pool: &ThreadPool,
                     keys: &[Self::DecapsulationKeyBytes],
-                ) -> Vec<LoadedSecret<Self>> {
+                ) -> Vec<LoadedDecapsulationKey<Self>> {
                     batch::decode_decapsulation_keys::<$ring, $encoding, _>(pool, keys)
                 }
             }
@@ -307,7 +314,9 @@ parameter_set! {
     CtruPrime761, R761, "CTRU-Prime-761", MixedRadix => 1571, Packed13 => 1650
 }
 parameter_set! {
-    /// n = 1277, q = 7879, q2 = 1024, eta = 2. Its published failure rate does not hold; see
-    /// `docs/security.md` in the repository.
+    /// n = 1277, q = 7879, q2 = 1024, eta = 2.
+    ///
+    /// The published failure rate of this set does not hold; see `docs/security.md` in the
+    /// repository.
     CtruPrime1277, R1277, "CTRU-Prime-1277", MixedRadix => 2738, Packed13 => 2747
 }

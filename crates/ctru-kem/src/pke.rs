@@ -1,4 +1,4 @@
-//! The public-key encryption under the KEM (paper, Algorithms 1 to 3), on polynomials.
+//! The public-key encryption scheme on which the KEM is built (paper, Algorithms 1 to 3).
 
 use ctru_math::mul::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
@@ -6,13 +6,16 @@ use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 
 use crate::hash::{self, SEED_BYTES};
 
-/// The secret polynomial `f = 2 f' + 1` of a key pair, and `g` of its `h = g / f`.
+/// The small polynomials of a key pair, whose encapsulation key is `h = g / f`.
 pub(crate) struct KeyPolynomials<R: Ring> {
+    /// The secret polynomial, `f = 2 f' + 1`.
     pub(crate) f: SmallPoly<R>,
+    /// The numerator of `h`.
     pub(crate) g: SmallPoly<R>,
 }
 
-/// Samples the polynomials of key pairs from their seeds (Algorithm 1, without `h`).
+/// Samples the polynomials of key pairs from their seeds (Algorithm 1, without the computation of
+/// `h`).
 pub(crate) fn sample_keys<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
 ) -> [KeyPolynomials<R>; N] {
@@ -20,7 +23,7 @@ pub(crate) fn sample_keys<R: Ring, const N: usize>(
     coins.each_ref().map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(f), g: sample::<R>(g) })
 }
 
-/// Encrypts `message` with `coins` to `ciphertext` (Algorithm 2).
+/// Encrypts `message` with the polynomial `h` and `coins`, and writes `ciphertext` (Algorithm 2).
 pub(crate) fn encrypt<R: Ring>(
     multiplier: &mut Multiplier<R>,
     h: &Poly<R>,
@@ -32,7 +35,7 @@ pub(crate) fn encrypt<R: Ring>(
     *ciphertext = codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message));
 }
 
-/// Decrypts `ciphertext` with the secret polynomial to `message` (Algorithm 3).
+/// Decrypts `ciphertext` with the secret polynomial `f`, and writes `message` (Algorithm 3).
 pub(crate) fn decrypt<R: Ring>(
     multiplier: &mut Multiplier<R>,
     f: &SmallPoly<R>,

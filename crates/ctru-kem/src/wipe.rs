@@ -1,10 +1,10 @@
-//! Wiping of memory that held secrets.
+//! Wipes memory that held secrets.
 
 use core::ops::{Deref, DerefMut};
 
 use ctru_math::array::Array;
 
-/// Overwrites `values` with `zero`, whole vectors at a time. The compiler cannot leave it out.
+/// Overwrites `values` with `zero`. The compiler can use whole vectors, but cannot omit the writes.
 #[inline(always)]
 pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
     values.fill(zero);
@@ -22,7 +22,7 @@ impl<A: Array<u8>> Secret<A> {
     /// Returns a copy of the bytes.
     ///
     /// # Panics
-    /// If there are not as many as the array has.
+    /// If the number of bytes differs from the length of the array.
     pub(crate) fn copied(bytes: &[u8]) -> Self {
         let mut secret = Self::zeroed();
         secret.0.as_mut().copy_from_slice(bytes);

@@ -49,7 +49,7 @@ fn wrong_keys_are_told_from_right_ones() {
     let errors: Vec<_> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
     let expected = [
         "missing: cannot be read",
-        "foreign: not a valid private key: the public key does not belong to the secret polynomial",
+        "foreign: not a valid private key: the secret polynomial and h do not belong together",
         "ones.pub: not a valid public key",
         "c: a CTRU-Prime-653 ciphertext, not a public key or private key",
         "short: 1352 bytes are no public key or private key; expected 994 for CTRU-Prime-653",

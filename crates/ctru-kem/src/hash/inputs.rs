@@ -1,4 +1,4 @@
-//! Lengths and types of what the hashes take and return.
+//! Lengths and types of the inputs and outputs of the hashes.
 
 use super::sponge::{Function, Padded, Sha3_512, Shake256};
 
@@ -6,23 +6,24 @@ use super::sponge::{Function, Padded, Sha3_512, Shake256};
 pub const SHARED_SECRET_BYTES: usize = 32;
 /// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
 pub const SEED_BYTES: usize = 32;
-/// Bytes of `ID(pk)`, the first bytes of an encoded public key, which enter each hash of a message.
+/// Bytes of `ID(pk)`, the first bytes of an encapsulation key. They are part of the input of the
+/// message hash and of the rejection hash.
 pub(super) const KEY_ID_BYTES: usize = 33;
 
-/// Room for the inputs of SHAKE256: one block, padding included.
+/// Bytes of the buffer for an input of SHAKE256: one block, padding included.
 pub(super) const SHAKE256_INPUT: usize = Shake256::BLOCK;
-/// Room for `ID(pk)` and the longest message, 79 bytes, with padding.
+/// Bytes of the buffer for `ID(pk)` and the longest message, 79 bytes, padding included.
 pub(super) const MESSAGE_INPUT: usize = 2 * Sha3_512::BLOCK;
-/// Room for `ID(pk)`, `z` and the longest ciphertext, 1597 bytes, with padding.
+/// Bytes of the buffer for `ID(pk)`, `z` and the longest ciphertext, 1597 bytes, padding included.
 pub(super) const REJECTION_INPUT: usize = 24 * Sha3_512::BLOCK;
 
-/// `ID(pk)`.
+/// `ID(pk)`, the identifier of an encapsulation key.
 pub(crate) type Id = [u8; KEY_ID_BYTES];
 
-/// `K || s`.
+/// `K || s`: the shared secret and the seed of the coins.
 pub(super) type Digest = [u8; SHARED_SECRET_BYTES + SEED_BYTES];
 
-/// Returns the seed `s` of a digest as input of SHAKE256.
+/// Returns the seed `s`, the second half of a digest, as an input of SHAKE256.
 pub(super) fn seed_input(digest: &Digest) -> Padded<Shake256, SHAKE256_INPUT> {
     Padded::new(&[&digest[SHARED_SECRET_BYTES..]])
 }

@@ -1,14 +1,18 @@
 //! The hashes of one decapsulation, on two interleaved states.
 //!
-//! The rejection hash takes three quarters of all permutations and does not depend on the other two
-//! hashes. Where vectors hold two states, it shares permutations with them.
+//! Decapsulation hashes the message, expands the coins from the result, and computes the rejection
+//! hash. The rejection hash takes three quarters of all permutations and does not depend on the
+//! other two hashes. If a vector holds two states, one permutation serves the rejection hash and
+//! one of the others.
 
 use super::inputs::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
 use super::lanes::{Hashing, Lanes};
 use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges};
 
-/// The inputs and outputs. The first state hashes the message and expands the coins, the second one
-/// computes the rejection hash.
+/// The inputs and outputs of the three hashes.
+///
+/// The first state hashes the message and then expands the coins. The second state computes the
+/// rejection hash.
 pub(super) struct Interleaved<'a> {
     pub(super) message: &'a Padded<Sha3_512, MESSAGE_INPUT>,
     pub(super) rejection: &'a Padded<Sha3_512, REJECTION_INPUT>,

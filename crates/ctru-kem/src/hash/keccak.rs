@@ -4,18 +4,18 @@
 
 use super::lanes::Lanes;
 
-/// Lanes of a state.
+/// The number of lanes of a state.
 pub(super) const LANES: usize = 25;
 const ROUNDS: usize = 24;
 
-/// `V::STATES` states: element `x + 5 y` holds lane `(x, y)` of each.
+/// `V::STATES` interleaved states. Element `x + 5 y` holds lane `(x, y)` of every state.
 pub(super) type States<V> = [V; LANES];
 
 /// Permutes each state.
 #[inline(always)]
 pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
-    // The compiler keeps a local copy in registers. There are no closures, because the compiler
-    // would make them functions for every CPU.
+    // The compiler keeps a local copy in registers. This function has no closures: a closure would
+    // be compiled without the vector instructions of the caller.
     let mut a = *states;
     for &constant in &ROUND_CONSTANTS {
         let mut sums = *a.first_chunk::<5>().expect("25 lanes");
@@ -39,7 +39,8 @@ pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
     *states = a;
 }
 
-/// Returns row `Y` after theta, rho, pi and chi. Theta adds `theta[x]` to column `x`.
+/// Returns row `Y` after the steps theta, rho, pi and chi. `theta[x]` is the lane that theta adds
+/// to column `x`.
 #[inline(always)]
 fn row<V: Lanes, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
     let mut b = *theta;

@@ -1,11 +1,18 @@
 //! The hash functions of the scheme, with their input formats, for `N` operations at a time.
 //!
-//! The crates `sha3` and `shake` hash wherever one state is hashed, except with AVX-512. Our own
-//! Keccak (`keccak`, `sponge`, `lanes`) hashes interleaved states: those of a batch's operations in
-//! AVX2 and AVX-512, and the two of a single decapsulation in AVX-512. With AVX-512 it hashes one
-//! state as well, because there it is faster: on an AMD EPYC with Zen 5 cores, for n = 761, the
-//! three hashes of an encapsulation take 1.40 us, and 1.80 us with `sha3` and `shake`. Without
-//! vectors the crates take 2 to 4 percent less time than our own code did.
+//! Two implementations share the work:
+//!
+//! - The crates `sha3` and `shake` hash one input at a time. On one state without vectors they take
+//!   2 to 4 percent less time than our own code did.
+//! - Our own Keccak (`keccak`, `sponge`, `lanes`) hashes interleaved states. With AVX2 and AVX-512
+//!   these are the states of a batch's operations. With AVX-512 they are also the two states of a
+//!   single decapsulation.
+//!
+//! With AVX-512 our own Keccak hashes one state as well, because it is faster there. On an AMD EPYC
+//! with Zen 5 cores, for n = 761, the three hashes of an encapsulation take 1.40 us; with `sha3`
+//! and `shake` they take 1.80 us.
+//!
+//! Source: paper, Algorithms 4 to 6.
 
 mod inputs;
 mod interleaved;
@@ -28,10 +35,10 @@ use sponge::{Padded, Sha3_512, Shake256, hash};
 pub(crate) use inputs::Id;
 pub use inputs::{SEED_BYTES, SHARED_SECRET_BYTES};
 
-/// Bytes of the coins of the largest key, `f'` and `g` together.
+/// Bytes of the coins of the largest parameter set, those of `f'` and `g` together.
 const KEY_COINS: usize = 2 * 639;
 
-/// The hashes of a message.
+/// The results of hashing a message; wiped when dropped.
 pub(crate) struct Hashed<R: Ring> {
     /// `SHA3-512(ID(pk) || message) = K || s`.
     digest: Secret<Digest>,
@@ -53,8 +60,10 @@ impl<R: Ring> Hashed<R> {
     }
 }
 
-/// Writes the first bytes of `SHAKE256(parts)` of each input to its output. The parts of an input
-/// have at most 135 bytes together.
+/// Fills each output with the first bytes of SHAKE256 of its input.
+///
+/// An input is the concatenation of its parts, which have at most 135 bytes together. All inputs
+/// have the same length, and all outputs have the same length.
 pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     inputs: [[&[u8]; PARTS]; N],
     mut outputs: [&mut [u8]; N],
@@ -62,13 +71,14 @@ pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     shake256_padded(&inputs.map(|parts| Padded::new(&parts)), &mut outputs);
 }
 
-/// Writes the first bytes of SHAKE256 of each input. Not generic, so that only this crate compiles
-/// it.
+/// Fills each output with the first bytes of SHAKE256 of its padded input.
+///
+/// The function is not generic in `N`, so that it is compiled once.
 fn shake256_padded(inputs: &[Padded<Shake256, SHAKE256_INPUT>], outputs: &mut [&mut [u8]]) {
     hash(inputs, outputs);
 }
 
-/// Returns the messages `SHAKE256(seed)`.
+/// Returns the message `SHAKE256(seed)` of each seed.
 pub(crate) fn fresh_messages<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
 ) -> [Secret<R::MessageBytes>; N] {
@@ -80,7 +90,7 @@ pub(crate) fn fresh_messages<R: Ring, const N: usize>(
     messages
 }
 
-/// Returns the hashes of messages to the keys with these ids.
+/// Returns the hashes of each message with the `ID(pk)` of its encapsulation key.
 pub(crate) fn messages<R: Ring, const N: usize>(
     ids: [&Id; N],
     messages: &[Secret<R::MessageBytes>; N],
@@ -91,7 +101,7 @@ pub(crate) fn messages<R: Ring, const N: usize>(
     hashed
 }
 
-/// Writes the hashes of padded messages.
+/// Writes the hashes of padded messages to `hashed`.
 fn hash_messages<R: Ring, const N: usize>(
     inputs: &[Padded<Sha3_512, MESSAGE_INPUT>; N],
     hashed: &mut [Hashed<R>; N],
@@ -101,8 +111,11 @@ fn hash_messages<R: Ring, const N: usize>(
     shake256_padded(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
 }
 
-/// Writes the hashes of decrypted messages to `hashed`. Writes the secrets of rejected ciphertexts,
-/// the first halves of `SHA3-512(ID(pk) || z || ciphertext)`, to `rejected`. The caller wipes both.
+/// Computes all hashes of `N` decapsulations.
+///
+/// Writes the hashes of the decrypted messages to `hashed`. Writes the shared secrets for the case
+/// of rejection to `rejected`: the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each
+/// operation. Both are wiped when dropped.
 pub(crate) fn decapsulations<R: Ring, const N: usize>(
     ids: [&Id; N],
     messages: &[Secret<R::MessageBytes>; N],
@@ -127,7 +140,8 @@ pub(crate) fn decapsulations<R: Ring, const N: usize>(
     Vectors::in_use().run(1, work);
 }
 
-/// Returns the coins of `f'` and of `g`, which follow each other in `SHAKE256(seed)`.
+/// Returns the coins of `f'` and the coins of `g` for each seed: the first and the second
+/// [`COIN_BYTES`](Ring::COIN_BYTES) bytes of `SHAKE256(seed)`.
 pub(crate) fn key_coins<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
 ) -> [[Secret<R::CoinBytes>; 2]; N] {

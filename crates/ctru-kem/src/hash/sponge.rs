@@ -16,13 +16,13 @@ use crate::wipe::{Secret, wipe};
 pub(super) trait Function {
     /// Lanes per block.
     const RATE: usize;
-    /// The byte after the input: the bits that separate the functions, then the first bit of the
-    /// padding.
+    /// The byte after the input: the domain separation bits, then the first bit of the padding.
     const SUFFIX: u8;
     /// Bytes per block.
     const BLOCK: usize = 8 * Self::RATE;
 
-    /// Writes the first bytes of the hash of `input`. SHA3-512 has no more than 64.
+    /// Fills `output` with the first bytes of the hash of `input`. For SHA3-512, `output` has at
+    /// most 64 bytes.
     fn hash(input: &[u8], output: &mut [u8]);
 }
 
@@ -48,7 +48,7 @@ impl Function for Sha3_512 {
         let mut sha3 = sha3::Sha3_512::default();
         sha3.update(input);
         let mut digest = Secret::<[u8; 64]>::zeroed();
-        // By reference: moving `sha3` would leave a copy of its state.
+        // This call takes `sha3` by reference. A move would leave a copy of its state in memory.
         sha3.finalize_into_reset((&mut *digest).into());
         output.copy_from_slice(&digest[..output.len()]);
     }
@@ -57,7 +57,7 @@ impl Function for Sha3_512 {
 /// An input of at most `BYTES - 1` bytes with its padding; wiped when dropped.
 pub(super) struct Padded<F, const BYTES: usize> {
     bytes: [u8; BYTES],
-    /// Bytes before the padding.
+    /// Bytes of the input without the padding.
     length: usize,
     function: PhantomData<F>,
 }
@@ -65,10 +65,10 @@ pub(super) struct Padded<F, const BYTES: usize> {
 impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     const WHOLE_BLOCKS: () = assert!(BYTES.is_multiple_of(F::BLOCK));
 
-    /// Returns the input that consists of `parts`.
+    /// Returns the concatenation of `parts` with its padding.
     ///
     /// # Panics
-    /// If it is too long.
+    /// If the parts have more than `BYTES - 1` bytes together.
     pub(super) fn new(parts: &[&[u8]]) -> Self {
         let () = Self::WHOLE_BLOCKS;
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
@@ -89,12 +89,12 @@ impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
         self.length / F::BLOCK + 1
     }
 
-    /// Writes the first bytes of the hash.
+    /// Fills `output` with the first bytes of the hash.
     pub(super) fn hash(&self, output: &mut [u8]) {
         F::hash(&self.bytes[..self.length], output);
     }
 
-    /// Returns the lanes of a block.
+    /// Returns the lanes of block `index`.
     #[inline(always)]
     pub(super) fn block(&self, index: usize) -> &[[u8; 8]] {
         self.bytes[index * F::BLOCK..][..F::BLOCK].as_chunks().0
@@ -110,7 +110,7 @@ impl<F, const BYTES: usize> Drop for Padded<F, BYTES> {
 /// `V::STATES` interleaved sponges that start from zero; wiped when dropped.
 pub(super) struct Sponges<V: Lanes> {
     states: States<V>,
-    /// The lanes of one block of each state, between bytes and vectors.
+    /// One block of each state, on the way from vectors to bytes.
     rows: [Row; MOST_RATE],
 }
 
@@ -120,7 +120,7 @@ const MOST_RATE: usize = Shake256::RATE;
 /// One block for each state.
 pub(super) type Blocks<'a> = [&'a [[u8; 8]]; MOST_STATES];
 
-/// Blocks of zeros, which leave the states as they are.
+/// Blocks of zeros. Absorbing them leaves the states unchanged.
 pub(super) const NO_BLOCKS: Blocks<'static> = [&[[0; 8]; MOST_RATE]; MOST_STATES];
 
 impl<V: Lanes> Sponges<V> {
@@ -134,7 +134,7 @@ impl<V: Lanes> Sponges<V> {
         permute(&mut self.states);
     }
 
-    /// Adds block `i` to state `i`.
+    /// XORs block `i` into state `i`.
     #[inline(always)]
     pub(super) fn absorb<F: Function>(&mut self, blocks: &Blocks<'_>) {
         let blocks = blocks.map(|block| &block[..F::RATE]);
@@ -158,8 +158,8 @@ impl<V: Lanes> Sponges<V> {
         }
     }
 
-    /// Writes block `block` of each output `i` from state `i`, or its first bytes where the output
-    /// ends.
+    /// Writes block number `block` of output `i` from state `i`, for every output. The last block
+    /// of an output may be shorter than `F::BLOCK`.
     #[inline(always)]
     pub(super) fn squeeze<F: Function>(&mut self, outputs: &mut [&mut [u8]], block: usize) {
         for (lanes, row) in self.states[..F::RATE].iter().zip(&mut self.rows) {
@@ -189,8 +189,9 @@ impl<V: Lanes> Drop for Sponges<V> {
     }
 }
 
-/// Writes the first bytes of the hash of each input to its output. All inputs have one length, and
-/// so have all outputs.
+/// Fills each output with the first bytes of the hash of its input.
+///
+/// All inputs have the same number of bytes, and so have all outputs.
 pub(super) fn hash<F: Function, const BYTES: usize>(
     inputs: &[Padded<F, BYTES>],
     outputs: &mut [&mut [u8]],
@@ -198,7 +199,7 @@ pub(super) fn hash<F: Function, const BYTES: usize>(
     Vectors::in_use().run(inputs.len(), Hash { inputs, outputs });
 }
 
-/// The work of [`hash`].
+/// The inputs and outputs of [`hash`].
 pub(super) struct Hash<'a, 'b, F, const BYTES: usize> {
     pub(super) inputs: &'a [Padded<F, BYTES>],
     pub(super) outputs: &'a mut [&'b mut [u8]],
@@ -220,7 +221,7 @@ impl<F: Function, const BYTES: usize> Hashing for Hash<'_, '_, F, BYTES> {
     }
 }
 
-/// Hashes up to `V::STATES` inputs.
+/// Hashes at most `V::STATES` inputs, which have the same number of blocks.
 #[inline(always)]
 fn hash_group<V: Lanes, F: Function, const BYTES: usize>(
     zero: V,
@@ -229,7 +230,8 @@ fn hash_group<V: Lanes, F: Function, const BYTES: usize>(
 ) {
     let (absorbed, squeezed) = (inputs[0].blocks(), outputs[0].len().div_ceil(F::BLOCK));
     let mut sponges = Sponges::new(zero);
-    // One permutation comes after the last block of input and before the first block of output.
+    // The permutation after the last block of input is also the one before the first block of
+    // output.
     for step in 0..absorbed + squeezed - 1 {
         if step < absorbed {
             let mut blocks = NO_BLOCKS;

@@ -1,4 +1,4 @@
-//! Hashing on each backend against the crates `sha3` and `shake`.
+//! Compares the hashes on every backend with those of the crates `sha3` and `shake`.
 
 use core::array;
 
@@ -13,7 +13,7 @@ use super::sponge::{Function, Hash, Padded, Sha3_512, Shake256};
 
 const LONGEST: usize = 1700;
 
-/// Returns bytes that look random, others for each length and number.
+/// Returns `length` pseudo-random bytes, then zeros. The bytes depend on `length` and `number`.
 fn input(length: usize, number: usize) -> [u8; LONGEST] {
     let mut state = (length as u32) << 8 | number as u32 | 1 << 31;
     array::from_fn(|i| {
@@ -28,7 +28,7 @@ fn reference_shake(input: &[u8], output: &mut [u8]) {
     shake.finalize_xof().read(output);
 }
 
-/// Checks `N` inputs of `length` bytes at a time on each backend.
+/// Checks the hashes of `N` inputs of `length` bytes on each backend.
 fn check<F: Function, const BYTES: usize, const N: usize>(
     length: usize,
     output_length: usize,
@@ -39,7 +39,7 @@ fn check<F: Function, const BYTES: usize, const N: usize>(
     for (input, expected) in inputs.iter().zip(&mut expected) {
         reference(&input[..length], &mut expected[..output_length]);
     }
-    // Inputs of one part, and of three parts, one of them empty.
+    // With the cut at 0, only the last part of the input has bytes.
     for cut in [0, length / 3] {
         let parts = |input: &[u8; LONGEST]| {
             Padded::<F, BYTES>::new(&[&input[..cut], &[], &input[cut..length]])
@@ -108,7 +108,9 @@ fn sha3_512_of_every_length_of_input() {
     }
 }
 
-/// Known answers: the hashes of the empty string. Source: FIPS 202's published examples.
+/// Compares the hashes of the empty string with known answers.
+///
+/// Source: the published examples of FIPS 202.
 #[test]
 fn hashes_of_nothing() {
     let mut digest = [[0; 64]];
@@ -122,7 +124,7 @@ fn hashes_of_nothing() {
     assert_eq!(output[0][..8], [0x46, 0xb9, 0xdd, 0x2b, 0x0b, 0xa8, 0x8d, 0x13]);
 }
 
-/// Lengths of all parameter sets, and lengths at which one of the hashes has few blocks.
+/// Uses the lengths of all parameter sets, and lengths for which one of the hashes has few blocks.
 #[test]
 fn interleaved_as_one_by_one() {
     for (message_length, rejected_length, coins_length) in [

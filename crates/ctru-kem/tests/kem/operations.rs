@@ -232,7 +232,7 @@ fn refused<P: ParameterSet>(
     let bytes = with_public_part(secret_key, public);
     assert_eq!(
         DecapsulationKey::<P>::from_bytes(&bytes),
-        Err(InvalidDecapsulationKey::PublicPart(error))
+        Err(InvalidDecapsulationKey::EncapsulationKey(error))
     );
 }
 
@@ -466,7 +466,7 @@ fn placeholders<P: ParameterSet>() {
     let secret_key = DecapsulationKey::<P>::placeholder();
     let error = InvalidEncapsulationKey::Zero;
     assert_eq!(EncapsulationKey::<P>::from_bytes(public_key.as_ref()), Err(error));
-    let error = InvalidDecapsulationKey::PublicPart(error);
+    let error = InvalidDecapsulationKey::EncapsulationKey(error);
     assert_eq!(DecapsulationKey::<P>::from_bytes(secret_key.as_ref()), Err(error));
     assert_eq!(secret_key.encapsulation_key(), public_key);
     assert_eq!(Ciphertext::<P>::default().as_ref(), vec![0; P::CIPHERTEXT_BYTES]);

@@ -1,4 +1,4 @@
-//! Four states in AVX2.
+//! AVX2: vectors with one lane of each of four states.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the caller says that the CPU has AVX2.
+        // SAFETY: the caller guarantees that the CPU has AVX2.
         Self(unsafe { _mm256_setzero_si256() })
     }
     #[inline(always)]

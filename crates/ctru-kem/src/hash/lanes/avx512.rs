@@ -1,7 +1,7 @@
-//! Two and eight states in AVX-512.
+//! AVX-512: vectors with one lane of each of two or eight states.
 //!
-//! A rotation is one instruction, and so is a function of three lanes. All 25 lanes fit into the
-//! registers.
+//! One instruction rotates lanes, and one instruction computes any Boolean function of three lanes.
+//! All 25 lanes fit into the registers.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -25,7 +25,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             unsafe fn zero() -> Self {
-                // SAFETY: the caller says that the CPU has AVX-512F and VL.
+                // SAFETY: the caller guarantees that the CPU has AVX-512F and VL.
                 Self(unsafe { $zero() })
             }
             #[inline(always)]
@@ -70,12 +70,12 @@ macro_rules! lanes {
 }
 
 lanes! {
-    /// Two states: those of the two hashes of a single decapsulation.
+    /// Lanes of two states, which hash one input or compute the hashes of a single decapsulation.
     Pair, __m128i, 2, _mm_setzero_si128, _mm_set1_epi64x, _mm_xor_si128, _mm_rolv_epi64,
     _mm_ternarylogic_epi64
 }
 lanes! {
-    /// Eight states.
+    /// Lanes of eight states.
     Eight, __m512i, 8, _mm512_setzero_si512, _mm512_set1_epi64, _mm512_xor_si512, _mm512_rolv_epi64,
     _mm512_ternarylogic_epi64
 }

@@ -1,6 +1,6 @@
 //! Vectors that hold the same lane of several Keccak states. Every operation is constant time.
 //!
-//! FIPS 202 calls the 64-bit words of a state lanes. There is one file for each instruction set.
+//! A lane is a 64-bit word of a state (FIPS 202). Each instruction set has a file.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -12,13 +12,13 @@ pub(super) use dispatch::{Hashing, Vectors};
 
 /// The largest [`Lanes::STATES`].
 pub(super) const MOST_STATES: usize = 8;
-/// Memory for a vector.
+/// A vector in memory: one lane per state. Vectors of fewer states use the first elements.
 pub(super) type Row = [u64; MOST_STATES];
 
-/// A vector of `STATES` lanes, one of each state.
+/// A vector of `STATES` lanes, one lane of each state.
 ///
-/// A vector exists only where the CPU has its instructions: all but [`zero`](Self::zero) take one,
-/// which proves that the CPU does.
+/// A vector exists only where the CPU has its instructions. Every method but [`zero`](Self::zero)
+/// takes a vector, which proves that the CPU has them.
 pub(super) trait Lanes: Copy {
     /// Number of states.
     const STATES: usize;
