@@ -6,23 +6,15 @@
 //! item. It ignores modules and items that only tests use, and macros that are called without a
 //! path.
 //!
-<<<<<<< HEAD
-//! The modules of a crate are a tree, and each folder of it is looked at by itself: of two children
-//! of one module, the first points at the second if a module in the tree of the first refers to a
-//! module in the tree of the second. No chain of such arrows may return to where it begins. A
-//! module may refer to the modules above it and below it: a parent that collects or re-exports
-//! what its children have is no circle, nor is a child that uses what its parent defines.
-//!
-//! One arrow is left out: the one to a module with the name [`COMPILED`]. Such a module generates
-//! the code of all generic functions for each of a few types. The trait of these types must name
-//! it, and it must name all functions.
-=======
 //! The modules of a crate form a tree, and the check looks at the children of each module
 //! separately. An arrow leads from one child to another if a module in the subtree of the first
 //! refers to a module in the subtree of the second. A circle is a chain of arrows that returns to
 //! its start. References between a module and its ancestors or descendants make no arrow: a parent
 //! may re-export items of its children, and a child may use items of its parent.
->>>>>>> work-langb
+//!
+//! A reference to a module named [`COMPILED`] makes no arrow either. Such a module generates the
+//! code of all generic functions for each of a few types. The trait of these types must name it,
+//! and it must name all functions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -32,14 +24,10 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::{Error, IoContext, Result, workspace};
 
-<<<<<<< HEAD
 /// The name of a module that holds the machine code of generic functions.
 const COMPILED: &str = "compiled";
 
-/// The names on the way from the root of a crate to a module.
-=======
 /// The names on the path from the root of a crate to a module.
->>>>>>> work-langb
 type Name = Vec<String>;
 
 /// A path in the text. `base` is the module that the keywords at its beginning stand for, and
@@ -484,14 +472,10 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-<<<<<<< HEAD
-            // The name behind `a::` does not begin a path.
-            is_start =
-                !(is_punct(tokens.get(at), ':') && at > 0 && is_punct(tokens.get(at - 1), ':'));
-=======
-            // The name after `a::` does not begin a path.
-            is_start = !is_punct(tokens.get(at), ':');
->>>>>>> work-langb
+            // A name after `::` does not begin a path.
+            is_start = !(is_punct(tokens.get(at), ':')
+                && at > 0
+                && is_punct(tokens.get(at - 1), ':'));
             at += 1;
         }
     }
