@@ -77,10 +77,11 @@ fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
 pub(super) fn two_primes_to_q<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16]) -> Poly<R> {
     let q = const { modulus_q::<R>() }.splat(simd);
     let p0_q = const { modulus_q::<R>().factor(P0) }.splat(simd);
-    for (r0, r1) in r0.chunks_exact_mut(S::LANES).zip(r1.chunks_exact(S::LANES)) {
-        let low = simd.load(r0);
-        let u = second_digit(simd, low, simd.load(r1));
-        q.reduce(low.add(q.mul(u, p0_q))).store(r0);
+    // Not by `zip`, which divides to know its length.
+    for at in (0..r1.len()).step_by(S::LANES) {
+        let low = simd.load(&r0[at..]);
+        let u = second_digit(simd, low, simd.load(&r1[at..]));
+        q.reduce(low.add(q.mul(u, p0_q))).store(&mut r0[at..]);
     }
     fold_to_q(simd, &q, r0)
 }
@@ -93,11 +94,12 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
     r1: &[i16],
 ) -> RoundedPoly<R> {
     let p0 = simd.splat(MODULI[0].m);
-    for (r0, r1) in r0.chunks_exact_mut(S::LANES).zip(r1.chunks_exact(S::LANES)) {
+    // Not by `zip`, which divides to know its length.
+    for at in (0..r1.len()).step_by(S::LANES) {
         // Lanes wrap modulo 2^16, which q2 divides.
-        let low = simd.load(r0);
-        let u = second_digit(simd, low, simd.load(r1));
-        low.add(u.mul_low(p0)).store(r0);
+        let low = simd.load(&r0[at..]);
+        let u = second_digit(simd, low, simd.load(&r1[at..]));
+        low.add(u.mul_low(p0)).store(&mut r0[at..]);
     }
     let mask = simd.splat((R::Q2 - 1) as i16);
     let mut product = RoundedPoly::zero();

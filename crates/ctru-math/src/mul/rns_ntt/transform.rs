@@ -69,12 +69,18 @@ impl<R: Ring> Operand for SmallPoly<R> {
 }
 
 /// Loads half a vector of numbers in `0..modulus` to both halves and centres them.
+///
+/// Of `c - modulus + offset` and `c + offset`, the smaller unsigned number is the first one exactly if `c`
+/// is above `modulus / 2`. A mask from a comparison would do as well, but where it selects a constant,
+/// LLVM makes branches of it in plain Rust.
 #[inline(always)]
 fn load_canonical<S: Simd>(simd: S, c: &[u16], modulus: u32, at: usize) -> S::Vector {
-    let (modulus, half) = (simd.splat(modulus as i16), simd.splat((modulus / 2) as i16));
     let whole = at + S::HALF <= c.len();
     let c = if whole { simd.load_twice(&c[at..]) } else { simd.load_twice(&padded(c, at)) };
-    c.sub(half.sub(c).shift_right::<15>().and(modulus))
+    let offset = (modulus - 1) / 2;
+    let below = c.sub(simd.splat((modulus - offset) as i16));
+    let offset = simd.splat(offset as i16);
+    below.min_unsigned(c.add(offset)).sub(offset)
 }
 
 /// Returns the elements of `c` from `at` on, fewer than 16, and zeros. It stays out of the loops
