@@ -202,8 +202,8 @@ impl<'a> Kernel<'a> {
     /// Returns whether a leak of this kind at this place may make public values secret.
     ///
     /// The content of arrays and of shared memory is secret anyway, so a leak at a load from them
-    /// changes no public value. A leak at a load from a table or at a shuffle may change one. So may
-    /// a leak at a branch, which the assembler may replace by selections between values.
+    /// changes no public value. A leak at a load from a table or at a shuffle may change one. So
+    /// may a leak at a branch, which the assembler may replace by selections between values.
     pub(super) fn spreads(&self, kind: Kind, site: usize) -> bool {
         match kind {
             Kind::Branch | Kind::ShuffleLane | Kind::ShuffleWidth | Kind::GuardedProduct => true,
