@@ -13,26 +13,27 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     /// A file could not be read.
-    #[error("{file}: cannot be read: {source}")]
+    #[error("cannot read {file}: {source}")]
     Read { file: String, source: io::Error },
     /// A file could not be written.
-    #[error("{file}: cannot be written: {source}")]
+    #[error("cannot write {file}: {source}")]
     Write { file: String, source: io::Error },
-    /// A line of a file is no record.
-    #[error("{file}:{line}: no measurement: {source}")]
+    /// A line of a file is not a record.
+    #[error("{file}:{line}: not a record: {source}")]
     Record { file: String, line: usize, source: serde_json::Error },
     /// A file has no records for a picture.
-    #[error("{file}: no records for {picture}")]
+    #[error("{file} has no records for {picture}")]
     Missing { file: String, picture: String },
     /// The paper's tables need measurements on a GPU.
     #[error(
-        "the paper's tables are measured on an NVIDIA GPU, or made --from a file of measurements: \
-         {0}"
+        "the paper's tables need an NVIDIA GPU, or measurements from a file (--from FILE): {0}"
     )]
     NeedsGpu(#[source] Box<Self>),
-    /// The program was built without GPUs.
+    /// The program was built without support for GPUs.
     #[cfg(not(feature = "cuda"))]
-    #[error("this program was built without GPUs: build ctru-bench with --features cuda")]
+    #[error(
+        "this program was built without support for GPUs: build ctru-bench with --features cuda"
+    )]
     WithoutGpu,
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
@@ -43,7 +44,7 @@ pub(crate) enum Error {
     /// A device failed.
     #[error("device: {0}")]
     Device(#[from] RuntimeError),
-    /// The arithmetic has no such transform.
+    /// There is no such transform.
     #[error("transform: {0}")]
     Transform(#[from] CyclicError),
     /// The report could not be written.

@@ -13,14 +13,15 @@ pub(crate) fn is_there() -> bool {
     cuda::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-/// Number of samples.
+/// The number of samples.
 const SAMPLES: usize = 15;
 /// Operations per sample.
 const OPERATIONS: u32 = 4;
-/// Number of samples of single operations, whose times vary more.
+/// The number of samples of single operations. It is larger because their times vary more.
 const SINGLE_SAMPLES: usize = 101;
 
-/// Measures `operation` several times in a row by the device's events. Returns the time of one.
+/// Measures several runs of `operation` in a row with events of the device. Returns the time of one
+/// run.
 pub(crate) fn time_in_a_row(
     queue: &CudaQueue,
     operation: impl Fn() -> Result<(), RuntimeError>,
@@ -37,7 +38,7 @@ pub(crate) fn time_in_a_row(
     (0..SAMPLES).map(|_| sample()).collect::<Result<_, _>>().map(Statistics::of)
 }
 
-/// Measures `operation` alone by the host's clock, from its call to its end.
+/// Measures single runs of `operation` with the host's clock, each from its call to its end.
 pub(crate) fn time_alone(
     queue: &CudaQueue,
     operation: impl Fn() -> Result<(), RuntimeError>,
@@ -52,14 +53,14 @@ pub(crate) fn time_alone(
     (0..SINGLE_SAMPLES).map(|_| sample()).collect::<Result<_, _>>().map(Statistics::of)
 }
 
-/// Makes an array on the device of `len` elements, each from random bits.
+/// Makes an array of `len` elements on the device. `element` makes each of them from random bits.
 pub(crate) fn random<T: Plain>(
     queue: &CudaQueue,
     len: usize,
     element: impl Fn(u64) -> T,
 ) -> Result<Buffer<T, CudaMemory>, RuntimeError> {
     let array = queue.allocate(len)?;
-    // The same piece is copied several times: only neighbouring rows must differ.
+    // Long arrays repeat one piece, because only neighbouring rows must differ.
     let mut piece = queue.pinned(len.min(1 << 22))?;
     let mut state = 1u64;
     for number in piece.write()? {
@@ -87,8 +88,8 @@ pub(crate) fn upload<T: Plain>(
     Ok(array)
 }
 
-/// Upper bound of the bytes per row of any array of the kernels: a decapsulation key of n = 1277 in
-/// 13-bit encoding.
+/// An upper bound of the bytes per row in all arrays of the kernels. The longest row is a
+/// decapsulation key of n = 1277 in 13-bit encoding.
 const ROW_BYTES: usize = 2752;
 
 /// An array of random elements on the device.
@@ -129,7 +130,7 @@ fn rows_of<T: Plain>(
     random(queue, rows as usize * ROW_BYTES / T::BYTES as usize, element)
 }
 
-/// Measures launches of `kernel` on random data in a row. Returns the time of one.
+/// Measures launches of `kernel` in a row on random data. Returns the time of one launch.
 pub(crate) fn time_kernel(
     queue: &CudaQueue,
     kernel: &Kernel,

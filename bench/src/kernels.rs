@@ -1,4 +1,4 @@
-//! `ctru-bench kernels`: the speed of every kernel on data on the device.
+//! `ctru-bench kernels`: measures every kernel of the KEM on data on the device.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::records::{self, Report, kind};
 
 /// Measure every kernel of the KEM on a GPU, on random data on the device
 ///
-/// Each operation of a batch has its own data. A sample is the time of several launches in a row by
-/// the device's events.
+/// Each operation of a batch has its own data. A sample is the time of several launches in a row,
+/// measured with events of the device.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of the GPU

@@ -1,5 +1,6 @@
-//! The measurements of the workspace: beside peers, of the paper's tables and figures, of modular
-//! reductions and of every kernel; and the pictures that show them.
+//! The measurements of the workspace, and the pictures that show them. There are measurements
+//! beside other KEMs, of the paper's tables and figures, of modular reductions, and of every
+//! kernel.
 //!
 //! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
 //! line.
@@ -25,7 +26,7 @@ use ctru_math::backend::{self, Backend};
 
 use crate::error::Error;
 
-/// Measurements of CTRU-Prime for research. For the speed of this machine, see `ctru bench`.
+/// Measures CTRU-Prime for research. To measure the speed of this machine, use `ctru bench`.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Cli {

@@ -21,7 +21,7 @@ pub(crate) struct KnownProducts {
     pub(crate) who: &'static str,
     /// The method, as records name it.
     pub(crate) method: &'static str,
-    /// Products per launch, if the source tells it.
+    /// Products per launch, if the source states it.
     pub(crate) batch: Option<usize>,
     pub(crate) per_second: f64,
 }
@@ -95,13 +95,13 @@ pub(crate) const PRODUCTS: [KnownProducts; 8] = [
     },
 ];
 
-/// A time of launches of products by batch.
+/// The times of launches of products by batch.
 pub(crate) struct KnownLaunches {
     pub(crate) set: &'static str,
     pub(crate) who: &'static str,
     /// The method, as records name it.
     pub(crate) method: &'static str,
-    /// Products, and microseconds of all kernels together.
+    /// Pairs of the number of products and the microseconds of all kernels together.
     pub(crate) microseconds: &'static [(usize, f64)],
 }
 
@@ -139,15 +139,15 @@ pub(crate) const LAUNCHES: [KnownLaunches; 2] = [
     },
 ];
 
-/// The percentage of the time that fusion saves the authors' encryption, by batch. Source: the
-/// authors' code on an H200, as in table 5 of the paper.
+/// The percentage of time that fusion saves in the authors' encryption, by batch. Source: our
+/// measurement of the authors' code on an H200, in the setting of the paper's table 5.
 pub(crate) const FUSION_SAVES: [(usize, f64); 3] = [(1, 42.0), (1024, 65.0), (65536, 82.0)];
 
 /// The number of streams of [`streams_save`].
 pub(crate) const STREAMS: usize = 8;
 
-/// Returns the percentage of the time that streams save the authors' code against as many
-/// sequential runs: n = 761, 16,384 operations, on an H200.
+/// Returns the percentage of time that [`STREAMS`] streams save in the authors' code, compared with
+/// the same number of sequential runs: n = 761, 16,384 operations, on an H200.
 #[must_use]
 pub(crate) fn streams_save(operation: Operation) -> f64 {
     match operation {
@@ -171,21 +171,21 @@ pub(crate) const RESOURCES: KnownResources =
 /// The least and the largest power of an H200 under the authors' code, in watts.
 pub(crate) const WATTS: (u32, u32) = (411, 612);
 
-/// A time of one product of polynomials with 131,072 coefficients modulo 469762049, in
+/// The time of one product of polynomials with 131,072 coefficients modulo 469762049, in
 /// milliseconds.
 pub(crate) struct KnownCyclic {
     pub(crate) who: &'static str,
     pub(crate) milliseconds: f64,
 }
 
-/// Source: two student reports on NTTs on GPUs. Each value is the best of its report. What the
-/// times contain besides kernels is not known.
+/// Times of such products. Source: two student reports on NTTs on GPUs. Each value is the best one
+/// of its report. It is not known whether the times contain more than kernels.
 pub(crate) const CYCLIC: [KnownCyclic; 2] = [
     KnownCyclic { who: "report, Tesla T4", milliseconds: 6.65 },
     KnownCyclic { who: "report, RTX 3050 Ti", milliseconds: 19.5 },
 ];
 
-/// Operations per second.
+/// Known rates in operations per second.
 pub(crate) struct KnownOperations {
     /// The paper's table 7: RTX 3060 Ti, transfers included.
     pub(crate) paper: f64,
@@ -193,7 +193,7 @@ pub(crate) struct KnownOperations {
     pub(crate) authors: f64,
     /// The authors' code on an H200 without transfers.
     pub(crate) authors_on_device: f64,
-    /// CUDA-PQC on an H200, transfers included; for n = 761, whose security is similar.
+    /// CUDA-PQC on an H200, transfers included. Given only for n = 761, whose security is similar.
     pub(crate) peer: Option<f64>,
     /// CUDA-PQC on an H200 without transfers, with the best of its tuning parameters.
     pub(crate) peer_on_device: Option<f64>,

@@ -1,4 +1,4 @@
-//! The entry points of the kernels that are compared with those of the engine.
+//! The entry points of the kernels that measurements compare with those of the engine.
 
 use ctru_gpu_kernels::kernels::*;
 use ctru_gpu_kernels::lab::compared;

@@ -1,17 +1,17 @@
-//! The GPU as a machine: an implementation of [`Simt`] whose methods are one instruction or a few.
+//! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few.
 //!
-//! Nothing here checks the rules of [`Simt`]. Whoever makes a [`Gpu`] promises that the kernel
-//! keeps them, and the methods rely on that promise.
+//! The methods do not check the rules of [`Simt`]. The caller of [`Gpu::new`] promises that the
+//! kernel keeps the rules, and the methods rely on this promise.
 
 use core::arch::{asm, global_asm, nvptx};
 
 use ctru_gpu_kernels::simt::{Simt, Word};
 
-// Shared memory, of the size that the launch states.
+// The launch sets the size of shared memory.
 global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
 
-// Barriers and shuffles must not be inline assembly: the compiler does not know that all threads of
-// a warp execute it together, and may copy it into both sides of a branch.
+// Barriers and shuffles must not be inline assembly. The compiler does not know that all threads of
+// a warp execute inline assembly together, and may copy it into both sides of a branch.
 #[allow(improper_ctypes)]
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.bar.warp.sync"]
@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn shfl_sync_idx(members: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
-/// A thread's four elements of a matrix product.
+/// The four elements of a matrix product that one thread holds.
 #[repr(C)]
 struct Part(i32, i32, i32, i32);
 
@@ -44,7 +44,7 @@ unsafe extern "C" {
     fn prmt(low: u32, high: u32, selector: u32) -> u32;
 }
 
-/// All threads of a warp.
+/// The set of all threads of a warp.
 const EVERYONE: u32 = !0;
 /// The last lane of a shuffle over a whole warp.
 const LAST_LANE: u32 = 31;
@@ -52,7 +52,7 @@ const LAST_LANE: u32 = 31;
 /// A thread of a running kernel.
 #[derive(Copy, Clone)]
 pub(crate) struct Gpu {
-    /// Where the block's shared memory begins, in the address space of shared memory.
+    /// The start of the block's shared memory, as an address in the space of shared memory.
     shared: u32,
 }
 
@@ -61,9 +61,8 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The kernel that receives the value keeps the [rules](Simt#rules) of the machine: for the
-    /// arrays that it receives with it, in blocks of the shape and with the shared memory of this
-    /// launch.
+    /// The kernel that receives the value must keep the [rules](Simt#rules) of the machine, with
+    /// the arrays, the shape of blocks and the shared memory of this launch.
     #[inline(always)]
     pub(crate) unsafe fn new() -> Self {
         let shared;
@@ -156,7 +155,8 @@ impl Simt for Gpu {
     #[inline(always)]
     fn load_shared<T: Word>(self, address: u32) -> T {
         let address = self.shared.wrapping_add(address);
-        // The option `readonly` keeps a load behind the stores and barriers before it.
+        // With the option `readonly`, the compiler does not move a load in front of earlier stores
+        // and barriers.
         macro_rules! load {
             ($instruction:literal, $class:ident, $register:ty) => {{
                 let number: $register;

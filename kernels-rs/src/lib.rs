@@ -1,12 +1,14 @@
 //! The entry points of the GPU kernels, which `cargo xtask build-ptx` compiles to PTX.
 //!
-//! Without features they are those of the engine's kernels (`ctru.ptx` in
-//! `crates/ctru-gpu-kernels/ptx`), with `compared` those of kernels that are compared with them
-//! (`compared.ptx`), with `lab` those of the reduction laboratory (`lab.ptx`).
+//! The features choose one of three modules in `crates/ctru-gpu-kernels/ptx`:
+//!
+//! - no feature: `ctru.ptx`, the engine's kernels.
+//! - `compared`: `compared.ptx`, kernels that measurements compare with the engine's.
+//! - `lab`: `lab.ptx`, the kernels of the reduction laboratory.
 #![no_std]
 #![feature(abi_ptx, abi_unadjusted, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)]
-// The intrinsics of LLVM that `gpu` links have no stable interface; the compiler is pinned by the
-// committed PTX.
+// The LLVM intrinsics that `gpu` links have no stable interface. This is no risk for users, because
+// the compiled PTX is committed.
 #![allow(internal_features)]
 
 #[cfg(feature = "compared")]
@@ -18,7 +20,7 @@ mod gpu;
 #[cfg(feature = "lab")]
 mod lab;
 
-/// Kernels must not panic: `cargo xtask build-ptx` finds this trap and refuses the PTX.
+/// Traps. Kernels must not panic, so `cargo xtask build-ptx` refuses PTX with this trap.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: the instruction ends the kernel and touches nothing.

@@ -1,5 +1,6 @@
-/* Runs the library, and shows memcheck what is secret: to it, a secret is memory that nobody has initialised, so it
-   reports every branch and every address that depends on one. Without valgrind the marks do nothing. */
+/* Runs the library, and marks its secrets for valgrind's memcheck as uninitialised memory. Memcheck
+   reports every branch and every address that depends on uninitialised memory. Without valgrind,
+   the marks have no effect. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -7,13 +8,18 @@
 #include <string.h>
 #include <valgrind/memcheck.h>
 
-/* The prebuilt `core` names it in its unwinding tables; nothing unwinds here. */
+/* The unwinding tables of the prebuilt `core` refer to this function. It is never called, because
+   panics do not unwind here. */
 void rust_eh_personality(void) { abort(); }
 
 typedef void mark(const uint8_t *bytes, size_t length);
 
-static void hide(const uint8_t *bytes, size_t length) { VALGRIND_MAKE_MEM_UNDEFINED(bytes, length); }
-static void reveal(const uint8_t *bytes, size_t length) { VALGRIND_MAKE_MEM_DEFINED(bytes, length); }
+static void hide(const uint8_t *bytes, size_t length) {
+    VALGRIND_MAKE_MEM_UNDEFINED(bytes, length);
+}
+static void reveal(const uint8_t *bytes, size_t length) {
+    VALGRIND_MAKE_MEM_DEFINED(bytes, length);
+}
 
 #define KEM(name) uint32_t name(const uint8_t seeds[96], mark *hide, mark *reveal);
 KEM(ctru_kem_653_mixed_radix) KEM(ctru_kem_653_packed13)
@@ -28,7 +34,7 @@ BACKEND(portable) BACKEND(neon) BACKEND(sse2) BACKEND(avx2) BACKEND(avx512)
 
 #define USE(name) if (strcmp(argument, #name) == 0) return ctru_use_##name()
 
-/* Puts the backend that `argument` names in use; 0 is success. */
+/* Selects the backend that `argument` names. Returns 0 on success. */
 static uint32_t use_backend(const char *argument) {
     USE(portable);
     USE(neon);
@@ -51,7 +57,7 @@ static void report(const char *name, uint32_t result) {
 int main(int argc, char **argv) {
     uint8_t seeds[96];
     if (argc > 1 && use_backend(argv[1])) {
-        printf("no backend %s here\n", argv[1]);
+        printf("this machine has no backend %s\n", argv[1]);
         return 1;
     }
     RUN_KEM(ctru_kem_653_mixed_radix);
@@ -65,7 +71,7 @@ int main(int argc, char **argv) {
     RUN_MATH(ctru_math_1277);
     printf("%d passed, %d failed\n", passed, failed);
 
-    /* A branch on a secret that has to be reported, or the marks do not work. */
+    /* Memcheck must report this branch on a secret. If it does not, the marks do not work. */
     if (argc > 2 && strcmp(argv[2], "--leak") == 0) {
         uint8_t secret = (uint8_t)argc;
         hide(&secret, 1);

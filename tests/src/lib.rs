@@ -1,6 +1,7 @@
-//! What the tests of this workspace share: strategies for proptest and lists of the rings.
+//! Helpers that the tests of this workspace share: lists of rings, backends and parameter sets,
+//! strategies for proptest, and the intermediate vectors.
 
-// An input that cannot be built is a failed test.
+// A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../crates/ctru-math/tests/math/common/backends.rs"]

@@ -1,7 +1,7 @@
-//! One test for each parameter set and public-key encoding.
+//! A macro that repeats a test for each parameter set and public-key encoding.
 
-/// Makes a module of six tests, one for each parameter set, of every generic function `fn check<P: ParameterSet>()`
-/// that is named.
+/// Makes a module of six tests from each generic function `fn check<P: ParameterSet>()` in the
+/// list: one test for each parameter set with each encoding.
 #[macro_export]
 macro_rules! every_set {
     ($($check:ident),* $(,)?) => {

@@ -1,8 +1,8 @@
-//! The device engine on a GPU against the CPU engine, in batches that fill the GPU.
+//! Compares the device engine on a GPU with the CPU engine, in batches that fill the GPU.
 //!
-//! Needs a GPU; `CTRU_GPU_OPERATIONS` says how many operations, 4096 if it is not set.
+//! The tests need a GPU. `CTRU_GPU_OPERATIONS` sets the size of the batches (default: 4096).
 #![cfg(feature = "cuda")]
-// An input that cannot be built is a failed test.
+// A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::DerefMut;
@@ -24,18 +24,18 @@ fn operations() -> usize {
     std::env::var("CTRU_GPU_OPERATIONS").map_or(4096, |count| count.parse().unwrap())
 }
 
-/// Where a batch's keys and ciphertexts are.
+/// The memory that holds a batch's keys and ciphertexts.
 #[derive(Copy, Clone, Debug)]
 enum Place {
-    /// In vectors.
+    /// Vectors on the host.
     Host,
-    /// In memory that the engine has pinned.
+    /// Memory that the engine has pinned.
     Pinned,
-    /// There, and the keys also on the device.
+    /// Pinned memory, with the keys also loaded on the device.
     Loaded,
 }
 
-/// `count` copies.
+/// Returns `count` copies of `content` in memory of the given kind.
 fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
     engine: &E,
     place: Place,
@@ -45,7 +45,7 @@ fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
 where
     E::Pinned<T>: 'a,
 {
-    // No page is pinned twice.
+    // The room at the end keeps two vectors from sharing a page, which cannot be pinned twice.
     let mut vector = Vec::with_capacity(count + (1 << 16) / size_of::<T>() + 1);
     vector.resize(count, content);
     match place {
@@ -54,7 +54,8 @@ where
     }
 }
 
-/// The hash of all that a batch of keys, encapsulations and decapsulations gives. Every eighth ciphertext is changed.
+/// Returns the hash of all results of a batch: key generation, encapsulation and decapsulation.
+/// Every eighth ciphertext is changed before it is decapsulated.
 fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
     let mut hash = Sha3_256::new();
     let mut public = vector(engine, place, EncapsulationKey::<P>::placeholder(), count);
@@ -97,6 +98,7 @@ fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
     DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
 }
 
+/// Checks a large batch in each kind of memory.
 fn check_large<P: ParameterSet>() {
     let count = operations();
     let engine = gpu::<P>();
@@ -106,7 +108,7 @@ fn check_large<P: ParameterSet>() {
     }
 }
 
-/// Sizes around those of warps, blocks and chunks.
+/// Checks batch sizes close to those of warps, blocks and chunks.
 fn check_sizes<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
@@ -123,7 +125,7 @@ fn check_sizes<P: ParameterSet>() {
     }
 }
 
-/// More threads than slots, with batches of one chunk and of several.
+/// Checks calls from more threads than there are slots, with batches of one chunk and of several.
 fn check_callers<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = &DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
@@ -159,9 +161,14 @@ fn no_such_gpu() {
 #[test]
 fn more_memory_than_the_card_has() {
     let device = cuda::open(0).unwrap();
-    let options =
-        // Chunks are cut to what kernels can number, so one slot would fit.
-        DeviceOptions { chunk: 1 << 24, slots: 8, memory_limit: usize::MAX, ..DeviceOptions::default() };
+    // The engine shortens chunks to the number of operations that kernels can count, so one slot
+    // would fit.
+    let options = DeviceOptions {
+        chunk: 1 << 24,
+        slots: 8,
+        memory_limit: usize::MAX,
+        ..DeviceOptions::default()
+    };
     let error = DeviceEngine::<CtruPrime761, _>::new(device, options).unwrap_err();
     let out_of_memory = matches!(
         error,
@@ -171,7 +178,7 @@ fn more_memory_than_the_card_has() {
         }
     );
     assert!(out_of_memory, "{error}");
-    // The device goes on working.
+    // The device still works after the error.
     assert_eq!(
         hash::<CtruPrime761, _>(&gpu(), 5, Place::Host),
         hash::<CtruPrime761, _>(&CpuEngine::new().unwrap(), 5, Place::Host)

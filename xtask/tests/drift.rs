@@ -1,5 +1,5 @@
-//! The manifest of the committed PTX finds changes, tried on a copy.
-// Functions beside the tests that they serve.
+//! Tests that the manifest of the committed PTX detects changes, on a copy of the sources.
+// A failure in the helper functions is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -10,7 +10,7 @@ use xtask::manifest::{self, Manifest, RECIPE, Recipe};
 use xtask::ptx::faults;
 use xtask::workspace;
 
-/// A copy of all that the manifest speaks of, with a manifest that fits it.
+/// Copies all files that the manifest covers, and writes a manifest that fits the copy.
 fn copy() -> TempDir {
     let (root, copy) = (workspace::root(), TempDir::new().unwrap());
     for package in ["crates/ctru-math", "crates/ctru-gpu-kernels", "kernels-rs"] {
@@ -45,7 +45,7 @@ fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
     Manifest::read(root, &RECIPE).unwrap().differences(root, &ptx(root), recipe).unwrap()
 }
 
-/// What is found after `text` has been added to `file`.
+/// Returns the differences that the manifest detects after `text` is added to `file`.
 fn differences_after(file: &str, text: &str) -> Vec<String> {
     let copy = copy();
     assert_eq!(differences(copy.path(), &RECIPE), [""; 0]);

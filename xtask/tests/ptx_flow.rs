@@ -1,13 +1,15 @@
-//! What the analysis of PTX finds, and what it lets pass: a few lines for each class.
+//! Tests the findings of the analysis of PTX: a few lines for each class, with and without a leak.
 
 use xtask::flow::analysis::{Report, analyse};
 use xtask::flow::program::{Class, Objects};
 use xtask::flow::ptx::decode;
 
-/// A kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to the
-/// arrays, `%r1` holds the number of the thread and `%r2` the parameter, `%r90` and `%p1` hold
-/// secrets from the first array and `%p2` a public condition. Behind it stands a store of a secret,
-/// as every kernel has.
+/// Returns a kernel with `body` that takes two arrays and a number.
+///
+/// Before `body`, `%rd1` and `%rd2` point to the arrays, `%r1` holds the number of the thread,
+/// `%r2` holds the parameter, `%r90` and `%p1` hold secrets from the first array, and `%p2` holds a
+/// public condition. After `body`, the kernel stores a secret, because a kernel without such a
+/// store is a finding.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.0
@@ -89,7 +91,7 @@ fn tables() {
     };
     passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r1")));
     leaks(Class::LoadAddress, &format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r90")));
-    // What comes from a table is public, so it may be an address.
+    // The content of a table is public, so it may be an address.
     passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];\nld.shared.u32 %r4, [%r3];", address("%r1")));
     leaks(Class::TableStore, &format!("{}st.global.b32 [%rd4], %r90;", address("%r1")));
 }
@@ -126,7 +128,7 @@ fn shared_memory() {
     );
     leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r1;");
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r90];");
-    // Shared memory is one object, in which other blocks have left secrets.
+    // Shared memory is one object, which may hold secrets of earlier blocks.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];");
     let through =
         "st.shared.u32 [%r1], %r90;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];";
@@ -158,13 +160,13 @@ fn branches_guards_and_exits() {
     leaks(Class::AccessGuard, "@!%p1 st.shared.u32 [%r1], %r1;");
     passes("@%p2 ret;");
     leaks(Class::ExitGuard, "@%p1 ret;");
-    // Arithmetic under a secret guard takes its time in any case; its result tells the guard.
+    // The time of arithmetic does not depend on its guard, but its result does.
     passes("@%p1 add.s32 %r3, %r1, 1;\nst.global.b32 [%rd2], %r3;");
     leaks(
         Class::SharedLoadAddress,
         "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];",
     );
-    // Conditions of conditions.
+    // Conditions that are computed from conditions.
     leaks(Class::Branch, "and.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n@%p4 bra $L_1;\n$L_1:");
     leaks(Class::Branch, "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p3 bra $L_1;\n$L_1:");
 }
@@ -179,9 +181,9 @@ fn choices_between_addresses() {
     };
     passes(&choice("%p2"));
     leaks(Class::LoadAddress, &choice("%p1"));
-    // Between two arrays.
+    // A choice between two arrays.
     leaks(Class::LoadAddress, "selp.b64 %rd4, %rd1, %rd2, %p1;\nld.global.b32 %r3, [%rd4];");
-    // Between two values, which is what a kernel should do.
+    // A choice between two values, as constant-time kernels make it.
     passes(
         "ld.global.b32 %r3, [%rd1];\nld.global.b32 %r4, [%rd1+64];\nselp.b32 %r5, %r3, %r4, %p1;\n\
             st.global.b32 [%rd2], %r5;",
@@ -199,7 +201,7 @@ fn what_threads_do_together() {
     leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, %r90, -1;");
     leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, 31, %r90;");
     leaks(Class::ShuffleGuard, "@%p1 shfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;");
-    // What comes from another thread is as secret as it was there.
+    // A value from another thread is as secret as it was in that thread.
     leaks(
         Class::SharedLoadAddress,
         "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];",
@@ -221,7 +223,7 @@ fn divisions() {
 
 #[test]
 fn registers_that_are_used_again() {
-    // What another kernel has left in a register is secret.
+    // A register that was never written may hold a secret of another kernel.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r4, [%r50];");
     passes(
         "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\n\
@@ -232,14 +234,14 @@ fn registers_that_are_used_again() {
         Class::SharedLoadAddress,
         "mov.b32 %r3, %r1;\n$L_1:\nld.shared.u32 %r4, [%r3];\nmov.b32 %r3, %r90;\n@%p2 bra $L_1;",
     );
-    // On one of two ways.
+    // The register holds a secret on one of two paths.
     leaks(
         Class::SharedLoadAddress,
         "mov.b32 %r3, %r1;\n@%p2 bra $L_1;\nmov.b32 %r3, %r90;\n$L_1:\nld.shared.u32 %r4, [%r3];",
     );
     passes("xor.b32 %r3, %r90, %r90;\nld.shared.u32 %r4, [%r3];");
     leaks(Class::SharedLoadAddress, "xor.b32 %r3, %r90, %r1;\nld.shared.u32 %r4, [%r3];");
-    // Half a register.
+    // A statement that reads half a register.
     leaks(
         Class::SharedLoadAddress,
         "{ .reg .b32 tmp; mov.b64 {tmp, %r3}, %rd5; }\nld.global.b64 %rd5, [%rd1];\n\

@@ -1,4 +1,4 @@
-//! The reduction laboratory on the CPU.
+//! Runs the reduction laboratory on the CPU.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -35,7 +35,7 @@ struct Visitor<'a> {
     options: &'a Options,
     device: String,
     report: Report<'a>,
-    /// The first failure. After it, nothing is measured.
+    /// The first failure. After a failure, nothing is measured.
     result: Result<(), Error>,
 }
 

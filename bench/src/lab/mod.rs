@@ -1,4 +1,4 @@
-//! `ctru-bench lab`: every method of modular multiplication, on this machine.
+//! `ctru-bench lab`: measures every method of modular multiplication on this machine.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     #[cfg(feature = "cuda")]
     #[arg(long, default_value_t = 0, value_name = "N")]
     gpu: u32,
-    /// Methods to measure; repeat for several [default: all]
+    /// Methods to measure; repeat for several methods [default: all]
     #[arg(long = "method", value_name = "METHOD")]
     methods: Vec<String>,
     /// Seconds that each measurement on the CPU may take

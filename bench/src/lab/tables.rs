@@ -1,4 +1,4 @@
-//! Tables of the reduction laboratory.
+//! Formats the tables of the reduction laboratory.
 
 use std::collections::BTreeMap;
 use std::io::Write;

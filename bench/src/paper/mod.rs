@@ -1,4 +1,4 @@
-//! `ctru-bench paper`: the tables and figures of the founding paper, on this machine.
+//! `ctru-bench paper`: measures the tables and figures of the founding paper on this machine.
 
 #[cfg(any(feature = "cuda", test))]
 mod measure;
@@ -20,7 +20,7 @@ pub(crate) use tables::{comparisons, digits};
 /// the same run. The command needs an NVIDIA GPU, or --from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Read measurements from a file instead of measuring; repeat for several
+    /// Read measurements from a file instead of measuring; repeat for several files
     #[arg(long = "from", value_name = "FILE")]
     from: Vec<PathBuf>,
     /// Write one JSON object per measurement to this file

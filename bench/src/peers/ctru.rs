@@ -1,5 +1,5 @@
-//! CTRU-Prime of this workspace: single operations on encoded keys, and batches with a key for each
-//! operation.
+//! CTRU-Prime of this workspace: single operations on encoded keys, and batches in which each
+//! operation has its own key.
 
 use std::hint::black_box;
 
@@ -15,11 +15,11 @@ use super::Subject;
 
 /// Operations per batch.
 const BATCH: usize = 256;
-/// The seed of all keys and coins. They protect nothing, and no time depends on the seed.
+/// The seed of all keys and coins. It needs no secrecy, and no time depends on its value.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
-/// Returns single operations and batches of all parameter sets; of n = 761, the degree of
-/// sntrup761, with both public-key encodings.
+/// Returns single operations and batches of all parameter sets. n = 761, the degree of sntrup761,
+/// comes with both public-key encodings.
 pub(super) fn subjects() -> Vec<Subject> {
     [
         of::<CtruPrime761>(),

@@ -1,4 +1,4 @@
-//! ML-KEM-768 by three libraries: `libcrux-ml-kem` (AVX2), `aws-lc-rs` (C and assembly) and
+//! ML-KEM-768 of three libraries: `libcrux-ml-kem` (AVX2), `aws-lc-rs` (C and assembly) and
 //! `ml-kem` (portable Rust).
 
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use ctru_measure::Operation;
 
 use super::Subject;
 
-/// Returns the operations of all three, on keys in the form of each library. The randomness is
+/// Returns the operations of the three libraries, each on keys in its own form. The randomness is
 /// constant if the library lets the caller choose it.
 pub(super) fn subjects() -> Vec<Subject> {
     let [libcrux, aws_lc, rust_crypto] = [libcrux(), aws_lc(), rust_crypto()];

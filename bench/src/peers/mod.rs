@@ -1,4 +1,4 @@
-//! `ctru-bench peers`: CTRU-Prime beside other KEMs on one thread of the CPU.
+//! `ctru-bench peers`: compares CTRU-Prime with other KEMs on one thread of the CPU.
 //!
 //! The libraries take turns, so that other load on the machine disturbs all of them alike.
 
@@ -18,7 +18,8 @@ use crate::records;
 
 /// Measure CTRU-Prime and other KEMs in turn, on one thread
 ///
-/// The ratios refer to sntrup761 by pqcrypto-ntruprime, which has the n and q of CTRU-Prime-761.
+/// The ratios are relative to sntrup761 of pqcrypto-ntruprime, which has the n and q of
+/// CTRU-Prime-761.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Rounds; each round takes one sample of every operation
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
 }
 
-/// An operation of a library.
+/// An operation of a library, or a batch of operations.
 struct Subject {
     operation: Operation,
     /// The name of the library.
@@ -47,10 +48,10 @@ struct Subject {
     run: Box<dyn FnMut()>,
 }
 
-/// Largest number of calls per sample. The fastest operation takes a few microseconds, which is
-/// longer than the resolution of the clock.
+/// The largest number of calls per sample. Few calls are enough, because even the fastest operation
+/// takes a few microseconds, much longer than the resolution of the clock.
 const MOST_CALLS: usize = 8;
-/// Intended time of a sample. Slow operations are called once.
+/// The intended time of a sample in nanoseconds. A slow operation is called once per sample.
 const SAMPLE_NS: f64 = 50_000.0;
 
 /// Runs the command.
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let mut times = vec![Vec::new(); subjects.len()];
     for _ in 0..args.rounds {
         for ((subject, times), &calls) in subjects.iter_mut().zip(&mut times).zip(&calls) {
-            // The first call fills the caches, which hold the data of other subjects.
+            // An unmeasured call fills the caches, which hold the data of the previous subject.
             (subject.run)();
             times.push(time(calls, &mut subject.run) / calls as f64);
         }
@@ -110,7 +111,7 @@ impl Subject {
     }
 }
 
-/// Makes a table of times, and of ratios to the same operation of the first peer.
+/// Makes a table of times, and of their ratios to the same operation of the first library.
 fn table(records: &[Record]) -> Table {
     let header = [
         "op",

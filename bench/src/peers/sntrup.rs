@@ -1,5 +1,5 @@
-//! sntrup761, which has the `n` and `q` of CTRU-Prime-761, by two libraries: `pqcrypto-ntruprime`
-//! (PQClean's AVX2 code) and `sntrup-kem` (Rust with AVX2).
+//! sntrup761 of two libraries: `pqcrypto-ntruprime` (PQClean's AVX2 code) and `sntrup-kem` (Rust
+//! with AVX2). sntrup761 has the `n` and `q` of CTRU-Prime-761.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use ctru_measure::Operation;
 
 use super::Subject;
 
-/// Returns the operations of both. The ratios of the report refer to the first library.
+/// Returns the operations of both libraries. The ratios of the report are relative to the first.
 pub(super) fn subjects() -> Vec<Subject> {
     pqclean().into_iter().chain(rust_crypto()).collect()
 }

@@ -1,4 +1,5 @@
-//! Panels with axes and lines. Each line has its name at its right end, so there is no legend.
+//! Draws panels with axes and lines. The name of each line is at its right end, so there is no
+//! legend.
 
 use super::svg::{Anchor, Style, Svg};
 
@@ -36,7 +37,7 @@ impl Axis {
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) colour: &'static str,
-    /// Whether the figures are known results and not measurements of this project.
+    /// Whether the points are known results, and not measurements of this project.
     pub(super) known: bool,
     pub(super) points: Vec<(f64, f64)>,
 }
@@ -61,24 +62,24 @@ pub(super) struct Panel {
 /// The sizes of panels in a picture.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Layout {
-    /// Width of each panel with its numbers and names.
+    /// The width of each panel, including its numbers and names.
     pub(super) width: f64,
-    /// Height of the area of the lines.
+    /// The height of the area of the lines.
     pub(super) height: f64,
-    /// Width for the names at the right.
+    /// The width of the names at the right.
     pub(super) names: f64,
 }
 
-/// Space above the panels, for the title of the picture and of the panels.
+/// The space above the panels, for the titles of the picture and of the panels.
 const ABOVE: f64 = 66.0;
-/// Space below the area of the lines, for the numbers and the name of the axis.
+/// The space below the area of the lines, for the numbers and the name of the axis.
 const BELOW: f64 = 46.0;
-/// Width for the numbers at the left.
+/// The width of the numbers at the left.
 const NUMBERS: f64 = 52.0;
-/// Distance between the base lines of names.
+/// The distance between the base lines of names.
 const LINE_HEIGHT: f64 = 14.0;
 
-/// Draws panels side by side, under a title and above a caption.
+/// Draws panels side by side, with a title above and a caption below them.
 pub(super) fn draw(title: &str, panels: &[Panel], layout: Layout, caption: &[&str]) -> String {
     let width = layout.width * panels.len() as f64 + 16.0;
     let height = ABOVE + layout.height + BELOW + 16.0 * caption.len() as f64 + 14.0;
@@ -116,7 +117,7 @@ impl Area {
         svg.rule((left, bottom), (right, bottom), "axis");
         let middle = f64::midpoint(left, right);
         svg.text((middle, bottom + 36.0), Anchor::Middle, Style::Muted, panel.x.name);
-        // Known results first, so that they lie below the measurements.
+        // Known results are drawn first, so that measurements cover them.
         for known in [true, false] {
             for line in panel.lines.iter().filter(|line| line.known == known) {
                 let points: Vec<_> = line
@@ -162,10 +163,10 @@ impl Area {
     }
 }
 
-/// Moves sorted positions so far apart that names do not overlap, as little as possible, within
-/// `top..=bottom` if there is room.
+/// Moves sorted positions apart so that names do not overlap. Moves them as little as possible, and
+/// keeps them within `top..=bottom` if there is room.
 fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
-    // Each group of names in contact is centred on the mean of its wanted positions.
+    // Names that would overlap form a group, whose centre is the mean of its wanted positions.
     let mut groups: Vec<(f64, usize)> = Vec::new();
     let half = |count: usize| LINE_HEIGHT * (count as f64 - 1.0) / 2.0;
     for &position in wanted {

@@ -1,4 +1,4 @@
-//! The reduction laboratory.
+//! Draws the pictures of the reduction laboratory.
 
 use ctru_measure::Record;
 
@@ -8,7 +8,7 @@ use crate::lab::{giga_products, len, modulus};
 use crate::records::{Records, distinct, kind};
 use crate::references;
 
-/// Returns one line per method, with the best value at each place.
+/// Returns one line per method, with the best value for each position on the horizontal axis.
 fn lines(
     records: &Records,
     kind: &str,
@@ -34,7 +34,7 @@ fn lines(
     distinct(wanted().map(|record| record.op.as_str())).into_iter().map(line).collect()
 }
 
-/// Returns the name of a method for people.
+/// Returns the name of a method as the pictures show it.
 fn name(method: &str) -> String {
     match method {
         "runtime_division" => "%, run-time modulus",

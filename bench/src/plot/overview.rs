@@ -1,4 +1,5 @@
-//! The picture at the head of the README: rates of this project and of its peers on one card.
+//! Draws the picture at the head of the README: the rates of this project and of its peers on one
+//! card.
 
 use ctru_measure::{KeyUse, Operation, Record};
 
@@ -10,9 +11,9 @@ use crate::references;
 
 const SETS: [&str; 3] = ["653", "761", "1277"];
 
-/// Width of a panel, with the values at the right of the bars.
+/// The width of a panel, including the values at the right of the bars.
 const PANEL: f64 = 312.0;
-/// Width of the longest bar.
+/// The width of the longest bar.
 const LONGEST: f64 = 170.0;
 /// The rate of the longest bar, in millions per second.
 const MOST: f64 = 50.0;
@@ -20,7 +21,7 @@ const TOP: f64 = 74.0;
 const BAR: f64 = 15.0;
 const GROUP: f64 = 84.0;
 
-/// Draws the rates of batches with a key for each operation, transfers included.
+/// Draws the rates of batches in which each operation has its own key, transfers included.
 pub(super) fn draw(records: &Records) -> Option<String> {
     let title = "Million operations per second on one NVIDIA H200, a key for each operation, \
                  transfers included";
@@ -50,7 +51,7 @@ pub(super) fn draw(records: &Records) -> Option<String> {
     ]))
 }
 
-/// Returns names, rates in millions per second and colours.
+/// Returns the name, the rate in millions per second and the colour of each bar.
 fn rates(
     records: &Records,
     set: &str,

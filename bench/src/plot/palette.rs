@@ -1,5 +1,5 @@
-//! One colour per method and per author. The colours are those of Okabe and Ito, which people with
-//! colour-blindness can tell apart. Source: Okabe, Ito, "Color Universal Design" (2008).
+//! The colours of methods and authors. They are those of Okabe and Ito, which colour-blind people
+//! can tell apart. Source: Okabe, Ito, "Color Universal Design" (2008).
 
 pub(super) const BLUE: &str = "#0072B2";
 pub(super) const VERMILLION: &str = "#D55E00";
@@ -16,7 +16,7 @@ pub(super) const AUTHORS: &str = BLUE;
 /// The colour of other schemes.
 pub(super) const OTHERS: &str = GREEN;
 
-/// Returns the colour of a method of multiplication or reduction, as records name it.
+/// Returns the colour of a method of multiplication or reduction. `name` is its name in records.
 pub(super) fn method(name: &str) -> &'static str {
     match name {
         "NTT" | "montgomery" => BLUE,

@@ -1,4 +1,4 @@
-//! Figures 6 and 7 of the paper.
+//! Draws figures 6 and 7 of the paper.
 
 use ctru_measure::{Operation, Record};
 
@@ -50,7 +50,7 @@ fn panels(
     sets.into_iter().map(panel).collect()
 }
 
-/// Names the author and the method of a known result.
+/// Returns the name of a known result: its author and its method.
 fn known_name(who: &str, method: &str) -> String {
     let author = who.split(',').next().unwrap_or(who);
     format!("{author}: {}", short(method))
@@ -105,7 +105,7 @@ pub(super) fn latency(records: &Records) -> Option<String> {
     (!panels.is_empty()).then(|| chart::draw(title, &panels, LAYOUT, &caption))
 }
 
-/// Draws the gain of streams: figure 7.
+/// Draws the time that streams save: figure 7.
 pub(super) fn streams(records: &Records) -> Option<String> {
     let panel = |operation: Operation| {
         let comparisons = comparisons(records, operation);

@@ -1,9 +1,9 @@
-//! Writes SVG elements. The colours of text, grid and background follow the reader's light or dark
-//! scheme.
+//! Writes SVG elements. The colours of text, grid and background follow the light or dark scheme of
+//! the reader's browser.
 
 use std::fmt::Write;
 
-/// The part of an element's position that a text starts from.
+/// The part of a text that lies at its position.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -65,7 +65,7 @@ impl Svg {
         svg
     }
 
-    /// Writes a text. `at` is a point of its base line.
+    /// Writes a text. Its `anchor` lies at the point `at` of its base line.
     pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, style: Style, text: &str) {
         let (x, y) = at;
         let (anchor, class, text) = (anchor.name(), style.class(), escape(text));

@@ -19,37 +19,38 @@ pub(crate) mod kind {
     pub(crate) const BATCH: &str = "batch";
     /// The kernels of one chunk on data on the device, without transfers.
     pub(crate) const ON_DEVICE: &str = "on device";
-    /// The kernels that multiply, launched in a row, by the device's clock.
+    /// Launches of multiplication kernels in a row, measured with the device's clock.
     pub(crate) const PRODUCTS: &str = "products";
-    /// One launch of such a kernel from its call to its end, by the host's clock.
+    /// One launch of a multiplication kernel from its call to its end, measured with the host's
+    /// clock.
     pub(crate) const PRODUCTS_ALONE: &str = "products alone";
     /// The kernels of an encryption on data on the device.
     pub(crate) const ENCRYPTION: &str = "encryption";
-    /// Chunks side by side, one per stream.
+    /// Chunks in parallel, one per stream.
     pub(crate) const STREAMS: &str = "streams";
     /// The same chunks one after the other.
     pub(crate) const SEQUENTIAL: &str = "sequential";
     /// The best rate of the machine in one unit, which `op` names.
     pub(crate) const CEILING: &str = "ceiling";
-    /// The amounts that an operation needs: counts, no time.
+    /// The work of an operation, as counts without times.
     pub(crate) const COST: &str = "cost";
-    /// The resources that a kernel takes of a multiprocessor: counts, no time.
+    /// The resources of a multiprocessor that a kernel uses, as counts without times.
     pub(crate) const RESOURCES: &str = "resources";
-    /// Power and memory of an engine at work: no time.
+    /// Power and memory of an engine under load, without times.
     pub(crate) const LOAD: &str = "load";
     /// One kernel of the KEM on random data on the device.
     #[cfg(feature = "cuda")]
     pub(crate) const KERNEL: &str = "kernel";
     /// Chains of modular products by the method `op`.
     pub(crate) const CHAIN: &str = "chain";
-    /// A copy of the same array, for comparison.
+    /// A copy of an array of the size that chains work on, for comparison.
     #[cfg(feature = "cuda")]
     pub(crate) const COPY: &str = "copy";
     /// Products of polynomials modulo `x^n - 1` by the method `op`.
     pub(crate) const CYCLIC: &str = "cyclic";
-    /// One such product from its call to its end, by the host's clock.
+    /// One product modulo `x^n - 1` from its call to its end, measured with the host's clock.
     pub(crate) const CYCLIC_ALONE: &str = "cyclic alone";
-    /// Such products with one launch per layer of the transform.
+    /// Products modulo `x^n - 1` with one launch per layer of the transform.
     #[cfg(feature = "cuda")]
     pub(crate) const LAYERS_APART: &str = "layers apart";
     /// The products of the KEM's rings.
@@ -57,7 +58,7 @@ pub(crate) mod kind {
     pub(crate) const RING_PRODUCT: &str = "ring product";
 }
 
-/// Names of further numbers.
+/// The names of a record's further numbers.
 pub(crate) mod figure {
     /// Bytes per operation to the device.
     pub(crate) const UPLOADED: &str = "uploaded";
@@ -169,7 +170,7 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// Summarises power in watts; returns nothing if nothing was read.
+/// Returns the median and the largest of power readings in watts, or nothing without readings.
 pub(crate) fn watts(mut watts: Vec<f64>) -> Vec<(&'static str, f64)> {
     watts.sort_by(f64::total_cmp);
     let (median, most) = (watts.get(watts.len() / 2), watts.last());

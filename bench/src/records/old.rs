@@ -1,4 +1,4 @@
-//! Reads the forms of lines that files of measurements had before all kinds shared one record.
+//! Reads old files of measurements, in which each kind of measurement had its own form of line.
 
 use ctru_measure::{KeyUse, Record, Statistics};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Laboratory {
     batch: usize,
     threads: usize,
     clock: String,
-    /// Time of the whole launch.
+    /// The time of the whole launch.
     median_ns: f64,
     spread: f64,
     samples: usize,

@@ -1,10 +1,12 @@
-//! Both crates in a static library without the standard library.
+//! Puts `ctru-math` and `ctru-kem` into a static library without the standard library.
 //!
-//! It brings a panic handler of its own. The standard library has one as well, and a program must not have two, so this
-//! builds only if nothing in the dependency tree links `std`. `.ci/run` builds it for the host and for a microcontroller.
+//! The library defines a panic handler. The standard library defines one, too, and a program must
+//! not have two. The library therefore builds only if nothing in the dependency tree links `std`.
+//! `.ci/run` builds it for the host and for a microcontroller.
 //!
-//! It holds every operation of the KEM and the arithmetic under it, for every parameter set, and nothing else. So it is
-//! also what `.ci/no-division` disassembles and what `.ci/no-secret-branch` runs under valgrind, with `main.c`.
+//! The library contains every operation of the KEM and of the arithmetic below it, for every
+//! parameter set, and nothing else. For this reason, `.ci/no-division` disassembles it, and
+//! `.ci/no-secret-branch` runs it under valgrind together with `main.c`.
 #![no_std]
 
 use core::hint::black_box;
@@ -25,14 +27,15 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     loop {}
 }
 
-/// Tells a tool that watches the program that these bytes are secret, or no longer are.
+/// A function that tells valgrind that these bytes are secret, or that they are public.
 pub type Mark = extern "C" fn(*const u8, usize);
 
 fn mark(mark: Mark, bytes: &[u8]) {
     mark(bytes.as_ptr(), bytes.len());
 }
 
-/// Every operation of the KEM, from bytes to bytes. Returns 0 if both sides have the same secret.
+/// Runs every operation of the KEM, from bytes to bytes. Returns 0 if both sides have the same
+/// secret.
 fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
     let public_part = P::Ring::SECRET_POLY_BYTES..P::DECAPSULATION_KEY_BYTES - 32;
     mark(hide, seeds.as_flattened());
@@ -40,8 +43,8 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
     mark(reveal, &key.as_ref()[public_part]);
     let Ok(key) = DecapsulationKey::<P>::from_bytes(black_box(key.as_ref())) else { return 1 };
     let mut consistent = u8::from(key.check().is_ok());
-    // Not by `mark`: the compiler takes what is behind its reference as unchanged, and would branch
-    // on a copy that is still marked.
+    // `mark` would not work here: it takes a shared reference, so the compiler assumes that the
+    // byte does not change, and may branch on a copy that is still marked as secret.
     reveal(&raw mut consistent, 1);
     if consistent != 1 {
         return 5;
@@ -61,7 +64,8 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
     if answer == secret && rejection != secret { 0 } else { 4 }
 }
 
-/// The arithmetic that handles secrets, called on its own.
+/// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results
+/// agree with each other.
 fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     let f: SmallPoly<R> = black_box(sample::sample_secret(coins));
     let g: SmallPoly<R> = black_box(sample::sample(coins));
@@ -93,7 +97,7 @@ fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
 macro_rules! kem_entry_points {
     ($($name:ident => $set:ty;)*) => {
         $(
-            /// Runs [`kem`]; 0 is success.
+            /// Runs [`kem`]. Returns 0 on success.
             #[unsafe(no_mangle)]
             pub extern "C" fn $name(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
                 kem::<$set>(seeds, hide, reveal)
@@ -111,7 +115,7 @@ kem_entry_points! {
     ctru_kem_1277_packed13 => CtruPrime1277<Packed13>;
 }
 
-/// Bytes that look random enough for coins.
+/// Returns the pseudo-random byte at `index` of coins or a message.
 fn spread(start: u8, index: usize) -> u8 {
     ((index as u32 ^ u32::from(start) << 16).wrapping_mul(0x9e37_79b1).wrapping_mul(0x85eb_ca77)
         >> 24) as u8
@@ -120,10 +124,13 @@ fn spread(start: u8, index: usize) -> u8 {
 macro_rules! math_entry_points {
     ($($name:ident => $ring:ty;)*) => {
         $(
-            /// Runs [`arithmetic`]; 0 is success.
+            /// Runs [`arithmetic`]. Returns 0 on success.
             #[unsafe(no_mangle)]
             pub extern "C" fn $name(coin: u8, message: u8) -> u32 {
-                arithmetic::<$ring>(&Array::from_fn(|i| spread(coin, i)), &Array::from_fn(|i| spread(message, i)))
+                arithmetic::<$ring>(
+                    &Array::from_fn(|i| spread(coin, i)),
+                    &Array::from_fn(|i| spread(message, i)),
+                )
             }
         )*
     };
@@ -138,7 +145,7 @@ math_entry_points! {
 macro_rules! backend_entry_points {
     ($($name:ident => $backend:ident;)*) => {
         $(
-            /// Puts this backend in use; 0 is success.
+            /// Selects this backend. Returns 0 on success.
             #[unsafe(no_mangle)]
             pub extern "C" fn $name() -> u32 {
                 u32::from(backend::select(Backend::$backend).is_err())
@@ -155,7 +162,7 @@ backend_entry_points! {
     ctru_use_avx512 => Avx512;
 }
 
-/// A division that cannot be anything else: the search for divisions has to find this one.
+/// Divides with an instruction for division. The search for divisions must find it.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn ctru_no_std_control(dividend: u32, divisor: u32) -> u32 {

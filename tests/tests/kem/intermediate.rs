@@ -1,4 +1,4 @@
-//! The KEM against the intermediate vectors.
+//! Compares the KEM with the intermediate vectors.
 
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13,

@@ -1,6 +1,7 @@
-//! Known-answer vectors on the device engine, which runs on the emulator.
+//! Checks known-answer vectors with the device engine on the emulator.
 //!
-//! The tests of `ctru-cli` check all vectors by the key types and by the CPU engine on every backend.
+//! The tests of `ctru-cli` check all vectors with the key types and with the CPU engine on every
+//! backend.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,8 @@ use ctru_math::Ring;
 use ctru_tests::vectors::array;
 use serde_json::Value;
 
-/// Checks the first record of a parameter set's file, with keys that travel with each batch and with
-/// loaded keys.
+/// Checks the first record of a parameter set's file, with keys that are copied with each batch and
+/// with loaded keys.
 fn check_first_record<P: ParameterSet>() {
     let name = format!("ctru-prime-{}-{}.jsonl", P::Ring::N, P::Encoding::NAME);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(&name);
@@ -52,7 +53,7 @@ fn check_first_record<P: ParameterSet>() {
     }
 }
 
-/// Checks only one record of each file, since the emulator is slow.
+/// Checks only one record per file, because the emulator is slow.
 #[test]
 fn on_the_emulator() {
     check_first_record::<CtruPrime653>();

@@ -1,6 +1,6 @@
-//! The KEM and its engines against the vectors of `tests/vectors`.
+//! Compares the KEM and its engines with the vectors in `tests/vectors`.
 
-// An input that cannot be built is a failed test.
+// A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 mod intermediate;

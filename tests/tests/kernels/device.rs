@@ -1,5 +1,5 @@
-//! Where the tests of kernels run with the feature `cuda`: on GPU 0. `ctru-gpu-kernels` has a file
-//! of this name that runs them on the emulator.
+//! Runs kernels on GPU 0 for the tests with the feature `cuda`. The file of the same name in
+//! `ctru-gpu-kernels` runs them on the emulator.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;
@@ -9,18 +9,18 @@ use ctru_gpu_kernels::simt::U32x4;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
 
-/// Whether long launches take seconds.
+/// Whether kernels run on the emulator, where long launches take seconds.
 pub(crate) const IS_EMULATED: bool = false;
 
-/// Runs a kernel on arrays that the host holds.
+/// Runs a kernel on copies of arrays of the host, and copies the results back.
 ///
 /// # Panics
-/// If the kernel breaks a rule of the machine, or there is no GPU.
+/// If there is no GPU, or the launch fails.
 pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
     run(kernel, buffers, batch).unwrap();
 }
 
-/// An array on the GPU, by the size of its elements.
+/// An array on the GPU. The variants differ in the size of the elements.
 enum OnDevice {
     Bytes(Array<u8, CudaMemory>),
     Halves(Array<u16, CudaMemory>),

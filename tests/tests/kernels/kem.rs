@@ -1,4 +1,4 @@
-//! Hashing kernels against the KEM.
+//! Compares the hashing kernels with the KEM.
 
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
@@ -17,8 +17,8 @@ use ctru_tests::every_set;
 
 use crate::operations::{Operations, SEED_BYTES, launch, rows, select, unfilled, words};
 
-/// The kernels compute what the KEM does: its secrets and ciphertexts in an honest exchange, its
-/// answers to ciphertexts with one wrong bit, a padding bit among them.
+/// Checks that the kernels compute the same as the KEM: the secrets and ciphertexts of an honest
+/// exchange, and the rejection secrets of ciphertexts with one wrong bit, also in the padding.
 fn agrees_with_the_kem<P: ParameterSet>() {
     let operations = Operations::draw::<P::Ring>(3, 3);
     let seed = |bytes: &[u8]| <[u8; SEED_BYTES]>::try_from(bytes).unwrap();
@@ -61,7 +61,7 @@ fn agrees_with_the_kem<P: ParameterSet>() {
     }
 }
 
-/// Encrypts a row of a message with a row of coins.
+/// Encrypts one message with its coins.
 fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
     let h: Poly<P::Ring> = match P::Encoding::NAME {
         "packed13" => bits::unpack13(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
@@ -72,7 +72,7 @@ fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins:
     bits::pack_rounded(&rounded).as_ref().to_vec()
 }
 
-/// Seeds expanded on the device are those of the CPU engine.
+/// Checks that the device expands a master seed to the same seeds as the CPU engine.
 fn expands_as_the_engine<P: ParameterSet>() {
     const COUNT: usize = 3;
     let operations = Operations::draw::<P::Ring>(COUNT, COUNT);

@@ -1,7 +1,7 @@
-//! The kernels against the KEM, and with the feature `cuda` all tests of `ctru-gpu-kernels` once
-//! more on GPU 0.
+//! Compares the kernels with the KEM. With the feature `cuda`, also runs all tests of
+//! `ctru-gpu-kernels` on GPU 0.
 
-// An input that cannot be built is a failed test.
+// A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 mod kem;
@@ -19,7 +19,7 @@ use ctru_tests::strategies;
 #[cfg(feature = "cuda")]
 use ctru_tests::vectors;
 
-/// Includes a file of tests of `ctru-gpu-kernels`.
+/// Includes files of tests of `ctru-gpu-kernels` if the feature `cuda` is on.
 macro_rules! on_gpu {
     ($($name:ident $path:literal;)*) => {$(
         #[cfg(feature = "cuda")]

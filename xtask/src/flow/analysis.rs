@@ -1,14 +1,16 @@
-//! Which registers can hold secrets where, and what would show them.
+//! Computes which registers can hold secrets at each place, and finds the instructions that leak
+//! them.
 //!
-//! The analysis is an abstract interpretation. A [`State`] says of every register which bits can
-//! depend on secrets and which objects it can point into; memory has one such set of bits for each
-//! array and one for all of shared memory. States flow along the edges between basic blocks and
-//! join where edges meet, until nothing changes. What is written to memory stays there, so if
-//! memory has changed, the flow starts again with more in it. Both only grow, so this ends.
+//! The analysis is an abstract interpretation. A [`State`] tells for every register which bits can
+//! depend on secrets and which objects it can point into. Memory has one such set of bits for each
+//! array and one for the whole of shared memory. States flow along the edges between basic blocks
+//! and are joined where edges meet, until nothing changes. Secrets in memory are never removed, so
+//! if memory has changed, the flow starts again with the larger memory. States and memory only
+//! grow, so the analysis terminates.
 //!
-//! It is flow-sensitive, because compilers use a register again for something else. It trusts that
-//! accesses stay in bounds, which the emulator checks, and needs no implicit flows: a branch on a
-//! secret is a finding, so a kernel without findings takes the same path for all secrets.
+//! The analysis is flow-sensitive, because compilers reuse registers. It trusts that accesses stay
+//! in bounds, which the emulator checks. It needs no implicit flows: a branch on a secret is a
+//! finding, so a kernel without findings takes the same path for all secrets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -17,20 +19,20 @@ use super::program::{
 };
 use super::state::{ALL_BITS, State, Value};
 
-/// Something that would show a secret.
+/// An instruction that leaks a secret, or for which the analysis cannot exclude it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The kernel.
     pub kernel: String,
-    /// What should be public.
+    /// The part of the instruction that must be public.
     pub class: Class,
     /// The place of the instruction: a line of PTX, or an address in machine code.
     pub place: usize,
     /// The text of the instruction.
     pub instruction: String,
-    /// The line of Rust that it comes from, if that is known.
+    /// The line of Rust that the instruction comes from, if it is known.
     pub source: Option<String>,
-    /// How the secret came there, the last step first.
+    /// The path of the secret to the instruction, the last step first.
     pub chain: Vec<String>,
 }
 
@@ -44,35 +46,35 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// What the analysis of a kernel says.
+/// The result of the analysis of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What would show a secret.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// Instructions that can be executed.
+    /// The number of instructions that can be executed.
     pub instructions: usize,
-    /// Instructions of them with a secret result.
+    /// The number of those instructions with a secret result.
     pub secret_results: usize,
-    /// Stores of secrets to arrays.
+    /// The number of stores of secrets to arrays.
     pub secret_stores: usize,
 }
 
-/// Where the secret in a register or object came from.
+/// The register or object that a secret came from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 enum Cause {
     Register(Register),
     Object(Objects),
 }
 
-/// What an instruction makes under a condition.
+/// The result of an instruction under a condition.
 struct Outcome {
     value: Value,
-    /// The objects that it loads from or stores to.
+    /// The objects that the instruction loads from or stores to.
     objects: Objects,
     cause: Option<Cause>,
 }
 
-/// Analyses a kernel whose arrays are all secret but those in `public`.
+/// Analyses a kernel. All its arrays are secret except those in `public`.
 #[must_use]
 pub fn analyse(program: &Program, public: Objects) -> Report {
     let mut analysis = Analysis::new(program, public);
@@ -82,15 +84,15 @@ pub fn analyse(program: &Program, public: Objects) -> Report {
 
 struct Analysis<'a> {
     program: &'a Program,
-    /// For the first instruction of each block, the one behind its last.
+    /// For the index of each basic block's first instruction, the index after its last one.
     blocks: BTreeMap<usize, usize>,
-    /// The predicates whose truth is worth remembering: see [`guards`].
+    /// The predicates whose truth values the analysis remembers, from [`guards`].
     guards: HashSet<Register>,
-    /// The arrays that secrets come from.
+    /// The arrays whose content is secret at the start.
     sources: Objects,
-    /// The secret bits of each object, by its number.
+    /// The secret bits of each object, by the number of the object.
     memory: [u32; 64],
-    /// What the secret result of an instruction, by its index, was made of.
+    /// The cause of the secret result of each instruction, by the index of the instruction.
     causes: BTreeMap<usize, Cause>,
     /// The instruction that first stored a secret to an object.
     stores: BTreeMap<Objects, usize>,
@@ -99,7 +101,7 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     fn new(program: &'a Program, public: Objects) -> Self {
         let (mut memory, mut sources) = ([0; 64], Objects::NONE);
-        // Shared memory holds what another block has left there until it is written.
+        // Until it is written, shared memory holds data of an earlier block, which may be secret.
         memory[Objects::SHARED.bit()] = ALL_BITS;
         for array in program.arrays.each().filter(|array| !array.meets(public)) {
             memory[array.bit()] = ALL_BITS;
@@ -116,7 +118,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the states at the start of all blocks that are reached.
+    /// Returns the states at the start of all basic blocks that can be reached.
     fn solve(&mut self) -> BTreeMap<usize, State> {
         loop {
             let before = self.memory;
@@ -149,7 +151,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns where the block that ends before `end` goes on, and in which states.
+    /// Returns the successors of the basic block that ends before `end`, each with its state.
     fn edges(&self, end: usize, state: State) -> Vec<(usize, State)> {
         let instruction = &self.program.code[end - 1];
         let guard = instruction.guard.filter(|guard| self.guards.contains(&guard.predicate));
@@ -176,7 +178,8 @@ impl<'a> Analysis<'a> {
         edges
     }
 
-    /// Returns the objects that an access can touch; all of them if its address points into none.
+    /// Returns the objects that an access can touch. If its address points into no object, returns
+    /// all arrays and shared memory.
     fn objects(&self, access: &Access, state: &State, condition: Option<Literal>) -> Objects {
         if access.space == Space::Shared {
             return Objects::SHARED;
@@ -187,7 +190,7 @@ impl<'a> Analysis<'a> {
         if objects.is_empty() { self.program.arrays | Objects::SHARED } else { objects }
     }
 
-    /// Returns what an instruction makes, in the executions in which `condition` holds.
+    /// Returns the result of an instruction in the executions in which `condition` holds.
     fn evaluate(
         &self,
         instruction: &Instruction,
@@ -242,7 +245,7 @@ impl<'a> Analysis<'a> {
         if let Some(guard) = instruction.guard
             && state.value(guard.predicate, None).secret != 0
         {
-            // Whether it is executed tells the guard.
+            // The result tells whether the instruction was executed, and so tells the guard.
             if secret == 0 {
                 cause = Some(Cause::Register(guard.predicate));
             }
@@ -251,7 +254,7 @@ impl<'a> Analysis<'a> {
         Outcome { value: Value { secret, objects: points_into }, objects, cause }
     }
 
-    /// Takes over what the instruction at `index` has made.
+    /// Records the outcome of the instruction at `index`: its cause, and its effect on memory.
     fn note(&mut self, index: usize, outcome: &Outcome) {
         if outcome.value.secret == 0 {
             return;
@@ -267,7 +270,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Changes `state` by the instruction at `index`. Returns what it makes if it can be executed.
+    /// Applies the instruction at `index` to `state`. Returns its outcome, or `None` if it cannot
+    /// be executed.
     fn step(&self, index: usize, state: &mut State) -> Option<Outcome> {
         let instruction = &self.program.code[index];
         if instruction.guard.is_some_and(|guard| state.excludes(guard)) {
@@ -279,10 +283,10 @@ impl<'a> Analysis<'a> {
             return Some(outcome);
         }
         let conditions = state.conditions();
-        // What the instruction makes under each condition; only for instructions without a guard.
+        // The results under each condition. Only instructions without a guard need them.
         let under: Vec<(Literal, Value)> = match guard {
             None => {
-                // Of the same inputs it makes the same.
+                // If no input has a separate value under a condition, the result has none either.
                 let differs = |&&literal: &&Literal| {
                     let known = |&register: &Register| state.is_better_known(register, literal);
                     let address = match &instruction.effect {
@@ -317,7 +321,7 @@ impl<'a> Analysis<'a> {
                         .collect();
                     state.set(result, made.or(kept));
                     for (literal, value) in others {
-                        // At most what holds in all executions.
+                        // A separate value is useful only if the value in all executions covers it.
                         if value.or(made.or(kept)) == made.or(kept) {
                             state.set_under(literal, result, value);
                         }
@@ -359,7 +363,7 @@ impl<'a> Analysis<'a> {
         report
     }
 
-    /// Looks at the instruction at `index`, before which `state` holds.
+    /// Adds the findings of the instruction at `index` to `report`. `state` is the state before it.
     fn inspect(&self, index: usize, state: &State, report: &mut Report) {
         let instruction = &self.program.code[index];
         report.instructions += 1;
@@ -370,7 +374,8 @@ impl<'a> Analysis<'a> {
         let mut seen = HashSet::new();
         for demand in &instruction.demands {
             for &register in &demand.registers {
-                // The guard itself is looked at in all executions, operands where they matter.
+                // The guard must be public in all executions. Other registers must be public only
+                // in the executions in which the guard holds.
                 let condition = guard.filter(|guard| guard.predicate != register);
                 if state.value(register, condition).secret != 0 && seen.insert(demand.class) {
                     report.findings.push(self.finding(demand.class, index, Some(register)));
@@ -411,7 +416,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the way of the secret in a register, as it is before `index`, back to its array.
+    /// Returns the path of the secret that a register holds before `index`, back to its array.
     fn chain(&self, register: Register, mut index: usize) -> Vec<String> {
         const LONGEST: usize = 40;
         let (mut steps, mut seen) = (Vec::new(), HashSet::new());
@@ -439,7 +444,8 @@ impl<'a> Analysis<'a> {
         steps
     }
 
-    /// Returns the nearest instruction before `index` that can have put the secret into `register`.
+    /// Returns the nearest instruction before `index` that can have written the secret to
+    /// `register`.
     fn definition(&self, register: Register, index: usize) -> Option<usize> {
         let block_of =
             |index: usize| self.blocks.range(..=index).next_back().map(|(&start, _)| start);
@@ -465,7 +471,7 @@ impl<'a> Analysis<'a> {
         None
     }
 
-    /// Returns whether the block that ends before `end` can go on at `block`.
+    /// Returns whether the basic block that ends before `end` can continue at `block`.
     fn leads(&self, end: usize, block: usize) -> bool {
         match &self.program.code[end - 1].effect {
             Effect::Jump { targets, falls_through, .. } => {
@@ -476,7 +482,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns what follows for registers from the conditions on predicates that an instruction
+/// Returns the separate values of registers under the conditions on predicates that an instruction
 /// defines.
 fn implications(
     instruction: &Instruction,
@@ -487,7 +493,8 @@ fn implications(
         for &literal in old {
             for (register, value) in state.better_under(literal) {
                 let known = better.entry(register).or_insert(value);
-                // All the conditions hold, so each of the values bounds the register.
+                // All the conditions hold, so each value is an upper bound. The one with the fewest
+                // secret bits is the best.
                 if value.secret.count_ones() < known.secret.count_ones() {
                     *known = value;
                 }
@@ -498,9 +505,9 @@ fn implications(
     instruction.implies.iter().map(implied).collect()
 }
 
-/// Returns the predicates that guard more than one instruction, or one that is no jump.
+/// Returns the predicates that guard several instructions, or one that is not a jump.
 ///
-/// What a predicate tells at a single branch is of no use behind it.
+/// A predicate that guards only one branch is of no use after the branch.
 fn guards(code: &[Instruction]) -> HashSet<Register> {
     let (mut once, mut guards) = (HashSet::new(), HashSet::new());
     for instruction in code {
@@ -513,8 +520,8 @@ fn guards(code: &[Instruction]) -> HashSet<Register> {
     guards
 }
 
-/// Cuts code into basic blocks: for the index of each one's first instruction, the one behind its
-/// last.
+/// Cuts code into basic blocks. Maps the index of each block's first instruction to the index after
+/// its last one.
 fn blocks(code: &[Instruction]) -> BTreeMap<usize, usize> {
     let mut starts = BTreeSet::from([0]);
     for (index, instruction) in code.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What is declared of kernels of the laboratory, which nobody's secrets ever reach.
+//! The exceptions for kernels of the laboratory, which never process real secrets.
 //!
-//! Of the KEM's kernels nothing is declared: everything that they read is secret, and they may show
-//! none of it.
+//! The KEM's kernels have no exceptions: everything that they read is secret, and they may leak
+//! nothing.
 
 use super::analysis::{Finding, Report, analyse};
 use super::program::{Class, Objects, Program};
@@ -13,51 +13,53 @@ use std::time::Instant;
 /// Returns the arrays of a kernel whose content is public.
 #[must_use]
 pub fn public_arrays(kernel: &str) -> Objects {
-    // The number of the layer of the transform.
+    // Array 1 holds the number of the layer of the transform.
     if kernel.starts_with("layer_") { Objects::array(1) } else { Objects::NONE }
 }
 
-/// What a check of several kernels says.
+/// The result of a check of several kernels.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Kernels that were looked at.
+    /// The number of checked kernels.
     pub kernels: usize,
-    /// Kernels that divide secrets and are declared to.
+    /// The number of kernels that divide secrets and are allowed to.
     pub dividing: usize,
-    /// Instructions that can be executed.
+    /// The number of instructions that can be executed.
     pub instructions: usize,
-    /// Stores of secrets to arrays.
+    /// The number of stores of secrets to arrays.
     pub secret_stores: usize,
-    /// Everything that is not as declared, a paragraph each.
+    /// One paragraph for each fault that no exception allows.
     pub faults: Vec<String>,
 }
 
 impl Outcome {
-    /// Returns what was looked at, in words.
+    /// Returns the counts as a sentence.
     ///
     /// # Errors
     /// [`Error::Leaks`] with all faults.
     pub fn verdict(self) -> Result<String> {
         let Self { kernels, dividing, instructions, secret_stores, mut faults } = self;
         if kernels == 0 {
-            faults.push("there is no kernel to look at".to_owned());
+            faults.push("there is no kernel to check".to_owned());
         }
         if !faults.is_empty() {
             return Err(Error::Leaks { faults });
         }
         let except = match dividing {
             0 => String::new(),
-            count => format!(" except by {count} kernels that measure divisions"),
+            count => format!(" except in {count} kernels that measure divisions"),
         };
         Ok(format!(
             "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; \
-             no secret is shown{except}"
+             no leak{except}"
         ))
     }
 }
 
-/// Analyses kernels and compares what is found with what is declared of them. A kernel that is not
-/// understood is a fault, unless it is there to divide: machine code calls a function for that.
+/// Analyses kernels and compares the findings with the declared exceptions.
+///
+/// A kernel that the decoder refuses is a fault, unless the kernel measures divisions: its machine
+/// code calls a function to divide, which the decoder does not know.
 #[must_use]
 pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
     let mut outcome = Outcome::default();
@@ -95,10 +97,10 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
     outcome
 }
 
-/// Checks the kernels of a text whose names contain `kernel`. Returns what was looked at, in words.
+/// Checks the kernels of a PTX text whose names contain `kernel`. Returns the counts as a sentence.
 ///
 /// # Errors
-/// [`Error::Leaks`] with all that was found.
+/// [`Error::Leaks`] with all findings.
 pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     let start = Instant::now();
     let refused = |error: NotUnderstood| Error::Leaks { faults: vec![error.to_string()] };
@@ -108,7 +110,8 @@ pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     Ok(format!("{verdict} ({:.1} s)", start.elapsed().as_secs_f64()))
 }
 
-/// Returns findings as paragraphs. Of those in one kernel that are alike, only the first is told.
+/// Returns findings as paragraphs. Findings of one class at one line of the source share a
+/// paragraph, which describes the first of them.
 fn grouped(findings: Vec<Finding>) -> impl Iterator<Item = String> {
     let mut groups: Vec<(Finding, usize)> = Vec::new();
     for finding in findings {
@@ -122,6 +125,8 @@ fn grouped(findings: Vec<Finding>) -> impl Iterator<Item = String> {
     }
     groups.into_iter().map(|(finding, more)| match more {
         0 => finding.to_string(),
-        more => format!("{finding}\n      and {more} more like this in the kernel"),
+        more => {
+            format!("{finding}\n      and {more} more of this class at this line of the kernel")
+        }
     })
 }

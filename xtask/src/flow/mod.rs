@@ -1,16 +1,16 @@
-//! Following secrets through compiled kernels.
+//! Follows secrets through compiled kernels (taint analysis).
 //!
-//! The content of every array that a kernel takes is a secret; public are the numbers that it
-//! takes, the numbers of its threads and blocks, and the tables that are part of the program. The
-//! analysis follows the secrets through registers and memory and reports every instruction whose
-//! time or footprint would show one: an address, a branch, a guard of an access, a lane of a
-//! shuffle, a barrier, a division. Since no branch depends on a secret, a secret flows through data
-//! alone.
+//! The content of every array that a kernel takes is secret. Public are the kernel's numeric
+//! parameters, the numbers of threads and blocks, and the tables that are part of the program. The
+//! analysis follows the secrets through registers and memory. It reports every instruction whose
+//! time or memory access would depend on a secret: an address, a branch, a guard of an access, a
+//! lane of a shuffle, a barrier or a division. A branch on a secret is an error, so in a kernel
+//! without errors, secrets flow through data only.
 //!
-//! - [`program`]: a kernel as the analysis sees it; what decoders make.
-//! - [`state`]: what is known of registers at one place.
-//! - [`analysis`]: the fixed point over a kernel, and what it finds.
-//! - [`declared`]: what is declared of kernels, and the comparison with it.
+//! - [`program`]: the form in which decoders hand a kernel to the analysis.
+//! - [`state`]: the knowledge about registers at one place of a kernel.
+//! - [`analysis`]: the fixed point over a kernel, and its findings.
+//! - [`declared`]: the exceptions declared for some kernels, and the check against them.
 //! - [`ptx`]: the decoder of PTX.
 //! - [`sass`]: the decoder of machine code.
 

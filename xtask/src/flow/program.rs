@@ -1,7 +1,9 @@
-//! A compiled kernel as the analysis sees it: what every instruction reads, writes and may do next.
+//! A compiled kernel in the form that the analysis uses: the registers that each instruction reads
+//! and writes, and the instructions that can follow it.
 //!
-//! Decoders make it, from PTX ([`ptx`](super::ptx)) or from machine code ([`sass`](super::sass)). A
-//! decoder must refuse what it does not understand, because the analysis trusts it.
+//! Decoders produce this form from PTX ([`ptx`](super::ptx)) or from machine code
+//! ([`sass`](super::sass)). A decoder must refuse an instruction that it does not know, because the
+//! analysis trusts the decoder.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,12 +13,12 @@ use std::ops::BitOr;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(pub u32);
 
-/// A condition: the predicate register holds this truth value.
+/// The condition that a predicate register has a truth value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Literal {
     /// The predicate register.
     pub predicate: Register,
-    /// Its value.
+    /// The truth value.
     pub holds: bool,
 }
 
@@ -35,20 +37,20 @@ pub struct Objects(u64);
 impl Objects {
     /// No object.
     pub const NONE: Self = Self(0);
-    /// The shared memory of a block, all of it.
+    /// The whole shared memory of a block.
     pub const SHARED: Self = Self(1 << 62);
-    /// Constants that are part of the program, all of them.
+    /// All tables of constants that are part of the program.
     pub const TABLES: Self = Self(1 << 63);
-    /// How many arrays a kernel may take.
+    /// The largest number of arrays that a kernel may take.
     pub const MOST_ARRAYS: usize = 62;
 
-    /// Returns the set of one array, the one that parameter `index` points to.
+    /// Returns the set of the one array that parameter `index` points to.
     ///
     /// # Panics
     /// If `index` is not below [`MOST_ARRAYS`](Self::MOST_ARRAYS).
     #[must_use]
     pub fn array(index: usize) -> Self {
-        assert!(index < Self::MOST_ARRAYS, "a kernel with so many parameters");
+        assert!(index < Self::MOST_ARRAYS, "the kernel takes too many arrays");
         Self(1 << index)
     }
 
@@ -69,7 +71,7 @@ impl Objects {
         (0..u64::BITS).map(|bit| Self(1 << bit)).filter(move |one| self.meets(*one))
     }
 
-    /// Returns the bit of a set of one object, 0 to 63.
+    /// Returns the number of the object in a set of one object, from 0 to 63.
     #[must_use]
     pub const fn bit(self) -> usize {
         self.0.trailing_zeros() as usize
@@ -97,53 +99,53 @@ impl fmt::Display for Objects {
     }
 }
 
-/// An address space that data is loaded from and stored to.
+/// An address space of loads and stores.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Arrays and tables. Which ones an address points into follows from its registers.
+    /// Arrays and tables. The registers of an address tell which of them it points into.
     Global,
     /// Shared memory.
     Shared,
 }
 
-/// Where a load or a store goes.
+/// The memory that a load or a store accesses.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The address space.
     pub space: Space,
-    /// The registers that make the address.
+    /// The registers that form the address.
     pub address: Vec<Register>,
     /// The objects that the text of the address names.
     pub names: Objects,
 }
 
-/// What an instruction does besides giving its results values.
+/// The effect of an instruction besides writing its results.
 #[derive(Clone, Debug, Default)]
 pub enum Effect {
-    /// Nothing.
+    /// No effect: it only computes its results.
     #[default]
     Compute,
     /// It loads its results.
     Load(Access),
     /// It stores its operands.
     Store(Access),
-    /// It goes on at one of `targets`, or behind itself if `falls_through`.
+    /// It continues at one of `targets`, or at the next instruction if `falls_through`.
     Jump {
-        /// Indices of instructions.
+        /// The indices of the possible targets.
         targets: Vec<usize>,
-        /// Whether it may go on behind itself.
+        /// Whether it may continue at the next instruction.
         falls_through: bool,
-        /// Whether the guard alone decides, so that going on behind itself tells that it fails.
+        /// Whether the guard alone decides. If so, the guard is false at the next instruction.
         guard_decides: bool,
     },
-    /// It ends the thread; behind it goes on a thread whose guard fails.
+    /// It ends the thread. A thread whose guard is false continues at the next instruction.
     Exit {
-        /// Whether the guard alone decides.
+        /// Whether the guard alone decides whether the thread ends.
         guard_decides: bool,
     },
 }
 
-/// What must be public for an instruction to leak nothing.
+/// The kinds of findings: the part of an instruction that must be public, or another fault.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// The address of a load from global memory.
@@ -172,16 +174,16 @@ pub enum Class {
     MatrixGuard,
     /// An operand of a division.
     Division,
-    /// An address whose object is not known.
+    /// An address whose object is unknown.
     NoObject,
     /// A store to a table.
     TableStore,
-    /// An instruction that nothing leads to: what is never looked at cannot be trusted.
+    /// An instruction that no path reaches. The analysis has not checked it.
     Unreached,
-    /// A store of public data to an array. What a kernel writes is made of what it reads, so the
-    /// analysis has lost a secret on the way.
+    /// A store of public data to an array. Kernels compute all their outputs from secret inputs, so
+    /// the analysis must have lost track of a secret.
     PublicStore,
-    /// A kernel that stores no secret to any array.
+    /// A kernel that stores no secret to any array, so the analysis must have lost track of one.
     NoSecretStore,
 }
 
@@ -210,49 +212,50 @@ impl fmt::Display for Class {
     }
 }
 
-/// Registers that must be public, and as what.
+/// Registers that must be public, with their role.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// As what.
+    /// The role of the registers in the instruction.
     pub class: Class,
     /// The registers.
     pub registers: Vec<Register>,
 }
 
-/// Says which bits of a result can depend on secrets, given which bits of each register can.
+/// Computes which bits of a result can depend on secrets, from the bits of each register that can.
 pub type Spread = Box<dyn Fn(&dyn Fn(Register) -> u32) -> u32>;
 
 /// An instruction.
 #[derive(Default)]
 pub struct Instruction {
-    /// Its text.
+    /// The text of the instruction.
     pub text: String,
-    /// Where it stands: the line of PTX, or the address in machine code.
+    /// Its place: the line of PTX, or the address in machine code.
     pub place: usize,
-    /// The line of Rust that it comes from, if that is known.
+    /// The line of Rust that it comes from, if it is known.
     pub source: Option<String>,
     /// The condition under which it is executed.
     pub guard: Option<Literal>,
-    /// What it does besides computing.
+    /// Its effect besides computing.
     pub effect: Effect,
     /// The registers that it writes.
     pub results: Vec<Register>,
-    /// The registers that its results, or what it stores, are made of; without those of an address.
+    /// The registers from which its results or stored values are computed, without the registers of
+    /// an address.
     pub operands: Vec<Register>,
-    /// The objects whose addresses its text names, as the load of a kernel's parameter does.
+    /// The objects whose addresses its text names. The load of a kernel's parameter is an example.
     pub names: Objects,
-    /// Whether its result is the same whatever the operands are, as that of `xor r, a, a` is.
+    /// Whether its result does not depend on its operands, as in `xor r, a, a`.
     pub is_constant: bool,
-    /// Whether its results are made of the operands of all threads of the warp, about which the
-    /// predicates of one thread tell nothing.
+    /// Whether its results depend on the operands of all threads of the warp. The predicates of one
+    /// thread tell nothing about the other threads.
     pub is_collective: bool,
-    /// What must be public.
+    /// The registers that must be public.
     pub demands: Vec<Demand>,
-    /// Which bits of its only result depend on which bits of its operands; all on all if there is
-    /// none.
+    /// Tells which bits of its only result depend on which bits of its operands. If this is `None`,
+    /// every bit of the result depends on every bit of the operands.
     pub spread: Option<Spread>,
-    /// For a condition on a predicate that it defines: the conditions on earlier values that
-    /// follow.
+    /// For conditions on predicates that it defines, the conditions on earlier predicates that they
+    /// imply.
     pub implies: Vec<(Literal, Vec<Literal>)>,
 }
 
@@ -265,17 +268,19 @@ impl fmt::Debug for Instruction {
 /// A kernel.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// Its name.
+    /// The name of the kernel.
     pub name: String,
-    /// Its instructions.
+    /// The instructions.
     pub code: Vec<Instruction>,
-    /// The arrays whose addresses it takes.
+    /// The arrays whose addresses the kernel takes.
     pub arrays: Objects,
-    /// Whether registers hold what another kernel has left there until they are written: a secret.
-    /// Machine code reads such registers where predicates keep the result from mattering, which the
-    /// analysis does not follow in all cases, so there the assembler is trusted.
+    /// Whether a register that was never written counts as secret, because it may hold data of
+    /// another kernel.
+    ///
+    /// Machine code reads such registers where predicates make the result irrelevant. The analysis
+    /// cannot follow this in all cases, so it trusts the assembler there.
     pub leftovers_are_secret: bool,
-    /// The names of its registers, by their numbers.
+    /// The names of the registers, by their numbers.
     pub registers: Vec<String>,
     numbers: HashMap<String, Register>,
 }
@@ -287,7 +292,7 @@ impl Program {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Returns the register of this name; a new one if there is none yet.
+    /// Returns the register of this name. Adds it if it is new.
     pub fn register(&mut self, name: &str) -> Register {
         if let Some(&known) = self.numbers.get(name) {
             return known;

@@ -1,9 +1,9 @@
-//! The decoder of PTX: kernels as LLVM writes them, normalised or not.
+//! The decoder of PTX. It reads kernels as LLVM writes them, normalised or not.
 //!
-//! What an instruction does is stated once, in `Decoder::instruction`; whatever is not there is
-//! refused. These are taken to need the same time for all operands: moves, conversions, integer and
-//! floating-point sums and products, comparisons, selections, logic, shifts, and permutations of
-//! bytes. Integer and floating-point divisions are not.
+//! `Decoder::instruction` knows the meaning of each instruction and refuses all others. The decoder
+//! assumes that the time of these instructions does not depend on their operands: moves,
+//! conversions, integer and floating-point sums and products, comparisons, selections, logic,
+//! shifts, and permutations of bytes. It does not assume this of divisions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,20 +12,20 @@ use super::program::{
 };
 use crate::ptx::Places;
 
-/// Text that the decoder does not understand.
+/// The error of a text that the decoder does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kernel}: {place}: not understood: {text}")]
 pub struct NotUnderstood {
-    /// The kernel, or nothing outside of kernels.
+    /// The kernel, or an empty string outside of kernels.
     pub kernel: String,
     /// The line of PTX, or the address in machine code.
     pub place: String,
-    /// What is not understood.
+    /// The text that is not understood.
     pub text: String,
 }
 
-/// Opcodes that compute their first operand from the others, in a time that does not depend on
-/// them.
+/// Opcodes that compute their first operand from the others. Their time does not depend on the
+/// operands.
 const COMPUTE: &[&str] = &[
     "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "fma", "lop3", "mad", "max",
     "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "selp", "setp", "shf", "shl", "shr",
@@ -33,7 +33,7 @@ const COMPUTE: &[&str] = &[
 ];
 /// Opcodes whose time depends on their operands.
 const DIVIDE: &[&str] = &["div", "rem"];
-/// Numbers of threads and blocks.
+/// The registers that hold numbers of threads and blocks.
 const PUBLIC_REGISTERS: &[&str] = &["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
 /// The name of the block's shared memory in `kernels-rs`.
 const SHARED_MEMORY: &str = "shared_memory";
@@ -56,11 +56,11 @@ pub fn decode(text: &str) -> Result<Vec<Program>, NotUnderstood> {
     }
     match reader.part {
         Part::Outside => Ok(programs),
-        _ => Err(reader.refuse(text.lines().count(), "the end of the text in a kernel")),
+        _ => Err(reader.refuse(text.lines().count(), "the text ends inside a kernel")),
     }
 }
 
-/// Where in the text the reader is.
+/// The part of the text that the reader is in.
 enum Part {
     Outside,
     /// In a section of debugging information.
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         NotUnderstood { kernel, place: line.to_string(), text: text.to_owned() }
     }
 
-    /// Reads a line. Returns the kernel that it ends.
+    /// Reads a line. Returns the kernel if this line ends one.
     fn line(&mut self, number: usize, code: &str) -> Result<Option<Program>, NotUnderstood> {
         let refused = self.refuse(number, code);
         match &mut self.part {
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
             let shared = code.starts_with(".extern .shared ") && code.contains(SHARED_MEMORY);
             let header =
                 [".version", ".target", ".address_size"].iter().any(|name| code.starts_with(name));
-            // Marks of sections.
+            // Labels that mark sections.
             let mark = label(code).is_some_and(|(_, rest)| rest.is_empty());
             (shared || header || mark).then_some(())?;
         }
@@ -142,20 +142,23 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A kernel that is being read.
+/// The decoder of one kernel.
 struct Decoder {
     program: Program,
-    /// The arrays, by the names of the parameters, in their order.
+    /// The arrays that the parameters point to, by the names of the parameters.
     parameters: HashMap<String, Objects>,
     labels: HashMap<String, usize>,
-    /// Registers, or families of registers that differ in a number at the end.
+    /// The declared registers, and families of registers whose names differ in the number at the
+    /// end.
     declared: HashSet<String>,
-    /// Jumps, whose labels may still come: indices of instructions, and their labels.
+    /// The jumps, by the indices of instructions, with their labels. A label may come after its
+    /// jump.
     jumps: Vec<(usize, String)>,
-    /// What has been read of a statement, and the line where it begins.
+    /// The text of the present statement so far.
     statement: String,
+    /// The line in which the present statement begins.
     begins: usize,
-    /// The registers that each of the open scopes has declared.
+    /// For each open scope, the registers that it has declared.
     scopes: Vec<Vec<String>>,
 }
 
@@ -183,7 +186,8 @@ impl Decoder {
         }
     }
 
-    /// Reads the declaration of a parameter: an array if it is a pointer, else a public number.
+    /// Reads the declaration of a parameter. A pointer is an array, and any other parameter is a
+    /// public number.
     fn parameter(&mut self, code: &str) -> Option<()> {
         let rest = code.strip_prefix(".param ")?.trim_end_matches(',');
         let mut words = rest.split_whitespace();
@@ -235,7 +239,7 @@ impl Decoder {
                 rest
             } else if let Some((statement, rest)) = text.split_once(';') {
                 if statement.starts_with(".pragma ") {
-                    // For the assembler, which may not change what a kernel does by it.
+                    // A hint for the assembler, which does not change the meaning of the kernel.
                 } else if let Some(names) = statement.strip_prefix(".reg") {
                     self.declare(names).ok_or_else(|| self.refuse(self.begins, statement))?;
                 } else {
@@ -258,7 +262,7 @@ impl Decoder {
         Ok(false)
     }
 
-    /// Gives the jumps their targets.
+    /// Sets the targets of the jumps and returns the kernel.
     fn finish(mut self) -> Result<Program, NotUnderstood> {
         for (index, label) in std::mem::take(&mut self.jumps) {
             let place = self.program.code[index].place;
@@ -285,7 +289,7 @@ impl Decoder {
         let (opcode, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let operands = split(rest);
         let (base, modifiers) = opcode.split_once('.').unwrap_or((opcode, ""));
-        // A volatile access is one like others to the analysis.
+        // The analysis treats a volatile access like any other.
         let modifiers: Vec<&str> =
             modifiers.split('.').filter(|name| *name != "volatile").collect();
         let guards: Vec<Register> = guard.iter().map(|guard| guard.predicate).collect();
@@ -308,7 +312,7 @@ impl Decoder {
                     Some(&object) => object,
                     None => {
                         self.source(inside(from)?, tables, &mut index)?;
-                        // Any parameter, as far as is known here.
+                        // The index is computed, so this can load any parameter.
                         self.program.arrays
                     }
                 };
@@ -360,7 +364,8 @@ impl Decoder {
                 if DIVIDE.contains(&base) {
                     made.demands.push(demand(Class::Division, &made.operands));
                 }
-                // Of numbers with a point, infinity less itself is none.
+                // For floating-point numbers, `a - a` is not constant: infinity minus infinity is
+                // no number.
                 let is_integer =
                     modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
                 made.is_constant = matches!(base, "xor" | "sub")
@@ -373,13 +378,13 @@ impl Decoder {
         Some(made)
     }
 
-    /// Reads a predicate or its opposite, `!%p1`.
+    /// Reads a predicate or its negation, as in `!%p1`.
     fn literal(&mut self, text: &str) -> Option<Literal> {
         let (holds, name) = text.strip_prefix('!').map_or((true, text), |name| (false, name));
         Some(Literal { predicate: self.named(name)?, holds })
     }
 
-    /// Reads an address and what must be public of it.
+    /// Reads an address. Returns the access and the registers that must be public.
     fn access(
         &mut self,
         space: &str,
@@ -403,16 +408,16 @@ impl Decoder {
         Some((Access { space, address, names }, demands))
     }
 
-    /// Reads the first operand: a register, several in braces, or two of which the second is a
-    /// predicate.
+    /// Reads the first operand: a register, several registers in braces, or a register and a
+    /// predicate separated by `|`.
     fn results(&mut self, text: &str) -> Option<Vec<Register>> {
         let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         let names = inside.unwrap_or(text).split([',', '|']).map(str::trim);
         names.filter(|name| *name != "_").map(|name| self.named(name)).collect()
     }
 
-    /// Reads another operand: adds its registers to `registers` and returns the objects that it
-    /// names.
+    /// Reads an operand that is not a result. Adds its registers to `registers` and returns the
+    /// objects that it names.
     fn source(
         &mut self,
         text: &str,
@@ -434,7 +439,7 @@ impl Decoder {
             return Some(Objects::SHARED);
         }
         let is_public = PUBLIC_REGISTERS.contains(&name.split('.').next()?);
-        // The address of a parameter is one of the launch, not of an array.
+        // The address of a parameter points to the launch arguments, not into an array.
         if is_public || is_number(name) || self.parameters.contains_key(name) {
             return Some(Objects::NONE);
         }
@@ -442,12 +447,13 @@ impl Decoder {
         Some(Objects::NONE)
     }
 
-    /// Reads what stands behind `.reg`: a type, and names, or a name and how many there are of it.
+    /// Reads the declaration after `.reg`: a type, then names, or a name with a count as in
+    /// `%r<9>`.
     fn declare(&mut self, text: &str) -> Option<()> {
         let (_, names) = text.trim().split_once(char::is_whitespace)?;
         for name in names.split(',').map(str::trim) {
             let name = name.split_once('<').map_or(name, |(name, _)| name);
-            // A register that hides another one would be taken for it.
+            // A register that hides another one of the same name would be confused with it.
             self.declared.insert(name.to_owned()).then_some(())?;
             if let Some(scope) = self.scopes.last_mut() {
                 scope.push(name.to_owned());
@@ -456,7 +462,7 @@ impl Decoder {
         Some(())
     }
 
-    /// Returns the register of a name that has been declared.
+    /// Returns the register of this name, or `None` if the name is not declared.
     fn named(&mut self, name: &str) -> Option<Register> {
         let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_declared =
@@ -471,7 +477,7 @@ fn label(text: &str) -> Option<(&str, &str)> {
     (label.starts_with('$') && !label.contains(char::is_whitespace)).then_some((label, rest))
 }
 
-/// Returns what stands in brackets, without an offset that is a number.
+/// Returns the text in brackets, without a constant offset.
 fn inside(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('[')?.strip_suffix(']')?;
     match inside.split_once('+') {
@@ -480,7 +486,7 @@ fn inside(text: &str) -> Option<&str> {
     }
 }
 
-/// Returns whether this is a literal number, as `-12`, `0x1fU`, `0f3F800000` are.
+/// Returns whether the text is a literal number, such as `-12`, `0x1fU` or `0f3F800000`.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let float = digits.strip_prefix("0f").or_else(|| digits.strip_prefix("0d"));

@@ -1,4 +1,4 @@
-//! What is known of every register at one place of a kernel.
+//! The knowledge about every register at one place of a kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,39 +7,40 @@ use super::program::{Literal, Objects, Register};
 /// All bits of a register.
 pub const ALL_BITS: u32 = u32::MAX;
 
-/// What is known of a register's content.
+/// The knowledge about a register's content.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Value {
-    /// The bits that can depend on secrets. Of a register of 64 bits all are set, or none.
+    /// The bits that can depend on secrets. For a register of 64 bits, all bits are set or none.
     pub secret: u32,
-    /// The objects that it may point into.
+    /// The objects that the register may point into.
     pub objects: Objects,
 }
 
 impl Value {
-    /// Returns what holds of a register that has one of two contents.
+    /// Returns the knowledge about a register that has one of two contents.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self { secret: self.secret | other.secret, objects: self.objects | other.objects }
     }
 }
 
-/// What is known in all executions that reach a place.
+/// The knowledge about all executions that reach a place.
 ///
-/// Machine code guards single instructions with predicates. So a register's value is also kept for
-/// the executions in which a predicate has one truth value, where less is secret then.
+/// Machine code guards single instructions with predicates. Therefore the state also keeps a
+/// register's value for the executions in which a predicate has one truth value, if that value has
+/// fewer secret bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// By the registers' numbers.
+    /// The values in all executions, by the numbers of the registers.
     values: Vec<Value>,
-    /// Values in the executions in which a condition holds, where they differ from `values`.
+    /// The values in the executions in which a condition holds, if they differ from `values`.
     under: BTreeMap<Literal, BTreeMap<Register, Value>>,
-    /// Conditions that hold in all executions.
+    /// The conditions that hold in all executions.
     known: BTreeSet<Literal>,
 }
 
 impl State {
-    /// Returns the state at the start of a kernel, in which all registers have one value.
+    /// Returns the state at the start of a kernel, in which all registers have the same value.
     #[must_use]
     pub fn start(registers: usize, value: Value) -> Self {
         Self { values: vec![value; registers], ..Self::default() }
@@ -52,31 +53,31 @@ impl State {
         condition.and_then(known).unwrap_or(self.values[register.0 as usize])
     }
 
-    /// Returns whether a register's value is better known where `condition` holds.
+    /// Returns whether the state has a separate value of a register under `condition`.
     #[must_use]
     pub fn is_better_known(&self, register: Register, condition: Literal) -> bool {
         self.under.get(&condition).is_some_and(|values| values.contains_key(&register))
     }
 
-    /// Returns whether no execution comes here with this condition.
+    /// Returns whether the condition holds in no execution that reaches this place.
     #[must_use]
     pub fn excludes(&self, condition: Literal) -> bool {
         self.known.contains(&condition.negated())
     }
 
-    /// Returns whether all executions come here with this condition.
+    /// Returns whether the condition holds in all executions that reach this place.
     #[must_use]
     pub fn knows(&self, condition: Literal) -> bool {
         self.known.contains(&condition)
     }
 
-    /// Returns the conditions under which some value is better known.
+    /// Returns the conditions under which some register has a separate value.
     #[must_use]
     pub fn conditions(&self) -> Vec<Literal> {
         self.under.keys().copied().collect()
     }
 
-    /// Returns the values that are better known under a condition.
+    /// Returns the separate values of registers under a condition.
     #[must_use]
     pub fn better_under(&self, condition: Literal) -> BTreeMap<Register, Value> {
         self.under.get(&condition).cloned().unwrap_or_default()
@@ -90,7 +91,7 @@ impl State {
         self.values[register.0 as usize] = value;
     }
 
-    /// Sets a register's value in the executions in which `condition` holds, after
+    /// Sets a register's value in the executions in which `condition` holds. Call this after
     /// [`set`](Self::set).
     pub fn set_under(&mut self, condition: Literal, register: Register, value: Value) {
         if value == self.values[register.0 as usize] {
@@ -102,7 +103,7 @@ impl State {
         }
     }
 
-    /// Forgets what was known by the value of a predicate, which is written now.
+    /// Forgets the values that depend on a predicate, because the predicate is overwritten.
     pub fn forget(&mut self, predicate: Register) {
         for holds in [true, false] {
             let literal = Literal { predicate, holds };
@@ -111,7 +112,7 @@ impl State {
         }
     }
 
-    /// Returns the state of the executions in which `condition` holds, if there are any.
+    /// Returns the state of the executions in which `condition` holds, or `None` if there are none.
     #[must_use]
     pub fn refined(&self, condition: Option<Literal>) -> Option<Self> {
         let Some(condition) = condition else { return Some(self.clone()) };
@@ -144,7 +145,7 @@ impl State {
         changed
     }
 
-    /// Returns the values under conditions, of the executions of both.
+    /// Returns the separate values under conditions, for the executions of both states together.
     fn joined_conditions(
         &self,
         other: &Self,
@@ -152,7 +153,7 @@ impl State {
     ) -> BTreeMap<Literal, BTreeMap<Register, Value>> {
         let mut literals: BTreeSet<Literal> =
             self.under.keys().chain(other.under.keys()).copied().collect();
-        // A condition that only one side knows splits the executions: under it, and against it.
+        // A condition that only one state knows separates the executions of the two states.
         for &literal in self.known.symmetric_difference(&other.known) {
             literals.extend([literal, literal.negated()]);
         }
@@ -169,7 +170,7 @@ impl State {
                 (here != all).then_some((register, here))
             };
             let better: BTreeMap<Register, Value> = match (mine.under(), theirs.under()) {
-                // Where both sides have executions, only what is better known can differ.
+                // If both states have executions, only their separate values can differ.
                 (Some(one), Some(other)) => {
                     one.chain(other).filter_map(|(&register, _)| differs(register)).collect()
                 }
@@ -190,7 +191,7 @@ impl State {
         Case::Possible { values: &self.values, better: self.under.get(&literal) }
     }
 
-    /// Drops values under conditions that say nothing more.
+    /// Drops separate values that equal those in all executions.
     fn tidy(&mut self) {
         let values = &self.values;
         self.under.retain(|_, better| {
@@ -203,11 +204,12 @@ impl State {
 /// The executions of a state in which a condition holds.
 #[derive(Copy, Clone, Debug)]
 enum Case<'a> {
-    /// There are none.
+    /// There are no such executions.
     Excluded,
+    /// There may be such executions.
     Possible {
         values: &'a [Value],
-        /// What is better known of some registers.
+        /// The separate values of some registers.
         better: Option<&'a BTreeMap<Register, Value>>,
     },
 }
@@ -223,7 +225,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Returns what is better known; nothing if there are no executions.
+    /// Returns the separate values, or `None` if there are no executions.
     fn under(self) -> Option<impl Iterator<Item = (&'a Register, &'a Value)>> {
         match self {
             Self::Excluded => None,

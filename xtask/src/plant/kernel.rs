@@ -1,15 +1,15 @@
-//! A kernel as text, and leaks in it.
+//! Changes the text of a kernel so that it leaks a secret.
 //!
-//! A secret comes from a register that the kernel has loaded from one of its arrays in the same
-//! block, or from a new load from such an array. It is scrambled, so that the assembler cannot
-//! predict it, then carried through memory, another thread or a matrix product, and used where it
-//! must not be. This module knows the text of kernels and nothing of the analysis.
+//! The secret comes from a register that the kernel has loaded from one of its arrays in the same
+//! basic block, or from a new load from such an array. The planted code scrambles it, so that the
+//! assembler cannot predict it, carries it through memory, another thread or a matrix product, and
+//! uses it where it must not be used. This module does not depend on the analysis.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::Kind;
 
-/// A statement on a line of its own.
+/// A statement that has a line of its own.
 #[derive(Clone, Debug)]
 struct Statement<'a> {
     guard: Option<&'a str>,
@@ -18,7 +18,7 @@ struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// Reads a statement; of a matrix product, which takes several lines, the first one.
+    /// Reads a statement. A matrix product takes several lines, of which this reads the first.
     fn parse(line: &'a str) -> Option<Self> {
         let text = line.trim();
         let text = if text.starts_with("mma.") { text } else { text.strip_suffix(';')? };
@@ -53,7 +53,7 @@ impl<'a> Statement<'a> {
         self.opcode.starts_with(prefix)
     }
 
-    /// Returns whether it writes its first operand.
+    /// Returns whether the statement writes its first operand.
     fn writes(&self) -> bool {
         !["st.", "bra", "ret", "bar", "exit"].iter().any(|prefix| self.is(prefix))
     }
@@ -65,7 +65,7 @@ fn registers(text: &str) -> impl Iterator<Item = &str> {
     text.split(move |c: char| !is_name(c)).filter(|word| is_register(word))
 }
 
-/// Returns whether a word is a register for data: of 16, 32 or 64 bits.
+/// Returns whether a word is a data register of 16, 32 or 64 bits.
 fn is_register(word: &str) -> bool {
     let number = ["%rs", "%rd", "%r"].iter().find_map(|file| word.strip_prefix(file));
     number.is_some_and(|number| {
@@ -73,7 +73,7 @@ fn is_register(word: &str) -> bool {
     })
 }
 
-/// Ways of the scrambled secret in `%m8` to `%m8` again.
+/// Statements that carry the scrambled secret from `%m8` back to `%m8`.
 const CARRIERS: &[&str] = &[
     "mov.b32 %m8, %m8;",
     "mov.u32 %m7, shared_memory;\nst.shared.u32 [%m7], %m8;\nld.shared.u32 %m8, [%m7];",
@@ -90,9 +90,9 @@ pub(super) struct Kernel<'a> {
     pub(super) lines: &'a [&'a str],
     /// The names of the parameters that point to arrays.
     pub(super) arrays: Vec<&'a str>,
-    /// By lines, whether it is a statement of its own at which a change can be made.
+    /// For each line, its statement, if the line can be replaced.
     statements: Vec<Option<Statement<'a>>>,
-    /// By lines, registers loaded from arrays before it in the same block.
+    /// For each line, the registers that were loaded from arrays before it in the same basic block.
     loaded: Vec<Vec<&'a str>>,
 }
 
@@ -121,7 +121,8 @@ impl<'a> Kernel<'a> {
         kernel
     }
 
-    /// Finds, for every line, registers loaded from arrays before it in the same block.
+    /// Returns for each line the registers that were loaded from arrays before it in the same basic
+    /// block.
     fn loads(&self, tables: &[&str]) -> Vec<Vec<&'a str>> {
         let pointers = self.derived(&|statement| {
             statement.is("ld.param") && statement.operands.iter().any(|from| self.names_array(from))
@@ -137,7 +138,8 @@ impl<'a> Kernel<'a> {
         for (line, statement) in self.lines.iter().zip(&self.statements) {
             by_lines.push(loaded.clone());
             let Some(statement) = statement else {
-                // A label, or a statement of several lines, which may write any register in it.
+                // The line is a label, or part of a longer statement, which may write any register
+                // that it names.
                 let named: Vec<&str> = registers(line).collect();
                 loaded.retain(|register| !named.contains(register) && !line.contains(':'));
                 continue;
@@ -161,7 +163,7 @@ impl<'a> Kernel<'a> {
         by_lines
     }
 
-    /// Returns whether a line other than the one at `site` has this register.
+    /// Returns whether a line other than the one at `site` names this register.
     fn is_read(&self, register: &str, site: usize) -> bool {
         let others = self.lines.iter().enumerate().filter(|(at, _)| *at != site);
         others.flat_map(|(_, line)| registers(line)).any(|other| other == register)
@@ -171,7 +173,8 @@ impl<'a> Kernel<'a> {
         self.arrays.iter().any(|array| operand.trim_matches(['[', ']']) == *array)
     }
 
-    /// Returns the registers that are made of what `begins` holds of, in address arithmetic.
+    /// Returns the registers that address arithmetic derives from the results of statements for
+    /// which `begins` is true.
     fn derived(&self, begins: &dyn Fn(&Statement<'_>) -> bool) -> HashSet<&'a str> {
         let mut derived = HashSet::new();
         loop {
@@ -196,11 +199,11 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Returns whether a leak of this kind at this place may make values secret that were public.
+    /// Returns whether a leak of this kind at this place may make public values secret.
     ///
-    /// What arrays and shared memory hold is secret, so a leak at a load from them changes no
-    /// public value; one at a load from a table or at a shuffle may. The assembler may choose
-    /// between values instead of a branch.
+    /// The content of arrays and of shared memory is secret anyway, so a leak at a load from them
+    /// changes no public value. A leak at a load from a table or at a shuffle may change one. So
+    /// may a leak at a branch, which the assembler may replace by selections between values.
     pub(super) fn spreads(&self, kind: Kind, site: usize) -> bool {
         match kind {
             Kind::Branch | Kind::ShuffleLane | Kind::ShuffleWidth | Kind::GuardedProduct => true,
@@ -216,7 +219,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Returns the kernel's text with `changes` instead of some lines.
+    /// Returns the kernel's text with some lines replaced by `changes`.
     pub(super) fn with(&self, changes: &BTreeMap<usize, String>) -> String {
         let mut text = String::new();
         for (at, line) in self.lines.iter().enumerate() {
@@ -235,8 +238,8 @@ impl<'a> Kernel<'a> {
         text
     }
 
-    /// Returns what stands instead of the line at `site` for a leak of this kind; none if it does
-    /// not apply there.
+    /// Returns the lines that replace the line at `site` to plant a leak of this kind, or `None` if
+    /// the leak does not fit there.
     pub(super) fn change(
         &self,
         kind: Kind,
@@ -249,7 +252,7 @@ impl<'a> Kernel<'a> {
         let address =
             || statement.operands.iter().find(|operand| operand.starts_with('[')).copied();
         let is_store = statement.is("st.global") || statement.is("st.shared");
-        // The statement with 0 or 16 added to its address.
+        // Adds 0 or 16 to the address of the statement, depending on the secret.
         let displaced = || -> Option<Vec<String>> {
             let address = address()?;
             let base = registers(address).next()?;
@@ -260,7 +263,7 @@ impl<'a> Kernel<'a> {
             };
             Some(vec![add, line.replacen(address, &renamed(address, base, new), 1)])
         };
-        // The store with `%m4` mixed into what it stores.
+        // Mixes `%m4` into the value that the statement stores.
         let mixed = || -> Option<Vec<String>> {
             let data = statement.operands.get(1).filter(|data| is_register(data))?;
             let (mix, new) = if data.starts_with("%rd") {
@@ -333,7 +336,8 @@ impl<'a> Kernel<'a> {
                 ]
             }
             Kind::Exit if unguarded && is_store => vec!["@%mp0 ret;".into(), line.to_owned()],
-            // Loads of what never changes may be moved to where they are not guarded.
+            // Loads of constant data are left out, because the assembler may move them in front of
+            // their guard.
             Kind::GuardedLoad
                 if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) =>
             {
@@ -361,7 +365,7 @@ impl<'a> Kernel<'a> {
             Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
                 let mut operands = statement.operands.clone();
                 let lane = operands.get(2)?.to_owned();
-                // The assembler drops a shuffle whose result nothing reads.
+                // The assembler removes a shuffle whose result is never read.
                 self.is_read(operands[0], site).then_some(())?;
                 *operands.get_mut(2)? = "%m3";
                 let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
@@ -379,8 +383,8 @@ impl<'a> Kernel<'a> {
         Some([self.secret(site, random)?, leak].concat())
     }
 
-    /// Returns statements that make of a secret: `%m8`, scrambled; `%m1`, one bit; `%m2`, 0 or 16;
-    /// and `%mp0`, a condition.
+    /// Returns statements that scramble a secret into `%m8`, and derive from it one bit in `%m1`,
+    /// the number 0 or 16 in `%m2`, and a condition in `%mp0`.
     fn secret(&self, site: usize, random: &mut fastrand::Rng) -> Option<Vec<String>> {
         let near = &self.loaded[site];
         let secret = match near.len() {
@@ -437,7 +441,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Returns `text` with the register `old` called `new`.
+/// Returns `text` with the register `old` renamed to `new`.
 fn renamed(text: &str, old: &str, new: &str) -> String {
     let mut result = String::new();
     let mut rest = text;
@@ -468,7 +472,7 @@ mod tests {
             let at = |text: &str| kernel.lines.iter().position(|line| line.contains(text)).unwrap();
             assert_eq!(kernel.loaded[at("%r5, [%rd2+8]")], ["%r3", "%r4"]);
             assert_eq!(kernel.loaded[at("bar.sync")], ["%r3", "%r5"]);
-            // Behind a label nothing is known.
+            // After a label, no register is known to be loaded.
             assert!(kernel.loaded[at("\tret")].is_empty());
         });
     }

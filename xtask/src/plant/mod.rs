@@ -1,4 +1,4 @@
-//! Leaks that are planted into kernels on purpose, to see that the analysis finds them.
+//! Plants leaks into copies of kernels on purpose, to check that the analysis finds them.
 
 mod kernel;
 
@@ -13,49 +13,49 @@ use crate::ptx::divides;
 use crate::{Error, Result, parallel};
 use kernel::Kernel;
 
-/// A way to show a secret.
+/// A way to leak a secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// It is part of the address of a load from global memory.
+    /// The secret is part of the address of a load from global memory.
     GlobalLoad,
-    /// It is part of the address of a store to global memory.
+    /// The secret is part of the address of a store to global memory.
     GlobalStore,
-    /// It is part of the address of a load from shared memory.
+    /// The secret is part of the address of a load from shared memory.
     SharedLoad,
-    /// It is part of the address of a store to shared memory.
+    /// The secret is part of the address of a store to shared memory.
     SharedStore,
-    /// It chooses one of two addresses to load from.
+    /// The secret chooses one of two addresses to load from.
     Choice,
-    /// It is the index into a table.
+    /// The secret is the index into a table.
     TableIndex,
-    /// It is the index of a kernel's parameter.
+    /// The secret is the index of a kernel's parameter.
     ParameterIndex,
-    /// It is part of the condition of a branch.
+    /// The secret is part of the condition of a branch.
     Branch,
-    /// A store is skipped by a branch.
+    /// A branch on the secret skips a store.
     Skip,
-    /// A loop runs once or twice.
+    /// A loop runs once or twice, depending on the secret.
     Loop,
-    /// The thread ends early.
+    /// The thread ends early, depending on the secret.
     Exit,
-    /// A load is guarded by it.
+    /// The secret guards a load.
     GuardedLoad,
-    /// A store is guarded by it.
+    /// The secret guards a store.
     GuardedStore,
-    /// A barrier is guarded by it.
+    /// The secret guards a barrier.
     GuardedBarrier,
-    /// It is part of the lane of a shuffle.
+    /// The secret is part of the lane of a shuffle.
     ShuffleLane,
-    /// It is part of the width of a shuffle.
+    /// The secret is part of the width of a shuffle.
     ShuffleWidth,
-    /// A matrix product is guarded by it.
+    /// The secret guards a matrix product.
     GuardedProduct,
-    /// Something is divided by it.
+    /// A number is divided by the secret.
     Division,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds of leaks.
     pub const ALL: &[Self] = &[
         Self::GlobalLoad,
         Self::GlobalStore,
@@ -81,32 +81,32 @@ impl Kind {
 /// A leak that can be planted into a kernel.
 #[derive(Clone, Debug)]
 struct Leak {
-    /// How it shows the secret.
+    /// The way in which it leaks the secret.
     kind: Kind,
     /// The number of the kernel.
     kernel: usize,
-    /// The line of the kernel that it replaces.
+    /// The index of the line of the kernel that it replaces.
     site: usize,
-    /// The lines that stand there instead.
+    /// The lines that replace it.
     change: Vec<String>,
-    /// Whether other values of the kernel may become secret by it, so that it needs its own copy.
+    /// Whether the leak may make other values of the kernel secret, so that it needs its own copy.
     spreads: bool,
 }
 
-/// Where to plant leaks, and how many.
+/// The choice of the leaks to plant.
 #[derive(Copy, Clone, Debug)]
 pub struct Plan<'a> {
-    /// Only in kernels whose names contain this.
+    /// Leaks are planted only in kernels whose names contain this text.
     pub kernel: &'a str,
-    /// What chooses the places.
+    /// The seed of the random choice of places.
     pub seed: u64,
-    /// The most leaks of a kind in a kernel.
+    /// The largest number of leaks per kind and kernel.
     pub most: usize,
 }
 
-/// A text of PTX with the leaks that can be planted into it.
+/// A PTX text with the leaks to plant into it.
 struct Garden<'a> {
-    /// What stands before the kernels.
+    /// The text before the first kernel.
     head: String,
     kernels: Vec<Kernel<'a>>,
     leaks: Vec<Leak>,
@@ -116,15 +116,15 @@ struct Garden<'a> {
 struct Copy {
     name: String,
     text: String,
-    /// The numbers of the leaks.
+    /// The numbers of its leaks.
     leaks: Vec<usize>,
 }
 
-/// The name of the source file that the lines of planted leaks say they come from.
+/// The name of the source file in the line information of planted leaks. It identifies the leaks.
 const SOURCE: &str = "/planted";
 
 impl<'a> Garden<'a> {
-    /// Chooses the leaks.
+    /// Reads the kernels and chooses the leaks.
     fn new(lines: &'a [&'a str], plan: Plan<'_>) -> Self {
         let mut random = fastrand::Rng::with_seed(plan.seed);
         let is_entry = |line: &&str| line.starts_with(".visible .entry ");
@@ -139,7 +139,8 @@ impl<'a> Garden<'a> {
         for &start in &starts {
             let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
             let text = Kernel::read(&lines[start..=end], &tables);
-            // Only where everything is secret, and nothing is shown before.
+            // Kernels with exceptions are left out: there, not every array is secret, or the kernel
+            // divides secrets anyway.
             let is_strict = !divides(text.name) && public_arrays(text.name).is_empty();
             if !text.name.contains(plan.kernel) || text.arrays.is_empty() || !is_strict {
                 continue;
@@ -162,13 +163,13 @@ impl<'a> Garden<'a> {
         Self { head, kernels, leaks }
     }
 
-    /// Returns copies of kernels with one leak each.
+    /// Returns one copy of a kernel for each leak.
     fn alone(&self, leaks: &[usize]) -> Vec<Copy> {
         leaks.iter().map(|&leak| self.copy(vec![leak])).collect()
     }
 
-    /// Returns copies of kernels that hold all leaks, several in a copy where they do not disturb
-    /// one another: none makes a public value secret, and no two are at the same place.
+    /// Returns copies of kernels that contain all leaks. A copy contains several leaks if they do
+    /// not disturb each other: none makes a public value secret, and no two are at one place.
     fn together(&self) -> Vec<Copy> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for (number, leak) in self.leaks.iter().enumerate() {
@@ -187,14 +188,14 @@ impl<'a> Garden<'a> {
         groups.into_iter().map(|group| self.copy(group)).collect()
     }
 
-    /// Returns a copy of a kernel with these leaks. Directives tell which lines belong to which.
+    /// Returns a copy of a kernel with these leaks. Line directives mark the lines of each leak.
     fn copy(&self, leaks: Vec<usize>) -> Copy {
         let kernel = &self.kernels[self.leaks[leaks[0]].kernel];
         let name = format!("leak{}_{}", leaks[0], kernel.name);
         let changes = leaks.iter().map(|&number| {
             let Leak { site, change, .. } = &self.leaks[number];
             let change = change.join("\n").replace("$M", &format!("$M{number}_"));
-            // A statement may go on in the next line; no directive fits in there.
+            // If the statement continues in the next line, no directive can follow here.
             let is_whole = change.ends_with([';', ':', '}']);
             let end = if is_whole { "\n.loc\t1 1 0" } else { "" };
             (*site, format!(".loc\t1 {} 0\n{change}{end}", line_of(number)))
@@ -203,41 +204,41 @@ impl<'a> Garden<'a> {
         Copy { name, text, leaks }
     }
 
-    /// Returns a text with several copies.
+    /// Returns a PTX text with several copies.
     fn module(&self, copies: &[Copy]) -> String {
         let bodies: Vec<&str> = copies.iter().map(|copy| copy.text.as_str()).collect();
         format!("{}\n.file\t1 \"{SOURCE}\"\n{}", self.head, bodies.join("\n"))
     }
 
-    /// Names a leak.
+    /// Returns the name of a leak for messages.
     fn name(&self, leak: usize) -> String {
         let Leak { kind, kernel, site, .. } = &self.leaks[leak];
         format!("{kind:?} in line {site} of {}", self.kernels[*kernel].name)
     }
 }
 
-/// Returns the line of [`SOURCE`] that a leak comes from. All that is not planted is from line 1.
+/// Returns the line of [`SOURCE`] that stands for a leak. Line 1 stands for all other code.
 const fn line_of(leak: usize) -> usize {
     leak + 2
 }
 
-/// How many leaks.
+/// Numbers of leaks.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Planted.
+    /// The number of planted leaks.
     pub planted: usize,
-    /// Of them found.
+    /// The number of those that the analysis found.
     pub found: usize,
 }
 
-/// Leaks planted and found, by their kinds.
+/// The result of a search for planted leaks.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// How many of each kind.
+    /// The numbers of leaks by kind.
     pub counts: BTreeMap<Kind, Count>,
-    /// How many were found in a copy of their own.
+    /// The number of leaks that were found only in a copy of their own.
     pub alone: usize,
-    /// One paragraph for each leak that was not found, or whose kernel was refused.
+    /// One paragraph for each leak that was not found or whose kernel was refused.
     pub missed: Vec<String>,
 }
 
@@ -261,7 +262,7 @@ impl Outcome {
     /// Prints the counts.
     ///
     /// # Errors
-    /// [`Error::Missed`] if a leak was missed, or none was planted.
+    /// [`Error::Missed`] if a leak was missed, or if no leak was planted.
     pub fn verdict(self, seed: u64) -> Result<()> {
         println!("leaks planted with seed {seed}:\n{self}");
         let mut missed = self.missed;
@@ -272,20 +273,21 @@ impl Outcome {
     }
 }
 
-/// Decodes all kernels of a text, or says for each why not.
+/// A function that decodes all kernels of a text. For each kernel, it returns the program or the
+/// reason why it was refused.
 pub trait Decode: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync {}
 impl<F: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync> Decode for F {}
 
-/// What is found in a copy, or why it was refused.
+/// The findings in a copy, or the reason why it was refused.
 type Findings = Result<Vec<Finding>, String>;
 
-/// Plants leaks into the kernels of `ptx` and looks which of them `decode` and the analysis find,
-/// in texts of at most `copies` kernels.
+/// Plants leaks into the kernels of `ptx`, and searches for them with `decode` and the analysis.
+/// Each text that is decoded has at most `copies` kernels.
 ///
-/// Each leak must be found by itself. First several leaks are planted into one copy of a kernel.
-/// One of them counts as found if a finding of its kind is at its lines and all findings of the
-/// copy are at lines of leaks. What is not found so is planted again, alone in its copy, where a
-/// finding of its kind must be.
+/// Each leak must have a finding of its own. The first round plants several leaks into one copy of
+/// a kernel. There, a leak counts as found if a finding of its kind is at its lines and all
+/// findings of the copy are at lines of leaks. The second round plants each remaining leak alone
+/// into a copy, which must then have a finding of its kind.
 ///
 /// # Errors
 /// If `decode` fails.
@@ -326,7 +328,7 @@ pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> 
     Ok(outcome)
 }
 
-/// Analyses copies of kernels. Returns them with what was found in each.
+/// Analyses copies of kernels. Returns each copy with its findings.
 fn findings(
     garden: &Garden<'_>,
     all: Vec<Copy>,
@@ -353,7 +355,7 @@ fn findings(
     for reports in reports {
         known.extend(reports?);
     }
-    let nothing = || Err("there is no such kernel".to_owned());
+    let nothing = || Err("the decoder returned no such kernel".to_owned());
     let find = |copy: Copy| {
         let findings = known.remove(&copy.name).unwrap_or_else(nothing);
         (copy, findings)
@@ -361,7 +363,7 @@ fn findings(
     Ok(all.into_iter().map(find).collect())
 }
 
-/// Returns whether findings tell of one leak among several.
+/// Returns whether the findings of a copy with several leaks show this leak.
 fn is_told(garden: &Garden<'_>, leak: usize, findings: &[Finding]) -> bool {
     let untouched = format!("{SOURCE}:1");
     let is_planted =
@@ -372,8 +374,10 @@ fn is_told(garden: &Garden<'_>, leak: usize, findings: &[Finding]) -> bool {
         && findings.iter().any(|finding| finding.source == own && tells(finding.class, kind))
 }
 
-/// Returns whether a finding of this class tells of a leak of this kind. The assembler makes guards
-/// or choices of short branches, branches of guards, and an exit of what skips the last store.
+/// Returns whether a finding of this class can come from a leak of this kind.
+///
+/// Several classes are possible, because the assembler transforms the code: it replaces short
+/// branches by guards or selections, guards by branches, and a skip of the last store by an exit.
 fn tells(class: Class, kind: Kind) -> bool {
     let conditional = [Class::Branch, Class::AccessGuard, Class::ExitGuard, Class::Barrier];
     match kind {
@@ -463,7 +467,7 @@ $L_1:
                 let change = garden.leaks[leaks[0]].change.join("\n");
                 let is_as_planned = change.contains("param") || change.contains("$M");
                 assert!(text.contains(&change) || is_as_planned, "{text}");
-                // The block of inline assembly stays as it is.
+                // The block of inline assembly is unchanged.
                 assert!(text.contains("{\n\tst.shared.u32 [%r1], %r6;\n\t}"));
             }
         });
@@ -510,7 +514,8 @@ $L_1:
             let other = finding(Class::StoreAddress, line_of(store));
             let both = [own.clone(), other.clone()];
             assert!(is_told(&garden, load, &both) && is_told(&garden, store, &both));
-            // Not by a finding of another kind, at other lines, or beside one that nobody planted.
+            // A finding of another class, at other lines, or beside a finding that does not come
+            // from a leak, does not count.
             assert!(!is_told(&garden, load, &[other]));
             assert!(!is_told(&garden, load, &[finding(Class::LoadAddress, line_of(store))]));
             assert!(!is_told(&garden, load, &[finding(Class::Branch, line_of(load))]));

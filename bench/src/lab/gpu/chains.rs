@@ -1,4 +1,4 @@
-//! Chains of modular products, and a copy of the same array for comparison.
+//! Measures chains of modular products, and for comparison a copy of an array of the same size.
 
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::chain::LENGTH;
@@ -16,7 +16,7 @@ use crate::records::kind;
 /// Elements of the array.
 const ELEMENTS: usize = 1 << 24;
 
-/// What all chains have in common.
+/// The fields that all chains have in common.
 const CHAIN: Launch = Launch {
     kind: kind::CHAIN,
     method: "",

@@ -1,4 +1,4 @@
-//! The reduction laboratory on a GPU.
+//! Runs the reduction laboratory on a GPU.
 
 mod chains;
 mod products;
@@ -47,7 +47,7 @@ struct Laboratory<'a> {
     queue: CudaQueue,
     device: String,
     report: Report<'a>,
-    /// The first failure. After it, nothing is measured.
+    /// The first failure. After a failure, nothing is measured.
     result: Result<(), Error>,
 }
 

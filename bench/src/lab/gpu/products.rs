@@ -1,4 +1,4 @@
-//! Products of polynomials modulo `x^n - 1`.
+//! Measures products of polynomials modulo `x^n - 1`.
 
 use ctru_gpu_kernels::descriptor::Kernel;
 use ctru_gpu_kernels::lab::FactorWord;
@@ -158,7 +158,7 @@ struct Step<'a> {
     kernel: &'a Kernel,
     memory: Vec<&'a CudaMemory>,
     operations: usize,
-    /// Words that it reads and writes, without factors.
+    /// The number of words that it reads and writes, without factors.
     words: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The products of the KEM's rings.
+//! Measures the products of the KEM's rings.
 
 use ctru_gpu_kernels::lab::table::RINGS;
 use ctru_gpu_runtime::Queue;
@@ -13,7 +13,8 @@ use crate::records::kind;
 const BATCH: usize = 1 << 16;
 
 impl Laboratory<'_> {
-    /// Measures the products of the KEM's rings by both arithmetics, each with its own key.
+    /// Measures the products of the KEM's rings with both arithmetics. Each product has its own
+    /// key.
     pub(super) fn rings(&mut self) -> Result<(), Error> {
         for ring in RINGS {
             let row = ring.n.next_multiple_of(8);

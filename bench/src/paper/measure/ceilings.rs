@@ -1,4 +1,4 @@
-//! The best rates of the machine.
+//! Measures the ceilings: the best rates of the machine.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::records::kind;
 
 /// Bytes per copy.
 const BYTES: usize = 256 << 20;
-/// Time for each measurement.
+/// The time for each measurement.
 const BUDGET: Duration = Duration::from_millis(300);
 
-/// Measures transfers and memory.
+/// Measures the ceilings of transfers and memory.
 pub(super) fn of_machine(session: &mut Session<'_>, device: &CudaDevice) -> Result<(), Error> {
     let (upward, downward) = (device.queue()?, device.queue()?);
     let from = upward.pinned::<u8>(BYTES)?;
@@ -60,7 +60,7 @@ static HASHING: [&RingKernels; 4] = [
     &table::DERIVE_DECAPSULATION,
     &table::REJECTION_SECRET,
 ];
-/// Operations per launch, enough to fill a GPU several times.
+/// Hashing operations per launch, enough to fill a GPU several times.
 const HASHES: u32 = 1 << 19;
 
 /// The kernels that multiply on tensor cores.
@@ -72,10 +72,10 @@ static MULTIPLYING: [&RingKernels; 6] = [
     &table::MULTIPLY_NODES,
     &table::DIVIDE_NODES,
 ];
-/// Operations per launch.
+/// Products per launch.
 const PRODUCTS: u32 = 1 << 16;
 
-/// Measures hashing and tensor cores, each with the fastest kernel of the KEM.
+/// Measures the ceilings of hashing and tensor cores, each with the fastest kernel.
 pub(super) fn of_ring<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let permutations = |work: Work| work.permutations;
     let byte_products = |work: Work| work.byte_products;
@@ -83,7 +83,7 @@ pub(super) fn of_ring<R: Ring>(session: &mut Session<'_>, devices: Devices) -> R
     fastest::<R>(session, devices, unit::BYTE_PRODUCTS, &MULTIPLYING, PRODUCTS, byte_products)
 }
 
-/// Reports the best rate of launches of `count` operations.
+/// Measures launches of `count` operations of each candidate, and reports the best rate.
 fn fastest<R: Ring>(
     session: &mut Session<'_>,
     devices: Devices,

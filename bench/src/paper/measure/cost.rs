@@ -1,10 +1,10 @@
-//! The work of kernels in the units of the ceilings.
+//! Lists the work of each kernel in the units of the ceilings.
 
 use ctru_math::Ring;
 
 use super::counting::Counts;
 
-/// The work of an operation, besides the access to arrays.
+/// The work of an operation, without its accesses to arrays.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Work {
     /// Permutations of Keccak-f\[1600\].
@@ -14,9 +14,9 @@ pub(crate) struct Work {
     pub(crate) byte_products: f64,
 }
 
-/// Bytes of `ID(pk)`.
+/// The bytes of `ID(pk)`.
 const ID_BYTES: usize = 33;
-/// Bytes of a seed.
+/// The bytes of a seed.
 const SEED_BYTES: usize = 32;
 
 /// Returns the number of permutations of SHA3-512 for an input of `bytes` bytes.
@@ -24,8 +24,8 @@ const fn sha3_512(bytes: usize) -> usize {
     bytes / 72 + 1
 }
 
-/// Returns the number of permutations of SHAKE256 for `bytes` bytes of output and an input of less
-/// than a block.
+/// Returns the number of permutations of SHAKE256 for `bytes` bytes of output and an input that is
+/// shorter than one block.
 const fn shake256(bytes: usize) -> usize {
     bytes.div_ceil(136)
 }
@@ -50,7 +50,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "same_public_key_encrypt"
         | "same_public_key_verify"
         | "same_secret_key_decrypt" => (0, 2.0),
-        // One operation is one of the two factors.
+        // An operation is a leaf: one of the two factors of a product.
         "multiply_leaves" => (0, 0.5),
         "multiply_nodes" => (0, 2.0),
         "divide_nodes" => (0, 4.0),
@@ -102,7 +102,7 @@ mod tests {
     };
     use ctru_math::{R653, R761, R1277};
 
-    /// The table must list every kernel.
+    /// Checks that the table lists every kernel.
     #[test]
     fn every_kernel_is_known() {
         for kernels in table::ALL {
@@ -119,8 +119,8 @@ mod tests {
     type Set = CtruPrime761<MixedRadix>;
     const COUNT: usize = 2;
 
-    /// The counts of encapsulation and decapsulation, each operation with its own key, are those
-    /// that follow from the scheme.
+    /// Checks that the counts of encapsulation and decapsulation, with one key per operation,
+    /// follow from the scheme.
     #[test]
     fn chunks_cost_what_the_scheme_says() {
         let device = CountingDevice::new(EmulatedDevice::new());
@@ -137,10 +137,11 @@ mod tests {
         engine.encapsulate(keys, Seeds::Expand(&[2; 32]), &mut ciphertexts, &mut secrets).unwrap();
         let expected = secrets.clone();
         let seen = device.take();
-        // The master seed and the number of the first operation travel once per chunk.
+        // Each chunk uploads the master seed and the number of its first operation once.
         assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + 40);
         assert_eq!(seen.downloaded, COUNT * (Set::CIPHERTEXT_BYTES + 32));
-        // One for the seed, one for the message, two for the secret, three for the coins.
+        // The permutations: one for the seed, one for the message, two for the secret and three for
+        // the coins.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
         // The encoded key is read. `h` and ID are written and read, and so are the seed, the
         // message and the coins. The secret and the ciphertext are written.
@@ -153,12 +154,12 @@ mod tests {
         let seen = device.take();
         assert_eq!(seen.uploaded, COUNT * (Set::DECAPSULATION_KEY_BYTES + Set::CIPHERTEXT_BYTES));
         assert_eq!(seen.downloaded, COUNT * 32);
-        // The rejection secret takes fifteen more.
+        // The rejection secret takes fifteen permutations more than the secret and the coins.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 20.0, byte_products: 4.0 });
     }
 
-    /// Without copies, the same kernels run on the data on the device, and the outputs stay
-    /// unchanged.
+    /// Checks that without copies, the same kernels run on data on the device, and the outputs do
+    /// not change.
     #[test]
     fn without_copies_the_kernels_remain() {
         let device = CountingDevice::new(EmulatedDevice::new());

@@ -1,5 +1,5 @@
-//! A device that counts copies and launches of an engine, and that can leave out the copies.
-//! Without copies, only the kernels of an operation remain, on data on the device.
+//! A device that counts the copies and launches of an engine, and that can omit the copies. Without
+//! copies, an operation consists only of its kernels, which run on data on the device.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use ctru_gpu_runtime::{
     Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
 };
 
-/// Counts the kernels and copies of one operation at a time. An engine on it must have one slot.
+/// A device that counts launches and copies and passes them on. An engine on it must have one slot.
 #[derive(Clone, Debug)]
 pub(crate) struct CountingDevice<D> {
     device: D,
@@ -28,14 +28,14 @@ pub(crate) struct CountingQueue<Q> {
 /// The counts since the last call of [`CountingDevice::take`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    /// Bytes copied to the device, including copies that were left out.
+    /// Bytes copied to the device, including omitted copies.
     pub(crate) uploaded: usize,
-    /// Bytes copied from the device, including copies that were left out.
+    /// Bytes copied from the device, including omitted copies.
     pub(crate) downloaded: usize,
     /// All launches in order.
     pub(crate) launches: Vec<Launch>,
-    /// Time from the first launch to the end of the last one by the host's clock. It is meaningful
-    /// only if copies are left out.
+    /// The time from the first launch to the end of the last one, by the host's clock. It is
+    /// meaningful only if copies are omitted.
     pub(crate) kernels: Duration,
 }
 
@@ -54,7 +54,7 @@ struct Log(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     leaves_out_copies: bool,
-    /// The time of the first launch for which nobody has waited yet.
+    /// The time of the first launch since the last copy from the device.
     started: Option<Instant>,
     counts: Counts,
 }
@@ -84,8 +84,8 @@ impl<D> CountingDevice<D> {
         std::mem::take(&mut log.counts)
     }
 
-    /// Chooses whether to leave out copies from now on. Without copies, the results of an engine
-    /// are meaningless.
+    /// Sets whether to omit copies from now on. Without copies, the results of an engine are
+    /// meaningless.
     pub(crate) fn leave_out_copies(&self, leave_out: bool) {
         self.log.lock().leaves_out_copies = leave_out;
     }
@@ -112,15 +112,15 @@ impl<D: Device> Device for CountingDevice<D> {
 }
 
 impl<Q: Queue> CountingQueue<Q> {
-    /// Counts bytes to the device. Returns whether to copy them.
+    /// Counts bytes of a copy to the device. Returns whether to make the copy.
     fn uploads(&self, bytes: usize) -> bool {
         let mut log = self.log.lock();
         log.counts.uploaded += bytes;
         !log.leaves_out_copies
     }
 
-    /// Counts bytes from the device. Returns whether to copy them. The first such copy ends the
-    /// time of an operation's kernels.
+    /// Counts bytes of a copy from the device. Returns whether to make the copy. The first copy
+    /// from the device ends the time of an operation's kernels.
     fn downloads(&self, bytes: usize) -> Result<bool, RuntimeError> {
         let mut log = self.log.lock();
         log.counts.downloaded += bytes;

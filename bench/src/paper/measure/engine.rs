@@ -1,4 +1,4 @@
-//! The engine: tables 6 and 7, figure 7, latencies, and its kernels without transfers.
+//! Measures the engine: tables 6 and 7, figure 7, latencies, and its kernels without transfers.
 
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::error::Error;
 use crate::records::{figure, kind, watts};
 
-/// All operations with all kinds of keys.
+/// Each operation with each kind of keys.
 const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Keygen, KeyUse::Each),
     (Operation::Keygen, KeyUse::Private),
@@ -26,15 +26,16 @@ const CASES: [(Operation, KeyUse); 8] = [
 
 /// The degree of the parameter set of figure 7.
 pub(super) const STREAMS_SET: usize = 761;
-/// Operations of figure 7.
+/// The number of operations of figure 7.
 const STREAMED: usize = 16384;
-/// Numbers of chunks of figure 7.
+/// The numbers of chunks of figure 7.
 const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 
-/// Batches of the latencies.
+/// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
 
-/// Operations per chunk without transfers: so many that the time of a launch does not matter.
+/// Operations per chunk without transfers. The number is large, so that the time of a launch does
+/// not matter.
 const ON_DEVICE_BATCH: usize = 1 << 17;
 const ON_DEVICE_SAMPLES: usize = 15;
 
@@ -76,7 +77,7 @@ pub(super) fn operations<P: ParameterSet>(
         }
         let (statistics, readings) = workload.with_batch(operation, keys, |run| {
             let statistics = sample(budget, &mut *run)?;
-            // This is a separate run, because reading the power takes time of the host.
+            // The power is read during a separate run, because reading it takes time of the host.
             let (load, readings) = power::during(session.options.gpu, || sample(power::LEAST, run));
             load.map(|_| (statistics, readings))
         })?;
@@ -90,7 +91,7 @@ pub(super) fn operations<P: ParameterSet>(
     Ok(())
 }
 
-/// Measures small batches.
+/// Measures the latencies of small batches.
 pub(super) fn latencies<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
@@ -108,7 +109,7 @@ pub(super) fn latencies<P: ParameterSet>(
     Ok(())
 }
 
-/// Measures figure 7: chunks on as many slots, and the same chunks on one slot.
+/// Measures figure 7: chunks with one slot for each, and the same chunks on one slot.
 pub(super) fn streams<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
@@ -175,7 +176,7 @@ fn count(
     device: &CountingDevice<CudaDevice>,
     run: &mut dyn FnMut() -> Result<(), EngineError>,
 ) -> Result<(Counts, Statistics), EngineError> {
-    // After this run, all data is on the device.
+    // This run copies all data to the device.
     device.take();
     run()?;
     let counts = device.take();

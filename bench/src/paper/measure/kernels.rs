@@ -1,4 +1,4 @@
-//! Kernels on random data on the device: tables 4, 5 and 6 and figure 6.
+//! Measures kernels on random data on the device: tables 4, 5 and 6 and figure 6.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,7 +20,7 @@ use crate::records::{figure, kind};
 struct Method {
     name: &'static str,
     kernels: &'static RingKernels,
-    /// Whether each product has its own large operand or all products share one.
+    /// Tells whether each product has its own large operand or all products share one.
     keys: KeyUse,
 }
 
@@ -47,13 +47,13 @@ static METHODS: [Method; 4] = [
 /// Products per launch.
 const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
 
-/// Kernels that follow one another and compute ciphertexts from coins and messages.
+/// A sequence of kernels that computes ciphertexts from coins and messages.
 struct Path {
     name: &'static str,
     kernels: &'static [&'static RingKernels],
 }
 
-/// The encryptions of table 5. The savings of the others refer to the first one.
+/// The paths of table 5. The savings are relative to the first one.
 static PATHS: [Path; 4] = [
     Path {
         name: "NTT, five kernels",
@@ -98,7 +98,7 @@ static OTHERS: [&RingKernels; 9] = [
     &table::REJECTION_SECRET,
 ];
 
-/// The GPU with the engine's kernels, and with those that are compared with them.
+/// One GPU with two modules: the engine's kernels, and the kernels that are compared with them.
 #[derive(Copy, Clone)]
 pub(super) struct Devices {
     pub(super) engine: CudaDevice,
@@ -112,7 +112,7 @@ impl Devices {
     }
 }
 
-/// Measures table 4 and figure 6.
+/// Measures table 4 and figure 6: the methods of multiplication.
 pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let most = PRODUCT_BATCHES.into_iter().max().unwrap_or(1);
     for Method { name, kernels, keys } in &METHODS {
@@ -134,7 +134,7 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
     Ok(())
 }
 
-/// Measures table 5.
+/// Measures table 5: the paths of encryption.
 pub(super) fn encryption<R: Ring>(
     session: &mut Session<'_>,
     devices: Devices,
@@ -168,7 +168,7 @@ fn on_device(bench: &str, op: &str, count: u32) -> Record {
     }
 }
 
-/// Reports the first half of table 6.
+/// Reports the first half of table 6: the resources that kernels use.
 pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
         let kernel = kernels.of::<R>();
@@ -189,7 +189,7 @@ pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) ->
     Ok(())
 }
 
-/// Arrays of random elements for kernels that follow one another, by the name of their contents.
+/// The arrays of random elements for a sequence of kernels, by the name of their contents.
 struct Arrays(HashMap<&'static str, Array>);
 
 impl Arrays {
@@ -208,7 +208,7 @@ impl Arrays {
         Ok(Self(arrays))
     }
 
-    /// Launches one of the kernels.
+    /// Launches one of the kernels on its arrays.
     fn launch(&self, queue: &CudaQueue, kernel: &Kernel, batch: Batch) -> Result<(), RuntimeError> {
         let memory = kernel
             .parameters()
@@ -219,7 +219,8 @@ impl Arrays {
     }
 }
 
-/// Returns the name of a parameter's contents: its own name, or its name in the preceding kernel.
+/// Returns the name of a parameter's contents. A kernel that reads the output of the preceding
+/// kernel may have another name for it.
 fn content(parameter: &'static str) -> &'static str {
     match parameter {
         "product" => "sigma",

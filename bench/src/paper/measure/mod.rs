@@ -1,4 +1,4 @@
-//! The measurements of `ctru-bench paper`.
+//! Makes the measurements of `ctru-bench paper`.
 
 #[cfg(feature = "cuda")]
 mod ceilings;

@@ -1,20 +1,22 @@
-//! The power that a GPU draws, read from `nvidia-smi`.
+//! Reads the power that a GPU draws from `nvidia-smi`.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A GPU reports the average of about the last second, so earlier readings belong to another load.
+/// The time after which readings count. A GPU reports the average over about one second, so earlier
+/// readings include another load.
 const SETTLING: Duration = Duration::from_millis(1250);
-/// Time between two readings.
+/// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Least time of a load that is to be metered.
+/// The least time of a load whose power is read.
 pub(super) const LEAST: Duration = Duration::from_millis(2500);
 
-/// Runs `load`. Returns its result, and the watts that GPU number `gpu` of the machine drew
-/// meanwhile. There are no readings if the load was too short or `nvidia-smi` is missing. The
-/// driver may number the GPUs of this process differently.
+/// Runs `load`. Returns its result and readings of the watts that GPU `gpu` draws meanwhile.
+///
+/// There are no readings if the load is too short or `nvidia-smi` is missing. `gpu` is the number
+/// in `nvidia-smi`, which can differ from the number that CUDA gives the GPU in this process.
 pub(super) fn during<T>(gpu: u32, load: impl FnOnce() -> T) -> (T, Vec<f64>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -38,7 +40,7 @@ pub(super) fn during<T>(gpu: u32, load: impl FnOnce() -> T) -> (T, Vec<f64>) {
     })
 }
 
-/// Ends the readings when dropped, also if the load panics.
+/// Ends the readings when it is dropped, also if the load panics.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {

@@ -1,4 +1,4 @@
-//! The order of the measurements.
+//! Runs the measurements in their order.
 
 use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_runtime::cuda::CudaDevice;
@@ -12,7 +12,7 @@ use super::{ceilings, engine, kernels};
 use crate::error::Error;
 use crate::records::Report;
 
-/// Measures everything that the user wants.
+/// Measures the parts and parameter sets that the user has chosen.
 ///
 /// # Errors
 /// [`Error`] if the GPU fails or `report` returns an error.
@@ -30,7 +30,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
     one_set::<CtruPrime1277>(&mut session, devices)
 }
 
-/// Measures everything for one parameter set.
+/// Measures the chosen parts for one parameter set.
 fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let options = session.options;
     session.set = P::Ring::N.to_string();

@@ -11,10 +11,10 @@ use crate::records::Report;
 /// The options of the measurements.
 #[derive(Debug, clap::Args)]
 pub(in crate::paper) struct Options {
-    /// Tables and figures to measure; repeat for several [default: all]
+    /// Tables and figures to measure; repeat for several parts [default: all]
     #[arg(long = "only", value_enum, value_name = "PART", conflicts_with = "from")]
     parts: Vec<Part>,
-    /// Parameter sets to measure; repeat for several [default: all]
+    /// Parameter sets to measure; repeat for several sets [default: all]
     #[arg(
         long = "set",
         value_name = "SET",
@@ -51,9 +51,9 @@ pub(super) enum Part {
     Resources,
     /// Table 7, and power and memory of table 6
     Operations,
-    /// Small batches
+    /// Latencies of small batches
     Latency,
-    /// The ceilings, the amounts that operations need, and their time on the device
+    /// The ceilings, and the work and the time on the device of each operation
     Roofline,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels on data on the device: tables 4, 5 and 6 and the numbers of figure 6.
+//! The tables of kernels on data on the device: tables 4, 5 and 6 and the numbers of figure 6.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::records::{Records, distinct, figure, kind};
 use crate::references;
 
-/// Makes a row of a name and one value per batch.
+/// Makes a table row with a name and one value per batch.
 fn row(name: &str, batches: &[usize], value: impl Fn(usize) -> String) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(batches.iter().map(|&batch| value(batch))).collect()
 }
@@ -76,7 +76,7 @@ pub(super) fn fusion(records: &Records, out: &mut dyn Write) -> Result<(), Error
             found.map(|record| batch_us(record))
         };
         for path in &paths {
-            // The first path has no fused kernel.
+            // The first path is the reference, so it has no savings.
             let values = batches.iter().flat_map(|&batch| {
                 let (before, now) = (time(paths[0], batch), time(path, batch));
                 let saved = before
@@ -99,13 +99,13 @@ pub(super) fn fusion(records: &Records, out: &mut dyn Write) -> Result<(), Error
         table.add_row([String::new(), name].into_iter().chain(values).collect::<Vec<_>>());
     }
     section(
-        "Table 5: encryption on the device, and the savings against the first path of its n",
+        "Table 5: encryption on the device, and the time saved against the first path of each n",
         &table,
         out,
     )
 }
 
-/// Writes the first half of table 6: the resources of kernels.
+/// Writes the first half of table 6: the resources that kernels use.
 pub(super) fn resources(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let header =
         ["kernel", "n", "threads", "registers", "local bytes", "shared KB", "blocks per SM"];

@@ -1,4 +1,4 @@
-//! Tables of the measurements beside known results.
+//! Formats the tables of the measurements beside known results.
 
 mod kernels;
 mod operations;
@@ -25,7 +25,7 @@ pub(in crate::paper) mod unit {
     pub(crate) const BYTE_PRODUCTS: &str = "byte products";
 }
 
-/// Writes all tables for which there are measurements.
+/// Writes each table for which there are measurements.
 pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(Record { device, commit, date, .. }) =
         records.0.iter().find(|record| record.samples > 0)

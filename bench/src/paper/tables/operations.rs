@@ -1,4 +1,4 @@
-//! The engine: table 7, the second half of table 6, and latencies.
+//! The tables of the engine: table 7, the second half of table 6, and latencies.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::records::{Records, distinct, figure, kind};
 use crate::references;
 
-/// The largest small batch. The time of small batches matters, not their rate.
+/// The largest batch that counts as small. For small batches, the time matters, not the rate.
 const SMALL: usize = 1024;
 
 /// Returns the parameter sets whose batches were measured.
@@ -17,7 +17,7 @@ fn sets(records: &Records) -> Vec<String> {
     distinct(records.of_kind(kind::BATCH).map(|record| record.set.clone()))
 }
 
-/// Returns the measurement of the largest batch.
+/// Returns the measurement of the largest batch of an operation, if it is not small.
 pub(super) fn rate<'a>(
     records: &'a Records,
     set: &str,
@@ -28,7 +28,7 @@ pub(super) fn rate<'a>(
     large.max_by_key(|record| record.batch)
 }
 
-/// Writes table 7.
+/// Writes table 7: the rates of operations, transfers included.
 pub(super) fn rates(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let header = [
         "n",
@@ -70,7 +70,7 @@ pub(super) fn rates(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     )
 }
 
-/// Writes table 7 without transfers.
+/// Writes the rates of operations without transfers.
 pub(super) fn on_device(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let header =
         ["n", "op", "a key each", "one key", "loaded keys", "authors, H200", "CUDA-PQC, H200"];
@@ -97,7 +97,7 @@ pub(super) fn on_device(records: &Records, out: &mut dyn Write) -> Result<(), Er
         }
     }
     section(
-        "M operations per second on the device, no transfers, chunks one after the other",
+        "M operations per second on the device without transfers, chunks one after the other",
         &table,
         out,
     )
@@ -122,7 +122,7 @@ pub(super) fn latencies(records: &Records, out: &mut dyn Write) -> Result<(), Er
         table.add_row(cells.into_iter().chain(batches.iter().map(time)).collect::<Vec<_>>());
     }
     section(
-        "Latency: us from the call to the result of small batches, transfers included",
+        "Latency of small batches: us from the call to the result, transfers included",
         &table,
         out,
     )
@@ -151,5 +151,9 @@ pub(super) fn loads(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         let power = format!("{least} to {most}");
         table.add_row(["", "authors, H200", &power, "", "", ""]);
     }
-    section("Table 6: power and memory of the engine at work, a key each", &table, out)
+    section(
+        "Table 6: power and memory of the engine under load, each operation with its own key",
+        &table,
+        out,
+    )
 }

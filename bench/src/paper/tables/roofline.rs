@@ -1,5 +1,5 @@
-//! The time of each operation beside the times that transfer, hashing, tensor cores and memory
-//! would take alone.
+//! The roofline table: the time of each operation beside the times that transfer, hashing, tensor
+//! cores and memory would take alone.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::{digits, mega, operations, section, unit};
 use crate::error::Error;
 use crate::records::{Records, figure, kind};
 
-/// Returns a ceiling: the one of this parameter set, or the one of the machine.
+/// Returns the ceiling in this unit: that of the parameter set, or that of the machine.
 fn ceiling(records: &Records, set: &str, unit: &str) -> Option<f64> {
     let found = records.of_kind(kind::CEILING).filter(|record| record.op == unit);
     let found = found.filter(|record| record.set.is_empty() || record.set == set);
@@ -28,10 +28,10 @@ pub(super) fn ceilings(records: &Records, out: &mut dyn Write) -> Result<(), Err
         ]);
     }
     section(
-        "Ceilings. Permutations are those of the fastest hashing kernel. Byte products multiply \
-         polynomials whose coefficients are bytes. Their ceiling is the rate of the fastest kernel \
-         on tensor cores, staging and folding included: a bound by experience, not by the \
-         hardware.",
+        "Ceilings. The ceiling of permutations is the rate of the fastest hashing kernel. Byte \
+         products multiply polynomials whose coefficients are bytes. Their ceiling is the rate of \
+         the fastest kernel on tensor cores, staging and folding included. This bound comes from \
+         measurements, not from the hardware.",
         &table,
         out,
     )
@@ -65,7 +65,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the largest of the four.
+    /// Returns the largest of the four bounds.
     fn largest(&self) -> Option<f64> {
         let Self { transfer, hashing, tensor, memory } = *self;
         [transfer, hashing, tensor, memory].into_iter().flatten().max_by(f64::total_cmp)
@@ -128,8 +128,9 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         ]);
     }
     section(
-        "Roofline: ns per operation by each ceiling alone, on the device without transfers, and \
-         with transfers. The bound is the largest of the four ceilings.",
+        "Roofline: ns per operation if only one ceiling bounded it, then measured on the device \
+         without transfers, and measured with transfers. The bound is the largest of the first \
+         four.",
         &table,
         out,
     )

@@ -1,4 +1,4 @@
-//! Figure 7: chunks side by side, and the same chunks one after the other.
+//! The table of figure 7: chunks in parallel streams, and the same chunks one after the other.
 
 use std::io::Write;
 
@@ -12,16 +12,16 @@ use crate::references;
 /// The times of operations that are cut into one chunk per stream.
 pub(crate) struct Comparison {
     pub(crate) streams: usize,
-    /// Operations of all chunks together.
+    /// The number of operations in all chunks together.
     operations: usize,
-    /// Microseconds, one chunk after the other.
+    /// The microseconds with one chunk after the other.
     sequential_us: f64,
-    /// Microseconds, all chunks side by side.
+    /// The microseconds with all chunks in parallel.
     streams_us: f64,
 }
 
 impl Comparison {
-    /// Returns the percentage of the time that streams save.
+    /// Returns the percentage of time that streams save.
     pub(crate) fn saving(&self) -> f64 {
         saving(self.sequential_us, self.streams_us)
     }
@@ -80,8 +80,8 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         distinct(records.of_kind(kind::STREAMS).map(|record| record.set.as_str())).join(", ");
     section(
         &format!(
-            "Figure 7: streams against the same number of sequential runs, n = {sets}, a key each, \
-             transfers included"
+            "Figure 7: streams compared with the same number of sequential runs, n = {sets}, each \
+             operation with its own key, transfers included"
         ),
         &table,
         out,

@@ -1,9 +1,9 @@
-//! Which bits of a result can depend on which bits of the operands.
+//! Computes which bits of a result can depend on which bits of the operands.
 //!
-//! Compilers keep two halves of 16 bits in a register and write over one of them, so that a
-//! register holds secrets in some of its bits alone. Here are the operations that move and mask
-//! bits, and sums, whose bits depend on no higher bits of the operands. For whatever is not here,
-//! every bit of the result depends on every bit of the operands.
+//! Compilers keep two halves of 16 bits in one register and overwrite one of them, so a register
+//! can hold a secret in only some of its bits. This module knows the operations that move or mask
+//! bits. It also knows sums, in which a bit of the result depends on no higher bit of an operand.
+//! For all other operations, every bit of the result depends on every bit of the operands.
 
 use super::operand::{Operand, Sign, Text};
 use crate::flow::program::{Register, Spread};
@@ -11,7 +11,7 @@ use crate::flow::program::{Register, Spread};
 /// All bits of a register.
 const ALL: u32 = u32::MAX;
 
-/// An operand: what it holds if that is known, and where it comes from if it can be secret.
+/// An operand: its register if it may be secret, and its value if that is known.
 #[derive(Copy, Clone, Debug)]
 struct Source {
     register: Option<Register>,
@@ -19,7 +19,7 @@ struct Source {
     sign: Sign,
 }
 
-/// The secret bits of registers.
+/// A function that returns the secret bits of a register.
 type Secrets<'a> = &'a dyn Fn(Register) -> u32;
 
 impl Source {
@@ -28,14 +28,14 @@ impl Source {
     }
 }
 
-/// Returns the bits of a sum or product that can depend on these bits of an operand: they and
-/// higher ones.
+/// Returns the bits of a sum or product that can depend on these bits of an operand: the lowest of
+/// them and all higher bits.
 const fn upwards(bits: u32) -> u32 {
     bits | bits.wrapping_neg()
 }
 
-/// Returns how the secret bits of the operands spread to the only result of an instruction, which
-/// computes it from `operands`; none if nothing better is known than from all bits to all bits.
+/// Returns how secret bits of `operands` spread to the only result of an instruction. Returns
+/// `None` if every bit of the result may depend on every bit of the operands.
 pub(super) fn spread(
     text: &Text<'_>,
     operands: &[Operand<'_>],
@@ -44,7 +44,7 @@ pub(super) fn spread(
     let mut source = |operand: &Operand<'_>| -> Option<Source> {
         let (constant, sign) = match operand {
             Operand::Register(None, sign) => (Some(0), *sign),
-            // What stands in a constant bank is public and not known.
+            // A value in a constant bank is public, but unknown here.
             Operand::Register(Some(_), sign) | Operand::Constant { sign, .. } => (None, *sign),
             Operand::Integer(value) => (Some(*value as u32), Sign::Plain),
             _ => return None,
@@ -107,20 +107,20 @@ pub(super) fn spread(
     }
 }
 
-/// A function of three bits, whose values stand in a table, on all bits.
+/// Spreads bits through a bitwise function of three operands, given by its truth table.
 fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
     if sources.iter().any(|source| source.sign != Sign::Plain) {
         return None;
     }
-    // Where an operand can have this value.
+    // Returns the bits in which an operand can have this value.
     let can_be = |source: Source, value: usize| match (source.constant, value) {
         (None, _) => ALL,
         (Some(constant), 0) => !constant,
         (Some(constant), _) => constant,
     };
     let at = |bits: [usize; 3]| table >> (bits[0] << 2 | bits[1] << 1 | bits[2]) & 1;
-    // A bit of the result depends on that of an operand if it changes with it for some values of
-    // the two others.
+    // A bit of the result depends on the bit of an operand if, for some possible values of the two
+    // other operands, it changes with that bit.
     let depends = [0, 1, 2].map(|changed| {
         let (one, other) = ((changed + 1) % 3, (changed + 2) % 3);
         let mut depends = 0;
@@ -141,7 +141,8 @@ fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
     }))
 }
 
-/// Four bytes, each chosen from eight or the sign of one of them.
+/// Spreads bits through a permutation: each of four bytes is one of eight bytes, or is filled with
+/// the sign of one.
 fn permute(a: Source, selector: u32, b: Source) -> Option<Spread> {
     if a.sign != Sign::Plain || b.sign != Sign::Plain {
         return None;
@@ -161,6 +162,7 @@ fn permute(a: Source, selector: u32, b: Source) -> Option<Spread> {
     }))
 }
 
+/// Spreads bits through a copy or a negation.
 fn copy(a: Source) -> Option<Spread> {
     match a.sign {
         Sign::Plain => Some(Box::new(move |secrets| a.secret(secrets))),
@@ -169,7 +171,7 @@ fn copy(a: Source) -> Option<Spread> {
     }
 }
 
-/// A sum, of negatives perhaps.
+/// Spreads bits through a sum, in which operands may be negated.
 fn sum(sources: Vec<Source>) -> Option<Spread> {
     if sources.iter().any(|source| source.sign == Sign::Other) {
         return None;
@@ -179,12 +181,12 @@ fn sum(sources: Vec<Source>) -> Option<Spread> {
     }))
 }
 
-/// `a * b + c`.
+/// Spreads bits through `a * b + c`.
 fn product_and_sum(a: Source, b: Source, c: Source) -> Option<Spread> {
     if [a, b, c].iter().any(|source| source.sign == Sign::Other) {
         return None;
     }
-    // A factor of two, as often as it is known to be there, moves the other operand's bits up.
+    // Each known factor of two in one operand moves the bits of the other one up by one place.
     let zeros = |source: Source| source.constant.map_or(0, u32::trailing_zeros);
     let up = |bits: u32, count: u32| upwards(bits.checked_shl(count).unwrap_or(0));
     let (of_a, of_b) = (zeros(a), zeros(b));
@@ -195,7 +197,7 @@ fn product_and_sum(a: Source, b: Source, c: Source) -> Option<Spread> {
     }))
 }
 
-/// A shift of 64 bits in two registers, by less than 32.
+/// Spreads bits through a shift of 64 bits in two registers by fewer than 32 places.
 fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Spread> {
     let count = u32::try_from(count).ok().filter(|count| *count < 32)?;
     if low.sign != Sign::Plain || high.sign != Sign::Plain {
@@ -217,7 +219,7 @@ fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Sp
         ["R", "U32", "HI"] if low.constant == Some(0) => {
             Some(Box::new(move |secrets| high.secret(secrets) >> count))
         }
-        // Copies of the highest bit come in.
+        // An arithmetic shift fills the upper places with copies of the highest bit.
         ["R", "S32", "HI"] if low.constant == Some(0) => {
             Some(Box::new(move |secrets| (high.secret(secrets) as i32 >> count) as u32))
         }
@@ -229,7 +231,7 @@ fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Sp
 mod tests {
     use super::*;
 
-    /// The secret bits of the result of `text` if registers have these secret bits: R0, R1, ...
+    /// Returns the secret bits of the result of `text`, if R0, R1, ... have these secret bits.
     fn spread_of(text: &str, secrets: &[u32]) -> u32 {
         let text = Text::parse(text).unwrap();
         let operands = &text.operands[1..];
@@ -256,13 +258,14 @@ mod tests {
         // a & b | ~a & c: the table 0xca.
         assert_eq!(spread_of("LOP3.LUT R9, 0xff00, R0, R1, 0xca, !PT", &[ALL, 0]), 0xff00);
         assert_eq!(spread_of("LOP3.LUT R9, R0, 0xffff, RZ, 0x0, !PT", &[ALL]), 0);
-        // A predicate that takes part is not understood.
+        // The spread through an operand that is a predicate is not known.
         assert_eq!(spread_of("LOP3.LUT R9, R0, 0xffff, RZ, 0xc0, !P1", &[ALL, 0]), ALL);
         assert_eq!(spread_of("SGXT.U32 R9, R0, 0x4", &[ALL]), 15);
         assert_eq!(spread_of("SGXT R9, R0, 0x4", &[8]), ALL);
     }
 
-    /// What an instruction makes of the values of R0, R1, ...; an even value of a predicate fails.
+    /// Returns the result of an instruction for these values of R0, R1, ... A predicate is true if
+    /// its value is odd.
     fn result(text: &str, values: &[u32]) -> u32 {
         let text = Text::parse(text).unwrap();
         let operands: Vec<u32> = text.operands[1..]
@@ -352,7 +355,7 @@ mod tests {
                 let (values, mut secrets) =
                     ([0; 3].map(|_| random.u32(..)), [0; 3].map(|_| some(&mut random)));
                 if text.starts_with("SEL") {
-                    // Of a predicate all is secret, or nothing.
+                    // A predicate is secret as a whole or not at all.
                     secrets[2] = if random.bool() { ALL } else { 0 };
                 }
                 let others = [0, 1, 2].map(|at| values[at] ^ random.u32(..) & secrets[at]);
@@ -365,7 +368,8 @@ mod tests {
 
     #[test]
     fn logic_agrees_with_all_values() {
-        // Three operands of one bit, each a constant 0 or 1, public or secret, for all tables.
+        // Each of three operands of one bit is the constant 0, the constant 1, a public value or a
+        // secret value.
         for table in 0..=u8::MAX {
             for kinds in 0..64_u32 {
                 let kind = |operand: usize| kinds >> (2 * operand) & 3;
@@ -427,7 +431,7 @@ mod tests {
         assert_eq!(spread_of("SHF.L.U32 R9, R0, 0x8, RZ", &[0xff00]), 0xff_0000);
         assert_eq!(spread_of("SHF.L.W.U32.HI R9, R0, 0x8, R1", &[0xff00_0000, 0]), 0xff);
         assert_eq!(spread_of("SHF.R.U64 R9, R0, 0x8, R1", &[0, 0xff]), 0xff00_0000);
-        // By a number in a register, or by too much.
+        // The shift count is in a register, or is too large.
         assert_eq!(spread_of("SHF.R.U32.HI R9, RZ, R1, R0", &[0xff00, 0]), ALL);
         assert_eq!(spread_of("SHF.R.U64 R9, R0, 0x28, R1", &[0xff00, 0]), ALL);
     }

@@ -1,26 +1,28 @@
-//! Where threads of a warp that have parted meet again.
+//! Checks the places where diverged threads of a warp meet again.
 //!
-//! `BSSY B0, L` says that threads meet at `L`; `BSYNC B0` waits for them and goes on there. The
-//! decoder lets both go on behind themselves. This checks that it is so: at every `BSYNC`, whatever
-//! way led there, the barrier was last set to the place right behind it.
+//! `BSSY B0, L` sets a convergence barrier: threads will meet at `L`. `BSYNC B0` waits for them and
+//! continues at `L`. The decoder assumes that `BSYNC` continues at the next instruction. This
+//! module checks the assumption: at every `BSYNC`, on every path, the barrier was last set to the
+//! place directly after the `BSYNC`.
 
 use super::operand::{Operand, Text};
 use crate::flow::program::{Effect, Instruction};
 
-/// How many convergence barriers there are.
+/// The number of convergence barriers.
 const BARRIERS: usize = 16;
 
-/// Where a barrier leads.
+/// The place that a barrier is set to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Place {
     Unknown,
     Index(usize),
 }
 
-/// Where each barrier leads; none if it is not set.
+/// The place that each barrier is set to, or `None` if it is not set.
 type State = [Option<Place>; BARRIERS];
 
-/// Returns the index of an instruction at which threads may meet elsewhere than right behind it.
+/// Returns the index of a `BSYNC` after which threads may continue elsewhere than at the next
+/// instruction.
 pub(super) fn astray(code: &[Instruction], label: &dyn Fn(&str) -> Option<usize>) -> Option<usize> {
     let steps: Vec<Step> = code.iter().map(|instruction| step(&instruction.text, label)).collect();
     let mut states: Vec<Option<State>> = vec![None; code.len()];
@@ -77,7 +79,8 @@ fn successors(instruction: &Instruction, index: usize) -> Vec<usize> {
     }
 }
 
-/// Returns where barriers can lead that were set on one of two ways.
+/// Returns the places of barriers where two paths join. A barrier that the paths set to different
+/// places becomes unknown.
 fn join(mut one: State, other: State) -> State {
     for (mine, theirs) in one.iter_mut().zip(other) {
         match (*mine, theirs) {

@@ -1,4 +1,4 @@
-//! One instruction of machine code, as the analysis sees it.
+//! Decodes instructions of machine code into the form that the analysis uses.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::flow::program::{
     Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
 };
 
-/// Makes the instructions of one kernel.
+/// The decoder of one kernel.
 pub(super) struct Decoder<'a> {
     pub(super) function: &'a Function<'a>,
     pub(super) constants: Constants<'a>,
@@ -21,9 +21,9 @@ pub(super) struct Decoder<'a> {
 /// The registers that an instruction's text names.
 pub(super) struct Named {
     pub(super) results: Vec<Name>,
-    /// For every operand, results included, the registers that it reads.
+    /// The registers that each operand reads. For results, the list is empty.
     pub(super) sources: Vec<Vec<Name>>,
-    /// Those that the live ranges do not tell: the predicates that `P2R` copies.
+    /// The registers that the live ranges may leave out: the predicates that `P2R` copies.
     untold: Vec<Name>,
 }
 
@@ -58,14 +58,15 @@ impl Named {
                 named.results.extend(registers);
                 named.sources.push(Vec::new());
             } else {
-                return Err("a result that is no register".into());
+                return Err("a result is no register".into());
             }
         }
         Ok(named)
     }
 
     /// Checks that the live ranges name the same registers as the text. Returns the registers that
-    /// only they name: before descriptors were printed, those of a global access.
+    /// only the live ranges name: the descriptor of a global access, where the disassembler does
+    /// not print it.
     fn check(&self, text: &Text<'_>, kind: Kind, line: &Line<'_>) -> Result<Vec<Name>, String> {
         let sorted = |mut names: Vec<Name>| {
             names.sort_unstable();
@@ -73,12 +74,12 @@ impl Named {
             names
         };
         if kind == Kind::Call {
-            // The live ranges tell what a called function may write. Nothing is called, see
-            // `Kind::Call`.
+            // For a call, the live ranges name the registers that the called function may write.
+            // But this call is only a jump, see `Kind::Call`.
             return Ok(Vec::new());
         }
         let compare = |what: &str, text: &[Name], table: &[Name]| {
-            let fault = || format!("{what} {text:?} by the text, {table:?} by the live ranges");
+            let fault = || format!("{what} {text:?} by the text, but {table:?} by the live ranges");
             if text == table { Ok(()) } else { Err(fault()) }
         };
         compare("writes", &sorted(self.results.clone()), &line.written)?;
@@ -101,15 +102,16 @@ impl Named {
     }
 }
 
-/// Returns the predicates that `P2R` or `R2P` copies: its last operand has a bit for each.
+/// Returns the predicates that `P2R` or `R2P` copies. Its last operand has one bit for each
+/// predicate.
 fn chosen(operands: &[Operand<'_>]) -> Result<Vec<Name>, String> {
     let Some(Operand::Integer(mask @ 0..=0x7f)) = operands.last() else {
-        return Err("no mask of predicates".into());
+        return Err("no mask selects the predicates".into());
     };
     (0..7).filter(|bit| mask >> bit & 1 == 1).map(|bit| Name::new(File::Predicate, bit)).collect()
 }
 
-/// Returns whether an operand is a value, not a place.
+/// Returns whether an operand is a value, and not a place in memory or code.
 const fn is_value(operand: &Operand<'_>) -> bool {
     !matches!(
         operand,
@@ -133,13 +135,14 @@ impl<'a> Decoder<'a> {
     }
 
     fn label(&self, operand: Option<&Operand<'_>>) -> Result<usize, String> {
-        let Some(Operand::Label(label)) = operand else { return Err("no label".into()) };
+        let Some(Operand::Label(label)) = operand else {
+            return Err("the branch has no label".into());
+        };
         let target = self.function.labels.get(label).copied();
         target.ok_or_else(|| format!("label {label}, which is not in this kernel"))
     }
 
-    /// Decodes an instruction. What it is made of follows from its text; the live ranges must
-    /// agree.
+    /// Decodes an instruction from its text. The live ranges must agree with the text.
     pub(super) fn decode(&mut self, line: &Line<'_>) -> Result<Instruction, String> {
         let text = Text::parse(line.text)?;
         let mut instruction = Instruction {
@@ -174,7 +177,7 @@ impl<'a> Decoder<'a> {
             demand(Class::ConstantAddress, sources[index].clone());
         }
         let guards = || Vec::from_iter(guard);
-        // The operands that must be public with the guard.
+        // The guard and the operands that must be public together with it.
         let with_guard = |registers: &[Register]| [&guards()[..], registers].concat();
         match (kind, &text.operands[..]) {
             (Kind::Compute(_), operands) if operands.iter().all(is_value) => {
@@ -191,7 +194,7 @@ impl<'a> Decoder<'a> {
             (Kind::Reciprocal, [_, _]) => demand(Class::Division, with_guard(&sources[1])),
             (Kind::Special, [_, Operand::Special(name)]) => {
                 if !SPECIAL.contains(name) {
-                    return Err(format!("special register {name}"));
+                    return Err(format!("unknown special register {name}"));
                 }
             }
             (Kind::LoadConstant, [_, Operand::Constant { .. }]) => {
@@ -229,8 +232,8 @@ impl<'a> Decoder<'a> {
             }
             (Kind::Branch, [conditions @ .., label]) => {
                 demand(Class::Branch, with_guard(&sources.concat()));
-                // It may jump if all threads agree alone, or go on behind itself for a reason that
-                // its guard does not tell.
+                // With modifiers or conditions, it may continue at the next instruction although
+                // its guard holds.
                 let guard_decides = conditions.is_empty() && text.modifiers.is_empty();
                 instruction.effect = Effect::Jump {
                     targets: vec![self.label(Some(label))?],
@@ -261,7 +264,7 @@ impl<'a> Decoder<'a> {
                 let target = self.label(Some(label))?;
                 let before = target.checked_sub(1).and_then(|index| self.function.lines.get(index));
                 if before.is_none_or(|line| line.text != "ENDCOLLECTIVE") {
-                    return Err("no ENDCOLLECTIVE before its label".into());
+                    return Err("there is no ENDCOLLECTIVE before its label".into());
                 }
                 instruction.effect = Effect::Jump {
                     targets: vec![target],
@@ -269,11 +272,11 @@ impl<'a> Decoder<'a> {
                     guard_decides: false,
                 };
             }
-            // Where they go on is for `convergence` to check.
+            // `convergence` checks that these continue at the next instruction.
             (Kind::SetConvergence, [Operand::Barrier(_), Operand::Label(_)])
             | (Kind::Converge, [Operand::Barrier(_)])
                 if guard.is_none() => {}
-            _ => return Err("operands of another kind".into()),
+            _ => return Err("its operands are of another kind".into()),
         }
         Ok(instruction)
     }
@@ -284,7 +287,7 @@ impl<'a> Decoder<'a> {
         if result.is_predicate() {
             return None;
         }
-        // The results are one register, and predicates that are always true.
+        // The results are one register and perhaps predicates that are always true.
         bits::spread(text, &text.operands[results..], &mut |operand| match operand {
             Operand::Register(name, _) | Operand::Predicate(name, _) => {
                 name.map(|name| self.register(name))

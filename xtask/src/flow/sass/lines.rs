@@ -1,9 +1,8 @@
-//! Reading the lines of the source in what `nvdisasm -c --print-line-info` prints.
+//! Reads the source lines in the output of `nvdisasm -c --print-line-info`.
 
 use std::collections::HashMap;
 
-/// Returns, by kernels and addresses, the line of the source that an instruction comes from, as
-/// `file:line`.
+/// Returns the source line of each instruction as `file:line`, by kernel and address.
 pub(super) fn sources(listing: &str) -> HashMap<&str, HashMap<usize, String>> {
     let mut kernels: HashMap<&str, HashMap<usize, String>> = HashMap::new();
     let (mut kernel, mut source) = (None, None);

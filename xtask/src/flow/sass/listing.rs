@@ -1,9 +1,10 @@
-//! Reading what `nvdisasm -c -plr -lrm narrow` prints.
+//! Reads the output of `nvdisasm -c -plr -lrm narrow`.
 //!
-//! Every line of a kernel ends with a table of live ranges: four sections (registers, predicates,
-//! uniform registers, uniform predicates) with a column for each register. `^` marks a register
-//! that the instruction writes, `v` one that it reads, `x` one that it reads and writes, `:` one
-//! that is in use otherwise. The columns are numbered by a header line that begins with `#`.
+//! Every line of a kernel ends with a row of the table of live ranges. The table has four sections
+//! (registers, predicates, uniform registers, uniform predicates) with one column per register. `^`
+//! marks a register that the instruction writes, `v` one that it reads, `x` one that it reads and
+//! writes, and `:` one that holds a value for a later instruction. A header line that begins with
+//! `#` numbers the columns.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use crate::flow::ptx::NotUnderstood;
 pub(super) struct Function<'a> {
     pub(super) name: &'a str,
     pub(super) lines: Vec<Line<'a>>,
-    /// Labels and the indices of the instructions behind them.
+    /// The labels, each with the index of the instruction after it.
     pub(super) labels: HashMap<&'a str, usize>,
 }
 
@@ -23,11 +24,11 @@ pub(super) struct Function<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) address: usize,
-    /// Without the semicolon.
+    /// The text of the instruction without the semicolon.
     pub(super) text: &'a str,
-    /// The registers that the table says are written, sorted.
+    /// The registers that the table marks as written, sorted.
     pub(super) written: Vec<Name>,
-    /// The registers that the table says are read, sorted.
+    /// The registers that the table marks as read, sorted.
     pub(super) read: Vec<Name>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn functions(listing: &str) -> Vec<Result<Function<'_>, NotUnderstood
             functions.push(Err(NotUnderstood {
                 kernel: open.function.name.to_owned(),
                 place: format!(
-                    "behind {:#06x}",
+                    "after {:#06x}",
                     open.function.lines.last().map_or(0, |last| last.address)
                 ),
                 text: format!("{}: {reason}", line.split("//").next().unwrap_or_default().trim()),
@@ -60,7 +61,8 @@ pub(super) fn functions(listing: &str) -> Vec<Result<Function<'_>, NotUnderstood
 
 struct Reader<'a> {
     function: Function<'a>,
-    /// The file of each section of the table, and where its columns begin; none before the header.
+    /// The kind of registers of each section of the table, and the position of its first column.
+    /// Empty before the header.
     sections: Vec<(File, Option<usize>)>,
 }
 
@@ -75,7 +77,7 @@ impl<'a> Reader<'a> {
         let text = text.trim();
         if let Some(label) = text.strip_suffix(':') {
             if self.function.labels.insert(label, self.function.lines.len()).is_some() {
-                return Err("a second label of this name".into());
+                return Err("the label exists twice".into());
             }
         } else if let Some(rest) = text.strip_prefix("/*") {
             let line = self.instruction(rest, table)?;
@@ -85,20 +87,23 @@ impl<'a> Reader<'a> {
                 self.header(table)?;
             }
         } else if !text.starts_with('.') {
-            return Err("neither instruction nor directive".into());
+            return Err("the line is neither an instruction nor a directive".into());
         }
         Ok(())
     }
 
     fn instruction(&self, rest: &'a str, table: &str) -> Result<Line<'a>, String> {
-        let (address, text) = rest.split_once("*/").ok_or("an instruction without address")?;
-        let address =
-            usize::from_str_radix(address, 16).map_err(|_| "an address that is no number")?;
-        let text = text.trim().strip_suffix(';').ok_or("an instruction without end")?.trim_end();
+        let (address, text) = rest.split_once("*/").ok_or("the instruction has no address")?;
+        let address = usize::from_str_radix(address, 16).map_err(|_| "the address is no number")?;
+        let text = text
+            .trim()
+            .strip_suffix(';')
+            .ok_or("the instruction does not end with a semicolon")?
+            .trim_end();
         let (mut written, mut read) = (Vec::new(), Vec::new());
         let cells: Vec<&str> = cells(table);
         if self.sections.is_empty() || cells.len() != self.sections.len() {
-            return Err("no live ranges".into());
+            return Err("the instruction has no live ranges".into());
         }
         for (cell, &(file, start)) in cells.iter().zip(&self.sections) {
             let Some(start) = start else { continue };
@@ -112,14 +117,15 @@ impl<'a> Reader<'a> {
                         written.push(name()?);
                         read.push(name()?);
                     }
-                    _ => return Err("a mark in the live ranges that is not known".into()),
+                    _ => return Err("unknown mark in the live ranges".into()),
                 }
             }
         }
         Ok(Line { address, text, written, read })
     }
 
-    /// Reads one of two lines of the header: the sections' names, or the numbers of their columns.
+    /// Reads one of the two lines of the header: the names of the sections, or the numbers of their
+    /// columns.
     fn header(&mut self, table: &str) -> Result<(), String> {
         let cells = cells(table);
         if table.contains("GPR") {
@@ -128,13 +134,13 @@ impl<'a> Reader<'a> {
                 "PRED" => Ok((File::Predicate, None)),
                 "UGPR" => Ok((File::Uniform, None)),
                 "UPRED" => Ok((File::UniformPredicate, None)),
-                _ => Err("live ranges of registers that are not known".to_owned()),
+                _ => Err("unknown section of the live ranges".to_owned()),
             };
             self.sections = cells.iter().map(file).collect::<Result<_, _>>()?;
             return Ok(());
         }
         if cells.len() != self.sections.len() {
-            return Err("no names of the live ranges".into());
+            return Err("the live ranges have no header".into());
         }
         for (cell, (_, start)) in cells.iter().zip(&mut self.sections) {
             *start = cell.find("# ").map(|position| position + 2);
@@ -142,17 +148,17 @@ impl<'a> Reader<'a> {
             let in_order =
                 digits.bytes().enumerate().all(|(at, digit)| digit == b'0' + (at % 10) as u8);
             if !in_order || start.is_none() && !cell.trim().is_empty() {
-                return Err("columns of live ranges that are not in order".into());
+                return Err("the columns of the live ranges are not in order".into());
             }
         }
         Ok(())
     }
 }
 
-/// Splits a row of the table.
+/// Splits a row of the table into its sections.
 fn cells(table: &str) -> Vec<&str> {
     let mut cells: Vec<&str> = table.split('|').collect();
-    // Behind the last bar there is nothing.
+    // Nothing follows the last bar.
     cells.pop();
     cells
 }

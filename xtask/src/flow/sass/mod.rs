@@ -1,37 +1,44 @@
 //! The decoder of machine code (SASS), as NVIDIA's disassembler prints it.
 //!
-//! Nobody but NVIDIA knows all of it, so the decoder refuses whatever is not listed here. What an
-//! instruction reads and writes follows from its text, and the live ranges that the disassembler
-//! prints beside it must name the same registers. So a mistake in either is a refusal. They may
-//! differ in three places: jumps that look like calls, the predicates that `P2R` copies, and
-//! descriptors of global accesses that the text does not name.
+//! NVIDIA does not document the machine code, so the decoder refuses every instruction that it does
+//! not know. It takes the registers that an instruction reads and writes from the text, and the
+//! live ranges that the disassembler prints beside the text must name the same registers. A
+//! mistake in one of the two therefore leads to a refusal. Text and live ranges may differ in three
+//! cases: jumps in the form of calls, the predicates that `P2R` copies, and descriptors of global
+//! accesses that the text does not name.
 //!
 //! # Rules
 //!
-//! - **Arithmetic** (`opcodes`) takes as long for all operands: integers, floating-point numbers of
-//!   32 bits, conversions, moves, choices, comparisons. Its results depend on all its operands, bit
-//!   by bit where `bits` knows better. Opcodes and modifiers that are not in the table are refused.
+//! - **Arithmetic** (`opcodes`): the time of operations on integers and on floating-point numbers
+//!   of 32 bits, of conversions, moves, selections and comparisons does not depend on their
+//!   operands. Each bit of a result depends on all bits of all operands, unless `bits` knows
+//!   better.
+//!   Opcodes and modifiers that are not in the table are refused.
 //! - **Predicates** guard instructions. The guard of an access to memory, a branch, an exit, a
-//!   barrier, a shuffle or a matrix product must be public. One of arithmetic may be secret; the
-//!   result is secret then. `predicates` says what one predicate tells about older ones.
-//! - **Memory**: addresses must be public. `LDG` and `STG` access arrays and tables, `LDS` and
-//!   `STS` shared memory, which is one object. Local memory, generic addresses, atomics and copies
-//!   around registers are refused.
-//! - **Constants**: bank 0 holds what the driver says of the launch, and from an offset that
-//!   depends on the architecture the kernel's parameters; bank 2 constants of the assembler; bank 4
-//!   addresses of tables. Other banks, and places behind the parameters, are refused. An index must
-//!   be public.
-//! - **Flow**: a branch jumps to a label of the kernel. With modifiers or further conditions
-//!   (`BRA.U`, `BRA.DIV`) it may do either, and its guard tells nothing where it does not jump.
-//!   `CALL.REL.NOINC` is a jump too, because `RET` is refused. `BSSY` and `BSYNC` go on behind
-//!   themselves, which `convergence` checks. Indirect branches are refused. Behind the last exit
-//!   there may be a jump to itself and `NOP`s, which are never executed.
+//!   barrier, a shuffle or a matrix product must be public. The guard of arithmetic may be secret,
+//!   and then the result is secret. `predicates` derives conditions on older predicates from newer
+//!   ones.
+//! - **Memory**: addresses must be public. `LDG` and `STG` access arrays and tables. `LDS` and
+//!   `STS` access shared memory, which is one object. Local memory, generic addresses, atomics and
+//!   copies that bypass registers are refused.
+//! - **Constants**: bank 0 holds the driver's data about the launch and, from an offset that
+//!   depends on the architecture, the kernel's parameters. Bank 2 holds constants of the assembler,
+//!   and bank 4 holds addresses of tables. Other banks and offsets after the parameters are
+//!   refused. An index must be public.
+//! - **Control flow**: a branch jumps to a label of the kernel. A branch with modifiers or further
+//!   conditions (`BRA.U`, `BRA.DIV`) may or may not jump, and if it does not jump, nothing is known
+//!   about its guard. `CALL.REL.NOINC` is a jump, too, because `RET` is refused. `BSSY` and `BSYNC`
+//!   continue at the next instruction, which `convergence` checks. Indirect branches are refused.
+//!   After the last exit, there may be a jump to itself and `NOP`s, which are never executed.
 //! - **Warps**: shuffles, votes, matrix products and `R2UR` read registers of other threads of the
-//!   warp, about which a thread's predicates tell nothing. Uniform registers are of a warp; it is
-//!   trusted that the assembler writes them only where the warp's threads agree.
-//! - **Division** does not exist: compilers make it of `MUFU.RCP`, whose operand must be public.
-//!   Multiplications, shifts and permutations of bytes are taken as constant-time, as on CPUs.
-//! - **Special registers** of threads and blocks are public; all others, clocks say, are refused.
+//!   warp. The predicates of one thread tell nothing about those. A warp has one set of uniform
+//!   registers. The decoder trusts that the assembler writes them only where all threads of the
+//!   warp agree.
+//! - **Division** has no instruction of its own. Compilers compute it with `MUFU.RCP`, whose
+//!   operand must be public. The decoder takes multiplications, shifts and permutations of bytes as
+//!   constant-time.
+//! - **Special registers** with numbers of threads and blocks are public. All others, such as
+//!   clocks, are refused.
 //! - An instruction with the guard `@!PT` is never executed.
 
 mod bits;
@@ -54,23 +61,23 @@ use super::ptx::NotUnderstood;
 use crate::IoContext;
 use crate::tools::machine_code;
 
-/// An entry point: where its parameters lie.
+/// The parameters of an entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The kernel's name.
     pub name: String,
     /// The size of the parameters in bytes.
     pub bytes: usize,
-    /// The arrays that parameters of 64 bits point to, and the offsets of these.
+    /// The arrays that the parameters point to, with the offsets of the parameters.
     pub arrays: Vec<(usize, Objects)>,
 }
 
-/// Reads the entry points in PTX, with their parameters; without those that take anything but
-/// numbers and pointers.
+/// Reads the entry points in PTX with their parameters. Skips kernels with parameters that are
+/// neither numbers nor pointers.
 #[must_use]
 pub fn entries(ptx: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    // The number of the next parameter, while there can be one.
+    // The number of the next parameter, or `None` outside of a list of parameters.
     let mut next = None;
     for line in ptx.lines() {
         let line = line.trim();
@@ -107,11 +114,11 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
     entries
 }
 
-/// What the constant banks of a kernel hold.
+/// The content of a kernel's constant banks.
 #[derive(Copy, Clone, Debug)]
 struct Constants<'a> {
     entry: &'a Entry,
-    /// Where the parameters begin in bank 0.
+    /// The offset of the parameters in bank 0.
     parameters: usize,
 }
 
@@ -122,12 +129,13 @@ impl<'a> Constants<'a> {
             Some(80..=89) => 0x160,
             Some(90) => 0x210,
             Some(100..=121) => 0x380,
-            _ => return Err(format!("architecture {arch}")),
+            _ => return Err(format!("unknown architecture {arch}")),
         };
         Ok(Self { entry, parameters })
     }
 
-    /// Returns the objects that constants point to, at an offset to which an index may be added.
+    /// Returns the objects that constants point to. `offset` is their place in the bank, to which
+    /// an index is added if `is_indexed`.
     fn objects(
         &self,
         bank: u32,
@@ -143,7 +151,7 @@ impl<'a> Constants<'a> {
                 let (start, end) = (offset, offset + bytes);
                 let last = self.parameters + self.entry.bytes.next_multiple_of(4);
                 if end > last || (start < self.parameters && end > self.parameters) {
-                    return Err("a constant that is no parameter".into());
+                    return Err("the constant is no parameter".into());
                 }
                 let meets = |&&(at, _): &&(usize, Objects)| {
                     let at = self.parameters + at;
@@ -159,9 +167,9 @@ impl<'a> Constants<'a> {
     }
 }
 
-/// Decodes the kernels in what `nvdisasm -c -plr -lrm narrow` prints.
+/// Decodes the kernels in the output of `nvdisasm -c -plr -lrm narrow`.
 ///
-/// Every entry point must be there, and nothing else.
+/// The output must contain every entry point and no other function.
 #[must_use]
 pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Program, NotUnderstood>> {
     let mut programs = Vec::new();
@@ -182,7 +190,7 @@ pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Progra
             programs.push(Err(NotUnderstood {
                 kernel: entry.name.clone(),
                 place: String::new(),
-                text: "the machine code lacks it".into(),
+                text: "the machine code lacks this kernel".into(),
             }));
         }
     }
@@ -202,7 +210,7 @@ fn kernel(
             text: line.map_or(reason.clone(), |line| format!("{}: {reason}", line.text)),
         }
     };
-    let entry = entry.ok_or_else(|| fault(0, "no entry point in the PTX".into()))?;
+    let entry = entry.ok_or_else(|| fault(0, "the PTX has no such entry point".into()))?;
     let constants = Constants::new(entry, arch).map_err(|reason| fault(0, reason))?;
     let mut decoder = Decoder::new(function, constants);
     let mut code = Vec::new();
@@ -213,15 +221,18 @@ fn kernel(
     program.arrays = entry.arrays.iter().fold(Objects::NONE, |all, (_, array)| all | *array);
     program.code = code;
     drop_padding(&mut program);
-    check_ends(&program).map_err(|index| fault(index, "it goes on behind the kernel".into()))?;
+    check_ends(&program)
+        .map_err(|index| fault(index, "execution continues behind the kernel".into()))?;
     let label = |name: &str| function.labels.get(name).copied();
     match convergence::astray(&program.code, &label) {
-        Some(index) => Err(fault(index, "threads may meet elsewhere".into())),
+        Some(index) => {
+            Err(fault(index, "threads may meet elsewhere than at the next instruction".into()))
+        }
         None => Ok(program),
     }
 }
 
-/// Drops the `NOP`s and the jump to itself behind the last exit.
+/// Drops the `NOP`s and the jump to itself after the last exit.
 fn drop_padding(program: &mut Program) {
     while let Some(last) = program.code.last() {
         let index = program.code.len() - 1;
@@ -236,7 +247,8 @@ fn drop_padding(program: &mut Program) {
     }
 }
 
-/// Checks that no instruction goes on behind the last one; else returns one that does.
+/// Checks that execution cannot continue after the last instruction. Otherwise returns the index of
+/// an instruction from which it can.
 fn check_ends(program: &Program) -> Result<(), usize> {
     let end = program.code.len();
     for (index, instruction) in program.code.iter().enumerate() {

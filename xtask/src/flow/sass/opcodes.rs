@@ -1,22 +1,22 @@
-//! The instructions that the decoder understands.
+//! The table of instructions that the decoder knows.
 //!
-//! An opcode or modifier that is not here is refused. What is here as [`Kind::Compute`] takes a
-//! time that does not depend on its operands: these are the pipelines for integers, for
-//! floating-point numbers and for conversions between them, without subnormal numbers in a slow
-//! path. Divisions do not exist as instructions: compilers make them of [`Kind::Reciprocal`].
+//! An opcode or modifier that is not in the table is refused. The time of an instruction of
+//! [`Kind::Compute`] does not depend on its operands: it runs in the pipelines for integers,
+//! floating-point numbers and conversions, which have no slow path for subnormal numbers. There is
+//! no instruction for division. Compilers compute it with a [`Kind::Reciprocal`].
 
 use super::operand::{File, Operand, Text};
 
-/// What an instruction does.
+/// The kind of an instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It computes its results from its operands.
     Compute(Results),
-    /// The same, from the operands of all threads of the warp.
+    /// It computes its results from the operands of all threads of the warp.
     Collective(Results),
     /// A matrix product, from the operands of all threads of the warp.
     Matrix,
-    /// A reciprocal, as for a division.
+    /// A reciprocal, which compilers use for division.
     Reciprocal,
     /// It reads a special register.
     Special,
@@ -29,34 +29,34 @@ pub(super) enum Kind {
     /// It reads a register of another thread of the warp.
     Shuffle,
     Branch,
-    /// A branch that leaves an address to return to, to which nothing returns: `RET` is refused.
+    /// A branch that stores a return address. Nothing returns to it, because `RET` is refused.
     Call,
     Exit,
-    /// Threads of a block wait for each other.
+    /// It waits for all threads of the block.
     Barrier,
-    /// Threads of a warp wait for each other.
+    /// It waits for threads of the warp.
     WarpBarrier,
-    /// Threads of a warp wait for each other to execute what follows up to `ENDCOLLECTIVE`
+    /// It waits for threads of the warp, which then execute the instructions up to `ENDCOLLECTIVE`
     /// together.
     Collect,
-    /// Sets up a convergence barrier: `BSSY`.
+    /// It sets a convergence barrier: `BSSY`.
     SetConvergence,
-    /// Waits at a convergence barrier: `BSYNC`.
+    /// It waits at a convergence barrier: `BSYNC`.
     Converge,
-    /// Leaves a convergence barrier: `BREAK`.
+    /// It leaves a convergence barrier: `BREAK`.
     LeaveConvergence,
-    /// It does nothing that matters.
+    /// It has no effect that matters here.
     Nothing,
 }
 
-/// Which operands are results.
+/// The operands that are results.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Results {
     /// The first one.
     First,
-    /// The first one, and predicates right behind it: the carries of a sum.
+    /// The first one, and predicates directly after it: the carries of a sum.
     FirstAndPredicates,
-    /// The first two: a condition and its opposite, or a predicate and a register.
+    /// The first two, which are predicates, such as a condition and its negation.
     Two,
     /// The first one, and the second one if the first one is a predicate.
     MaybePredicate,
@@ -64,7 +64,7 @@ pub(super) enum Results {
     AllButLast,
 }
 
-/// A row: opcodes, their modifiers, what they do.
+/// A row of the table: opcodes, the modifiers that they may have, and their kind.
 type Row = (&'static [&'static str], &'static [&'static str], Kind);
 
 const COMPARE: &[&str] =
@@ -120,7 +120,7 @@ const COMPUTE: Kind = Kind::Compute(Results::First);
 const COMPUTE_SUM: Kind = Kind::Compute(Results::FirstAndPredicates);
 const COMPUTE_CONDITION: Kind = Kind::Compute(Results::Two);
 
-/// Special registers that tell nothing but where a thread stands. Clocks are not among them.
+/// The special registers that hold only numbers of threads and blocks. Clocks are not among them.
 pub(super) const SPECIAL: &[&str] = &[
     "SRZ",
     "SR_TID.X",
@@ -133,23 +133,23 @@ pub(super) const SPECIAL: &[&str] = &[
     "SR_CgaCtaId",
 ];
 
-/// Returns what an instruction does.
+/// Returns the kind of an instruction.
 pub(super) fn kind(text: &Text<'_>) -> Result<Kind, String> {
     let (_, modifiers, kind) = ROWS
         .iter()
         .find(|(opcodes, ..)| opcodes.contains(&text.opcode))
-        .ok_or_else(|| format!("opcode {}", text.opcode))?;
+        .ok_or_else(|| format!("unknown opcode {}", text.opcode))?;
     if let Some(unknown) = text.modifiers.iter().find(|modifier| !modifiers.contains(modifier)) {
-        return Err(format!("modifier {unknown}"));
+        return Err(format!("unknown modifier {unknown}"));
     }
     Ok(match kind {
-        // Only the one with a label is followed by instructions that threads execute together.
+        // Only the form with a label is followed by instructions that threads execute together.
         Kind::WarpBarrier if text.is("COLLECTIVE") => Kind::Collect,
         &kind => kind,
     })
 }
 
-/// Returns how many operands, from the first one on, are results.
+/// Returns the number of results. They are the first operands.
 pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
     let is_predicate = |operand: &Operand<'_>| matches!(operand, Operand::Predicate(_, true));
     match kind {
@@ -173,15 +173,15 @@ pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
     }
 }
 
-/// Returns how many registers the operand at `index` stands for, of which the first is named, or
-/// how many constants of 32 bits.
+/// Returns the number of consecutive registers, or of constants of 32 bits, that the operand at
+/// `index` stands for. The text names only the first of them.
 pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
     let file = match text.operands.get(index) {
         Some(Operand::Register(Some(name), _)) => name.file,
         Some(Operand::Constant { .. }) => File::General,
         _ => return 1,
     };
-    // The operands that are no predicates, and which of them this is.
+    // The position of this operand among those that are no predicates.
     let is_register = |operand: &&Operand<'_>| !matches!(operand, Operand::Predicate(..));
     let position = text.operands[..index].iter().filter(is_register).count();
     let by_size = if text.is("128") {
@@ -199,7 +199,8 @@ pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
         | Kind::LoadShared
         | Kind::StoreShared => by_size,
         Kind::Special if text.opcode == "CS2R" && !text.is("32") => 2,
-        // Result and third operand, rows, columns.
+        // Positions 0 and 3 are the result and the matrix to add, 1 is the matrix of rows, and 2
+        // is the matrix of columns.
         Kind::Matrix => match (text.is("16832"), position) {
             (true, 0 | 1 | 3) => 4,
             (true, _) => 2,

@@ -1,15 +1,15 @@
-//! The text of an instruction: its guard, its name and its operands.
+//! Reads the text of an instruction: its guard, its name and its operands.
 
 /// A kind of register.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum File {
-    /// `R0` to `R254`, of a thread.
+    /// `R0` to `R254`: general registers of a thread.
     General,
-    /// `P0` to `P6`, of a thread.
+    /// `P0` to `P6`: predicates of a thread.
     Predicate,
-    /// `UR0` on, of a warp.
+    /// `UR0` and so on: uniform registers of a warp.
     Uniform,
-    /// `UP0` to `UP6`, of a warp.
+    /// `UP0` to `UP6`: uniform predicates of a warp.
     UniformPredicate,
 }
 
@@ -41,11 +41,11 @@ impl std::fmt::Display for Name {
 impl Name {
     /// Returns the register of this number.
     pub(super) fn new(file: File, number: usize) -> Result<Self, String> {
-        let number = u8::try_from(number).map_err(|_| "a register of too high a number")?;
+        let number = u8::try_from(number).map_err(|_| "the number of a register is too large")?;
         Ok(Self { file, number })
     }
 
-    /// Returns this register and the ones behind it, `count` in all.
+    /// Returns `count` consecutive registers from this one on.
     pub(super) fn vector(self, count: u8) -> impl Iterator<Item = Self> {
         (0..count).map(move |step| Self { number: self.number.saturating_add(step), ..self })
     }
@@ -55,7 +55,8 @@ impl Name {
         matches!(self.file, File::Predicate | File::UniformPredicate)
     }
 
-    /// Reads a register; the ones that are always zero or always true are none.
+    /// Reads a register. Registers that are always zero or always true are `Some(None)`, and other
+    /// texts are `None`.
     fn parse(text: &str) -> Option<Option<Self>> {
         match text {
             "RZ" | "URZ" | "PT" | "UPT" => return Some(None),
@@ -75,24 +76,24 @@ impl Name {
     }
 }
 
-/// How a register or constant is changed when it is read.
+/// The change of a register or constant when an instruction reads it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// Not at all.
+    /// No change.
     #[default]
     Plain,
-    /// `-`: its negative.
+    /// `-`: the negative value.
     Negative,
-    /// `~`, or its absolute value, or a part of it.
+    /// `~`, the absolute value, or a half of the register.
     Other,
 }
 
-/// An operand. Registers that are always zero or true are none.
+/// An operand. A register that is always zero or true has no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Operand<'a> {
-    /// A register.
+    /// A general or uniform register.
     Register(Option<Name>, Sign),
-    /// A predicate, and whether it counts if it holds.
+    /// A predicate. The flag is false if the operand is the negated predicate.
     Predicate(Option<Name>, bool),
     /// All predicates of the thread.
     Predicates,
@@ -100,9 +101,9 @@ pub(super) enum Operand<'a> {
     Integer(u64),
     /// A floating-point number.
     Number,
-    /// A constant: bank, offset, and the registers that are added to it.
+    /// A constant in a bank. The registers in `index` are added to its offset.
     Constant { bank: u32, offset: usize, index: Vec<Name>, sign: Sign },
-    /// A place in memory: the registers that make its address, descriptor included.
+    /// A place in memory: the registers that form its address, including its descriptor.
     Memory(Vec<Name>),
     /// A label of this kernel.
     Label(&'a str),
@@ -112,14 +113,15 @@ pub(super) enum Operand<'a> {
     Special(&'a str),
 }
 
-/// The text of an instruction, its name understood or not.
+/// The parts of an instruction's text. Its name may be unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Text<'a> {
-    /// The predicate of the guard, or none if it always holds, and whether it must hold.
+    /// The guard: its predicate, or `None` for the one that is always true, and the value that the
+    /// predicate must have.
     pub(super) guard: (Option<Name>, bool),
     /// The name up to the first dot.
     pub(super) opcode: &'a str,
-    /// The parts of the name behind it.
+    /// The parts of the name after the first dot.
     pub(super) modifiers: Vec<&'a str>,
     pub(super) operands: Vec<Operand<'a>>,
 }
@@ -131,9 +133,9 @@ impl<'a> Text<'a> {
         let mut rest = text.trim();
         if let Some(after) = rest.strip_prefix('@') {
             let (predicate, after) =
-                after.split_once(char::is_whitespace).ok_or("a guard alone")?;
+                after.split_once(char::is_whitespace).ok_or("a guard without an instruction")?;
             let Operand::Predicate(name, holds) = operand(predicate)? else {
-                return Err("a guard that is no predicate".into());
+                return Err("the guard is no predicate".into());
             };
             (guard, rest) = ((name, holds), after.trim_start());
         }
@@ -148,19 +150,19 @@ impl<'a> Text<'a> {
         Ok(Self { guard, opcode, modifiers: parts.collect(), operands })
     }
 
-    /// Returns whether the name has this part.
+    /// Returns whether the name has this modifier.
     pub(super) fn is(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
     }
 
-    /// Returns whether the guard can never hold.
+    /// Returns whether the guard is always false.
     pub(super) const fn is_never_executed(&self) -> bool {
         matches!(self.guard, (None, false))
     }
 }
 
 fn operand(text: &str) -> Result<Operand<'_>, String> {
-    let unknown = || format!("operand {text}");
+    let unknown = || format!("unknown operand {text}");
     if let Some(label) = text.strip_prefix("`(") {
         let label = label.strip_suffix(')').ok_or_else(unknown)?;
         return Ok(Operand::Label(label));
@@ -204,7 +206,7 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
         let mut parts = unsigned.split('.');
         let name = parts.next().and_then(Name::parse).ok_or_else(unknown)?;
         let sign = parts.try_fold(sign, |sign, part| match part {
-            // The cache of operands, and the order of a matrix.
+            // Hints for the operand cache, and the order of a matrix, do not change the registers.
             "reuse" | "ROW" | "COL" => Ok(sign),
             "H0_H0" | "H1_H1" => Ok(Sign::Other),
             _ => Err(unknown()),
@@ -224,7 +226,7 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
     if is_number && sign != Sign::Other { Ok(Operand::Number) } else { Err(unknown()) }
 }
 
-/// Reads what stands behind `c[`.
+/// Reads the text after `c[`.
 fn constant<'a>(place: &str, sign: Sign) -> Option<Operand<'a>> {
     let (bank, offset) = place.strip_suffix(']')?.split_once("][")?;
     let bank = u32::from_str_radix(bank.strip_prefix("0x")?, 16).ok()?;
@@ -246,7 +248,7 @@ fn memory<'a>(text: &str) -> Option<Operand<'a>> {
     Some(Operand::Memory(registers))
 }
 
-/// Reads a sum of registers, one of them scaled perhaps, and a number.
+/// Reads a sum of registers and a number. A register may be scaled.
 fn sum(text: &str) -> Option<(Vec<Name>, i64)> {
     let (mut registers, mut offset) = (Vec::new(), 0);
     for part in text.split('+') {

@@ -1,22 +1,22 @@
-//! What follows for older predicates from one that an instruction defines.
+//! Derives conditions on older predicates from a predicate that an instruction defines.
 //!
-//! Compilers combine conditions, `ISETP.LT.AND P0, PT, R1, 0x60, !P1` say, and guard with `P0` what
-//! belongs to `!P1`. If `P0` holds then, `P1` does not.
+//! Compilers combine conditions, as in `ISETP.LT.AND P0, PT, R1, 0x60, !P1`, and then use `P0` to
+//! guard instructions that need `!P1`. If `P0` holds, `P1` does not hold.
 
 use super::operand::{Name, Operand, Text};
 
-/// A predicate and the value that it has.
+/// The condition that a predicate has a value.
 pub(super) type Condition = (Name, bool);
 
-/// Returns, for conditions on the predicates that an instruction defines, the conditions on the
-/// values that predicates had before it that hold then, too.
+/// Returns the conditions on predicates that an instruction defines, each with the conditions on
+/// the previous values of predicates that it implies.
 pub(super) fn implications(text: &Text<'_>) -> Vec<(Condition, Vec<Condition>)> {
     match (text.opcode, &text.operands[..]) {
         (
             "ISETP" | "UISETP" | "FSETP",
             [one, opposite, _, _, Operand::Predicate(Some(other), holds)],
         ) if !text.is("EX") => {
-            // The comparison or its opposite, combined with the last operand.
+            // Each result is the comparison or its negation, combined with the last operand.
             let told = if text.is("AND") {
                 true
             } else if text.is("OR") {
@@ -55,7 +55,7 @@ fn result(operand: &Operand<'_>) -> Option<Name> {
     }
 }
 
-/// Returns what holds of the inputs whenever the table says `value`.
+/// Returns the conditions on the inputs that hold in all rows of the table with the output `value`.
 fn of_table(inputs: [&Operand<'_>; 3], table: u8, value: bool) -> Vec<Condition> {
     let literals = inputs.map(|input| match input {
         Operand::Predicate(name, holds) => Some((*name, *holds)),
@@ -66,7 +66,7 @@ fn of_table(inputs: [&Operand<'_>; 3], table: u8, value: bool) -> Vec<Condition>
     let bit = |row: usize, input: usize| row >> (2 - input) & 1 == 1;
     let rows: Vec<usize> = (0..8)
         .filter(|row| (table >> row & 1 == 1) == value)
-        // A literal of the predicate that is always true has only one value.
+        // An input that is always true has only one value.
         .filter(|&row| {
             (0..3).all(|input| literals[input].0.is_some() || bit(row, input) == literals[input].1)
         })
@@ -115,9 +115,9 @@ mod tests {
     fn tables_imply_what_all_their_rows_have() {
         // P1 & P2.
         assert_eq!(implied("PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0"), ["P0 -> P1 P2"]);
-        // !P1 | P2: only one row says no.
+        // !P1 | P2: only one row is false.
         assert_eq!(implied("PLOP3.LUT P0, PT, !P1, P2, PT, 0xa8, 0x0"), ["!P0 -> P1 !P2"]);
-        // P1 alone, and its opposite.
+        // P1 and its negation.
         assert_eq!(
             implied("PLOP3.LUT P0, P3, PT, PT, P1, 0x80, 0x7f"),
             ["P0 -> P1", "!P0 -> !P1", "P3 -> !P1", "!P3 -> P1"]

@@ -1,4 +1,4 @@
-//! Short kernels, with and without leaks.
+//! Decodes and analyses short kernels with and without leaks.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::flow::analysis::analyse;
 use crate::flow::program::{Class, Objects, Program};
 use crate::flow::ptx::NotUnderstood;
 
-/// What every kernel begins with: R0 is the number of the thread, R1 a secret, R2 and R3 the
-/// address of an array, UR4 and UR5 its descriptor.
+/// The beginning of every kernel. R0 is the number of the thread, R1 is a secret, R2 and R3 are the
+/// address of an array, and UR4 and UR5 are its descriptor.
 const BEGIN: &str = "S2R R0, SR_TID.X
 LDC.64 R2, c[0x0][0x210]
 ULDC.64 UR4, c[0x0][0x208]
 LDG.E R1, desc[UR4][R2.64]
 ";
-/// What every kernel ends with.
+/// The end of every kernel.
 const END: &str = "STG.E desc[UR4][R2.64], R1
 EXIT
 .L_x_99:
@@ -29,7 +29,7 @@ fn entry() -> Entry {
     Entry { name: "a_653".into(), bytes: 12, arrays: vec![(0, Objects::array(0))] }
 }
 
-/// Writes a listing of a kernel, with the live ranges that its text says.
+/// Writes the listing of a kernel, with the live ranges that follow from its text.
 fn listing(code: &str) -> String {
     let files = [
         (File::General, 64),
@@ -81,7 +81,7 @@ fn decoded(code: &str) -> Result<Program, NotUnderstood> {
     programs.remove(0)
 }
 
-/// Returns what is found in a kernel, without its beginning and end.
+/// Returns the findings in a kernel, to which the beginning and the end are added.
 fn found(code: &str) -> BTreeSet<Class> {
     let program = decoded(&format!("{BEGIN}{code}\n{END}")).unwrap();
     analyse(&program, Objects::NONE).findings.iter().map(|finding| finding.class).collect()
@@ -118,7 +118,7 @@ fn addresses_must_be_public() {
         Class::LoadAddress,
         "IADD3 R6, P0, R1, R2, RZ\nIMAD.X R7, RZ, RZ, R3, P0\nLDG.E R7, desc[UR4][R6.64]",
     );
-    // Through the carry alone.
+    // The secret reaches the address only through the carry.
     leaks(
         Class::LoadAddress,
         "IADD3 RZ, P0, R1, R2, RZ\n\
@@ -193,7 +193,7 @@ fn guards_of_accesses_must_be_public() {
     ] {
         is_clean(&format!("ISETP.NE.U32.AND P0, PT, {register}, 0x3, PT\n{guarded}"));
         leaks(Class::AccessGuard, &format!("ISETP.NE.U32.AND P0, PT, R1, 0x3, PT\n{guarded}"));
-        // Through another predicate.
+        // The secret reaches the guard through another predicate.
         let through = "ISETP.NE.U32.AND P1, PT, R1, 0x3, PT\n\
             ISETP.NE.U32.OR P2, PT, R0, 0x3, P1\n\
             PLOP3.LUT P0, PT, P2, PT, PT, 0x80, 0x8\n";
@@ -227,7 +227,7 @@ fn warps_work_together_on_public_lanes() {
         Class::Branch,
         "ISETP.NE.AND P0, PT, R1, RZ, PT\nVOTEU.ANY UP0, P0\nBRA.U UP0, `(.L_x_1)\nNOP\n.L_x_1:",
     );
-    // Threads that took the other side have put their secret into the register that is shuffled.
+    // Threads whose predicate is false have moved a secret to the register that is shuffled.
     leaks(
         Class::SharedLoadAddress,
         "ISETP.NE.AND P0, PT, R0, RZ, PT
@@ -272,7 +272,7 @@ fn divisions_are_of_public_numbers() {
 
 #[test]
 fn complementary_writes_join_clean() {
-    // Both sides of a public condition write the address.
+    // Each side of a public condition writes a public address.
     is_clean(
         "ISETP.NE.AND P0, PT, R0, RZ, PT
          MOV R6, R1
@@ -280,19 +280,19 @@ fn complementary_writes_join_clean() {
          @!P0 IADD3 R6, R0, 0x4, RZ
          LDS R7, [R6]",
     );
-    // The register holds a public value under a public condition, else a secret.
+    // The register holds a public value if a public condition holds, and a secret otherwise.
     let under =
         |code: &str| format!("ISETP.NE.AND P0, PT, R0, RZ, PT\nMOV R6, R1\n@P0 MOV R6, R0\n{code}");
     let is_secret = |code: &str| leaks(Class::SharedLoadAddress, &under(code));
     is_secret("LDS R7, [R6]");
-    // It is used under the condition alone, directly or implied.
+    // The access has the condition as its guard, or a guard that implies the condition.
     is_clean(&under("@P0 LDS R7, [R6]"));
     is_secret("@!P0 LDS R7, [R6]");
     is_clean(&under("ISETP.GT.AND P1, PT, R0, 0x7, P0\n@P1 LDS R7, [R6]"));
     is_secret("ISETP.GT.OR P1, PT, R0, 0x7, P0\n@P1 LDS R7, [R6]");
-    // The predicate has another value by then.
+    // The predicate was overwritten before the access.
     is_secret("ISETP.NE.AND P0, PT, R0, 0x7, PT\n@P0 LDS R7, [R6]");
-    // Which side wrote is the secret.
+    // The secret is which side has written the register.
     leaks(
         Class::SharedLoadAddress,
         "ISETP.NE.AND P0, PT, R1, RZ, PT
@@ -304,7 +304,7 @@ fn complementary_writes_join_clean() {
 
 #[test]
 fn halves_of_registers_are_told_apart() {
-    // A public half beside a stale secret one.
+    // The register holds a public half beside an old secret half.
     is_clean("PRMT R6, R0, 0x5410, R1\nLOP3.LUT R6, R6, 0xffff, RZ, 0xc0, !PT\nLDS R7, [R6]");
     is_clean("PRMT R6, R1, 0x5410, R0\nSHF.R.U32.HI R6, RZ, 0x10, R6\nLDS R7, [R6]");
     is_clean("PRMT R6, R0, 0x5410, R1\nPRMT R7, R6, 0x9910, RZ\nLDS R7, [R7]");
@@ -328,7 +328,7 @@ fn registers_are_clean_after_overwriting() {
     leaks(Class::SharedLoadAddress, "LDG.E.64 R6, desc[UR4][R2.64]\nMOV R6, RZ\nLDS R7, [R7]");
     leaks(Class::SharedLoadAddress, "LDG.E.128 R8, desc[UR4][R2.64]\nLDS R7, [R11]");
     leaks(Class::SharedLoadAddress, "IMAD.WIDE R6, R1, 0x4, RZ\nLDS R7, [R7]");
-    // A clock is nothing that a kernel may read.
+    // A kernel may not read a clock.
     is_refused("CS2R R6, SR_CLOCKLO", "SR_CLOCKLO");
 }
 
@@ -349,10 +349,10 @@ fn predicates_keep_secrets_in_registers() {
 #[test]
 fn shared_memory_keeps_secrets() {
     is_clean("STS [R0], R1\nLDS R6, [R0]\nSTS [R0], R6");
-    // Also what other blocks have left there.
+    // Shared memory also holds secrets of earlier blocks.
     leaks(Class::SharedLoadAddress, "STS [R0], R0\nLDS R6, [R0]\nLDS R7, [R6]");
     leaks(Class::SharedLoadAddress, "STS [R0], R1\nLDS R6, [R0]\nLDS R7, [R6]");
-    // The store comes later in the text, and first in time.
+    // The store comes later in the text, but it is executed before the load of the next iteration.
     leaks(
         Class::SharedLoadAddress,
         "MOV R8, RZ
@@ -405,7 +405,7 @@ fn threads_meet_where_they_should() {
 
 #[test]
 fn other_sides_of_branches_are_looked_at() {
-    // Behind a branch that a uniform predicate decides, too, nothing is known of the guard.
+    // After a branch with a second condition, nothing is known about the guard.
     leaks(
         Class::SharedLoadAddress,
         "ISETP.NE.AND P0, PT, R0, RZ, PT
@@ -490,7 +490,7 @@ fn kernels_and_entry_points_must_agree() {
     assert_eq!(results[1].as_ref().unwrap_err().kernel, "b_653");
     assert!(decode(&text, &[], "sm_90")[0].is_err());
     assert!(decode(&text, &[entry()], "sm_75")[0].is_err());
-    // Where the parameters lie depends on the architecture: there is none at 0x210 on this one.
+    // The offset of the parameters depends on the architecture: sm_80 has none at 0x210.
     assert!(decode(&text, &[entry()], "sm_80")[0].is_err());
 }
 
