@@ -21,7 +21,7 @@ const FUSED: u32 = 4;
 /// rows, so that threads whose rows are 16 apart access different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
-    assert!(C == FUSED || C == 2 * FUSED, "one or two passes");
+    assert!(C == FUSED || C == 2 * FUSED, "there must be one or two passes");
     Shape {
         threads,
         per_block: threads,

@@ -23,7 +23,10 @@ const FUSED: u32 = 3;
 /// different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
-    assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");
+    assert!(
+        R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4,
+        "there must be two to four passes"
+    );
     let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
     Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
 }
