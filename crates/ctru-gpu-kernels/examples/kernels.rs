@@ -1,4 +1,4 @@
-//! Prints the shape of every kernel's blocks, as JSON. `cargo xtask ptx-report` reads it.
+//! Prints the block shape of every kernel as JSON, which `cargo xtask ptx-report` reads.
 
 #[cfg(feature = "lab")]
 use ctru_gpu_kernels::lab::compared;

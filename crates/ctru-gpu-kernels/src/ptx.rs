@@ -71,7 +71,7 @@ const fn string(key: &str) -> &'static str {
         start += 1;
     }
     start += key.len();
-    assert!(begins_with(json.as_bytes(), start, b"\": \""), "the key must have a string");
+    assert!(begins_with(json.as_bytes(), start, b"\": \""), "the key must have a string value");
     let (_, value) = json.split_at(start + 4);
     let mut end = 0;
     while value.as_bytes()[end] != b'"' {

@@ -1,5 +1,5 @@
-//! The list of the kernels that the engine launches. Entry points for the device and descriptors
-//! for the host are made of it.
+//! The list of the kernels that the engine launches. Macros generate the entry points for the
+//! device and the descriptors for the host from this list.
 
 #![allow(unsafe_code)]
 
@@ -11,7 +11,7 @@ use crate::kernels::*;
 use crate::ptx::MODULE;
 use crate::simt::Word;
 
-/// Returns the bytes of a ciphertext's row.
+/// Returns the number of bytes in a ciphertext's row.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }
@@ -19,11 +19,11 @@ pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
 /// Calls the macro `$callback` with the list of the kernels that the engine launches.
 ///
 /// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes three
-/// entry points, `name_653`, `name_761` and `name_1277`: the function
-/// [`room::module::function`](crate::kernels) for each ring `R`, in blocks of the shape
-/// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` the
-/// number of elements in a row. A number behind `row` says that the kernel touches whole groups of
-/// that many elements.
+/// entry points, `name_653`, `name_761` and `name_1277`. Each of them runs the function
+/// [`room::module::function`](crate::kernels) for one ring `R`, in blocks of the shape
+/// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` is
+/// the number of elements in a row. A number `m` after `row` declares that the kernel accesses
+/// whole groups of `m` elements.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -232,8 +232,8 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Makes a descriptor of each entry of a list. The rooms that the entries name, `MODULE`, and the
-/// functions for the lengths of rows are those in scope.
+/// Defines a descriptor for each entry of a list. The scope of the call must contain `MODULE`, the
+/// modules that the entries name, and the functions that give the lengths of rows.
 macro_rules! descriptors {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
@@ -251,14 +251,14 @@ macro_rules! descriptors {
                                 $(.in_multiples_of($multiple))?
                         ),*] };
                         let (name, shape) = (concat!($text, $suffix), $room::$module::shape::<R>());
-                        // SAFETY: the entry point is made of the same entry of the list, so it
-                        // takes these arrays, and it is written for this shape. It stays inside the
-                        // rows: the tests run every kernel on arrays of exactly these lengths on
-                        // the emulator, which stops at the first access outside. The elements that
-                        // it reads and writes depend on the batch and not on what the arrays hold,
-                        // which `cargo xtask ptx-flow` checks on the compiled PTX. So the content
-                        // of the arrays, whether some of them are the same memory, and who else
-                        // writes there make no difference.
+                        // SAFETY: the entry point is generated from the same entry of the list, so
+                        // it takes these arrays, and it is written for this shape. It stays inside
+                        // the rows: the tests run every kernel on arrays of exactly these lengths
+                        // on the emulator, which stops at the first access outside. The indices
+                        // that it accesses depend on the batch and not on the content of the
+                        // arrays; `cargo xtask ptx-flow` checks this on the compiled PTX. So it
+                        // also stays inside the rows for other content, for arrays that are the
+                        // same memory, and while other code writes to them.
                         let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
                         #[cfg(feature = "emulator")]
                         let kernel = kernel.emulated_by(&{
@@ -283,7 +283,7 @@ macro_rules! descriptors {
             };
         )*
 
-        /// Every kernel of the list.
+        /// All kernels of the list.
         pub static ALL: &[&RingKernels] = &[$(&$name),*];
     };
 }

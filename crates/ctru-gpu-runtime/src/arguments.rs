@@ -1,4 +1,4 @@
-//! Checks of the arguments of launches and copies, before anything is issued.
+//! Checks the arguments of launches and copies before an operation is issued.
 #![cfg_attr(not(any(feature = "cuda", feature = "emulator")), allow(dead_code))]
 
 use core::ops::Range;
@@ -8,8 +8,9 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use crate::error::RuntimeError;
 use crate::memory::DeviceMemory;
 
-/// Checks that `kernel` takes this memory and this batch, so that a launch touches only this
-/// memory. A batch without operations touches nothing, so that only the number of arrays counts.
+/// Checks that `kernel` takes this memory and this batch, so that a launch accesses only this
+/// memory. A launch without operations accesses no memory, so for such a batch only the number of
+/// arrays must be right.
 pub(crate) fn check<M: DeviceMemory>(
     kernel: &Kernel,
     memory: &[&M],

@@ -1,5 +1,5 @@
-//! The device on the CPU: kernels run on the [emulator], and a call returns when its operation is
-//! done.
+//! The device on the CPU. Kernels run on the [emulator], and each call returns when its operation
+//! is done.
 
 use core::fmt;
 use core::ops::Range;
@@ -16,10 +16,11 @@ use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
 use crate::registered::{self, Registered};
 
-/// The content of new memory, which is undefined: a pattern that is no sensible number.
+/// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
+/// its use conspicuous.
 const UNDEFINED: u8 = 0xa5;
 
-/// Locks `mutex`. Its content is plain numbers, which are valid even after a panic.
+/// Locks `mutex`. Its content consists of plain numbers, which are valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -31,20 +32,20 @@ pub struct EmulatedDevice(Arc<State>);
 struct State {
     total: usize,
     used: AtomicUsize,
-    /// The events of threads, if launches are traced.
+    /// The recorded events of threads, or `None` if launches are not traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
-    /// The number of copies and launches until the device is lost.
+    /// The number of copies and launches that remain until the device is lost.
     left: AtomicUsize,
 }
 
 impl State {
-    /// Counts a copy or a launch, and fails if the device is lost.
+    /// Counts a copy or a launch. Returns an error if the device is lost.
     fn work(&self) -> Result<(), RuntimeError> {
         let left = self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        // The code that a driver returns for a GPU that works no more.
+        // A driver returns this code for a GPU that has stopped working.
         let lost = |_| RuntimeError::Driver {
             call: "EmulatedDevice::lost_after",
             code: 719,
@@ -55,13 +56,13 @@ impl State {
 }
 
 impl EmulatedDevice {
-    /// Creates a device with as much memory as the host can give.
+    /// Creates a device whose memory is limited only by that of the host.
     #[must_use]
     pub fn new() -> Self {
         Self::with_memory(isize::MAX as usize)
     }
 
-    /// Creates a device with this many bytes of memory.
+    /// Creates a device with `total` bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
         Self::from_parts(total, None, usize::MAX)
@@ -73,7 +74,7 @@ impl EmulatedDevice {
         Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
     }
 
-    /// Creates a device that does this many copies and launches. All later ones fail, as they do on
+    /// Creates a device that executes `operations` copies and launches. All later ones fail, as on
     /// a GPU that is lost.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
@@ -85,9 +86,8 @@ impl EmulatedDevice {
         Self(Arc::new(State { total, used, trace, registered: Registered::new(), left }))
     }
 
-    /// Returns the events of threads since the last call, in the order of launches, of blocks in a
-    /// launch, and of threads in a block. There are none if the device is not
-    /// [traced](Self::traced).
+    /// Returns the events that threads have caused since the last call, ordered by launch, then by
+    /// block, then by thread. Returns none if the device is not [traced](Self::traced).
     #[must_use]
     pub fn take_trace(&self) -> Vec<Event> {
         self.0.trace.as_ref().map(|trace| core::mem::take(&mut *lock(trace))).unwrap_or_default()
@@ -219,7 +219,7 @@ impl EmulatedQueue {
     }
 }
 
-/// An array of a launch.
+/// An array of a launch, with its content before the launch and its copy on the emulator.
 struct Array<'a> {
     memory: &'a EmulatedMemory,
     before: Zeroizing<Vec<u8>>,
@@ -350,7 +350,7 @@ impl Queue for EmulatedQueue {
         if batch.operations() == 0 {
             return Ok(());
         }
-        // Memory that occurs twice is one array of the emulator.
+        // If the same memory occurs twice, it must become one array of the emulator.
         let mut arrays: Vec<Array<'_>> = Vec::new();
         let mut arguments = Vec::new();
         for &memory in memory {
@@ -375,8 +375,8 @@ impl Queue for EmulatedQueue {
             }
         }
         for Array { memory, before, emulated } in &arrays {
-            // Other queues may have written to other bytes in the meantime, so that only the bytes
-            // that the kernel has changed are copied.
+            // Other queues may have written to other bytes in the meantime, so only the bytes that
+            // the kernel has changed are copied back.
             let after = Zeroizing::new(emulated.bytes());
             let mut content = lock(&memory.content);
             for ((byte, before), after) in content.iter_mut().zip(before.iter()).zip(after.iter()) {
@@ -389,7 +389,8 @@ impl Queue for EmulatedQueue {
     }
 
     fn follow(&self, _: &Self) -> Result<(), RuntimeError> {
-        // All operations of the other queue are done.
+        // Every operation of the other queue is already done, because each call waits for its
+        // operation.
         Ok(())
     }
 

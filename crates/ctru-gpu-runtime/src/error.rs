@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a device did not do what it was asked to do. The text says what helps.
+/// The reason why a call failed. The text states a remedy where one is known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
@@ -18,10 +18,10 @@ pub enum RuntimeError {
          variable CUDA_VISIBLE_DEVICES, or compute on the CPU"
     )]
     NoDevice,
-    /// There is no GPU of this number.
+    /// There is no GPU with this number.
     #[error("there is no GPU number {index}: this machine has {count}, numbered from 0")]
     UnknownDevice {
-        /// The number asked for.
+        /// The requested number.
         index: u32,
         /// The number of GPUs.
         count: u32,
@@ -29,8 +29,8 @@ pub enum RuntimeError {
     /// A call of the driver failed.
     #[error("{call}: {name} ({code}){}", advice(*code))]
     Driver {
-        /// The call that reported the error. If it waits for operations, one of these may be the
-        /// cause.
+        /// The function of the driver that reported the error. If it waits for operations, one of
+        /// them may be the cause.
         call: &'static str,
         /// The driver's code.
         code: i32,
@@ -44,10 +44,10 @@ pub enum RuntimeError {
         code: i32,
         /// The driver's name for the code.
         name: String,
-        /// The messages of its compiler.
+        /// The messages of the driver's compiler.
         log: String,
     },
-    /// The loaded kernels have none of this name.
+    /// The loaded module has no kernel with this name.
     #[error(
         "the loaded kernels have none named {name}: were the kernels and this program built from \
          the same sources?"
@@ -56,7 +56,7 @@ pub enum RuntimeError {
         /// The name.
         name: &'static str,
     },
-    /// A kernel was launched on a device that was opened with another module.
+    /// A kernel of one module was launched on a device that was opened with another module.
     #[error(
         "{name} is not a kernel of the module with which the device was opened: open the device \
          with its module"
@@ -70,12 +70,12 @@ pub enum RuntimeError {
     ArgumentCount {
         /// The kernel.
         kernel: &'static str,
-        /// How many arrays the kernel takes.
+        /// Number of arrays that the kernel takes.
         expected: usize,
-        /// How many arrays the launch has.
+        /// Number of arrays that the launch passes.
         actual: usize,
     },
-    /// An array of a launch has elements of another size.
+    /// An array of a launch has elements of the wrong size.
     #[error(
         "{kernel}: the array {parameter} has elements of {expected} bytes, the launch has one with \
          {actual}"
@@ -87,22 +87,22 @@ pub enum RuntimeError {
         parameter: &'static str,
         /// Bytes per element that the kernel takes.
         expected: u32,
-        /// Bytes per element of the launch's array.
+        /// Bytes per element of the array that the launch passes.
         actual: u32,
     },
-    /// A launch has more operations than the kernel can number.
+    /// A launch has more operations than the kernel can index in 32 bits.
     #[error(
         "{kernel} takes at most {most} operations, the launch has {count}: launch them in parts"
     )]
     TooManyOperations {
         /// The kernel.
         kernel: &'static str,
-        /// The most operations that it takes.
+        /// The largest number of operations that the kernel takes.
         most: u32,
-        /// Operations of the batch.
+        /// The number of operations in the batch.
         count: u32,
     },
-    /// An array of a launch is shorter than the part that the kernel touches on such a batch.
+    /// An array of a launch is shorter than the part that the kernel may access for this batch.
     #[error(
         "{kernel}: the array {parameter} must have {needed} elements, the launch has one with \
          {actual}"
@@ -112,54 +112,54 @@ pub enum RuntimeError {
         kernel: &'static str,
         /// The array.
         parameter: &'static str,
-        /// Elements that the kernel needs.
+        /// The number of elements that the array must have.
         needed: u64,
-        /// Elements of the launch's array.
+        /// The number of elements in the array that the launch passes.
         actual: u64,
     },
-    /// A copy goes beyond the end of its memory.
+    /// A copy exceeds the end of its source or of its target.
     #[error("a copy of the elements {start}..{end} of memory that has {len}")]
     Range {
         /// First element.
         start: usize,
-        /// Element behind the last one.
+        /// The element after the last one.
         end: usize,
-        /// Elements of the memory.
+        /// Number of elements in the memory.
         len: usize,
     },
-    /// Memory was used on a queue of another device, or pinned memory on another queue than the one
-    /// that made it.
+    /// Device memory was used on a queue of another device, or pinned memory was used on a queue
+    /// that did not allocate it.
     #[error("{what} belongs to another {owner}: use it where it was allocated")]
     Foreign {
         /// The kind of memory.
         what: &'static str,
-        /// The kind of its owner.
+        /// The kind of owner.
         owner: &'static str,
     },
-    /// The device has less memory than was asked for.
+    /// The device does not have enough free memory.
     #[error(
         "the device has no room for {requested} bytes, {free} are free: ask for smaller or fewer \
          buffers"
     )]
     OutOfMemory {
-        /// Bytes asked for.
+        /// The requested number of bytes.
         requested: usize,
-        /// Bytes that were free, perhaps in several pieces.
+        /// The number of free bytes, which may be in several pieces.
         free: usize,
     },
-    /// The host has less memory that can be pinned than was asked for.
+    /// The host does not have enough memory that can be pinned.
     #[error("the host has no room for {requested} pinned bytes: ask for smaller or fewer buffers")]
     OutOfHostMemory {
-        /// Bytes asked for.
+        /// The requested number of bytes.
         requested: usize,
     },
-    /// A kernel broke a rule of the machine.
+    /// A kernel violated a rule of the machine on the emulator.
     #[cfg(feature = "emulator")]
     #[error("the emulator stopped: {0}")]
     Emulator(#[from] ctru_gpu_kernels::emulator::Fault),
 }
 
-/// Returns what helps against an error of the driver, if more than its name is known about it.
+/// Returns an explanation or a remedy for an error code of the driver, or an empty string.
 fn advice(code: i32) -> &'static str {
     match code {
         46 => ": another process has this GPU for itself (see `nvidia-smi -q -d COMPUTE`)",

@@ -1,9 +1,10 @@
 //! Queues, memory and launches for GPU kernels, behind one trait with two implementations:
 //!
 //! - `cuda::CudaDevice` (feature `cuda`): NVIDIA GPUs through the driver. A queue is a CUDA stream:
-//!   calls issue operations and return at once, and the GPU does the operations in order.
-//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_gpu_kernels`]. A queue
-//!   does each operation at once, and checks what a GPU does not check.
+//!   calls issue operations and return at once, and the GPU executes the operations in order.
+//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_gpu_kernels`]. Each
+//!   call executes its operation before it returns, and the emulator checks rules that a GPU does
+//!   not check.
 //!
 //! A pipeline is written once, generic over [`Queue`]:
 //!
@@ -34,13 +35,14 @@
 //!
 //! # Rules
 //!
-//! - The operations of a queue happen in the order of the calls. Operations of different queues are
-//!   ordered only by [`Queue::follow`] and by waiting. Several queues may read the same memory.
-//! - Copies that go on while the host continues take pinned host memory; the types enforce this.
+//! - A queue executes its operations in the order of the calls. Only [`Queue::follow`] and waiting
+//!   order the operations of different queues. Several queues may read the same memory.
+//! - Copies that may continue after the call take pinned host memory; the types enforce this.
 //!   [`HostMemory::read`] and [`HostMemory::write`] wait for the operations on the memory. Copies
-//!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) wait until they
-//!   are done, and are as fast if that memory is pinned in place ([`Device::register`]).
-//! - All memory, of host and device, is overwritten with zeros before it is given back.
+//!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) are done when the
+//!   call returns. They are as fast as copies of pinned memory if the caller's memory is pinned in
+//!   place ([`Device::register`]).
+//! - All memory of [`Buffer`] and [`HostMemory`] is overwritten with zeros before it is freed.
 //! - Every failure is a [`RuntimeError`]. Nothing here panics.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

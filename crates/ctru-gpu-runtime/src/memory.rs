@@ -12,8 +12,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Numbers that copies move: without padding, and with a value for every pattern of bits. The trait
-/// is sealed, because memory that a device has written is read as such numbers.
+/// Numbers that copies move. They have no padding, and every bit pattern is a valid value. The
+/// trait is sealed because memory that a device has written is read as such numbers.
 pub trait Plain: Word + sealed::Sealed {}
 
 macro_rules! plain {
@@ -24,18 +24,18 @@ macro_rules! plain {
 }
 plain!(u8, u16, u32, u64, U32x4);
 
-/// Memory of a device. When it is dropped, it is overwritten with zeros after all operations on it
-/// are done.
+/// Memory of a device. Dropping it waits for all operations on it, overwrites it with zeros and
+/// frees it.
 pub trait DeviceMemory: Debug + Send + Sync {
-    /// Returns the bytes per element.
+    /// Returns the number of bytes per element.
     fn element_bytes(&self) -> u32;
 
-    /// Returns the bytes of all elements.
+    /// Returns the number of bytes of all elements.
     fn bytes(&self) -> usize;
 }
 
-/// Host memory for copies. When it is dropped, it is overwritten with zeros after all operations on
-/// it are done.
+/// Host memory for copies. Dropping it waits for all operations on it, overwrites it with zeros and
+/// frees it.
 pub trait HostMemory<T>: Debug + Send + Sync {
     /// Returns the number of elements.
     fn len(&self) -> usize;
@@ -48,25 +48,25 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// Waits for the operations on the memory and returns its content.
     ///
     /// # Errors
-    /// Those of operations of the queue.
+    /// Returns errors of the queue's operations.
     fn read(&self) -> Result<&[T], RuntimeError>;
 
-    /// Waits for the operations on the memory and returns its content, to be changed.
+    /// Waits for the operations on the memory and returns its content for writing.
     ///
     /// # Errors
-    /// Those of operations of the queue.
+    /// Returns errors of the queue's operations.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 }
 
-/// Device memory for elements `T`. It dereferences to the [memory](DeviceMemory) that launches
-/// take.
+/// Device memory that holds elements of type `T`. It dereferences to the [memory](DeviceMemory)
+/// that launches take.
 pub struct Buffer<T, M> {
     memory: M,
     element: PhantomData<fn() -> T>,
 }
 
 impl<T: Plain, M: DeviceMemory> Buffer<T, M> {
-    /// Types memory that has been allocated for elements `T`.
+    /// Wraps memory that has been allocated for elements of type `T`.
     #[cfg(any(feature = "cuda", feature = "emulator"))]
     pub(crate) fn new(memory: M) -> Self {
         Self { memory, element: PhantomData }
@@ -99,17 +99,17 @@ impl<T, M: Debug> Debug for Buffer<T, M> {
     }
 }
 
-/// A vector whose memory is pinned in place: the device copies from and to it directly.
-/// [`Device::register`](crate::Device::register) makes it.
+/// A vector whose memory is pinned in place, so that the device copies directly from and to it.
+/// [`Device::register`](crate::Device::register) creates it.
 #[derive(Debug)]
 pub struct PinnedVec<T, G> {
-    // Fields are dropped in order: the registration must end before the memory is freed.
+    // Fields are dropped in order, and the registration must end before the memory is freed.
     registration: G,
     content: Vec<T>,
 }
 
 impl<T, G> PinnedVec<T, G> {
-    /// Joins a vector with the registration of its memory.
+    /// Combines a vector with the registration of its memory.
     #[cfg(any(feature = "cuda", feature = "emulator"))]
     pub(crate) fn new(registration: G, content: Vec<T>) -> Self {
         Self { registration, content }

@@ -8,75 +8,76 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
 
-/// Bytes of a device's memory.
+/// The size of a device's memory in bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
     /// Free bytes.
     pub free: usize,
-    /// All bytes.
+    /// Total bytes.
     pub total: usize,
 }
 
-/// A copy to a device: of all bytes of the slice to the beginning of the array.
+/// A copy to a device. It copies all bytes of the slice to the beginning of the array.
 pub type Upload<'a, M> = (&'a [u8], &'a Buffer<u8, M>);
 
-/// A copy from a device: from the beginning of the array to all bytes of the slice.
+/// A copy from a device. It fills the slice from the beginning of the array.
 pub type Download<'a, M> = (&'a Buffer<u8, M>, &'a mut [u8]);
 
-/// A device that runs kernels. Clones are the same device.
+/// A device that runs kernels. Clones refer to the same device.
 pub trait Device: Clone + Debug + Send + Sync {
-    /// Its queues.
+    /// The type of the device's queues.
     type Queue: Queue;
-    /// Keeps memory of the host pinned until it is dropped.
+    /// A registration, which keeps memory of the host pinned until it is dropped.
     type Registration: Debug + Send + Sync;
 
     /// Creates a queue.
     ///
     /// # Errors
-    /// [`RuntimeError`] if the device has no room for one.
+    /// [`RuntimeError`] if the device cannot create another queue.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
 
-    /// Pins the memory of a vector in place, which takes some microseconds per page.
+    /// Pins the memory of a vector in place. This takes some microseconds per page.
     ///
     /// # Errors
-    /// [`RuntimeError`] if the memory cannot be pinned. The vector is lost.
+    /// [`RuntimeError`] if the memory cannot be pinned. The vector is then dropped.
     fn register<T: Send>(
         &self,
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
 
-    /// Returns how much memory the device has.
+    /// Returns the total and the free memory of the device.
     ///
     /// # Errors
     /// [`RuntimeError`] if the device does not answer.
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError>;
 }
 
-/// Operations on a device, done in order. A call may return before its operation is done; see the
-/// [rules](crate#rules).
+/// A queue of operations, which a device executes in order. A call may return before its operation
+/// is done; see the [rules](crate#rules).
 pub trait Queue: Debug + Send + Sync {
-    /// Memory of the device, for elements of any type.
+    /// The type of the device's memory, for elements of any type.
     type Memory: DeviceMemory;
-    /// Host memory for copies.
+    /// The type of host memory for copies.
     type Pinned<T: Plain>: HostMemory<T>;
 
-    /// Allocates memory for `len` elements on the device. Its content is undefined at first.
+    /// Allocates memory for `len` elements on the device. Its initial content is undefined.
     ///
     /// # Errors
-    /// [`RuntimeError::OutOfMemory`], among others.
+    /// [`RuntimeError::OutOfMemory`] if the memory does not suffice, and errors of the driver.
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Self::Memory>, RuntimeError>;
 
-    /// Allocates memory for `len` elements on the host, all zero, for copies on this queue.
+    /// Allocates memory for `len` elements on the host for copies on this queue. All elements are
+    /// zero.
     ///
     /// # Errors
-    /// [`RuntimeError::OutOfHostMemory`], among others.
+    /// [`RuntimeError::OutOfHostMemory`] if the memory does not suffice, and errors of the driver.
     fn pinned<T: Plain>(&self, len: usize) -> Result<Self::Pinned<T>, RuntimeError>;
 
     /// Copies the elements `range` of host memory to the device, to the elements from `start` on.
     ///
     /// # Errors
-    /// [`RuntimeError::Range`] if one of the two does not have these elements;
-    /// [`RuntimeError::Foreign`] if one of the two does not belong to this queue or its device.
+    /// [`RuntimeError::Range`] if the source or the target does not have these elements;
+    /// [`RuntimeError::Foreign`] if `from` belongs to another queue or `to` to another device.
     fn upload<T: Plain>(
         &self,
         from: &Self::Pinned<T>,
@@ -100,17 +101,17 @@ pub trait Queue: Debug + Send + Sync {
     /// Returns whether [`Device::register`] has pinned all of this memory.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Copies bytes of the host to the device, and waits for these copies and all operations before
-    /// them. Copies from [registered](Device::register) memory are fast; the driver moves other
-    /// memory through a buffer of its own.
+    /// Copies bytes of the host to the device. Waits for these copies and for all operations before
+    /// them. Copies from [registered](Device::register) memory are fast, because the driver copies
+    /// other memory through its own buffer.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload), and those of operations before.
+    /// Those of [`upload`](Self::upload), and those of earlier operations.
     fn upload_from(&self, copies: &[Upload<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
-    /// Copies device memory to the host, and waits for these copies and all operations before them.
+    /// Copies device memory to the host. Waits for these copies and for all operations before them.
     /// Copies to [registered](Device::register) memory are fast. After an error, the content of the
-    /// slices is undefined.
+    /// slices is unspecified.
     ///
     /// # Errors
     /// Those of [`upload_from`](Self::upload_from).
@@ -122,16 +123,16 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. A batch without operations is no error as long as there are as
-    /// many arrays as the kernel takes. Several arrays may be the same memory; if a kernel reads an
-    /// element that it also writes, it reads an undefined value.
+    /// Runs `kernel` on a batch. If the batch has no operations, only the number of arrays is
+    /// checked and no kernel runs. Several arrays may be the same memory. If a kernel then reads an
+    /// element that it also writes, the value that it reads is unspecified.
     ///
     /// # Errors
     /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`],
-    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the kernel takes other
-    /// arguments, or would touch more than the arrays have. [`RuntimeError::ForeignKernel`] or
-    /// [`RuntimeError::UnknownKernel`] if the device has no such kernel. After these errors,
-    /// nothing has been issued.
+    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the arguments do not
+    /// match the kernel's parameters or if an array is too short. [`RuntimeError::ForeignKernel`]
+    /// or [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these
+    /// errors, no operation has been issued.
     fn launch(
         &self,
         kernel: &Kernel,
@@ -139,16 +140,16 @@ pub trait Queue: Debug + Send + Sync {
         batch: Batch,
     ) -> Result<(), RuntimeError>;
 
-    /// Makes the operations that follow on this queue wait for all operations that `other`, a queue
-    /// of the same device, has been given so far. The host does not wait.
+    /// Makes all later operations of this queue wait for the operations that have been issued to
+    /// `other` so far. `other` is a queue of the same device. The host does not wait.
     ///
     /// # Errors
     /// [`RuntimeError`] if the operation cannot be issued.
     fn follow(&self, other: &Self) -> Result<(), RuntimeError>;
 
-    /// Waits until all operations are done.
+    /// Waits until all operations of the queue are done.
     ///
     /// # Errors
-    /// Those of operations since the last call.
+    /// Errors of operations since the last call.
     fn synchronise(&self) -> Result<(), RuntimeError>;
 }

@@ -1,9 +1,9 @@
-//! The memory of the host that is pinned in place.
+//! Keeps account of host memory that is pinned in place.
 
 use core::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Ranges of addresses, some perhaps more than once.
+/// A list of address ranges. A range may occur several times.
 pub(crate) struct Registered(Mutex<Vec<Range<usize>>>);
 
 impl Registered {
@@ -15,7 +15,7 @@ impl Registered {
         self.lock().push(range);
     }
 
-    /// Removes a range that was inserted, once.
+    /// Removes one occurrence of a range.
     pub(crate) fn remove(&self, range: &Range<usize>) {
         let mut ranges = self.lock();
         if let Some(index) = ranges.iter().position(|known| known == range) {
@@ -23,19 +23,19 @@ impl Registered {
         }
     }
 
-    /// Returns whether `range` is not empty and lies within one of the ranges.
+    /// Returns whether `range` is not empty and lies within a single range of the list.
     pub(crate) fn contains(&self, range: &Range<usize>) -> bool {
         let inside = |known: &Range<usize>| known.start <= range.start && range.end <= known.end;
         !range.is_empty() && self.lock().iter().any(inside)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        // No operation on the list panics halfway, so that it is valid even after a panic.
+        // No function leaves the list in an invalid state, so it is valid even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the addresses of the bytes of a slice.
+/// Returns the range of addresses that a slice occupies.
 pub(crate) fn addresses<T>(slice: &[T]) -> Range<usize> {
     let range = slice.as_ptr_range();
     range.start.addr()..range.end.addr()

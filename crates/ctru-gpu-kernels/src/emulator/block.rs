@@ -1,4 +1,4 @@
-//! Runs the threads of one block from barrier to barrier.
+//! Runs the threads of one block, each as a coroutine, from barrier to barrier.
 
 use core::panic::Location;
 use std::rc::Rc;
@@ -14,14 +14,14 @@ use super::thread::{Block, Event, Request, Thread, Wait};
 use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
-/// Bytes of a thread's stack. Kernels keep some hundred numbers, but unoptimised builds copy them
-/// often.
+/// Bytes of stack per thread. Kernels keep a few hundred numbers, but unoptimised builds hold many
+/// copies of them.
 const STACK_BYTES: usize = 256 << 10;
 
 /// The state of a thread.
 #[derive(Copy, Clone)]
 enum State {
-    /// The thread can continue, with this answer to its last request.
+    /// The thread can continue. The number is the answer to its last request.
     Ready(u32),
     Waiting(Wait),
     Returned,
@@ -49,8 +49,8 @@ pub(super) fn run(
     let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
-            let stack =
-                DefaultStack::new(STACK_BYTES).expect("memory for the stack of an emulated thread");
+            let stack = DefaultStack::new(STACK_BYTES)
+                .expect("the stack of an emulated thread needs memory");
             Coroutine::with_stack(stack, move |yielder, _| {
                 let arguments: Vec<&Buffer> = buffers.iter().collect();
                 emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);
@@ -80,7 +80,7 @@ pub(super) fn run(
                 }
             }
         }
-        // All warps have returned or wait for the block.
+        // Every warp has returned or waits at a barrier of the block.
         together(&block, 0, &states)?;
         if matches!(states[0], State::Returned) {
             let events = block.events.as_ref().map(|events| events.take().concat());
@@ -91,7 +91,7 @@ pub(super) fn run(
     }
 }
 
-/// Checks that all threads wait at the same place, or have all returned.
+/// Checks that all threads wait at the same source line or that all threads have returned.
 fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> {
     let expected = states[0].location();
     match states.iter().position(|state| state.location() != expected) {
@@ -107,8 +107,8 @@ fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> 
     }
 }
 
-/// Answers a request that all threads of a warp make together. Returns false if the warp waits for
-/// the block or has returned.
+/// Answers a request that all threads of a warp make together. Returns false if the warp waits at a
+/// barrier of the block or has returned.
 fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
     let request = |state: &State| match state {
         State::Waiting(wait) => Some(wait.request),
@@ -124,8 +124,8 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
             let requests: Vec<_> = states.iter().map(request).collect();
             for (state, own) in states.iter_mut().zip(&requests) {
                 let Some(Request::Shuffle { lane, .. }) = *own else { continue };
-                // A lane that the warp does not have may give anything on a GPU. Here it gives the
-                // complement of its number.
+                // On a GPU, a shuffle from a lane that does not exist returns an undefined value.
+                // Here it returns the complement of the lane's number.
                 let answer = match requests.get(lane as usize) {
                     Some(Some(Request::Shuffle { value, .. })) => *value,
                     _ => !lane,

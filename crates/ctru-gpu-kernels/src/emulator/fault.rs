@@ -1,16 +1,16 @@
-//! Broken rules.
+//! Faults: violations of the machine's rules.
 
 use core::fmt;
 use core::panic::Location;
 
-/// An access to memory, with its thread and its source line.
+/// An access to memory, with the thread and the source line that made it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Number of the block.
     pub block: u32,
     /// Number of the thread in its block.
     pub thread: u32,
-    /// Whether it wrote.
+    /// Whether the access is a write.
     pub writes: bool,
     /// Source line.
     pub location: &'static Location<'static>,
@@ -23,16 +23,16 @@ impl fmt::Display for Access {
     }
 }
 
-/// A rule of [`Simt`](crate::simt::Simt) that a kernel broke, or a wrong launch.
+/// A violation of a rule of [`Simt`](crate::simt::Simt) by a kernel, or an invalid launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The buffers of a launch are not the arrays that the kernel takes.
+    /// The buffers of a launch do not match the kernel's parameters in number or in element size.
     Arguments {
         /// Entry point.
         kernel: &'static str,
     },
-    /// The kernel has no function for the emulator.
+    /// The kernel has no function that the emulator can run.
     NotEmulated {
         /// Entry point.
         kernel: &'static str,
@@ -44,44 +44,44 @@ pub enum Fault {
         kernel: &'static str,
         /// The access.
         access: Access,
-        /// First byte.
+        /// Address of the first byte.
         address: u64,
-        /// Bytes of the memory.
+        /// Size of the memory in bytes.
         bytes: u64,
     },
-    /// A read of shared memory that no thread of the block has written.
+    /// A read of a shared byte that no thread of the block has written.
     Uninitialised {
         /// Entry point.
         kernel: &'static str,
         /// The read.
         access: Access,
-        /// The byte.
+        /// Address of the byte.
         address: u64,
     },
-    /// Two accesses to one byte that no barrier orders, at least one of them a write.
+    /// Two accesses to one byte, at least one of them a write, that no barrier orders.
     Race {
         /// Entry point.
         kernel: &'static str,
-        /// The access that happened first on the emulator.
+        /// The access that the emulator made first.
         first: Access,
         /// The other access.
         second: Access,
-        /// The byte.
+        /// Address of the byte.
         address: u64,
     },
-    /// Threads that must meet at one barrier or shuffle wait at different places.
+    /// Threads that must reach the same barrier or shuffle wait at different source lines.
     Divergence {
         /// Entry point.
         kernel: &'static str,
         /// Number of the block.
         block: u32,
-        /// A thread.
+        /// One of the threads.
         thread: u32,
-        /// Where it waits, or nothing if it has returned.
+        /// The source line where it waits, or `None` if it has returned.
         at: Option<&'static Location<'static>>,
-        /// A thread elsewhere.
+        /// A thread at another place.
         other: u32,
-        /// Where the other waits, or nothing if it has returned.
+        /// The source line where the other thread waits, or `None` if it has returned.
         other_at: Option<&'static Location<'static>>,
     },
 }
@@ -90,14 +90,22 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments { kernel } => {
-                write!(f, "{kernel}: the buffers do not match the parameters")
+                write!(f, "{kernel}: the buffers do not match the kernel's parameters")
             }
-            Self::NotEmulated { kernel } => write!(f, "{kernel} is not for the emulator"),
+            Self::NotEmulated { kernel } => {
+                write!(f, "{kernel}: the emulator has no function for this kernel")
+            }
             Self::Bounds { kernel, access, address, bytes } => {
-                write!(f, "{kernel}: {access} is outside or unaligned: byte {address} of {bytes}")
+                write!(
+                    f,
+                    "{kernel}: {access} is out of bounds or unaligned: byte {address} of {bytes}"
+                )
             }
             Self::Uninitialised { kernel, access, address } => {
-                write!(f, "{kernel}: {access} of shared byte {address}, which nobody has written")
+                write!(
+                    f,
+                    "{kernel}: {access} of shared byte {address}, which no thread has written"
+                )
             }
             Self::Race { kernel, first, second, address } => {
                 write!(f, "{kernel}: race on byte {address}: {first}; {second}")

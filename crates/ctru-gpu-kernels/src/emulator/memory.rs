@@ -1,4 +1,4 @@
-//! Memory with a history of accesses for each byte.
+//! Memory that records a history of accesses per byte, to detect races.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -8,21 +8,20 @@ use std::vec::Vec;
 use super::fault::Access;
 use crate::simt::{WARP, Word};
 
-/// The moment of an access. The numbers of barriers that were passed tell which accesses are before
-/// and after it.
+/// The time of an access. The counts of passed barriers determine the order of two accesses.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stamp {
-    /// Number of the launch.
+    /// Number of the launch, unique in the process.
     pub(super) launch: u32,
-    /// Barriers that the block has passed.
+    /// Number of block barriers that the block has passed.
     pub(super) block_barriers: u32,
-    /// Barriers that the thread's warp has passed.
+    /// Number of warp barriers that the thread's warp has passed.
     pub(super) warp_barriers: u32,
     pub(super) access: Access,
 }
 
 impl Stamp {
-    /// Returns whether nothing orders this access before `later`.
+    /// Returns whether no barrier and no launch orders this access before `later`.
     fn races_with(&self, later: &Self) -> bool {
         let (a, b) = (&self.access, &later.access);
         let same_thread = (a.block, a.thread) == (b.block, b.thread);
@@ -42,7 +41,7 @@ struct History {
 }
 
 impl History {
-    /// Records the access, or returns an earlier one that races with it.
+    /// Records the access. Returns an earlier access as the error if the two race.
     fn record(&mut self, stamp: Stamp) -> Result<(), Access> {
         let racing = |earlier: &Option<Stamp>| earlier.filter(|earlier| earlier.races_with(&stamp));
         if let Some(earlier) = racing(&self.write) {
@@ -64,24 +63,25 @@ impl History {
     }
 }
 
-/// The rule that an access breaks.
+/// The rule that an access violates.
 pub(super) enum Problem {
     Bounds { bytes: u64 },
     Uninitialised { address: u64 },
     Race { first: Access, address: u64 },
 }
 
-/// Bytes with their histories.
+/// Bytes and their histories.
 pub(super) struct Memory {
     bytes: Vec<u8>,
     histories: Vec<History>,
-    /// Whether it is a fault to read a byte that nobody has written.
+    /// Whether a read of a byte that no thread has written is a fault.
     starts_undefined: bool,
 }
 
 impl Memory {
     pub(super) fn shared(bytes: u32) -> Self {
-        // A GPU's shared memory holds what the last block left there.
+        // The initial content is arbitrary, because a GPU's shared memory holds what an earlier
+        // block left there.
         let bytes = bytes as usize;
         Self {
             bytes: std::vec![0xa5; bytes],
@@ -131,7 +131,7 @@ impl Memory {
     }
 }
 
-/// An array in the emulated global memory. Clones are the same memory.
+/// An array in the emulated global memory. Clones share the memory.
 #[derive(Clone)]
 pub struct Buffer {
     pub(super) memory: Rc<RefCell<Memory>>,
@@ -139,7 +139,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Returns an array with this content.
+    /// Creates an array with this content.
     #[must_use]
     pub fn new<T: Word>(content: &[T]) -> Self {
         let bytes: Vec<u8> = content
@@ -149,7 +149,8 @@ impl Buffer {
         Self::from_bytes(T::BYTES, bytes)
     }
 
-    /// Returns an array of elements of `element_bytes` bytes each, little-endian.
+    /// Creates an array from the bytes of its elements. Each element has `element_bytes` bytes,
+    /// little-endian.
     #[must_use]
     pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
         let histories = std::vec![History::default(); bytes.len()];
@@ -166,21 +167,21 @@ impl Buffer {
     /// Replaces the content.
     ///
     /// # Panics
-    /// If there are more or fewer bytes than the array has.
+    /// If the number of bytes differs from that of the array.
     pub fn set_bytes(&self, bytes: &[u8]) {
         self.memory.borrow_mut().bytes.copy_from_slice(bytes);
     }
 
-    /// Returns the bytes of an element.
+    /// Returns the number of bytes per element.
     #[must_use]
     pub fn element_bytes(&self) -> u32 {
         self.element_bytes
     }
 
-    /// Returns the content.
+    /// Returns the content as elements.
     ///
     /// # Panics
-    /// If `T` does not have the size of the array's elements.
+    /// If the size of `T` differs from that of the array's elements.
     #[must_use]
     pub fn content<T: Word>(&self) -> Vec<T> {
         assert_eq!(T::BYTES, self.element_bytes, "the array holds elements of another size");

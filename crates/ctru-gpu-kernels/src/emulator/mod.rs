@@ -1,10 +1,10 @@
-//! The CPU as a machine: runs a kernel one block after the other, each thread as a coroutine, and
-//! checks what a GPU does not.
+//! An emulator of the machine on the CPU. It runs the blocks of a kernel one after another, each
+//! thread as a coroutine, and checks the rules that a GPU does not check.
 //!
-//! A launch that breaks a [rule](crate::simt::Simt#rules) of the machine stops with a [`Fault`],
+//! A launch that violates a [rule](crate::simt::Simt#rules) of the machine stops with a [`Fault`],
 //! which names the kernel, the threads and their source lines. A traced launch returns the
-//! addresses that its threads touched, in order. A trace does not show branches, unless their sides
-//! touch different memory.
+//! addresses that each thread accessed, in order. A trace shows a branch only if its sides access
+//! different memory.
 
 mod block;
 mod fault;
@@ -21,19 +21,19 @@ pub use thread::{Event, Thread, View};
 
 use crate::descriptor::{Batch, Kernel, Parameter, Shape};
 
-/// Number of launches of all emulators. Accesses of different launches never race, whichever
-/// emulator ran them.
+/// Number of launches in this process. It is shared by all emulators, so that every launch has a
+/// unique number and accesses of different launches never race.
 static LAUNCHES: AtomicU32 = AtomicU32::new(0);
 
 /// A function that runs one thread of a kernel.
 pub type Emulate = for<'a> fn(Thread<'a>, &[&'a Buffer], Batch);
 
-/// Kernels on the emulator.
+/// Functions of kernels for the emulator.
 impl Kernel {
     /// Describes a kernel that only the emulator runs.
     ///
     /// # Panics
-    /// As [`new`](Self::new).
+    /// In the cases of [`new`](Self::new).
     #[must_use]
     pub const fn emulated(
         name: &'static str,
@@ -44,7 +44,8 @@ impl Kernel {
         Self::without_entry_point(name, shape, parameters).emulated_by(emulate)
     }
 
-    /// Returns the same kernel, whose threads the emulator runs by this function.
+    /// Returns the same kernel with `emulate` as the function that runs its threads on the
+    /// emulator.
     #[must_use]
     pub const fn emulated_by(self, emulate: &'static Emulate) -> Self {
         self.with_substitute(emulate)
@@ -56,7 +57,7 @@ impl Kernel {
 pub struct Emulator;
 
 impl Emulator {
-    /// Returns a device without limit of memory.
+    /// Creates a device with unlimited memory.
     #[must_use]
     pub fn new() -> Self {
         Self
@@ -65,16 +66,16 @@ impl Emulator {
     /// Runs `kernel` on a batch.
     ///
     /// # Errors
-    /// The first [`Fault`] of a thread. Memory keeps the state of that moment.
+    /// Returns the first [`Fault`] of a thread. The buffers keep their content at that moment.
     pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
         self.run(kernel, buffers, batch, false).map(drop)
     }
 
-    /// Runs `kernel` on a batch and returns the accesses of every thread: block after block, and
-    /// thread after thread in each block.
+    /// Runs `kernel` on a batch and returns the accesses of all threads, ordered by block, then by
+    /// thread, then by time.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// Those of [`launch`](Self::launch).
     pub fn trace(
         &self,
         kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! The emulator's thread: [`Simt`] on a coroutine.
+//! The emulator's thread, which implements [`Simt`] on a coroutine.
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -13,7 +13,7 @@ use super::memory::{Buffer, Memory, Problem, Stamp};
 use crate::descriptor::Kernel;
 use crate::simt::{Simt, WARP, Word};
 
-/// What a thread waits for.
+/// A reason to suspend a thread.
 #[derive(Copy, Clone)]
 pub(super) enum Request {
     SyncBlock,
@@ -22,13 +22,13 @@ pub(super) enum Request {
         value: u32,
         lane: u32,
     },
-    /// All threads of the warp have put their parts of the factors into [`Block::factors`].
+    /// A matrix product. The thread has stored its part of the factors in [`Block::factors`].
     Mma,
-    /// Nothing: the thread broke a rule and does not continue.
+    /// The thread violated a rule and never continues.
     Stop,
 }
 
-/// A request and its source line.
+/// A request and the source line that made it.
 #[derive(Copy, Clone)]
 pub(super) struct Wait {
     pub(super) request: Request,
@@ -51,10 +51,10 @@ pub(super) struct Block {
     pub(super) shared: RefCell<Memory>,
     pub(super) block_barriers: Cell<u32>,
     pub(super) warp_barriers: Vec<Cell<u32>>,
-    /// Matrix products that each warp has finished.
+    /// Number of matrix products that each warp has finished.
     pub(super) matrix_products: Vec<Cell<u32>>,
-    /// Two for each thread, for even and for odd products of the warp: a thread may read the
-    /// factors of a product when others have begun the next one.
+    /// Two entries per thread, for even and odd products of its warp. One entry is not enough,
+    /// because a thread may read the factors of a product after others have begun the next product.
     factors: RefCell<Vec<[Factors; 2]>>,
     pub(super) fault: RefCell<Option<Fault>>,
     /// The accesses of each thread, if the launch is traced.
@@ -82,12 +82,12 @@ impl Block {
     }
 }
 
-/// An access of a traced thread: to global or shared memory, or to a table of the program.
+/// An access of a traced thread to global memory, to shared memory or to a constant table.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Whether it wrote.
+    /// Whether the access is a write.
     pub writes: bool,
-    /// Its first byte in its array.
+    /// Offset in bytes from the beginning of the array, of shared memory or of the table.
     pub address: u64,
     /// Source line.
     pub location: &'static Location<'static>,
@@ -107,7 +107,7 @@ impl fmt::Debug for Thread<'_> {
     }
 }
 
-/// An array in global memory, as a kernel holds it.
+/// A kernel's handle of an array in global memory, with the type of its elements.
 #[derive(Copy, Clone)]
 pub struct View<'a, T> {
     buffer: &'a Buffer,
@@ -121,7 +121,7 @@ impl<T> fmt::Debug for View<'_, T> {
 }
 
 impl Buffer {
-    /// Returns the array as a kernel takes it.
+    /// Returns the handle that a kernel takes as an argument.
     #[must_use]
     pub fn view<T: Word>(&self) -> View<'_, T> {
         View { buffer: self, element: PhantomData }
@@ -129,13 +129,14 @@ impl Buffer {
 }
 
 impl Thread<'_> {
-    /// Suspends the thread until all threads that take part have made the same request.
+    /// Suspends the thread until all participating threads have made the same request. Returns the
+    /// answer.
     #[track_caller]
     fn wait(self, request: Request) -> u32 {
         self.yielder.suspend(Wait { request, location: Location::caller() })
     }
 
-    /// Adds an access to the trace.
+    /// Appends an access to the trace if the launch is traced.
     #[track_caller]
     fn event(self, writes: bool, address: u64) {
         if let Some(events) = &self.block.events {
@@ -144,7 +145,8 @@ impl Thread<'_> {
         }
     }
 
-    /// Runs `operation` on a memory with the stamp of this moment. A problem ends the thread.
+    /// Runs `operation` on a memory with a stamp of the current time. A violated rule ends the
+    /// launch.
     #[track_caller]
     fn access<V>(
         self,
@@ -176,7 +178,7 @@ impl Thread<'_> {
         })
     }
 
-    /// Ends the launch. The thread is never resumed.
+    /// Reports a fault, which ends the launch. The thread is never resumed.
     #[track_caller]
     fn stop(self, fault: Fault) -> ! {
         *self.block.fault.borrow_mut() = Some(fault);
@@ -186,7 +188,7 @@ impl Thread<'_> {
     }
 }
 
-/// Returns the sum of the products of signed bytes.
+/// Returns the dot product of two vectors of four signed bytes.
 fn dot_product(a: u32, b: u32) -> i32 {
     let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
     pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum()

@@ -1,5 +1,5 @@
-//! Sixteen dependent products for each element by precomputed factors, as in a transform: the cost
-//! of a reduction when nothing else costs time.
+//! Chains of sixteen dependent products per element by precomputed factors, as in a transform. They
+//! measure the cost of a modular reduction alone.
 
 use core::array;
 
@@ -9,20 +9,21 @@ use super::FactorWord;
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, U32x4, Word};
 
-/// Products of an element.
+/// Number of products per element.
 pub const LENGTH: usize = 16;
 
-/// Returns blocks of `threads` threads, one for each operation: four elements.
+/// Returns the block shape: `threads` threads, one operation of four elements per thread.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 0 }
 }
 
-/// Multiplies every element by all [`LENGTH`] factors, one after the other. An operation is one
-/// [`U32x4`] of elements; there are as many operations as whole blocks take.
+/// Multiplies every element by all [`LENGTH`] factors, one after another. One operation is one
+/// [`U32x4`] of elements. The last block is always full.
 ///
-/// Threads: one for each operation.
-/// Arrays: `factors`, one row of [`LENGTH`] factors; `elements` and `products`, in `0..q`.
+/// Threads: one per operation.
+/// Arrays: `factors`, one row of [`LENGTH`] factors; `elements` and `products`, rows of one
+/// [`U32x4`], in `0..q`.
 #[inline(always)]
 pub fn chain<S: Simt, M: Reducer>(
     s: S,
@@ -43,10 +44,11 @@ pub fn chain<S: Simt, M: Reducer>(
     s.store(products, index, U32x4(x.map(M::canonical)));
 }
 
-/// Copies every element: the time in which a device reads and writes the arrays of [`chain`].
+/// Copies every element. Measures the time that a device needs to read and write the arrays of
+/// [`chain`].
 ///
-/// Threads: one for each operation.
-/// Arrays: `elements`; `copies`.
+/// Threads: one per operation.
+/// Arrays: `elements` and `copies`, rows of one [`U32x4`].
 #[inline(always)]
 pub fn copy<S: Simt>(s: S, elements: S::Global<U32x4>, copies: S::Global<U32x4>, _: Batch) {
     let index = s.block() * s.threads() + s.thread();

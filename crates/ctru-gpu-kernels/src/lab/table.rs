@@ -1,5 +1,5 @@
-//! The list of the laboratory's kernels, of which entry points, descriptors and benchmarks are
-//! made.
+//! The list of the laboratory's kernels. Macros generate entry points, descriptors and benchmarks
+//! from this list.
 
 #![allow(unsafe_code)]
 
@@ -13,13 +13,13 @@ use crate::descriptor::{Kernel, Parameter, Shape};
 use crate::kernels::row;
 use crate::simt::{U32x4, Word};
 
-/// Threads of a block where nobody chooses another number.
+/// The default number of threads per block.
 pub const THREADS: u32 = 256;
-/// The least and the largest number of threads that can be chosen, and all powers of two between
-/// them.
+/// The smallest and the largest number of threads per block. Every power of two between them can be
+/// chosen too.
 pub const THREADS_RANGE: (u32, u32) = (64, 1024);
 
-/// The chained products by one method.
+/// The kernel for chained products by one method.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Chain {
@@ -31,7 +31,7 @@ pub struct Chain {
     pub kernel: Kernel,
 }
 
-/// The cyclic products of one length by one method.
+/// The kernels for cyclic products of one length by one method.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cyclic {
@@ -41,13 +41,14 @@ pub struct Cyclic {
     pub modulus: u32,
     /// The binary logarithm of the length.
     pub log_len: u32,
-    /// [`columns::forward`](super::cyclic::columns::forward) and the inverse, if there are columns.
+    /// [`columns::forward`](super::cyclic::columns::forward) and
+    /// [`columns::inverse`](super::cyclic::columns::inverse), unless one pass computes the product.
     pub columns: Option<[Kernel; 2]>,
     /// [`rows::multiply`](super::cyclic::rows::multiply).
     pub rows: Kernel,
 }
 
-/// The cyclic products of any length by one method, one layer in each launch.
+/// The kernels for cyclic products of any length by one method, one layer per launch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Single {
@@ -63,7 +64,7 @@ pub struct Single {
     pub inverse: Kernel,
 }
 
-/// The scheme's product in one ring by one arithmetic:
+/// The kernel for the scheme's product in one ring by one arithmetic:
 /// [`multiply_sampled_by`](crate::kernels::product::ntt::multiply_sampled_by).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -76,7 +77,7 @@ pub struct RingProduct {
     pub kernel: Kernel,
 }
 
-/// A visitor of all entries of [`CHAINS`] that receives their types.
+/// A visitor of the entries of [`CHAINS`] that receives their types.
 pub trait ChainVisitor {
     /// Visits an entry of the method `M`.
     fn visit<M: Reducer>(&mut self, chain: &'static Chain)
@@ -84,7 +85,7 @@ pub trait ChainVisitor {
         FactorWord<M>: Word;
 }
 
-/// A visitor of all entries of [`CYCLICS`] that receives their types.
+/// A visitor of the entries of [`CYCLICS`] that receives their types.
 pub trait CyclicVisitor {
     /// Visits an entry: `M` multiplies by twiddle factors, `P` multiplies values.
     fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
@@ -93,7 +94,8 @@ pub trait CyclicVisitor {
 }
 
 impl Chain {
-    /// Returns the kernel in blocks of another number of threads, if [`THREADS_RANGE`] has it.
+    /// Returns the kernel in blocks of `threads` threads, or `None` if [`THREADS_RANGE`] excludes
+    /// this number.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<Kernel> {
         can_be_chosen(threads).then(|| with_threads(&self.kernel, threads))
@@ -101,8 +103,8 @@ impl Chain {
 }
 
 impl Cyclic {
-    /// Returns the kernels for columns and rows in blocks of another number of threads, if
-    /// [`THREADS_RANGE`] has it and a block has whole rows.
+    /// Returns the kernels for columns and for rows in blocks of `threads` threads. Returns `None`
+    /// if [`THREADS_RANGE`] excludes this number or if a block would not have whole rows.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
         let resized = |kernel| with_threads(kernel, threads);
@@ -113,31 +115,31 @@ impl Cyclic {
     }
 }
 
-/// Returns whether a block may have this many threads.
+/// Returns whether a block may have `threads` threads.
 fn can_be_chosen(threads: u32) -> bool {
     let (least, most) = THREADS_RANGE;
     threads.is_power_of_two() && (least..=most).contains(&threads)
 }
 
-/// Returns a kernel whose operations are threads, in blocks of another number of threads. The
-/// shared memory of a block is proportional to that number.
+/// Returns the kernel in blocks of `threads` threads. The kernel must have one operation per thread
+/// and shared memory in proportion to the number of threads.
 fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
     let Shape { threads: before, shared_bytes, .. } = kernel.shape();
     let shape = Shape::new(threads, threads, shared_bytes / before * threads);
-    // SAFETY: these kernels are written for every number of threads that `can_be_chosen`, and so
-    // are the lengths of their arrays.
+    // SAFETY: these kernels are written for every number of threads that `can_be_chosen` permits,
+    // and the declared lengths of their arrays hold for all of them.
     unsafe { kernel.in_blocks_of(shape) }
 }
 
-/// Calls the macro `$callback` with the list of all kernels of the laboratory but the
+/// Calls the macro `$callback` with the list of the laboratory's kernels, except the
 /// [compared](super::compared) ones.
 ///
 /// - An entry `method modulus Reducer;` of `chain` describes [`chain`](super::chain::chain), named
 ///   `chain_method_modulus`.
 /// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` describes the three kernels of
 ///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
-///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. One of
-///   `rows` describes the second of them alone, with `R = log`.
+///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. An entry
+///   of `rows` describes only `rows_multiply_...`, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
 ///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
 ///   `layer_inverse_...`.
@@ -319,17 +321,17 @@ macro_rules! tables {
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
         ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
-        /// What memory can do: [`copy`](super::chain::copy).
+        /// The kernel [`copy`](super::chain::copy), which measures the bandwidth of memory.
         pub static COPY: Kernel = lab_kernel!(tables copy);
 
-        /// All chained products.
+        /// The kernels for chained products, one entry per method and modulus.
         pub static CHAINS: &[Chain] = &[$(Chain {
             method: stringify!($chain),
             modulus: $chain_modulus,
             kernel: lab_kernel!(tables chain $chain $chain_modulus $reducer),
         }),*];
 
-        /// All cyclic products.
+        /// The kernels for cyclic products, one entry per method, modulus and length.
         pub static CYCLICS: &[Cyclic] = &[
             $(Cyclic {
                 method: stringify!($cyclic),
@@ -354,7 +356,7 @@ macro_rules! tables {
             },)*
         ];
 
-        /// All cyclic products layer by layer.
+        /// The kernels for cyclic products layer by layer, one entry per method and modulus.
         pub static SINGLES: &[Single] = &[$(Single {
             method: stringify!($single),
             modulus: $single_modulus,
@@ -366,20 +368,20 @@ macro_rules! tables {
                 $single_twiddle, $single_value),
         }),*];
 
-        /// The KEM's products by both arithmetics.
+        /// The kernels for the KEM's products, one entry per ring and arithmetic.
         pub static RINGS: &[RingProduct] = &[$(RingProduct {
             arithmetic: stringify!($arithmetic),
             n: $n,
             kernel: lab_kernel!(tables ring $arithmetic $n $ring, $type),
         }),*];
 
-        /// Visits all of [`CHAINS`], in their order.
+        /// Visits all entries of [`CHAINS`] in order.
         pub fn visit_chains(visitor: &mut impl ChainVisitor) {
             let mut chains = CHAINS.iter();
             $(chains.next().into_iter().for_each(|chain| visitor.visit::<$reducer>(chain));)*
         }
 
-        /// Visits all of [`CYCLICS`], in their order.
+        /// Visits all entries of [`CYCLICS`] in order.
         pub fn visit_cyclics(visitor: &mut impl CyclicVisitor) {
             let mut cyclics = CYCLICS.iter();
             $(cyclics.next().into_iter().for_each(|cyclic|
@@ -393,12 +395,12 @@ macro_rules! tables {
         let parameters = const { &[$(
             Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
         ),*] };
-        // SAFETY: the entry point is made of the same entry of the list, so it takes these arrays,
-        // and it is written for this shape. It stays inside the rows: the tests run every kernel on
-        // arrays of exactly these lengths on the emulator. The elements that it reads and writes
-        // depend on the batch alone, but for single layers: these read the numbers of the layer
-        // from an array, each number once, and `Layer::load` clamps the numbers so that no address
-        // is outside of the arrays.
+        // SAFETY: the entry point is generated from the same entry of the list, so it takes these
+        // arrays, and it is written for this shape. It stays inside the rows: the tests run every
+        // kernel on arrays of exactly these lengths on the emulator. The indices that it accesses
+        // depend only on the batch, except for single layers. These read the layer's parameters
+        // from an array, each parameter once, and `Layer::load` clamps them so that no address is
+        // outside the arrays.
         let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
         #[cfg(feature = "emulator")]
         let kernel = kernel.emulated_by(&{
@@ -414,7 +416,7 @@ macro_rules! tables {
     }};
 }
 
-/// Returns every kernel of this list.
+/// Returns all kernels of this list.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
     let cyclics =
         CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));

@@ -1,5 +1,5 @@
-//! The kernels that sample, encrypt, decode and read and write keys, on the emulator against the
-//! CPU.
+//! Compares kernels on the emulator with the CPU: sampling, encryption, decoding, and the
+//! conversion of keys.
 
 use core::fmt::Debug;
 
@@ -23,7 +23,8 @@ use crate::strategies::{bytes, poly, rounded_poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::{Intermediate, array};
 
-/// Rows of `width` elements that begin with `contents`, with nonsense behind.
+/// Returns rows of `width` elements. Each row begins with an element of `contents` and is filled up
+/// with `nonsense`.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
     contents
         .iter()
@@ -31,7 +32,8 @@ fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
         .collect()
 }
 
-/// Rows of bytes as little-endian words, `fill` behind each row.
+/// Returns rows of `width` little-endian words. Each row begins with an element of `contents` and
+/// is filled up with `fill`.
 fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Vec<u64> {
     padded(contents, 8 * width, fill)
         .as_chunks()
@@ -41,7 +43,7 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Vec<u64> {
         .collect()
 }
 
-/// The first `bytes` bytes of the row, and the others.
+/// Splits a row into its first `bytes` bytes and the others.
 fn split_words(row: &[u64], bytes: usize) -> (Vec<u8>, Vec<u8>) {
     let mut all: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
     let behind = all.split_off(bytes);
@@ -52,17 +54,17 @@ fn signed(coefficients: &[i8]) -> Vec<u8> {
     coefficients.iter().map(|&c| c as u8).collect()
 }
 
-/// An output that has not been written.
+/// Returns an output array before a launch, with all bits set.
 fn blank<T: Word>(len: usize) -> Buffer {
     Buffer::new(&vec![T::from_bits(!0); len])
 }
 
-/// Launches for `count` operations.
+/// Launches a kernel for `count` operations.
 fn launch(kernel: &Kernel, buffers: &[&Buffer], count: usize) {
     device::launch(kernel, buffers, Batch::each(count as u32));
 }
 
-/// Checks that the rows of an array begin with what is expected.
+/// Checks that each row of an array begins with the expected elements.
 fn assert_rows<T: Word>(buffer: &Buffer, width: u32, expected: &[Vec<T>]) {
     let content = buffer.content::<T>();
     assert_eq!(content.len(), width as usize * expected.len());
@@ -134,7 +136,7 @@ fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
     }
 }
 
-/// The kernels for one encoding of public keys, and the encoding itself.
+/// The kernels for one encoding of public keys, and the encoding on the CPU.
 struct Keys<R: Ring> {
     decode: &'static RingKernels,
     encode: &'static RingKernels,
@@ -162,7 +164,7 @@ fn encodings<R: Ring>() -> [Keys<R>; 2] {
     ]
 }
 
-/// A key as its parts: coins of `f`, `h`, `z`.
+/// The parts of a key: the coins of `f`, then `h`, then `z`.
 type Parts<R> = (Vec<u8>, Poly<R>, Vec<u8>);
 
 fn check_keys<R: Ring>(parts: &[Parts<R>]) {
@@ -212,7 +214,7 @@ fn check_keys<R: Ring>(parts: &[Parts<R>]) {
     }
 }
 
-/// The values of the vectors.
+/// Runs the checks on the values of the test vectors.
 fn check_vectors<R: Ring>() {
     let vector = Intermediate::load(R::N);
     check_sample::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
@@ -278,7 +280,7 @@ fn check_traces<R: Ring>() {
     }
 }
 
-/// 1, 2 or 33 of something.
+/// Generates batches of 1, 2 or 33 values.
 fn batch<T: Debug>(one: impl Strategy<Value = T> + Clone) -> impl Strategy<Value = Vec<T>> {
     prop_oneof![4 => Just(1usize), 3 => Just(2), 1 => Just(33)]
         .prop_flat_map(move |count| vec(one.clone(), count))

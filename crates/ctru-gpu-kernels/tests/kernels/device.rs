@@ -1,17 +1,17 @@
-//! Where the tests of kernels run: on the emulator. `ctru-tests` has a file of this name that runs
+//! Runs the kernels of the tests on the emulator. `ctru-tests` has a file of this name that runs
 //! them on a GPU.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 
-/// Whether long launches take seconds.
-#[allow(dead_code, reason = "not all that include this file have long launches")]
+/// Whether the device is the emulator, on which long launches take seconds.
+#[allow(dead_code, reason = "not every test that includes this file has long launches")]
 pub(crate) const IS_EMULATED: bool = true;
 
-/// Runs a kernel on arrays that the host holds.
+/// Runs a kernel on arrays of the emulator.
 ///
 /// # Panics
-/// If the kernel breaks a rule of the machine.
+/// If the kernel violates a rule of the machine.
 pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
     Emulator::new().launch(kernel, buffers, batch).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The emulator finds what it promises to find, and nothing else.
+//! Tests that the emulator reports every kind of fault, and no fault where there is none.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
@@ -6,24 +6,25 @@ use ctru_gpu_kernels::simt::Simt;
 
 use crate::traces::assert_same_trace;
 
-/// A kernel of blocks of 64 threads, one an operation, with 256 bytes of shared memory and one
-/// array of `u32`.
+/// Returns a kernel with 64 threads, 256 bytes of shared memory and one operation per block. It
+/// takes one array of `u32` with 64 elements per operation.
 fn kernel(emulate: Emulate) -> Kernel {
     const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, 64)];
     Kernel::emulated("test", Shape::new(64, 1, 256), ARRAY, Box::leak(Box::new(emulate)))
 }
 
-/// For kernels that only look.
+/// Drops a value that a kernel only loads.
 fn ignore<T>(_: T) {}
 
-/// Runs two blocks on an array of 128 elements.
+/// Runs two blocks of a kernel on an array of 128 elements.
 fn run(emulate: Emulate) -> Result<Vec<u32>, Fault> {
     let array = Buffer::new(&[7u32; 128]);
     Emulator::new().launch(&kernel(emulate), &[&array], Batch::each(2))?;
     Ok(array.content())
 }
 
-/// Every thread writes its own word of shared memory and reads that of another one.
+/// Writes the thread's own word of shared memory, calls `between`, and returns the word of thread
+/// `other`.
 fn exchange(s: Thread<'_>, other: u32, between: impl Fn()) -> u32 {
     s.store_shared::<u32>(4 * s.thread(), s.thread());
     between();
@@ -43,7 +44,7 @@ fn block_barriers_order() {
 fn warp_barriers_order_in_a_warp_only() {
     assert!(run(|s, _, _| ignore(exchange(s, s.thread() ^ 1, || s.sync_warp()))).is_ok());
     let across = run(|s, _, _| ignore(exchange(s, s.thread() ^ 32, || s.sync_warp())));
-    // The first warp runs before the second one has written anything.
+    // The first warp runs before the second warp has written anything.
     assert!(matches!(across, Err(Fault::Uninitialised { .. })), "{across:?}");
     let written_before = run(|s, _, _| {
         s.store_shared::<u32>(4 * s.thread(), 0);
@@ -76,7 +77,7 @@ fn races_name_both_accesses() {
     let Fault::Race { kernel, first, second, address } = fault else { panic!("{fault}") };
     assert_eq!((kernel, first.thread, second.thread, address), ("test", 0, 1, 0));
     assert!(first.location.file().ends_with("emulator.rs") && first.location == second.location);
-    // A write after reads by others is one, too, and reads alone are not.
+    // A write after reads by other threads is a race too. Reads alone are not a race.
     let after_reads = run(|s, arrays, _| {
         s.load::<u32>(arrays[0].view(), 0);
         if s.thread() == 63 {
@@ -162,7 +163,8 @@ fn wrong_arguments() {
     assert_eq!(result, Err(Fault::Arguments { kernel: "test" }));
 }
 
-/// Every thread reads the word that its own word names, as a table that is looked up by a secret.
+/// Returns a kernel in which every thread uses its own word as an index, like a table lookup with a
+/// secret index.
 fn look_up() -> Kernel {
     kernel(|s, arrays, _| {
         let secret = s.load::<u32>(arrays[0].view(), s.thread());
@@ -182,7 +184,7 @@ fn traces_show_addresses() {
 #[test]
 #[should_panic(expected = "test: the trace depends on the secret")]
 fn a_leaked_address_is_found() {
-    // All words are alike but one.
+    // The two secrets differ in one word.
     let other: Vec<u32> = (0..64).map(|i| u32::from(i == 40)).collect();
     let secrets = [vec![0u32; 64], other].map(|secret| vec![Buffer::new(&secret)]);
     assert_same_trace(&look_up(), secrets, Batch::each(1));

@@ -1,4 +1,4 @@
-//! The fused kernels, around the products on tensor cores, on the emulator against the CPU.
+//! Compares the fused kernels on the emulator with the CPU.
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
@@ -18,7 +18,8 @@ use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
 
-/// Rows of `width` elements that begin with `contents`, with nonsense behind.
+/// Returns rows of `width` elements. Each row begins with an element of `contents` and is filled up
+/// with `nonsense`.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
     contents
         .iter()
@@ -26,7 +27,8 @@ fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
         .collect()
 }
 
-/// Rows of bytes as little-endian words, `fill` behind each row.
+/// Returns rows of `width` little-endian words. Each row begins with an element of `contents` and
+/// is filled up with `fill`.
 fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     let bytes = padded(contents, 8 * width, fill);
     Buffer::new(
@@ -34,7 +36,7 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     )
 }
 
-/// Rows of bytes without gaps, and nonsense up to a whole word.
+/// Returns an array of the rows without gaps, filled up to a multiple of 4 bytes with nonsense.
 fn strings(contents: &[Vec<u8>]) -> Buffer {
     let mut all = contents.concat();
     all.resize(all.len().next_multiple_of(4), 0xa7);
@@ -46,21 +48,23 @@ fn rows_of_h<R: Ring>(keys: &[Poly<R>]) -> Buffer {
     Buffer::new(&padded(&rows, row::<R>(), 0xffff))
 }
 
-/// What the fused kernel does, step by step.
+/// Encrypts a message step by step on the CPU.
 fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
     let sigma = mul::mul_small(h, &sample::sample::<R>(&array(coins)));
     bits::pack_rounded(&compress_with_message(&sigma, &array(message))).as_ref().to_vec()
 }
 
-/// Coins and message of an operation.
+/// The coins and the message of an operation.
 type Operation = (Vec<u8>, Vec<u8>);
 
-/// The kernels for keys that may all differ, and those for one key.
+/// Kernels for encryption and verification: first those for keys that may all differ, then those
+/// for one key.
 const ENCRYPTIONS: [[&RingKernels; 2]; 2] =
     [[&FUSED_ENCRYPT, &FUSED_VERIFY], [&SAME_PUBLIC_KEY_ENCRYPT, &SAME_PUBLIC_KEY_VERIFY]];
 const DECRYPTIONS: [&RingKernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT];
 
-/// Checks with a key each, or with one key all kernels that can do with it.
+/// Checks encryption and verification. If there is one key for all operations, also checks the
+/// kernels for one key.
 fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
     let kernels = if keys.len() == 1 { &ENCRYPTIONS[..] } else { &ENCRYPTIONS[..1] };
     for &[encrypt, verify] in kernels {
@@ -92,7 +96,7 @@ fn check_encrypt_with<R: Ring>(
     assert_eq!(content[..count * R::CIPHERTEXT_BYTES], expected.concat()[..]);
     assert!(content[count * R::CIPHERTEXT_BYTES..].iter().all(|&byte| byte == 0x55));
 
-    // One bit of every second ciphertext is another one, each time somewhere else.
+    // Every second ciphertext has one flipped bit, at varying positions.
     let mut received = expected;
     for (i, ciphertext) in received.iter_mut().enumerate().filter(|(i, _)| i % 2 == 1) {
         let bit = [0, 8 * R::CIPHERTEXT_BYTES - 1, 4 * R::CIPHERTEXT_BYTES + 3][i / 2 % 3];
@@ -139,7 +143,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
     }
 }
 
-/// Two secrets, everything from the first byte to the last one different.
+/// The bytes of two secrets that differ in every byte.
 const SECRETS: [u8; 2] = [0x00, 0x7b];
 
 fn check_traces<R: Ring>(count: usize) {
@@ -167,8 +171,7 @@ fn check_traces<R: Ring>(count: usize) {
             }),
             batch,
         );
-        // With the first secret the ciphertext that was received is the right one, with the second
-        // it is not.
+        // The received ciphertexts are valid for the first secret and invalid for the second one.
         let [coins, message] =
             [R::COIN_BYTES, R::MESSAGE_BYTES].map(|bytes| vec![SECRETS[0]; bytes]);
         let received = vec![encrypted(&h, &coins, &message); count];

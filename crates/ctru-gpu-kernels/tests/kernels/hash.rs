@@ -1,4 +1,4 @@
-//! Hashing kernels on the emulator against the crates `sha3` and `shake`.
+//! Compares the hashing kernels on the emulator with the crates `sha3` and `shake`.
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
@@ -11,7 +11,7 @@ use crate::operations::{
     Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, unfilled, words,
 };
 
-/// One thread, parts of a warp, a warp and one thread, a block and one thread.
+/// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
 const COUNTS: [usize; 5] = [1, 2, 31, 33, 129];
 
 fn check_expansion<R: Ring>(operations: &Operations) {
@@ -75,7 +75,8 @@ fn check_rejection<R: Ring>(operations: &Operations) {
     }
 }
 
-/// Accepts the even operations; in each odd one another bit of the ciphertext is wrong.
+/// Checks `select`: the ciphertexts of even operations are equal, and those of odd operations
+/// differ in one bit, at varying positions.
 fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
     let bits = 8 * R::CIPHERTEXT_BYTES;
     let mut expected = operations.ciphertexts.clone();
@@ -163,7 +164,7 @@ properties! {
     r1277: R1277
 }
 
-/// Runs every kernel on two inputs and compares the addresses.
+/// Runs every kernel on two inputs and compares the addresses that its threads access.
 fn traces<R: Ring>() {
     let [one, other] = [(); 2].map(|()| Operations::draw::<R>(33, 33));
     let traces = |operations: &Operations| {
@@ -183,7 +184,7 @@ fn traces<R: Ring>() {
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
-        // One of the two inputs is accepted throughout, the other rejected.
+        // All operations of one input are accepted, all operations of the other input are rejected.
         let mut expected = operations.ciphertexts.clone();
         expected
             .iter_mut()

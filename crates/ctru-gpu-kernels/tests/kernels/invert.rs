@@ -1,4 +1,4 @@
-//! The inversion kernel on the emulator against the CPU.
+//! Compares the inversion kernels on the emulator with the CPU.
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
@@ -18,7 +18,7 @@ use crate::strategies::{poly, small_poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::Intermediate;
 
-/// Rows with nonsense behind the last coefficient.
+/// Returns rows of coefficients with nonsense after the last coefficient.
 fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
     let elements: Vec<_> = elements.iter().map(Poly::from).collect();
     rows_of(&elements)
@@ -35,7 +35,7 @@ fn rows_of<R: Ring>(elements: &[Poly<R>]) -> Buffer {
     )
 }
 
-/// Rows of signed bytes, with nonsense behind.
+/// Returns rows of signed bytes with nonsense after the last coefficient.
 fn small_rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
     let padding = vec![0xff; row::<R>() as usize - R::N];
     let row = |a: &SmallPoly<R>| {
@@ -58,8 +58,8 @@ fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
     }
 }
 
-/// Checks one level of a product tree in both directions: `nodes` as they are and, with `leaves`,
-/// as small ones.
+/// Checks one level of a product tree in both directions, with the kernels for `nodes`. If there
+/// are `leaves`, also checks the kernels for leaves.
 fn check_level<R: NttRing>(
     nodes: &[Poly<R>],
     leaves: Option<&[SmallPoly<R>]>,
@@ -91,14 +91,15 @@ fn check_levels<R: NttRing>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents:
     check_level(&leaves.iter().map(Poly::from).collect::<Vec<_>>(), Some(leaves), parents);
 }
 
-/// The polynomial with these coefficients at `x^0`, `x^1` and `x^(n-1)`.
+/// Returns the polynomial with these coefficients of `x^0`, `x^1` and `x^(n-1)`.
 fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
     let mut coefficients = vec![0; R::N];
     (coefficients[0], coefficients[1], coefficients[R::N - 1]) = (constant, linear, last);
     SmallPoly::from_coefficients(&coefficients).unwrap()
 }
 
-/// The inversion and both directions of a product tree, for an odd number of nodes.
+/// Compares the traces of inversion and of both directions of a product tree, for an odd number of
+/// nodes.
 fn check_traces<R: NttRing>() {
     const NODES: usize = 3;
     let vector = Intermediate::load(R::N);

@@ -1,4 +1,4 @@
-//! The reduction laboratory's kernels against the CPU: every method, every modulus.
+//! Compares the laboratory's kernels with the CPU, for every method and every modulus.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;
@@ -18,7 +18,7 @@ use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 
 use crate::device;
 
-/// Numbers in `0..modulus`, the ends of the range among them.
+/// Returns numbers in `0..modulus`, including the ends of the range.
 fn coefficients(modulus: u32, len: usize, seed: u64) -> Vec<u32> {
     let mut state = seed;
     let mut next = || {
@@ -52,7 +52,7 @@ impl ChainVisitor for CheckChains {
         assert_eq!(chain.modulus, M::MODULUS);
         let (half, quads) = (i64::from(M::MODULUS / 2), 256);
         let values = coefficients(M::MODULUS, 4 * quads, 1);
-        // The second list holds the largest factors only.
+        // The second list consists of the largest factors.
         let random =
             coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
         for factors in [random, vec![-half; LENGTH]] {
@@ -88,7 +88,7 @@ fn chains() {
     visit_chains(&mut CheckChains);
 }
 
-/// Checks the products of length up to `2^max_log` by one of the methods, or by all.
+/// Checks the cyclic products of lengths up to `2^max_log`, by one method or by all methods.
 struct CheckCyclics {
     method: Option<&'static str>,
     max_log: u32,
@@ -101,8 +101,8 @@ impl CyclicVisitor for CheckCyclics {
         FactorWord<M>: Word,
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
-        // The emulator takes seconds for a long product: it does those with the largest modulus,
-        // and float's only one.
+        // The emulator takes seconds for a long product. So it computes only those with the largest
+        // modulus, and the only one of the method `float`.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
         let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
         let is_method = self.method.is_none_or(|method| method == cyclic.method);
@@ -112,7 +112,7 @@ impl CyclicVisitor for CheckCyclics {
         self.checked += 1;
         let (n, count) = (1usize << cyclic.log_len, if cyclic.log_len > 14 { 1 } else { 2 });
         let mut operands = coefficients(M::MODULUS, 2 * count * n, 3);
-        // The first operand of the last product is the largest throughout.
+        // Every coefficient of the last product's first operand has the largest value.
         operands[(count - 1) * n..count * n].fill(M::MODULUS - 1);
         let actual = on_device::<M, P>(cyclic, &operands, count);
         for product in 0..count {
@@ -122,7 +122,7 @@ impl CyclicVisitor for CheckCyclics {
     }
 }
 
-/// The products that the kernels compute.
+/// Returns the products that the kernels compute.
 fn on_device<M: Reducer, P: ReduceSum>(cyclic: &Cyclic, operands: &[u32], count: usize) -> Vec<u32>
 where
     FactorWord<M>: Word,
@@ -150,7 +150,8 @@ where
     products.content()
 }
 
-/// The product by one other method, which `cyclic.rs` compares with the schoolbook.
+/// Returns the product by another method on the CPU, which `cyclic.rs` compares with the schoolbook
+/// method.
 fn on_cpu<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
     let n = a.len();
     let (mut forward, mut inverse) =
@@ -173,7 +174,7 @@ fn short_cyclic_products() {
     check_cyclics(None, 14);
 }
 
-/// On the emulator a method a test, so that they run side by side.
+/// Defines one test per method, so that they run in parallel on the emulator.
 macro_rules! long_products {
     ($($method:ident)*) => {$(
         #[test]
@@ -185,7 +186,7 @@ macro_rules! long_products {
 
 long_products! { runtime_division constant_division barrett montgomery shoup plantard proth float }
 
-/// A product layer by layer, by the kernels that the others are measured against.
+/// Checks the kernels that compute a product layer by layer.
 struct CheckSingles;
 
 impl CyclicVisitor for CheckSingles {

@@ -1,7 +1,8 @@
-//! Every kernel stays inside the lengths that its descriptor declares, whatever its arrays hold.
+//! Tests that every kernel stays inside the lengths that its descriptor declares, for every content
+//! of its arrays.
 //!
-//! Launches rely on that: they check that arrays are as long, and nothing else. The emulator stops
-//! at the first access outside of an array.
+//! Launches rely on this property: they check only that arrays have at least these lengths. The
+//! emulator stops at the first access outside an array.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
@@ -9,13 +10,13 @@ use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
 
-/// What an array holds, if nobody has taken care of it.
+/// Arbitrary content of an array.
 #[derive(Copy, Clone, Debug)]
 enum Content {
     Zeros,
     Ones,
     Random,
-    /// Random elements of 0 and 1, for arithmetic that asserts that numbers are in range.
+    /// Random elements of 0 and 1, for kernels whose arithmetic asserts that numbers are in range.
     Small,
 }
 
@@ -57,11 +58,12 @@ fn run(kernel: &Kernel, batch: Batch, content: Content) {
     assert_eq!(result, Ok(()), "{batch:?}, {content:?}");
 }
 
-/// The kernels whose arithmetic asserts, in tests, that numbers are in range.
+/// Beginnings of the names of kernels whose arithmetic asserts, in debug builds, that numbers are
+/// in range.
 const ASSERTING: &[&str] = &["decode_message", "expand", "invert"];
 
-/// Batches of one and of three operations and such that end around the end of a block, with one key
-/// and with a key each. Every content has its turn.
+/// Runs a kernel on batches of one operation, of three operations, and of sizes around one block,
+/// with shared rows and with one row per operation. The runs cycle through the kinds of content.
 fn run_all_batches(kernel: &Kernel) {
     let per_block = kernel.shape().per_block();
     let mut counts = vec![1, 3, per_block - 1, per_block, per_block + 1];
@@ -104,8 +106,9 @@ fn kernels_1277() {
     check_ring(2);
 }
 
-/// Arrays of the KEM's kernels are rows; only arrays of bytes may end behind the last one, with its
-/// word. So kernels have nothing to touch but what belongs to the batch.
+/// The declared lengths of the KEM's kernels are whole rows. Only an array of bytes may be longer,
+/// up to the end of the word in which its last row ends. So kernels access only elements that
+/// belong to the batch.
 #[test]
 fn lengths_are_rows() {
     const LONGEST_ROW: u64 = 2752;
@@ -116,8 +119,8 @@ fn lengths_are_rows() {
             let (one, five) = (elements(1), elements(5));
             let name = (kernel.name(), parameter.name());
             assert!(one * u64::from(parameter.element_bytes()) <= LONGEST_ROW, "{name:?}");
-            // One row for all of five operations, one for two, or one for each. Where a row ends
-            // within a word, `one` is up to 3 bytes longer than a row.
+            // Five operations have one row, one row per two operations, or one row each. If a row
+            // ends within a word, `one` is up to 3 bytes longer than a row.
             let in_words =
                 |rows| (rows * (one - 3)..=rows * one).contains(&five) && five.is_multiple_of(4);
             let are = |rows| five == rows * one || parameter.element_bytes() == 1 && in_words(rows);
@@ -127,19 +130,22 @@ fn lengths_are_rows() {
     }
 }
 
-/// The laboratory's kernels in blocks of their own shape. Its arithmetic asserts that numbers are
-/// in range, so they are 0; what leads to addresses has a test of its own.
+/// Runs the laboratory's kernels in blocks of their own shape. The arrays hold zeros, because the
+/// arithmetic asserts that numbers are in range. `layers_that_are_none` tests the parameters that
+/// determine addresses.
 #[test]
 fn laboratory() {
     for kernel in all() {
         let per_block = kernel.shape().per_block();
-        // Products of values take whole blocks, else others write what they read.
+        // Products of values need whole blocks: in a part of a block, some threads write elements
+        // that others read.
         let count = if kernel.name().starts_with("values") { 2 * per_block } else { per_block + 1 };
         run(kernel, Batch::each(count), Zeros);
     }
 }
 
-/// In blocks of other numbers of threads, the fewest and the most, where there are such.
+/// Runs the laboratory's kernels with the fewest and the most threads per block, if they permit
+/// these numbers.
 #[test]
 fn laboratory_in_other_blocks() {
     let (least, most) = THREADS_RANGE;
@@ -164,7 +170,7 @@ fn laboratory_in_other_blocks() {
     }
 }
 
-/// What the array says of the layer leads nowhere else, whatever it says.
+/// Tests that layer parameters which are not valid cause no access outside the arrays.
 #[test]
 fn layers_that_are_none() {
     for kernel in SINGLES.iter().take(1).flat_map(|single| [&single.forward, &single.inverse]) {
@@ -193,7 +199,7 @@ fn layers_that_are_none() {
     }
 }
 
-/// Rows that are counted in different ways.
+/// Tests the declared lengths for every kind of rows.
 #[test]
 fn rows() {
     use ctru_gpu_kernels::descriptor::{Parameter, Shape};
@@ -214,12 +220,12 @@ fn rows() {
     assert_eq!(lengths(Batch::each(1)), [7, 7, 7, 7, 21, 8]);
     assert_eq!(lengths(Batch::shared(9)), [7, 7, 63, 35, 42, 64]);
     assert_eq!(lengths(Batch::each(9)), [7, 63, 63, 35, 42, 64]);
-    // Numbers of 32 bits are enough for the bytes of every array and of two blocks more, and not
-    // for one operation more.
+    // With the largest batch and two more blocks, every byte of every array has a 32-bit index.
+    // With more operations, some byte does not.
     let most = u64::from(KERNEL.most_operations());
     let bytes = |operations: u64| 16 * 7 * operations.div_ceil(3);
     let longest = |operations: u64| bytes(operations + 16).max(4 * 7 * (operations + 16)) + 16;
     assert!(longest(most) <= 1 << 32 && longest(most + 3) > 1 << 32, "{most}");
-    // Even where there are far too many.
+    // Lengths do not overflow, even for batches that are far too large.
     assert_eq!(lengths(Batch::each(u32::MAX))[2], 7 * u64::from(u32::MAX));
 }

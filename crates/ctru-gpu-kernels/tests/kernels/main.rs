@@ -1,6 +1,6 @@
-//! The kernels on the emulator against the CPU.
+//! Compares the kernels on the emulator with the CPU.
 
-// An input that cannot be built is a failed test.
+// If an input cannot be built, the test must fail.
 #![allow(clippy::unwrap_used)]
 
 mod codec;

@@ -1,4 +1,4 @@
-//! Inputs of the hashing kernels, and launches of the kernels on them.
+//! Generates inputs of the hashing kernels and launches the kernels on them.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
@@ -17,7 +17,7 @@ use crate::strategies::bytes;
 
 pub(crate) const SEED_BYTES: usize = 8 * SEED_WORDS as usize;
 
-/// Strings of bytes of one length.
+/// Byte strings of equal length.
 pub(crate) type Rows = Vec<Vec<u8>>;
 
 pub(crate) fn shake256(input: &[u8], length: usize) -> Vec<u8> {
@@ -28,30 +28,30 @@ pub(crate) fn shake256(input: &[u8], length: usize) -> Vec<u8> {
     output
 }
 
-/// `SHA3-512(parts)` in two halves.
+/// Returns the two halves of `SHA3-512(parts)`.
 pub(crate) fn sha3_512(parts: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
     let digest = Sha3_512::digest(parts.concat());
     (digest[..SEED_BYTES].to_vec(), digest[SEED_BYTES..].to_vec())
 }
 
-/// Rows of words, the last ones filled up with zeros.
+/// Returns an array of the rows as 64-bit words. The last word of each row is filled up with zeros.
 pub(crate) fn words(rows: &[Vec<u8>]) -> Buffer {
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     Buffer::new(&rows.iter().flat_map(|row| row.chunks(8).map(word)).collect::<Vec<u64>>())
 }
 
-/// Rows of words that a kernel has to fill.
+/// Returns an output array of 64-bit words before a launch, filled with a pattern.
 pub(crate) fn unfilled(rows: usize, words: u32) -> Buffer {
     Buffer::new(&vec![0xdead_beef_dead_beef_u64; rows * words as usize])
 }
 
-/// The bytes of a buffer's rows.
+/// Returns the rows of a buffer as bytes.
 pub(crate) fn rows(buffer: &Buffer, words: u32) -> Rows {
     let row = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     buffer.content::<u64>().chunks(words as usize).map(row).collect()
 }
 
-/// The first bytes of every row.
+/// Returns the first `bytes` bytes of every row.
 pub(crate) fn cut(mut rows: Rows, bytes: usize) -> Rows {
     rows.iter_mut().for_each(|row| row.truncate(bytes));
     rows
@@ -61,13 +61,13 @@ pub(crate) fn launch(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) {
     device::launch(kernel, buffers, batch);
 }
 
-/// Returns the batch of `count` operations with one key or with one key each.
+/// Returns a batch of `count` operations that share one key or have one key each.
 pub(crate) fn batch(count: usize, keys: usize) -> Batch {
     assert!(keys == 1 || keys == count);
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
 }
 
-/// Secrets and public data of some operations, with one key or one each.
+/// Secrets and public data of operations that share one key or have one key each.
 #[derive(Clone, Debug)]
 pub(crate) struct Operations {
     pub(crate) batch: Batch,
@@ -108,7 +108,7 @@ impl Operations {
             )
     }
 
-    /// One draw.
+    /// Returns one random value of [`any`](Self::any).
     pub(crate) fn draw<R: Ring>(count: usize, keys: usize) -> Self {
         Self::any::<R>(count, keys).new_tree(&mut TestRunner::default()).unwrap().current()
     }
@@ -125,7 +125,7 @@ impl Operations {
         Buffer::new(&self.ids.concat())
     }
 
-    /// Runs a kernel from messages to shared secrets and coins.
+    /// Runs a kernel that derives shared secrets and coins from messages.
     pub(crate) fn decapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows) {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
@@ -134,7 +134,8 @@ impl Operations {
         (rows(&secrets, SEED_WORDS), cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES))
     }
 
-    /// Runs a kernel from seeds to messages with their unused bytes, shared secrets and coins.
+    /// Runs a kernel that derives messages, shared secrets and coins from seeds. The messages
+    /// include their unused bytes.
     pub(crate) fn encapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows, Rows) {
         let messages = unfilled(self.count(), message_words::<R>());
         let secrets = unfilled(self.count(), SEED_WORDS);
@@ -148,7 +149,7 @@ impl Operations {
         )
     }
 
-    /// Runs a kernel from ciphertexts to rejection secrets.
+    /// Runs a kernel that computes rejection secrets from ciphertexts.
     pub(crate) fn reject<R: Ring>(&self, kernels: &RingKernels) -> Rows {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let ciphertexts = Buffer::new(&self.ciphertexts.concat());
@@ -158,7 +159,7 @@ impl Operations {
     }
 }
 
-/// Runs `select`.
+/// Runs `select` and returns the chosen secrets.
 pub(crate) fn select<R: Ring>(
     received: &[Vec<u8>],
     expected: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! Product kernels on the emulator against the CPU.
+//! Compares the product kernels on the emulator with the CPU.
 
 use core::ops::RangeInclusive;
 
@@ -19,7 +19,7 @@ use crate::operations::batch;
 use crate::strategies::numbers;
 use crate::traces::assert_same_trace;
 
-/// Rows with nonsense behind the last coefficient.
+/// Returns rows of coefficients with nonsense after the last coefficient.
 fn rows<R: Ring, T: Copy>(
     polynomials: &[Vec<i64>],
     nonsense: T,
@@ -29,8 +29,8 @@ fn rows<R: Ring, T: Copy>(
     polynomials.iter().flat_map(|p| p.iter().map(|&c| element(c)).chain(padding.clone())).collect()
 }
 
-/// Products of operands of which there are as many as operations, or one large one or one small one
-/// for all of them.
+/// Runs a product kernel. There is one operand of each kind per operation, or one shared operand of
+/// one kind.
 fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
     let operations = large.len().max(small.len());
     let batch = batch(operations, large.len().min(small.len()));
@@ -64,7 +64,7 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
     }
 }
 
-/// The kernels whose operands are modulo `q` and those whose operands are modulo `q2`.
+/// The kernels that multiply modulo `q`, and those that multiply modulo `q2`.
 const SMALL_PRODUCTS: [&RingKernels; 4] =
     [&MULTIPLY_SAMPLED, &POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY];
 const ROUNDED_PRODUCTS: [&RingKernels; 3] =
@@ -86,8 +86,9 @@ fn check_traces<R: Ring>() {
     }
 }
 
-/// A polynomial with coefficients in `one`, and some with coefficients in `many`: less than a block
-/// of the kernels for one key has operations, as many, or more.
+/// Generates one polynomial with coefficients in `one` and several with coefficients in `many`.
+/// Their number is smaller than, equal to or larger than the number of operations per block of the
+/// kernels for one key.
 fn one_by_many(
     n: usize,
     one: RangeInclusive<i64>,
@@ -98,7 +99,8 @@ fn one_by_many(
     (vec(numbers(one), 1), count.prop_flat_map(move |count| vec(numbers(many.clone()), count)))
 }
 
-/// `count` pairs of a number in `0..modulus` and one of at most `bound`, for each coefficient.
+/// Generates up to three pairs of operands: one with coefficients in `0..modulus`, and one whose
+/// coefficients have absolute values of at most `bound`.
 fn operands(
     n: usize,
     modulus: u32,

@@ -1,4 +1,4 @@
-//! The embedded PTX has the kernels of the lists, no more and no fewer.
+//! Tests that the embedded PTX has exactly the kernels of the lists.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,12 @@
-//! The addresses that a kernel's threads touch must not depend on secrets.
+//! Tests that the addresses that a kernel's threads access do not depend on secrets.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 
-/// Checks that the threads of a kernel touch the same addresses in the same order with either of
-/// two secrets.
+/// Checks that the threads of a kernel access the same addresses in the same order for two secrets.
 ///
 /// # Panics
-/// If they do not, or if the kernel breaks a rule of the machine.
+/// If the traces differ, or if the kernel violates a rule of the machine.
 pub(crate) fn assert_same_trace(kernel: &Kernel, secrets: [Vec<Buffer>; 2], batch: Batch) {
     let [first, second] = secrets.map(|buffers| {
         let buffers: Vec<&Buffer> = buffers.iter().collect();

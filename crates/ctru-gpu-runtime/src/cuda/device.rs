@@ -20,53 +20,53 @@ use super::ptx;
 use crate::error::RuntimeError;
 use crate::queue::MemoryInfo;
 
-/// Bytes of shared memory that a block may use unless the function is told otherwise.
+/// Bytes of shared memory that a block may use by default. More must be requested per function.
 const SHARED_BYTES_BY_DEFAULT: u32 = 48 << 10;
-/// Room for the name of a GPU.
+/// Length of the buffer for the name of a GPU.
 const NAME_BYTES: usize = 256;
-/// Room for the messages of the compiler.
+/// Length of the buffer for the messages of the compiler.
 const LOG_BYTES: usize = 16 << 10;
 
-/// A GPU of this machine.
+/// Properties of a GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// Its number, from 0, for [`CudaDevice::open`].
+    /// The GPU's number, counted from 0, for [`CudaDevice::open`].
     pub index: u32,
-    /// Its name, such as "NVIDIA H200".
+    /// The GPU's name, such as "NVIDIA H200".
     pub name: String,
-    /// Its compute capability: 9 and 0 for sm_90.
+    /// The compute capability, such as `(9, 0)` for sm_90.
     pub compute_capability: (u32, u32),
-    /// Its multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
-    /// Bytes of its memory.
+    /// The size of the GPU's memory in bytes.
     pub memory_bytes: usize,
 }
 
-/// The resources that a kernel uses, as the driver has compiled it.
+/// The resources that a kernel uses after the driver has compiled it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelResources {
     /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory per thread, where the compiler spills registers.
+    /// Bytes of local memory per thread, for example for spilled registers.
     pub local_bytes: u32,
     /// Bytes of shared memory per block.
     pub shared_bytes: u32,
-    /// Blocks that a multiprocessor runs at the same time.
+    /// Number of blocks that a multiprocessor can run at the same time.
     pub blocks: u32,
 }
 
-/// Loads and initialises the driver. Later calls take next to no time.
+/// Loads and initialises the driver. Later calls take almost no time.
 fn initialise() -> Result<(), RuntimeError> {
-    // SAFETY: it may be called at any time, with 0.
+    // SAFETY: `cuInit` may be called at any time, with the flags 0.
     unsafe { driver::cuInit(0) }
 }
 
-/// Returns the newest version of CUDA that the driver knows: 13 and 0 for 13.0.
+/// Returns the newest version of CUDA that the driver supports, such as `(13, 0)`.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is no GPU to use.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU.
 pub fn cuda_version() -> Result<(u32, u32), RuntimeError> {
     initialise()?;
     let mut version = 0;
@@ -76,10 +76,10 @@ pub fn cuda_version() -> Result<(u32, u32), RuntimeError> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// Returns the GPUs that this process may use; at least one.
+/// Returns the GPUs that this process may use. There is at least one.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if there is no GPU to use.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU.
 pub fn devices() -> Result<Vec<DeviceInfo>, RuntimeError> {
     (0..device_count()?).map(info).collect()
 }
@@ -95,7 +95,7 @@ fn device_count() -> Result<u32, RuntimeError> {
     }
 }
 
-/// Returns the driver's handle for the GPU of this number.
+/// Returns the driver's handle of the GPU with number `index`.
 fn gpu(index: u32) -> Result<CUdevice, RuntimeError> {
     let count = device_count()?;
     if index >= count {
@@ -134,12 +134,12 @@ fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
     })
 }
 
-/// A GPU that is open for the kernels of a module.
+/// A GPU that has been opened for the kernels of one module.
 #[derive(Copy, Clone)]
 pub struct CudaDevice(&'static Opened);
 
-/// An open GPU. It stays open until the process ends: the context is never released and no module
-/// is unloaded, so that their handles stay valid.
+/// An open GPU. It stays open until the process ends. The context is never released and no module
+/// is unloaded, so their handles stay valid.
 struct Opened {
     index: u32,
     context: CUcontext,
@@ -150,11 +150,11 @@ struct Opened {
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
 // thread may push a context and use it.
 unsafe impl Send for Opened {}
-// SAFETY: the context is the only field that is not `Sync`. Several threads may have the same
-// context current at the same time: the driver's functions are thread-safe.
+// SAFETY: the context is the only field that is not `Sync`. Several threads may use the same
+// context at the same time, because the driver's functions are thread-safe.
 unsafe impl Sync for Opened {}
 
-/// A kernel in the driver, and the bytes of shared memory that its blocks may use.
+/// A loaded kernel, and the number of bytes of shared memory that its blocks may use.
 #[derive(Copy, Clone)]
 struct Function {
     raw: CUfunction,
@@ -167,27 +167,30 @@ unsafe impl Send for Function {}
 /// All open devices.
 static OPENED: Mutex<Vec<&'static Opened>> = Mutex::new(Vec::new());
 
-/// Locks `mutex`. Its content changes in single steps, so that it is valid even after a panic.
+/// Locks `mutex`. Every change of its content is a single step, so the content is valid even after
+/// a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CudaDevice {
-    /// Opens a GPU for the kernels of `module`, whose PTX has the layout that compilers give it:
-    /// each kernel begins with a line `.visible .entry name(` and ends with a line `}`.
+    /// Opens a GPU for the kernels of `module`. The PTX must have the layout that compilers
+    /// produce: each kernel begins with a line `.visible .entry name(` and ends with a line `}`.
     ///
-    /// The driver compiles a kernel, together with all text outside of kernels, when the kernel is
-    /// first needed: once per process, even if the GPU is opened several times with the same
-    /// module. So each kernel has variables of its own on the device.
+    /// The driver compiles a kernel when it is first needed, together with all text outside of
+    /// kernels. It does so once per process, even if the GPU is opened several times with the same
+    /// module. Because kernels are compiled separately, each kernel has its own copy of the
+    /// module's variables on the device.
     ///
     /// # Errors
     /// [`RuntimeError::NoDriver`], [`RuntimeError::NoDevice`] or [`RuntimeError::UnknownDevice`] if
-    /// there is no such GPU. [`RuntimeError::Compilation`] if the driver does not accept the text
-    /// outside of kernels, such as the version of the language and the architecture. A launch
-    /// returns the same error if the driver does not accept the kernel.
+    /// there is no such GPU. [`RuntimeError::Compilation`] if the driver rejects the text outside
+    /// of kernels, for example because of the version of the PTX language or the architecture. A
+    /// launch returns the same error if the driver rejects the kernel.
     pub fn open(index: u32, module: &'static Module) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
-        // Held until the device is open, so that no other thread opens it at the same time.
+        // The lock is held until the device is open, so that no other thread opens it at the same
+        // time.
         let mut all = lock(&OPENED);
         if let Some(opened) =
             all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
@@ -207,13 +210,13 @@ impl CudaDevice {
         Ok(Self(opened))
     }
 
-    /// Returns its number.
+    /// Returns the number of the GPU.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.0.index
     }
 
-    /// Returns what the driver knows about the GPU.
+    /// Returns the properties of the GPU.
     ///
     /// # Errors
     /// [`RuntimeError::Driver`] if the driver does not answer.
@@ -221,11 +224,11 @@ impl CudaDevice {
         info(self.0.index)
     }
 
-    /// Returns the resources of a kernel in blocks of its shape.
+    /// Returns the resources that a kernel uses with its block shape.
     ///
     /// # Errors
-    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device has no such
-    /// kernel, [`RuntimeError::Driver`] if the driver does not answer.
+    /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device does not
+    /// have the kernel. [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;
@@ -250,14 +253,14 @@ impl CudaDevice {
         Ok(KernelResources {
             registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            // Memory that the code declares, and memory that the launch asks for.
+            // The sum of the memory that the code declares and the memory that a launch requests.
             shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?
                 + shape.shared_bytes(),
             blocks: blocks.unsigned_abs(),
         })
     }
 
-    /// Returns how much memory the GPU has.
+    /// Returns the total and the free memory of the GPU.
     pub(super) fn memory(&self) -> Result<MemoryInfo, RuntimeError> {
         let _current = self.enter()?;
         let (mut free, mut total) = (0, 0);
@@ -266,25 +269,26 @@ impl CudaDevice {
         Ok(MemoryInfo { free, total })
     }
 
-    /// Returns whether `other` is the same GPU, so that both use the same memory.
+    /// Returns whether `other` is the same GPU. If it is, both use the same memory.
     pub(super) fn is(&self, other: &Self) -> bool {
         ptr::eq(self.0.context, other.0.context)
     }
 
-    /// Makes the device current: until the result is dropped, the driver's functions work on it
-    /// when this thread calls them.
+    /// Makes the device's context current in this thread. Until the result is dropped, the
+    /// functions of the driver that this thread calls use this device.
     pub(super) fn enter(&self) -> Result<Current, RuntimeError> {
         Current::enter(self.0.context)
     }
 
-    /// Returns the driver's handle of a kernel, and loads the kernel if it is new. The device must
+    /// Returns the driver's handle of a kernel. Loads the kernel at its first use. The device must
     /// be [current](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
         let name = kernel.name();
         if !kernel.is_of(self.0.module) {
             return Err(RuntimeError::ForeignKernel { name });
         }
-        // Held while the driver compiles, so that no other thread compiles the same kernel.
+        // The lock is held while the driver compiles, so that no other thread compiles the same
+        // kernel.
         let mut functions = lock(&self.0.functions);
         let function = match functions.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
@@ -303,7 +307,7 @@ impl CudaDevice {
         Ok(function.raw)
     }
 
-    /// Compiles the kernel of this name. The device must be [current](Self::enter).
+    /// Compiles and loads the kernel with this name. The device must be [current](Self::enter).
     fn load(&self, kernel: &'static str) -> Result<CUfunction, RuntimeError> {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
@@ -322,7 +326,7 @@ impl fmt::Debug for CudaDevice {
     }
 }
 
-/// Compiles kernels and loads them into the current device.
+/// Compiles PTX and loads it into the current device.
 fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let refused = |code: c_int, name: String, log: &[u8]| {
         let log: Vec<u8> = log.iter().copied().take_while(|&byte| byte != 0).collect();
@@ -344,7 +348,7 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     let mut log = vec![0u8; LOG_BYTES];
     let mut options =
         [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes a number in place of the pointer.
+    // The driver takes the second value, a number, in the form of a pointer.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
     // SAFETY: all arrays live until the call returns and have the lengths given, and the image is a
     // C string.
@@ -359,7 +363,7 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     };
     match result {
         Ok(()) => Ok(module),
-        // Codes of the compiler and the loader. Other codes have nothing to do with the text.
+        // These are codes of the compiler and the loader. Other errors are not caused by the text.
         Err(RuntimeError::Driver { code, name, .. })
             if matches!(code, 200 | 209 | 218 | 221..=223 | 300) =>
         {
@@ -369,9 +373,9 @@ fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
     }
 }
 
-/// Keeps a context current in this thread until it is dropped.
+/// A guard that keeps a context current in this thread until it is dropped.
 pub(super) struct Current {
-    /// Not `Send`: the context is current in this thread only.
+    /// Makes the guard not `Send`, because the context is current only in this thread.
     _thread: core::marker::PhantomData<*mut ()>,
 }
 

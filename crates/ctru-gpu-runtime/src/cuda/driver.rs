@@ -1,12 +1,14 @@
-//! The functions of the CUDA driver, looked up in its library when they are first needed.
+//! The functions of the CUDA driver. They are looked up in the driver's library at the first call.
 //!
 //! `cust` declares these functions, with types and constants, in [`cust::sys`]. This module takes
 //! the types and constants from there, and the compiler checks every signature below against
 //! the declaration of `cust`. It does not call the functions through `cust`, for two reasons:
 //!
-//! - `cust` has them linked, and a program linked with the driver does not start without one.
-//! - `cust` declares results as an enum with the codes of CUDA 11.4. A newer driver returns codes
-//!   that the enum does not have, which is undefined behaviour. Here a result is a number.
+//! - `cust` links the program with the driver, and a linked program does not start without a
+//!   driver.
+//! - `cust` declares the result of a function as an enum with the codes of CUDA 11.4. A newer
+//!   driver returns codes that the enum does not have, which is undefined behaviour. This module
+//!   declares the result as a number.
 #![allow(unsafe_code, non_snake_case, clippy::too_many_arguments)]
 
 use core::error::Error as _;
@@ -23,7 +25,7 @@ use libloading::Library;
 
 use crate::error::RuntimeError;
 
-/// The driver's library.
+/// The file name of the driver's library.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
 const OUT_OF_MEMORY: c_int = CudaError::OutOfMemory as c_int;
@@ -41,22 +43,24 @@ const STUB_LIBRARY: c_int = 34;
 /// `CUDA_ERROR_CONTAINED`, which is newer than `cust`.
 const CONTAINED: c_int = 226;
 
-/// Declares the driver's functions: a table of pointers to them, and for each a function of the
-/// same name that calls it and returns a code other than 0 as an error.
+/// Declares the driver's functions. Defines a table of pointers to them. For each of them defines a
+/// function of the same name that calls it and returns every code other than 0 as an error.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
-        /// The functions of the driver of this machine.
+        /// Pointers to the functions of this machine's driver.
         struct Driver {
             $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
-            /// Takes any code; `cust` declares it for the codes that it knows.
+            /// Not in the list above, because `cust` declares the argument as an enum, and this
+            /// function takes every code.
             cuGetErrorName: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
         }
 
-        // The signatures are those that `cust` declares, but for the type of the result.
+        // Checks that the signatures are those that `cust` declares, except for the type of the
+        // result.
         $(const _: unsafe extern "C" fn($($type),*) -> CUresult = sys::$name;)*
 
         impl Driver {
-            /// Looks all functions up.
+            /// Looks up all functions.
             ///
             /// # Safety
             /// `library` is the driver's and stays loaded until the process ends.
@@ -149,8 +153,8 @@ functions! {
     fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
 }
 
-/// Returns the driver's functions. The first call opens the library, later calls return what the
-/// first one found.
+/// Returns the driver's functions. The first call opens the library, and later calls return the
+/// result of the first call.
 fn driver() -> Result<&'static Driver, RuntimeError> {
     static DRIVER: OnceLock<Result<Driver, RuntimeError>> = OnceLock::new();
     let absent = |error: libloading::Error| {
@@ -167,7 +171,7 @@ fn driver() -> Result<&'static Driver, RuntimeError> {
     DRIVER.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
-/// Returns the driver's name for a code.
+/// Returns the driver's name for an error code.
 pub(super) fn name(code: c_int) -> String {
     let unknown = || "an error without a name".to_owned();
     let Ok(driver) = driver() else { return unknown() };
@@ -177,7 +181,7 @@ pub(super) fn name(code: c_int) -> String {
     if result != 0 || name.is_null() {
         return unknown();
     }
-    // SAFETY: the driver returned a string of its own, which stays as long as the driver.
+    // SAFETY: the string belongs to the driver and stays valid as long as the driver is loaded.
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
@@ -191,23 +195,23 @@ fn error(call: &'static str, code: c_int) -> RuntimeError {
     }
 }
 
-/// Returns whether a call failed because memory ran out.
+/// Returns whether a call failed for lack of memory.
 pub(super) fn is_out_of_memory(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: OUT_OF_MEMORY, .. })
 }
 
-/// Returns whether a call failed because the process ends and the driver is gone.
+/// Returns whether a call failed because the process is ending and the driver has shut down.
 pub(super) fn is_gone(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
 }
 
-/// Returns whether a function that waits for operations has returned without waiting, so that they
-/// may still be under way.
+/// Returns whether a function that waits for operations has returned without waiting. If so,
+/// operations may still be running.
 ///
-/// Two kinds of errors mean that no operation of the context can be under way: an operation failed
-/// and the whole context does nothing any more, or the driver is gone and all operations with it.
-/// With any other code the driver has refused the call. That can happen: other code uses the same
-/// context, and may capture a graph in it, for example.
+/// Two kinds of errors mean that no operation of the context can be running. Either an operation
+/// has failed, and the whole context has stopped; or the driver has shut down, and all operations
+/// with it. With any other code the driver has refused to wait. This happens, for example, if other
+/// code uses the same context and captures a graph in it.
 pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
     !matches!(
         error,

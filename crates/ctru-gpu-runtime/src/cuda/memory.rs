@@ -1,4 +1,4 @@
-//! Memory of a GPU, and host memory that a GPU can reach.
+//! Memory of a GPU, and host memory that a GPU can access.
 #![allow(unsafe_code)]
 
 use core::ops::Range;
@@ -17,11 +17,11 @@ use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain};
 use crate::registered::{self, Registered};
 
-/// Memory of a [`CudaDevice`]. Dropping it waits until the device has nothing left to do, so keep
-/// it while the device works.
+/// Memory of a [`CudaDevice`]. Dropping it waits for all operations of the device, so it is best
+/// kept while the device works.
 pub struct CudaMemory {
     pub(super) device: CudaDevice,
-    /// 0 if there are no bytes.
+    /// The device address, or 0 if the memory is empty.
     pub(super) pointer: CUdeviceptr,
     bytes: usize,
     element_bytes: u32,
@@ -66,12 +66,11 @@ impl Drop for CudaMemory {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
-        // Any queue of the device may be working on the memory, so that this waits for all. If it
-        // cannot wait, the memory is not freed, so that nobody gets memory to which a queue still
-        // writes. After another error the context does nothing any more, and the queue whose
-        // operation failed reports it.
-        // SAFETY: a context is current. The memory has this many bytes, and nobody uses it after
-        // the first call.
+        // Any queue of the device may be using the memory, so this waits for all queues. If it
+        // cannot wait, it does not free the memory, because a queue could still write to it. After
+        // other errors the context has stopped, and the queue whose operation failed reports the
+        // error. SAFETY: a context is current. The memory has `bytes` bytes, and no operation uses
+        // it after the first call.
         unsafe {
             if driver::cuCtxSynchronize().is_err_and(|error| driver::did_not_wait(&error)) {
                 return;
@@ -89,7 +88,7 @@ impl fmt::Debug for CudaMemory {
     }
 }
 
-/// Memory of the host that is pinned in place, for all devices.
+/// The host memory that is pinned in place, for all devices.
 static REGISTERED: Registered = Registered::new();
 
 /// A registration of host memory with the driver.
@@ -100,14 +99,14 @@ pub struct CudaRegistration {
 }
 
 impl CudaRegistration {
-    /// Pins the memory of `content`. The registration must be dropped before that memory is freed;
-    /// if it is not, the driver keeps pages pinned that hold something else.
+    /// Pins the memory of `content`. The registration must be dropped before this memory is freed.
+    /// Otherwise the driver keeps the pages pinned after they are reused.
     pub(super) fn new<T>(device: CudaDevice, content: &[T]) -> Result<Self, RuntimeError> {
         let range = registered::addresses(content);
         if !range.is_empty() {
             let _current = device.enter()?;
-            // SAFETY: the memory exists. Pinning it lets nobody touch it: only copies do, each of
-            // which borrows the memory that it touches and waits.
+            // SAFETY: the memory exists. Pinning alone does not access it. Only copies do, and each
+            // copy borrows the memory and waits until it is done.
             unsafe {
                 driver::cuMemHostRegister_v2(
                     content.as_ptr().cast_mut().cast(),
@@ -120,7 +119,7 @@ impl CudaRegistration {
         Ok(Self { device, range })
     }
 
-    /// Returns whether some registration has pinned all of this memory.
+    /// Returns whether a single registration has pinned all of this memory.
     pub(super) fn covers(memory: &[u8]) -> bool {
         REGISTERED.contains(&registered::addresses(memory))
     }
@@ -133,8 +132,8 @@ impl Drop for CudaRegistration {
         }
         REGISTERED.remove(&self.range);
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: the memory was registered, and no copy is under way: each copy has waited for
-        // itself, or has ended the process.
+        // SAFETY: the memory was registered, and no copy is running: every call has waited for its
+        // copies or has aborted the process.
         let _ = unsafe {
             driver::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
         };
@@ -144,17 +143,17 @@ impl Drop for CudaRegistration {
 /// Pinned host memory for copies of the [`CudaQueue`](super::CudaQueue) that allocated it.
 pub struct CudaPinned<T: Plain> {
     pub(super) stream: Arc<Stream>,
-    /// Dangling if there are no elements.
+    /// The address of the elements. Dangling if there are none.
     pub(super) pointer: NonNull<T>,
     len: usize,
-    /// The number of the queue's last operation on the memory.
+    /// The number of the queue's last operation that uses the memory.
     last_use: AtomicU64,
 }
 
-// SAFETY: it owns the memory, as a vector of numbers does, and the driver's functions take the
-// memory from any thread.
+// SAFETY: the value owns the memory, as a vector of numbers does, and the driver's functions may be
+// called with the memory from any thread.
 unsafe impl<T: Plain> Send for CudaPinned<T> {}
-// SAFETY: a shared reference only allows to read the memory and to let the device read it.
+// SAFETY: a shared reference permits only reads of the memory, by the host and by the device.
 unsafe impl<T: Plain> Sync for CudaPinned<T> {}
 
 impl<T: Plain> CudaPinned<T> {
@@ -165,7 +164,7 @@ impl<T: Plain> CudaPinned<T> {
         Ok(Self { stream, pointer, len, last_use: AtomicU64::new(0) })
     }
 
-    /// Allocates this many bytes, at least one, all zero.
+    /// Allocates `bytes > 0` bytes and sets them to zero.
     fn allocate(stream: &Stream, bytes: usize) -> Result<NonNull<T>, RuntimeError> {
         let out_of_memory = RuntimeError::OutOfHostMemory { requested: bytes };
         if bytes > isize::MAX as usize {
@@ -178,14 +177,15 @@ impl<T: Plain> CudaPinned<T> {
             Err(error) if driver::is_out_of_memory(&error) => return Err(out_of_memory),
             result => result?,
         }
-        // The driver allocates whole pages, which are aligned for every type of number.
+        // The driver allocates whole pages, which are sufficiently aligned for every type of
+        // number.
         let pointer = NonNull::new(raw.cast::<T>()).ok_or(out_of_memory)?;
-        // SAFETY: the memory has this many bytes, and nobody else has it.
+        // SAFETY: the memory has `bytes` bytes, and nothing else refers to it.
         unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
         Ok(pointer)
     }
 
-    /// Notes that the queue's operation of this number works on the memory.
+    /// Records that the queue's operation with this number uses the memory.
     pub(super) fn used_by(&self, operation: u64) {
         self.last_use.fetch_max(operation, Ordering::AcqRel);
     }
@@ -210,7 +210,7 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
         self.wait()?;
         // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not
-        // touch it: earlier operations are done, and later ones need `&self`.
+        // access it: earlier operations are done, and later ones need `&self`.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
     }
 }
@@ -221,17 +221,16 @@ impl<T: Plain> Drop for CudaPinned<T> {
         if bytes == 0 {
             return;
         }
-        // If the context cannot be entered or the queue cannot be waited for, the GPU may still
-        // work on the memory, which is then not freed. A driver that is gone, at the end of the
-        // process, has taken the memory with it. After other errors the context does nothing any
-        // more.
+        // If the context cannot be entered or the driver refuses to wait for the queue, the GPU may
+        // still use the memory, so it is not freed. If the driver has shut down at the end of the
+        // process, it has already freed the memory. After other errors the context has stopped.
         let Ok(_current) = self.stream.device.enter() else { return };
         if self.wait().is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error)) {
             return;
         }
-        // SAFETY: the memory has this many bytes, and nobody else has it.
+        // SAFETY: the memory has `bytes` bytes, and nothing else refers to it.
         unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
-        // SAFETY: the driver allocated the memory, and nobody uses it after this.
+        // SAFETY: the driver allocated the memory, and nothing uses it after this call.
         let _ = unsafe { driver::cuMemFreeHost(self.pointer.as_ptr().cast()) };
     }
 }

@@ -1,21 +1,23 @@
 //! NVIDIA GPUs through the CUDA driver.
 //!
-//! The driver is looked for when it is first needed: a program with this module starts on every
-//! machine, and [`devices`] returns [`RuntimeError::NoDriver`](crate::RuntimeError::NoDriver) or
-//! [`RuntimeError::NoDevice`](crate::RuntimeError::NoDevice) where there is no GPU to use.
+//! The driver is loaded at the first use. So a program with this module starts on every machine.
+//! Where there is no usable GPU, [`devices`] returns
+//! [`RuntimeError::NoDriver`](crate::RuntimeError::NoDriver) or
+//! [`RuntimeError::NoDevice`](crate::RuntimeError::NoDevice).
 //!
-//! The driver compiles a kernel when it is first launched on a [`CudaDevice`], once per process. It
-//! keeps compiled kernels on disk (`~/.nv/ComputeCache`), so that later processes start faster.
+//! The driver compiles a kernel when the kernel is first launched on a [`CudaDevice`], once per
+//! process. It keeps compiled kernels on disk (`~/.nv/ComputeCache`), so that later processes start
+//! faster.
 //!
-//! A device stays open until the process ends. A call leaves the calling thread's current CUDA
-//! context as it was, so that other users of CUDA in the process are not disturbed.
+//! A device stays open until the process ends. Every call restores the calling thread's current
+//! CUDA context, so other users of CUDA in the process are not disturbed.
 //!
-//! No module uses one above it in this list:
+//! The submodules, from top to bottom. No submodule uses one that is above it in this list:
 //!
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
-//! - `stream`: a CUDA stream that knows which operations are done; events
-//! - `device`: GPUs, contexts, kernels (`ptx` cuts them out of a module)
+//! - `stream`: a CUDA stream that tracks which operations are done; events
+//! - `device`: GPUs, contexts, kernels (`ptx` extracts them from the text of a module)
 //! - `driver`: the functions of the driver
 
 mod device;

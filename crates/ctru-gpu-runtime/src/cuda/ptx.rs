@@ -1,16 +1,18 @@
-//! Cuts single kernels out of the text of a module.
+//! Extracts single kernels from the PTX text of a module.
 //!
-//! The driver takes seconds to compile all kernels of a module, and a program needs only some.
+//! The driver takes seconds to compile all kernels of a module, but a program needs only some of
+//! them.
 
-/// The line that begins a kernel, up to its name.
+/// The beginning of a kernel's first line, up to the kernel's name.
 const ENTRY: &str = ".visible .entry ";
 
-/// Returns the lines outside of kernels.
+/// Returns all lines that lie outside of kernels.
 pub(super) fn outside_kernels(ptx: &str) -> String {
     lines(ptx).filter(|(kernel, _)| kernel.is_none()).map(|(_, line)| line).collect()
 }
 
-/// Returns the lines of a kernel and those outside of kernels, if the text has such a kernel.
+/// Returns the lines of kernel `name` together with all lines outside of kernels. Returns `None` if
+/// the text has no such kernel.
 pub(super) fn of_kernel(ptx: &str, name: &str) -> Option<String> {
     let is_wanted = |kernel: Option<&str>| kernel == Some(name);
     let has_it = lines(ptx).any(|(kernel, _)| is_wanted(kernel));
@@ -18,7 +20,8 @@ pub(super) fn of_kernel(ptx: &str, name: &str) -> Option<String> {
     has_it.then(|| wanted.map(|(_, line)| line).collect())
 }
 
-/// Returns all lines with their line ends, each with the name of the kernel to which it belongs.
+/// Returns all lines with their line ends. With each line returns the name of the kernel that
+/// contains it, or `None`.
 fn lines(ptx: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     ptx.split_inclusive('\n').scan(None, |inside, line| {
         if let Some(entry) = line.strip_prefix(ENTRY) {

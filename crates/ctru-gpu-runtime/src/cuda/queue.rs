@@ -1,4 +1,4 @@
-//! The queue of a GPU, and the traits of the crate for GPUs.
+//! The queue of a GPU, and the implementations of [`Device`] and [`Queue`] for GPUs.
 #![allow(unsafe_code)]
 
 use core::ffi::c_void;
@@ -38,18 +38,18 @@ impl Device for CudaDevice {
     }
 }
 
-/// A queue of a [`CudaDevice`], which is a CUDA stream. Clones are the same queue.
+/// A queue of a [`CudaDevice`], which is a CUDA stream. Clones refer to the same queue.
 #[derive(Clone)]
 pub struct CudaQueue(Arc<Stream>);
 
 impl CudaQueue {
-    /// Returns its device.
+    /// Returns the device of the queue.
     #[must_use]
     pub fn device(&self) -> CudaDevice {
         self.0.device
     }
 
-    /// Returns an event that happens when all operations issued so far are done.
+    /// Records an event that happens when all operations issued so far are done, and returns it.
     ///
     /// # Errors
     /// [`RuntimeError::Driver`] if the operation cannot be issued.
@@ -57,8 +57,8 @@ impl CudaQueue {
         self.0.record()
     }
 
-    /// Makes the operations that follow on this queue wait for `event`, which another queue may
-    /// have recorded. The host does not wait.
+    /// Makes all later operations of this queue wait for `event`, which any queue may have
+    /// recorded. The host does not wait.
     ///
     /// # Errors
     /// [`RuntimeError::Driver`] if the operation cannot be issued.
@@ -66,7 +66,7 @@ impl CudaQueue {
         self.0.wait_for(event)
     }
 
-    /// Issues copies of memory that the caller has back when this call returns, and waits for them.
+    /// Issues copies of memory that the caller has lent for this call, and waits for them.
     fn issue_and_wait<C>(
         &self,
         mut copies: impl Iterator<Item = C>,
@@ -74,11 +74,11 @@ impl CudaQueue {
     ) -> Result<(), RuntimeError> {
         let current = self.0.device.enter()?;
         let issued = copies.try_for_each(issue);
-        // Even after an error, copies that have been issued must end before the borrow ends.
+        // Even after an error, the copies that have been issued must end before the borrow ends.
         let done = self.0.synchronise_in(&current);
         if done.as_ref().is_err_and(driver::did_not_wait) {
-            // The GPU may still read or write memory that the caller has back when this returns,
-            // and may free. Nothing else keeps the GPU from that memory.
+            // The GPU may still read or write the caller's memory, and the caller may free it as
+            // soon as this call returns. Only an abort prevents such an access.
             std::process::abort();
         }
         issued.and(done)
@@ -131,8 +131,8 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let _current = self.0.device.enter()?;
-        // SAFETY: the elements exist on both sides. Until the copy is done, `from` does not hand
-        // out its content to be changed and is not freed, because it waits for the operation
+        // SAFETY: the elements exist on both sides. Until the copy is done, `from` gives no mutable
+        // access to its content and is not freed, because both wait for the operation that is
         // counted below. Dropping `to` waits for the device.
         let result = unsafe {
             let source = from.pointer.add(range.start);
@@ -162,9 +162,10 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let _current = self.0.device.enter()?;
-        // SAFETY: the elements exist on both sides, and all bits are elements. Nobody looks at
-        // `to`, which is borrowed exclusively. Until the copy is done, it does not hand out its
-        // content and is not freed, because it waits for the operation counted below.
+        // SAFETY: the elements exist on both sides, and every bit pattern is a valid element. `to`
+        // is borrowed exclusively, so nothing reads it during this call. Until the copy is done,
+        // `to` gives no access to its content and is not freed, because both wait for the operation
+        // that is counted below.
         let result = unsafe {
             let source = from.pointer + (range.start * size_of::<T>()) as CUdeviceptr;
             let target = to.pointer.add(start);
@@ -252,10 +253,10 @@ impl Queue for CudaQueue {
             .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
             .collect();
         // SAFETY: the function belongs to the current device and to the module of the descriptor.
-        // So it takes the arrays of the descriptor and then the numbers of the batch, which the
-        // driver copies before it returns. The arrays are at least as long as the descriptor says,
-        // so that the kernel touches nothing else: this is the promise of `Kernel::new`. Dropping
-        // the memory waits for the device.
+        // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
+        // copies these arguments before it returns. The arrays are at least as long as the
+        // descriptor requires, so by the promise of `Kernel::new` the kernel accesses nothing else.
+        // Dropping the memory waits for the device.
         unsafe {
             driver::cuLaunchKernel(
                 function,

@@ -1,4 +1,4 @@
-//! Streams of a GPU, and events in them.
+//! Streams of a GPU, and events in streams.
 #![allow(unsafe_code)]
 
 use core::time::Duration;
@@ -13,23 +13,24 @@ use super::device::{CudaDevice, Current};
 use super::driver;
 use crate::error::RuntimeError;
 
-/// A stream that does not wait for the default stream.
+/// The flag of a stream that does not wait for the default stream.
 const NON_BLOCKING: u32 = StreamFlags::NON_BLOCKING.bits();
-/// An event that knows its time.
+/// The flag of an event that records its time.
 const TIMED: u32 = EventFlags::DEFAULT.bits();
-/// An event that only orders operations.
+/// The flag of an event that only orders operations.
 const UNTIMED: u32 = EventFlags::DISABLE_TIMING.bits();
 
-/// A stream that counts its operations on host memory, and knows how many of them are done.
+/// A stream that counts its operations on pinned host memory and tracks how many of them are done.
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     pub(super) raw: CUstream,
-    /// The moment from which another stream follows this one. It is created once, because threads
-    /// that create and destroy events wait for one another in the driver.
+    /// The event that [`follow`](Self::follow) records in this stream for another stream. It is
+    /// created only once, because threads that create and destroy events block one another in the
+    /// driver.
     followed: CudaEvent,
-    /// The number of operations that have been issued.
+    /// The number of counted operations that have been issued.
     issued: AtomicU64,
-    /// The number of operations that are known to be done.
+    /// The number of counted operations that are known to be done.
     done: AtomicU64,
 }
 
@@ -50,47 +51,48 @@ impl Stream {
         Ok(Self { device, raw, followed, issued, done })
     }
 
-    /// Makes later operations wait for an event.
+    /// Makes all later operations wait for an event.
     pub(super) fn wait_for(&self, event: &CudaEvent) -> Result<(), RuntimeError> {
         let _current = self.device.enter()?;
-        // SAFETY: event and stream live, and the driver keeps what it needs of the event.
+        // SAFETY: the event and the stream exist, and the driver keeps what it needs of the event.
         unsafe { driver::cuStreamWaitEvent(self.raw, event.raw, 0) }
     }
 
-    /// Makes later operations wait for those that `other` has been given so far.
+    /// Makes all later operations wait for the operations that have been issued to `other` so far.
     pub(super) fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
-        // If a third stream follows `other` at the same time and records the event again, this one
-        // waits for a few operations more.
+        // If a third stream follows `other` at the same time and records the event again, this
+        // stream waits for a few more operations.
         other.followed.record(other)?;
         self.wait_for(&other.followed)
     }
 
-    /// Returns an event that happens when all operations issued so far are done.
+    /// Records an event that happens when all operations issued so far are done, and returns it.
     pub(super) fn record(&self) -> Result<CudaEvent, RuntimeError> {
         let event = CudaEvent::new(self.device, TIMED)?;
         event.record(self)?;
         Ok(event)
     }
 
-    /// Counts an operation that the driver has taken, and returns its number.
+    /// Counts an operation and returns its number. The operation must already have been issued to
+    /// the driver.
     ///
-    /// The order matters: [`synchronise`](Self::synchronise) takes all counted operations for done
-    /// when the driver has waited.
+    /// The order matters, because [`synchronise`](Self::synchronise) considers all operations done
+    /// that were counted before the driver waited.
     pub(super) fn count(&self) -> u64 {
         self.issued.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Waits for the operations up to this number, unless they are known to be done.
+    /// Waits for the operations up to number `operation`, unless they are known to be done.
     pub(super) fn wait(&self, operation: u64) -> Result<(), RuntimeError> {
         if self.done.load(Ordering::Acquire) >= operation { Ok(()) } else { self.synchronise() }
     }
 
-    /// Waits for all operations.
+    /// Waits for all operations of the stream.
     pub(super) fn synchronise(&self) -> Result<(), RuntimeError> {
         self.synchronise_in(&self.device.enter()?)
     }
 
-    /// Waits for all operations, while the device is current.
+    /// Waits for all operations of the stream. The caller has made the device current.
     pub(super) fn synchronise_in(&self, _: &Current) -> Result<(), RuntimeError> {
         let issued = self.issued.load(Ordering::Acquire);
         // SAFETY: the stream lives as long as `self`.
@@ -102,14 +104,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Whoever waited for an operation knows its error.
+        // Errors are dropped here. Every call that waited for an operation has returned its error.
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: nobody else has the stream, and the driver finishes its operations first.
+        // SAFETY: nothing else refers to the stream, and the driver finishes its operations first.
         let _ = unsafe { driver::cuStreamDestroy_v2(self.raw) };
     }
 }
 
-/// A moment in a [`CudaQueue`](super::CudaQueue).
+/// An event in a [`CudaQueue`](super::CudaQueue). It happens when all operations before it are
+/// done.
 pub struct CudaEvent {
     device: CudaDevice,
     raw: CUevent,
@@ -130,20 +133,20 @@ impl CudaEvent {
         Ok(Self { device, raw })
     }
 
-    /// Moves the event to this moment: it happens when all operations issued so far are done.
+    /// Records the event in `stream`. It happens when all operations issued so far are done.
     fn record(&self, stream: &Stream) -> Result<(), RuntimeError> {
         let _current = self.device.enter()?;
-        // SAFETY: event and stream live.
+        // SAFETY: the event and the stream exist.
         unsafe { driver::cuEventRecord(self.raw, stream.raw) }
     }
 
     /// Waits until the event has happened.
     ///
     /// # Errors
-    /// Those of operations before it.
+    /// Errors of the operations before the event.
     pub fn synchronise(&self) -> Result<(), RuntimeError> {
         let _current = self.device.enter()?;
-        // SAFETY: the event lives.
+        // SAFETY: the event exists.
         unsafe { driver::cuEventSynchronize(self.raw) }
     }
 
@@ -151,14 +154,14 @@ impl CudaEvent {
     /// GPU, with a resolution of about half a microsecond.
     ///
     /// # Errors
-    /// Those of operations before the events; [`RuntimeError::Driver`] if the events belong to
+    /// Errors of the operations before the events; [`RuntimeError::Driver`] if the events belong to
     /// different devices.
     pub fn elapsed_since(&self, earlier: &Self) -> Result<Duration, RuntimeError> {
         earlier.synchronise()?;
         self.synchronise()?;
         let _current = self.device.enter()?;
         let mut milliseconds = 0.0f32;
-        // SAFETY: `milliseconds` may be written, and both events live and have happened.
+        // SAFETY: `milliseconds` may be written, and both events exist and have happened.
         unsafe { driver::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }?;
         Ok(Duration::from_nanos((f64::from(milliseconds) * 1e6) as u64))
     }
@@ -167,8 +170,8 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: nobody else has the event. If it has not happened yet, the driver keeps it until
-        // then.
+        // SAFETY: nothing else refers to the event. If it has not happened yet, the driver keeps it
+        // until then.
         let _ = unsafe { driver::cuEventDestroy_v2(self.raw) };
     }
 }

@@ -1,5 +1,6 @@
-//! Kernels of the scheme that the engine does not launch, to be compared with those that it
-//! launches: other ways to multiply, products alone, and encryption in more than one kernel.
+//! Kernels of the scheme for comparison with those that the engine launches: other methods to
+//! multiply, products without the steps that the engine fuses with them, and encryption in several
+//! kernels.
 
 #![allow(unsafe_code)]
 
@@ -20,15 +21,15 @@ use crate::ptx::Module;
 use crate::simt::Word;
 use crate::table::{ciphertext_bytes, descriptors};
 
-/// The module of these kernels, compiled with the same options as the engine's.
+/// The module of these kernels. It is compiled with the same options as the engine's module.
 pub static MODULE: Module = Module::new(include_str!("../../../ptx/compared.ptx"));
 
 /// Calls the macro `$callback` with the list of these kernels, in the form of
 /// [`for_each_kernel`](crate::for_each_kernel).
 ///
-/// Four kernels of the engine stand here once more: `sample`, `multiply_sampled`, `polyphase_small`
-/// and `encrypt`. Encryptions in three and in five kernels consist of them and of others of this
-/// list, and all kernels of a device belong to one module.
+/// The list repeats four kernels of the engine: `sample`, `multiply_sampled`, `polyphase_small` and
+/// `encrypt`. Encryption in three or in five kernels needs them together with others of this list,
+/// and a device runs only the kernels of one module.
 #[macro_export]
 macro_rules! for_each_compared_kernel {
     ($callback:ident) => {

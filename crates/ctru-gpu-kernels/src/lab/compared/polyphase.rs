@@ -1,4 +1,5 @@
-//! The polyphase product modulo `q2` alone. The engine launches it as a part of decryption.
+//! The polyphase product modulo `q2` without other steps. The engine launches this product only as
+//! a part of decryption.
 
 use ctru_math::Ring;
 
@@ -12,9 +13,9 @@ use crate::simt::Simt;
 
 /// Computes `product = large * small` modulo `q2`.
 ///
-/// Threads: one warp for each product.
-/// Shared memory: the operands, then the plain product.
-/// Arrays: `large`, in `0..q2`; `small`, signed bytes of any small polynomial, a row for each
+/// Threads: one warp per product.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `large`, in `0..q2`; `small`, any small polynomials as signed bytes, one row per
 /// operation or one shared row; `product`, in `0..q2`.
 /// Source: [`ctru_math::kernel::polyphase`].
 #[inline(always)]

@@ -1,5 +1,5 @@
-//! The product of one element of `R_q` by small polynomials alone. The engine launches it as a part
-//! of encryption.
+//! The product of one element of `R_q` by many small polynomials without other steps. The engine
+//! launches this product only as a part of encryption.
 
 use ctru_math::Ring;
 
@@ -13,11 +13,11 @@ use crate::kernels::scheme::same_public_key::for_each_tile;
 use crate::kernels::warp;
 use crate::simt::{Simt, WARP};
 
-/// Computes `product = large * small` in `R_q` for one `large`.
+/// Computes `product = large * small` in `R_q`. All operations share `large`.
 ///
-/// Threads: four warps for 32 operations.
+/// Threads: four warps per 32 operations.
 /// Shared memory: the matrix of `large`, and the operands.
-/// Arrays: `large`, one row in `0..q`; `small`, signed bytes of any small polynomials; `product`,
+/// Arrays: `large`, one row, in `0..q`; `small`, any small polynomials as signed bytes; `product`,
 /// in `0..q`.
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(

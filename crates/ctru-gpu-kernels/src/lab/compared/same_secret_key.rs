@@ -1,5 +1,5 @@
-//! The product of one small polynomial by polynomials modulo `q2` alone. The engine launches it as
-//! a part of decryption.
+//! The product of one small polynomial by many polynomials modulo `q2` without other steps. The
+//! engine launches this product only as a part of decryption.
 
 use ctru_math::Ring;
 
@@ -12,12 +12,12 @@ use crate::kernels::scheme::same_secret_key::for_each_group;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
-/// Computes `product = large * small` modulo `q2` for one `small`.
+/// Computes `product = large * small` modulo `q2`. All operations share `small`.
 ///
-/// Threads: four warps for 32 operations.
+/// Threads: four warps per 32 operations.
 /// Shared memory: the matrix of `small`, and the operands.
-/// Arrays: `large`, in `0..q2`; `small`, one row of signed bytes of any small polynomial;
-/// `product`, in `0..q2`.
+/// Arrays: `large`, in `0..q2`; `small`, one row, any small polynomial as signed bytes; `product`,
+/// in `0..q2`.
 #[inline(always)]
 pub fn multiply<S: Simt, R: Ring>(
     s: S,

@@ -1,11 +1,12 @@
-//! Products in the ring by the schoolbook method on tensor cores, one block for each product; all
+//! Products in the ring by the schoolbook method on tensor cores, one block per product. All
 //! operands may differ.
 //!
-//! This is the general form of the paper: the matrix of one operand (initMA), the other operand as
-//! the first column of a matrix whose other columns are zero (initMB), their product by bytes with
-//! tiles for warps, and the reduced sum of the products by bytes (Merge). It spends a matrix on a
-//! vector, and is here to be compared with other methods. Unlike in the paper, the matrix is stored
-//! by its diagonals, in shared memory.
+//! This is the general form of the paper. It builds the matrix of one operand (initMA). The other
+//! operand is the first column of a second matrix, whose other columns are zero (initMB). The warps
+//! multiply tiles of the two matrices, separately for each byte of the coefficients, and then sum
+//! and reduce the products (Merge). The method computes a product of matrices where a product of a
+//! matrix and a vector suffices; it serves only for comparison. Unlike the paper, this kernel keeps
+//! the matrix in shared memory and stores only its diagonals.
 //!
 //! Source: CTRU-Prime paper, Algorithm 7.
 
@@ -20,7 +21,7 @@ use crate::simt::Simt;
 
 type Product<S, R> = MatrixProduct<S, R, 2, 1, 1>;
 
-/// Returns blocks of four warps for one product.
+/// Returns the block shape: four warps and one product per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(1, 0)
@@ -28,10 +29,10 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Computes `product = large * small` in `R_q`.
 ///
-/// Threads: four warps for each product.
-/// Shared memory: the matrix of `large`, and eight columns.
-/// Arrays: `large`, in `0..q`, a row for each operation or one shared row; `small`, signed bytes of
-/// any small polynomial; `product`, in `0..q`.
+/// Threads: four warps per product.
+/// Shared memory: the matrix of `large`, and the eight columns of the second matrix.
+/// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, any small
+/// polynomials as signed bytes; `product`, in `0..q`.
 /// Source: CTRU-Prime paper, Algorithm 7.
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(

@@ -1,5 +1,5 @@
-//! The kernel [`encrypt::encrypt`] in three kernels, with two arrays between them: the measure of
-//! what fusion gives.
+//! The steps of the kernel [`encrypt::encrypt`] as three kernels with two arrays between them. They
+//! measure how much time fusion saves.
 //!
 //! Source: CTRU-Prime paper, section 4.3 and Table 5.
 
@@ -13,15 +13,15 @@ use crate::kernels::scheme::encrypt;
 use crate::kernels::{message_words, row, warp};
 use crate::simt::Simt;
 
-/// Returns blocks of one warp for one ciphertext, as in the fused kernel.
+/// Returns the block shape of the fused kernel: one warp and one ciphertext per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     encrypt::shape::<R>()
 }
 
-/// Computes the E8 codewords of messages times `q2/2`, with zeros behind them.
+/// Encodes messages: computes their E8 codewords times `q2/2`, followed by zeros.
 ///
-/// Threads: one warp for each message.
+/// Threads: one warp per message.
 /// Arrays: `messages`; `encoded`, 0 or `q2/2`.
 #[inline(always)]
 pub fn encode_message<S: Simt, R: Ring>(
@@ -43,9 +43,9 @@ pub fn encode_message<S: Simt, R: Ring>(
     });
 }
 
-/// Computes the coefficients of ciphertexts: `sigma`, rounded, plus `encoded`, modulo `q2`.
+/// Computes the coefficients of ciphertexts: rounds `sigma` and adds `encoded` modulo `q2`.
 ///
-/// Threads: one warp for each ciphertext.
+/// Threads: one warp per ciphertext.
 /// Arrays: `sigma`, in `0..q`; `encoded`, 0 or `q2/2`; `coefficients`, in `0..q2`.
 #[inline(always)]
 pub fn compress_and_add<S: Simt, R: Ring>(
@@ -64,7 +64,7 @@ pub fn compress_and_add<S: Simt, R: Ring>(
 
 /// Packs the coefficients of ciphertexts.
 ///
-/// Threads: one warp for each ciphertext.
+/// Threads: one warp per ciphertext.
 /// Shared memory: the packed groups of the ciphertext.
 /// Arrays: `coefficients`, in `0..q2`; `ciphertexts`.
 #[inline(always)]
@@ -76,7 +76,7 @@ pub fn pack_ciphertext<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     warp::for_each(s, warp::groups(R::N), |group| {
-        // Coefficients from `n` on are 0, so that the padding bits are.
+        // The coefficients from `n` on must be 0, because they become the padding bits.
         let values = core::array::from_fn(|j| {
             let i = group * GROUP as u32 + j as u32;
             if i < R::N as u32 { s.load(coefficients, operation * row::<R>() + i) } else { 0 }

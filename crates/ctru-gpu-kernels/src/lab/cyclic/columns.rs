@@ -1,4 +1,4 @@
-//! Layers that combine rows. A block takes a few neighbouring columns.
+//! Layers that combine rows. Each block processes a few neighbouring columns.
 
 use core::array;
 use core::marker::PhantomData;
@@ -11,17 +11,17 @@ use super::layers;
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
-/// Numbers that a thread holds.
+/// Number of coefficients that a thread holds.
 const HELD: u32 = 16;
-/// Layers that a thread does on the numbers that it holds.
+/// Number of layers that a thread applies to the coefficients that it holds.
 const FUSED: u32 = 4;
 
-/// Returns blocks of `threads` threads with as many columns as the threads hold, and with shared
-/// memory to exchange their numbers. After every 16 rows one row is left out, so that threads whose
-/// rows are 16 apart access different banks.
+/// Returns the block shape: `threads` threads, 16 coefficients per thread, and shared memory to
+/// exchange them if there are two passes. The layout in shared memory skips one row after every 16
+/// rows, so that threads whose rows are 16 apart access different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
-    assert!(C == FUSED || C == 2 * FUSED, "one or two passes");
+    assert!(C == FUSED || C == 2 * FUSED, "there must be one or two passes");
     Shape {
         threads,
         per_block: threads,
@@ -29,12 +29,12 @@ pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     }
 }
 
-/// Does the first `C` layers. An operation is the work of a thread, 16 coefficients.
+/// Applies the first `C` layers. One operation is 16 coefficients, the work of one thread.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Shared memory: the columns of the block, if there are two passes.
-/// Arrays: `factors`, one row; `polynomials`, in `0..q`; `transforms`, residues as words, lazily
-/// reduced.
+/// Arrays: `factors`, one row; `polynomials`, in `0..q`; `transforms`, lazily reduced residues as
+/// words.
 #[inline(always)]
 pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -57,10 +57,10 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(row), x.to_word()));
 }
 
-/// Undoes the first `C` layers in place. An operation is the work of a thread, 16 coefficients.
+/// Inverts the first `C` layers in place. One operation is 16 coefficients, the work of one thread.
 ///
 /// Threads and shared memory: as for [`forward`].
-/// Arrays: `factors`, one row; `polynomials`, residues as words before, in `0..q` after.
+/// Arrays: `factors`, one row; `polynomials`, as input residues as words, as output in `0..q`.
 #[inline(always)]
 pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -86,10 +86,10 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     });
 }
 
-/// The columns of a block, and this thread's part of the work on them.
+/// The columns of a block, and this thread's work on them.
 struct Tile<S, M, const C: u32, const R: u32> {
     s: S,
-    /// First coefficient of the polynomial.
+    /// Index of the polynomial's first coefficient.
     polynomial: u32,
     /// This thread's column.
     column: u32,
@@ -109,7 +109,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     fn new(s: S) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
-        // The numbers of columns run through all polynomials.
+        // Columns are numbered through all polynomials.
         let column = (s.block() << log_columns) + lane;
         Self {
             s,
@@ -122,8 +122,8 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         }
     }
 
-    /// Returns where pass `pass` finds this thread's rows: the number of the block of rows, the
-    /// first row in it, and the distance of rows.
+    /// Returns the place of this thread's rows in pass `pass`: the number of the block of rows, the
+    /// first row in it, and the distance between rows.
     #[inline(always)]
     fn place(&self, pass: u32) -> (u32, u32, u32) {
         let stride = 1 << (C - FUSED * (pass + 1));
@@ -186,7 +186,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         })
     }
 
-    /// Returns the index of this column's coefficient in global memory.
+    /// Returns the index in global memory of this column's coefficient in row `row`.
     #[inline(always)]
     fn index(&self, row: u32) -> u32 {
         self.polynomial + (row << R) + self.column

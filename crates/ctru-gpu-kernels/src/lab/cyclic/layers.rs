@@ -1,4 +1,4 @@
-//! Layers on the numbers that a thread holds.
+//! Layers of butterflies on the numbers that a thread holds.
 
 use ctru_math::ntt::cyclic::{Layers, butterfly};
 use ctru_math::reduce::{Packed, Reducer};
@@ -6,9 +6,9 @@ use ctru_math::reduce::{Packed, Reducer};
 use super::super::FactorWord;
 use crate::simt::{Simt, Word};
 
-/// Does layers on the numbers that a thread holds, from distant pairs to neighbours: three layers
-/// on eight numbers, four on sixteen. `factor(2^l + i)` returns the factor of block `i` of layer
-/// `l`; `first` is the number of the first layer in the plan.
+/// Applies layers to the numbers that a thread holds, from distant pairs to neighbours: three
+/// layers to eight numbers, four layers to sixteen. `factor(2^l + i)` returns the factor of block
+/// `i` of layer `l`; `first` is the number of the first layer in the plan.
 ///
 /// The layers are written one by one, because an array lies in registers only if the compiler knows
 /// every index.
@@ -35,8 +35,9 @@ pub(super) fn forward<M: Reducer, const HELD: usize>(
     })
 }
 
-/// Does as many layers as [`forward`], from neighbours to distant pairs. `factor(2^l + i)` returns
-/// the factor of position `i` of layer `l`; `first` is the number of the first layer in the plan.
+/// Applies as many layers as [`forward`], from neighbours to distant pairs. `factor(2^l + i)`
+/// returns the factor of position `i` of layer `l`; `first` is the number of the first layer in the
+/// plan.
 #[inline(always)]
 pub(super) fn inverse<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
@@ -54,8 +55,8 @@ pub(super) fn inverse<M: Reducer, const HELD: usize>(
     layer::<M, HELD>(x, 8, plan.normalises(first + 3), |low| factor(8 + low % 8))
 }
 
-/// Does butterflies on numbers `half` apart. `factor` receives the index of the first number of a
-/// pair.
+/// Applies butterflies to pairs of numbers that are `half` apart. `factor` receives the index of
+/// the first number of a pair.
 #[inline(always)]
 fn layer<M: Reducer, const HELD: usize>(
     mut x: [M::Residue; HELD],

@@ -1,4 +1,5 @@
-//! Layers inside rows, products of values, and back. A block takes a few rows of both operands.
+//! Layers inside rows, products of values, and the inverse layers. Each block processes a few rows
+//! of both operands.
 
 use core::array;
 use core::marker::PhantomData;
@@ -11,34 +12,38 @@ use super::layers;
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
-/// Numbers of each operand that a thread holds.
+/// Number of coefficients of each operand that a thread holds.
 const HELD: u32 = 8;
-/// Layers that a thread does on the numbers that it holds.
+/// Number of layers that a thread applies to the coefficients that it holds.
 const FUSED: u32 = 3;
 
-/// Returns blocks with as many rows of both operands as `threads` threads hold, at least one. After
-/// every 8 numbers one is left out, so that threads whose numbers are a power of two apart access
+/// Returns the block shape: `threads` threads, or as many as one row needs if that is more, and
+/// shared memory for 8 coefficients of each operand per thread. The layout in shared memory skips
+/// one number after every 8 numbers, so that threads whose numbers are a power of two apart access
 /// different banks.
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
-    assert!(R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4, "two to four passes");
+    assert!(
+        R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4,
+        "there must be two to four passes"
+    );
     let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
     Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
 }
 
-/// Returns the threads that share a row of `2^r` numbers. A block has whole rows.
+/// Returns the number of threads that share a row of `2^r` numbers. A block has whole rows.
 pub(crate) const fn threads_of_row(r: u32) -> u32 {
     (1 << r) / HELD
 }
 
-/// Does the other `R` layers of both operands, multiplies, and undoes these layers. An operation is
-/// the work of a thread, 8 coefficients of a product.
+/// Applies the last `R` layers to both operands, multiplies the values, and inverts these layers.
+/// One operation is 8 coefficients of a product, the work of one thread.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Shared memory: the rows of both operands.
 /// Arrays: `forward` and `inverse`, one row of factors each; `operands`, all first operands and
-/// then all second ones, residues as words of [`columns`](super::columns), or in `0..q` if `C` is
-/// 0; `products`, residues as words or in `0..q` likewise.
+/// then all second operands; `products`. If `C` is 0, operands and products are in `0..q`;
+/// otherwise they are residues as words, as [`columns`](super::columns) writes and reads them.
 #[inline(always)]
 pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
@@ -83,8 +88,8 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 
 type Held<M> = [<M as Reducer>::Residue; HELD as usize];
 
-/// The rows of a block in shared memory, first operands before second ones, and this thread's part
-/// of the work on them.
+/// The rows of a block in shared memory, first operands before second operands, and this thread's
+/// work on them.
 struct Rows<S: Simt, M: Reducer, P, const C: u32, const R: u32>
 where
     FactorWord<M>: Word,
@@ -109,14 +114,14 @@ where
         (self.s.block() * self.s.threads() + self.s.thread()) / Self::THREADS
     }
 
-    /// Returns the index of a row's number in global memory.
+    /// Returns the index in global memory of number `i` of this thread's row.
     #[inline(always)]
     fn index(&self, i: u32) -> u32 {
         (self.row() << R) + i
     }
 
-    /// Returns where pass `pass` finds this thread's numbers: the block of the row, the first
-    /// number in it, and the distance of numbers.
+    /// Returns the place of this thread's numbers in pass `pass`: the block within the row, the
+    /// first number in it, and the distance between numbers.
     #[inline(always)]
     fn place(&self, pass: u32) -> (u32, u32, u32) {
         let (thread, stride) = (self.s.thread() % Self::THREADS, 1 << (R - FUSED * (pass + 1)));
@@ -153,7 +158,7 @@ where
         self.scatter(pass, b, |i, x| self.set(1, i, x));
     }
 
-    /// Does the layers of one pass on both operands at once, because they share the factors.
+    /// Applies the layers of one pass to both operands at once, because they share the factors.
     #[inline(always)]
     fn forward_pass(&self, pass: u32, operands: [Held<M>; 2]) -> [Held<M>; 2] {
         let rows_of_polynomial = 1 << C;
@@ -181,8 +186,7 @@ where
 
     #[inline(always)]
     fn address(&self, operand: u32, i: u32) -> u32 {
-        // Rows follow one another, and the numbers of the second operand follow those of the first
-        // one.
+        // All rows of the first operands come first, then all rows of the second operands.
         let (rows, row) = (self.s.threads() / Self::THREADS, self.s.thread() / Self::THREADS);
         let i = ((operand * rows + row) << R) + i;
         4 * (i + i / HELD)

@@ -1,7 +1,7 @@
-//! One layer in each launch, with all numbers in global memory: the starting point of the other
-//! kernels, which they have to beat.
+//! One layer per launch, with all numbers in global memory. This is the baseline for the other
+//! kernels.
 //!
-//! Every butterfly normalises, so that a kernel need not know which layer it does.
+//! Every butterfly normalises, so that one kernel serves all layers.
 
 use ctru_math::ntt::cyclic::butterfly;
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
@@ -11,30 +11,30 @@ use super::layers::factor;
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
-/// Factors of a table for either direction: those of the longest polynomials. Shorter polynomials
-/// use the first ones.
+/// Number of factors in the table of each direction. The longest polynomials use all of them,
+/// shorter polynomials use the first ones.
 pub const FACTORS: u32 = 1 << 17;
 
-/// Returns blocks of `threads` threads, one for each butterfly or product of values.
+/// Returns the block shape: `threads` threads, one per butterfly or product of values.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 0 }
 }
 
-/// The parameters of a layer, which the array `layer` holds.
+/// The parameters of a layer. The kernels read them from the array `layer`.
 #[derive(Copy, Clone, Debug)]
 pub struct Layer {
-    /// The binary logarithm of the distance of a butterfly's numbers.
+    /// The binary logarithm of the distance between a butterfly's numbers.
     pub log_half: u32,
-    /// The binary logarithm of the length.
+    /// The binary logarithm of the polynomials' length.
     pub log_len: u32,
-    /// Whether this is the first forward layer, which reads canonical numbers, or the last inverse
-    /// one, which writes them.
+    /// Whether this is the first forward layer, which reads numbers in `0..q`, or the last inverse
+    /// layer, which writes numbers in `0..q`.
     pub is_outermost: bool,
 }
 
 impl Layer {
-    /// Elements of the array `layer`.
+    /// Number of elements in the array `layer`.
     pub const WORDS: usize = 3;
 
     /// Returns the content of the array.
@@ -43,20 +43,21 @@ impl Layer {
         [self.log_half, self.log_len, u32::from(self.is_outermost)]
     }
 
-    /// Returns the layer that the array holds. If a polynomial of at most [`FACTORS`] coefficients
-    /// has no such layer, or if the layer's blocks are longer than all polynomials of the batch
-    /// together, returns another layer: no layer leads outside an array.
+    /// Loads the layer from the array and clamps its parameters, so that no access leaves an array.
+    /// Clamping changes only invalid layers: those that no polynomial of at most [`FACTORS`]
+    /// coefficients has, and those whose blocks are longer than all polynomials of the batch
+    /// together.
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
-        // The threads of all blocks. A block has a power of two of them.
+        // The number of threads of all blocks. The number per block is a power of two.
         let threads = (batch.operations() + s.threads() - 1) & s.threads().wrapping_neg();
         let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
         let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());
         Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
     }
 
-    /// Returns the first number of this thread's butterfly, that number's position in its block,
-    /// and its block's number in its polynomial.
+    /// Returns the index of the first number of this thread's butterfly, its position in its block,
+    /// and the number of its block in the polynomial.
     #[inline(always)]
     fn place<S: Simt>(self, s: S) -> (u32, u32, u32) {
         let index = s.block() * s.threads() + s.thread();
@@ -66,9 +67,9 @@ impl Layer {
     }
 }
 
-/// Does a forward layer in place. An operation is a butterfly.
+/// Applies a forward layer in place. One operation is one butterfly.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Arrays: `factors`, one row of [`FACTORS`]; `layer`, one row, see [`Layer`]; `polynomials`,
 /// residues as words.
 #[inline(always)]
@@ -94,9 +95,9 @@ pub fn forward<S: Simt, M: Reducer>(
     s.store(polynomials, high, y.to_word());
 }
 
-/// Does an inverse layer in place. An operation is a butterfly.
+/// Applies an inverse layer in place. One operation is one butterfly.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Arrays: as for [`forward`].
 #[inline(always)]
 pub fn inverse<S: Simt, M: Reducer>(
@@ -122,10 +123,10 @@ pub fn inverse<S: Simt, M: Reducer>(
     s.store(polynomials, high, word(y));
 }
 
-/// Multiplies the transforms in the second half of the array by those in the first half. An
-/// operation is a product of values.
+/// Multiplies the transforms in the second half of the array by those in the first half. One
+/// operation is one product of values.
 ///
-/// Threads: one for each operation.
+/// Threads: one per operation.
 /// Arrays: `transforms`, residues as words.
 #[inline(always)]
 pub fn multiply<S: Simt, M: Reducer, P: ReduceSum>(s: S, transforms: S::Global<u32>, batch: Batch) {
