@@ -224,7 +224,7 @@ fn wrong_lengths<P: ParameterSet>() {
     assert_eq!(InvalidDecapsulationKey::from(error).to_string(), error.to_string());
 }
 
-/// Returns the bytes of `secret_key` with another public part.
+/// Returns the bytes of `decapsulation_key` with another encapsulation key inside.
 fn with_encapsulation_key<P: ParameterSet>(
     decapsulation_key: &DecapsulationKey<P>,
     encapsulation_key: &[u8],
