@@ -41,7 +41,8 @@ pub(crate) fn warning(set: Set) -> Option<String> {
         format!(
             "nothing shows that {set} fails to decapsulate less often than once in 2^128: its \
              paper's 2^{claimed} is not established, the best upper bound is 2^{bound}, this \
-             project's estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see `ctru info`."
+             project's estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see \
+             `ctru info`."
         )
     })
 }
