@@ -1,4 +1,4 @@
-//! Passes the commit of the sources to the compiler, for the records.
+//! Passes the commit of the sources to the compiler, as `CTRU_COMMIT`, for the records.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ fn main() {
     if !workspace.join(".git").exists() {
         return;
     }
-    // Git appends to this log whenever another commit is checked out, and only then.
+    // Git appends to this log when, and only when, another commit is checked out.
     if let Some(log) = git(&workspace, &["rev-parse", "--git-path", "logs/HEAD"]) {
         let log: PathBuf = workspace.join(log);
         if log.exists() {
@@ -22,7 +22,7 @@ fn main() {
     }
 }
 
-/// Returns what git prints, if git is installed and succeeds.
+/// Returns the output of git, if git is installed and succeeds.
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().ok()?;
     let answer = String::from_utf8(output.stdout).ok()?;

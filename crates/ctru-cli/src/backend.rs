@@ -8,7 +8,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BackendArgs {
     /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest
-    /// that it has]
+    /// that the CPU has]
     #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
     backend: Option<Backend>,
 }
@@ -17,7 +17,7 @@ impl BackendArgs {
     /// Selects the chosen backend for the whole process.
     ///
     /// # Errors
-    /// [`Error::Backend`] if this CPU cannot run it.
+    /// [`Error::Backend`] if this CPU does not have its instructions.
     pub(crate) fn select(&self) -> Result<(), Error> {
         self.backend.map_or(Ok(()), |backend| Ok(backend::select(backend)?))
     }

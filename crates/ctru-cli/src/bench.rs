@@ -1,4 +1,4 @@
-//! `ctru bench`: the speed of every operation.
+//! `ctru bench`: measures the speed of every operation.
 
 use std::io::Write;
 use std::time::Duration;
@@ -107,7 +107,7 @@ fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> R
 }
 
 fn progress_bar(steps: usize, hidden: bool) -> ProgressBar {
-    // The target hides the bar itself if standard error is no terminal.
+    // The target itself hides the bar if standard error is not a terminal.
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let style =
         ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").expect("a valid template");

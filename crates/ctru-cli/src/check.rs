@@ -11,9 +11,9 @@ use crate::selection::Visitor;
 
 /// Check public and private keys
 ///
-/// A key must be well formed. The two parts of a private key must belong together, so that the
-/// private key decapsulates what its public key encapsulates. The report has one line per file.
-/// Wrong keys are reported as errors, and do not stop the check of the other files.
+/// A key must be well formed. A private key must also belong to the public key inside it, so that
+/// it decapsulates what the public key encapsulates. The report has one line per file. Wrong keys
+/// are reported as errors, and do not stop the check of the other files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     Ok(all_right)
 }
 
-/// Checks one file. Returns a description of the key.
+/// Checks one file. Returns a description of the key, such as `CTRU-Prime-761 mixed-radix private
+/// key`.
 fn check(file: &PathOrStdio) -> Result<String, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
     let (kind, selection, key) =

@@ -10,8 +10,8 @@ use crate::selection::Visitor;
 
 /// Recover the shared secret of a ciphertext
 ///
-/// A ciphertext that was made for another key or changed on the way is no error. It gives another
-/// secret, which its sender does not know. Only its length and its PEM form can be wrong.
+/// A ciphertext that was made for another key or changed on the way is not an error. It gives
+/// another secret, which its sender does not know. Only a wrong length or PEM form is an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Private key, PEM or raw, - for standard input

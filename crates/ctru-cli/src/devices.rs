@@ -1,4 +1,4 @@
-//! `ctru devices`: the GPUs of this machine.
+//! `ctru devices`: lists the GPUs of this machine.
 
 use std::io::Write;
 

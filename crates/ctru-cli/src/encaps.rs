@@ -1,5 +1,5 @@
-//! `ctru encaps`: makes a shared secret and the ciphertext that carries it to the holder of a
-//! private key.
+//! `ctru encaps`: makes a shared secret, and the ciphertext from which the holder of the private
+//! key recovers it.
 
 use ctru_kem::{EncapsulationKey, ParameterSet};
 use zeroize::Zeroizing;
@@ -60,7 +60,7 @@ struct Encapsulate<'a> {
 }
 
 impl Visitor for Encapsulate<'_> {
-    /// Ciphertext and shared secret.
+    /// The ciphertext and the shared secret.
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
     fn visit<P: ParameterSet>(self) -> Self::Output {

@@ -22,7 +22,7 @@ pub(crate) enum Error {
     /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
     Exists { file: String },
-    /// An output exists and is no file. Even `--force` replaces only files.
+    /// An output exists and is not a regular file. `--force` replaces regular files only.
     #[error("{file}: is not a regular file, so it is not replaced")]
     NotRegular { file: String },
     /// Two outputs name the same file.
@@ -35,16 +35,16 @@ pub(crate) enum Error {
     #[error("{error}; written all the same: {files}")]
     AfterWriting {
         error: Box<Self>,
-        /// The new files, and the names of the old files that had to stay.
+        /// The names of the new files, and of the old files that were kept.
         files: String,
     },
-    /// One of several files could not be written, and another one, which is new, could not be
-    /// replaced by its old version.
+    /// One of several files could not be written, and the old version of another file could not be
+    /// restored.
     #[error("{error}; {file} is new all the same: {source}{}", kept(previous.as_deref()))]
     NotUndone {
-        /// The first failure.
+        /// The error of the file that could not be written.
         error: Box<Self>,
-        /// The new file.
+        /// The file that is new.
         file: String,
         source: io::Error,
         /// The name under which the old version still exists, if there was one.
@@ -53,7 +53,7 @@ pub(crate) enum Error {
     /// Two inputs name standard input.
     #[error("standard input cannot be both key and ciphertext")]
     SameInput,
-    /// A key pair cannot go to standard output: it is two files.
+    /// `--out -` was given for a key pair, which is two files.
     #[error("a key pair is two files: --out needs a name, not -")]
     KeyPairToStandardOutput,
     /// A file has wrong contents.
@@ -62,10 +62,10 @@ pub(crate) enum Error {
     /// A file of known-answer records has no records.
     #[error("{file}: no records")]
     NoRecords { file: String },
-    /// The operating system gave no randomness.
+    /// The operating system provided no randomness.
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
-    /// The program was built without GPUs.
+    /// The program was built without the engine on GPUs.
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without GPUs: build ctru-cli with the feature `cuda`")]
     WithoutGpu,
@@ -80,7 +80,7 @@ pub(crate) enum Error {
     Report(#[from] io::Error),
 }
 
-/// Names the old version of a file, if it still exists.
+/// Returns the end of a message that names the old version of a file, if it still exists.
 fn kept(previous: Option<&str>) -> String {
     previous.map_or_else(String::new, |name| format!("; what it replaced is {name}"))
 }

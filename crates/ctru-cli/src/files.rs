@@ -1,16 +1,18 @@
 //! Reads and writes files.
 //!
-//! A file appears under its name complete or not at all: the program writes a temporary file,
-//! `.ctru-*`, in the same folder, and then renames it. A file that is replaced keeps its name until
-//! that moment. Of several outputs, either all are written or none. For this, the program keeps
-//! each old file but the last under a second name, `.ctru-*.old`, until all new files have their
-//! names. If one of them fails, the old files get their names back. If the new names may not
-//! survive a power cut, the old files keep their second names, and the error names them.
+//! Files appear complete or not at all. The program writes a temporary file, `.ctru-*`, in the same
+//! folder, and then renames it. An old file keeps its name until that moment.
 //!
-//! On Unix, signals wait during these steps, so only `SIGKILL` or a crash of the machine can
-//! interrupt them. Then some of the files can be new and the others old. Nothing is lost if the
-//! file system keeps the order of changes: each old and each new file still has its name, a
-//! temporary name or a second name. On other systems, any interruption can do the same.
+//! Of several outputs, either all are written or none. The program gives each old file except the
+//! last one a second name, `.ctru-*.old`, until all new files have their names. If a new file
+//! cannot get its name, the old files get their names back. If the new names may not survive a
+//! power cut, the old files keep their second names, and the error names them.
+//!
+//! On Unix, the program delays signals during these steps, so only `SIGKILL` or a crash of the
+//! machine can interrupt them. After such an interruption, some of the files can be new and the
+//! others old. Nothing is lost if the file system keeps the order of changes: each old and each new
+//! file still has its name, a temporary name or a second name. On other systems, any interruption
+//! can have this effect.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -32,10 +34,11 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::format::{Kind, Problem};
 
-/// A limit above the length of all objects in all forms, with room for text around a PEM form.
+/// The largest number of bytes of a file. All objects are shorter in all forms, even with text
+/// around a PEM form.
 const LONGEST_FILE: usize = 64 * 1024;
 
-/// The prefix of temporary files. It tells the origin of a file that a crash left behind.
+/// The prefix of temporary files. If a crash leaves such a file, its name shows the program.
 const TEMPORARY_PREFIX: &str = ".ctru-";
 
 /// An input or output on the command line.
@@ -62,7 +65,12 @@ impl fmt::Display for PathOrStdio {
     }
 }
 
-/// Reads an object of one of the kinds `wanted`, and parses it.
+/// Reads a file and calls `parse` with its contents. `wanted` are the kinds of objects that an
+/// error message names.
+///
+/// # Errors
+/// [`Error::Read`] if the file cannot be read, [`Error::Contents`] if it is too long or if `parse`
+/// fails.
 pub(crate) fn read<T>(
     from: &PathOrStdio,
     wanted: &'static [Kind],
@@ -81,8 +89,8 @@ pub(crate) fn read<T>(
     parsed.map_err(|problem| Error::Contents { file: from.to_string(), problem })
 }
 
-/// Reads at most one byte more than the longest file. The vector never moves: a move would leave a
-/// copy of secrets in memory.
+/// Reads at most [`LONGEST_FILE`] bytes and one more, which shows that the file is too long. The
+/// vector never grows, because its old memory would keep a copy of secrets.
 fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     let limit = LONGEST_FILE + 1;
     let mut contents = Zeroizing::new(vec![0; limit]);
@@ -137,10 +145,10 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all outputs or none. Standard output comes last: if it fails, the files are already
-/// written, and the error says so.
+/// Writes all files or none, then standard output. Replaces none of the `inputs`.
 ///
-/// The call replaces none of the `inputs`.
+/// # Errors
+/// [`Error`]. If standard output fails, the error names the files that are written already.
 pub(crate) fn write(
     inputs: &[&PathOrStdio],
     outputs: &[Output<'_>],
@@ -180,11 +188,11 @@ fn after_writing(files: Vec<String>, error: Error) -> Error {
     }
 }
 
-/// Delays signals until `action` has ended. Otherwise a signal could end the program while there
+/// Delays signals until `action` has ended. Otherwise, a signal could end the program while there
 /// are temporary files with secrets, or while only one of two files has its name.
 ///
-/// The action should be short: it writes a few kilobytes. It is enough to block the signals of this
-/// thread, since no command that writes keys has a second thread.
+/// The action should be short. It is enough to block the signals of this thread, because no command
+/// that writes keys has a second thread.
 fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
@@ -194,7 +202,10 @@ fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Refuses outputs that would replace each other or an input.
+/// Checks that no output replaces another output or an input.
+///
+/// # Errors
+/// [`Error::SameOutput`] or [`Error::InputAsOutput`].
 fn check_names(inputs: &[&PathOrStdio], outputs: &[Output<'_>]) -> Result<(), Error> {
     let inputs: Vec<_> = inputs.iter().map(|input| Target::of(input, io::stdin())).collect();
     let mut earlier = Vec::new();
@@ -214,7 +225,7 @@ fn check_names(inputs: &[&PathOrStdio], outputs: &[Output<'_>]) -> Result<(), Er
 
 /// The file that a path denotes, independent of the spelling of the path.
 struct Target {
-    /// The folder, and the name in it.
+    /// The folder, and the name of the file in it.
     name: Option<(FileId, OsString)>,
     /// The file under that name, if it exists.
     file: Option<FileId>,
@@ -237,10 +248,10 @@ impl Target {
     }
 }
 
-/// Device and inode.
+/// The device and the inode of a file.
 #[cfg(unix)]
 type FileId = (u64, u64);
-/// The path without links. The standard library offers no numbers on these systems.
+/// The path without links. On these systems, the standard library offers no numbers of files.
 #[cfg(not(unix))]
 type FileId = PathBuf;
 
@@ -256,7 +267,7 @@ fn file_id(path: &Path) -> Option<FileId> {
     return fs::canonicalize(path).ok();
 }
 
-/// Returns the file that a standard stream is redirected to.
+/// Returns the file to which a standard stream is redirected.
 fn stream_id(stream: impl AsStream) -> Option<FileId> {
     #[cfg(unix)]
     return unbuffered(stream).and_then(|file| file.metadata()).ok().as_ref().map(identity);
@@ -274,10 +285,10 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Writes a temporary file in the folder of `path`. It has its mode from the beginning, and is
-/// deleted when dropped.
+/// Writes the output to a temporary file in the folder of `path`. The file has its mode from the
+/// beginning. It is deleted when dropped.
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
-    // This check only saves work. The renaming makes sure that nothing is overwritten.
+    // This check only saves work. `publish` makes sure that nothing is overwritten.
     match fs::symlink_metadata(path) {
         Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
         Ok(there) if !there.is_file() && !there.is_symlink() => {
@@ -300,16 +311,16 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     write().map_err(|source| Error::Write { file: display(path), source })
 }
 
-/// A new file that has got its name.
+/// A new file that has its name.
 struct Published<'a> {
     path: &'a Path,
-    /// Kept open, so that no other file gets its inode number.
+    /// The open file. While it is open, no other file gets its inode number.
     file: File,
-    /// The second name of the replaced file, which is deleted when dropped.
+    /// The second name of the replaced file. It is deleted when dropped.
     previous: Option<TempPath>,
 }
 
-/// Renames all staged files. If one fails, it undoes the others.
+/// Renames all staged files. If one cannot be renamed, restores the old state of the others.
 fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), Error> {
     let mut published: Vec<Published<'_>> = Vec::new();
     let last = staged.len();
@@ -328,8 +339,8 @@ fn publish_all(staged: Vec<(&Path, NamedTempFile)>, force: bool) -> Result<(), E
     settle(published)
 }
 
-/// Makes sure that the new names survive a power cut, and deletes the old files. If this fails, the
-/// old files stay: after a power cut, an old file may be the only one.
+/// Makes sure that the new names survive a power cut, and deletes the old files. If this fails,
+/// keeps the old files, because after a power cut only they may exist.
 fn settle(published: Vec<Published<'_>>) -> Result<(), Error> {
     let synchronised = published.iter().try_for_each(|done| sync_folder(directory(done.path)));
     synchronised.map_err(|error| {
@@ -354,20 +365,20 @@ fn publish<'a>(
         let file = file.persist_noclobber(path).map_err(|error| failed(error.error))?;
         return Ok(Published { path, file, previous: None });
     }
-    // The file system may treat two different names as one, for example if it ignores case. Now
-    // that the earlier files exist, this can be seen.
+    // The file system may treat two different names as one, for example if it ignores case. This
+    // shows only now, when the earlier files exist.
     let there = file_id(path);
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
         return Err(Error::SameOutput { file: display(path) });
     }
-    // No later step can fail and need the old version of the last file.
+    // After the last file has its name, no step can fail that would restore its old version.
     let previous = if is_last { None } else { keep(path).map_err(failed)? };
     let file = file.persist(path).map_err(|error| failed(error.error))?;
     Ok(Published { path, file, previous })
 }
 
 impl Published<'_> {
-    /// Restores the old state because of `error`. Returns the error to report.
+    /// Restores the old state after `error`. Returns the error to report.
     fn undo(self, error: Error) -> Error {
         let Self { path, file, previous } = self;
         let undone = match previous {
@@ -396,7 +407,7 @@ impl Published<'_> {
     }
 }
 
-/// Removes a file, unless its name is gone or belongs to another file now.
+/// Removes a file, unless its name is gone or now belongs to another file.
 fn remove(path: &Path, file: &File) -> io::Result<()> {
     #[cfg(unix)]
     match fs::symlink_metadata(path) {
@@ -410,14 +421,14 @@ fn remove(path: &Path, file: &File) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Keeps a file that would be deleted when dropped. Returns its name.
+/// Keeps a file that would otherwise be deleted when dropped. Returns its name.
 fn retain(mut kept: TempPath) -> String {
     kept.disable_cleanup(true);
     display(&kept)
 }
 
-/// Gives a file that is about to be replaced a second name. The second name is deleted when
-/// dropped.
+/// Gives a file a second name before it is replaced. Returns the second name, which is deleted when
+/// dropped, or `None` if there is no such file.
 fn keep(path: &Path) -> io::Result<Option<TempPath>> {
     let mut builder = temporary();
     builder.suffix(".old");
@@ -429,7 +440,7 @@ fn keep(path: &Path) -> io::Result<Option<TempPath>> {
     }
 }
 
-/// Makes a copy with the same permissions that survives a power cut.
+/// Copies a file with its permissions. The copy survives a power cut.
 fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath> {
     let mut old = File::open(path)?;
     let mut copy = builder.tempfile_in(directory(path))?;
@@ -439,7 +450,7 @@ fn copy(path: &Path, builder: &tempfile::Builder<'_, '_>) -> io::Result<TempPath
     Ok(copy.into_temp_path())
 }
 
-/// Makes the names in a folder survive a power cut, if the system can do it.
+/// Makes the names in a folder survive a power cut, if the system can do this.
 fn sync_folder(folder: &Path) -> Result<(), Error> {
     // Other systems cannot open folders.
     if !cfg!(unix) {

@@ -1,9 +1,9 @@
 //! The contents of files: the PEM and raw forms of keys, ciphertexts and shared secrets.
 //!
 //! A PEM label names the parameter set, the encoding and the kind of object. Raw bytes have no
-//! label, but their length tells the kind and the parameter set, and for keys the encoding: no two
-//! of them have the same length. A file of the length of a raw ciphertext for the key in use is a
-//! raw ciphertext, whatever its bytes are.
+//! label. Their length determines the kind and the parameter set, and for keys the encoding,
+//! because all these lengths differ. If a file has the length of a raw ciphertext for the key in
+//! use, it is read as a raw ciphertext, whatever its bytes are.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use crate::selection::{Encoding, Selection, Set};
 /// A kind of object in a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The key for encapsulation.
+    /// The key with which everybody can encapsulate.
     PublicKey,
-    /// The key for decapsulation.
+    /// The key with which its owner decapsulates.
     PrivateKey,
     /// The ciphertext that encapsulation sends.
     Ciphertext,
@@ -31,7 +31,8 @@ impl Kind {
     const ALL: [Self; 4] =
         [Self::PublicKey, Self::PrivateKey, Self::Ciphertext, Self::SharedSecret];
 
-    /// Returns the number of bytes of this kind, unless other kinds have the same number.
+    /// Returns the number of bytes of an object of this kind. Returns `None` for a shared secret,
+    /// whose length does not tell the parameter set.
     fn length(self, selection: Selection) -> Option<usize> {
         let sizes = selection.sizes();
         match self {
@@ -57,13 +58,13 @@ impl fmt::Display for Kind {
 /// The reason why a file has wrong contents.
 #[derive(Debug, Error)]
 pub(crate) enum Problem {
-    /// The length is wrong for each of the wanted kinds.
+    /// No object of the wanted kinds has this length.
     #[error("{actual} bytes are no {}; expected {expected}", any_of(wanted))]
     Length { wanted: &'static [Kind], expected: String, actual: usize },
     /// The file is longer than any object.
     #[error("more than {limit} bytes, so no {}", any_of(wanted))]
     TooLong { wanted: &'static [Kind], limit: usize },
-    /// The file has the PEM form of another program.
+    /// The file is a PEM file with an unknown label.
     #[error("a PEM file, but its label is none of this program's")]
     Label,
     /// The PEM form has no last line. `expected` and `actual` are bytes of text.
@@ -84,7 +85,7 @@ pub(crate) enum Problem {
         expected: usize,
         actual: usize,
     },
-    /// The PEM form holds another number of bytes than objects of its label have.
+    /// The number of bytes inside the PEM form does not fit its label.
     #[error("the PEM form of a {selection} {kind} holds {actual} bytes, expected {expected}")]
     PemLength { kind: Kind, selection: Selection, expected: usize, actual: usize },
     /// The file contains an object of another kind.
@@ -93,23 +94,23 @@ pub(crate) enum Problem {
     /// The ciphertext belongs to another parameter set or encoding than the key.
     #[error("a {found}, but the key is of {key}")]
     Selection { key: Selection, found: Object },
-    /// The bytes are no public key.
+    /// The bytes are not a valid public key.
     #[error("not a valid public key: {0}")]
     PublicKey(#[from] InvalidEncapsulationKey),
-    /// The bytes are no private key.
+    /// The bytes are not a valid private key.
     #[error("not a valid private key: {0}")]
     PrivateKey(#[from] InvalidDecapsulationKey),
-    /// The bytes are no ciphertext.
+    /// The bytes are not a ciphertext.
     #[error("not a ciphertext: {0}")]
     Ciphertext(#[from] InvalidLength),
 }
 
-/// Lists kinds for a message.
+/// Returns a list of kinds for a message.
 fn any_of(kinds: &[Kind]) -> String {
     kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
 }
 
-/// A description of bytes, as far as their label or length tells it.
+/// A description of an object, from its label or its length.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
     kind: Kind,
@@ -127,7 +128,8 @@ impl fmt::Display for Object {
     }
 }
 
-/// Returns the label of an object's PEM form. It has no hyphens, which many readers refuse.
+/// Returns the label of an object's PEM form. The label has no hyphens, because many readers refuse
+/// them.
 fn label(kind: Kind, selection: Selection) -> String {
     let encoding = match selection.encoding {
         Encoding::MixedRadix => "MIXED RADIX",
@@ -152,8 +154,10 @@ pub(crate) fn contents(
     if raw { bytes } else { armour(kind, selection, &bytes) }
 }
 
-/// Parses a key of one of the kinds `wanted`. Its label or length tells the kind and the parameter
-/// set.
+/// Parses a key of one of the kinds `wanted`. Returns its kind, its selection and its bytes.
+///
+/// # Errors
+/// [`Problem`] if the contents are not a key of these kinds.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
     contents: Zeroizing<Vec<u8>>,
@@ -163,7 +167,10 @@ pub(crate) fn parse_key(
     Ok((object.kind, Selection { set: object.set, encoding }, bytes))
 }
 
-/// Parses a ciphertext for a key of `selection`.
+/// Parses a ciphertext for a key of `selection`. Returns its bytes.
+///
+/// # Errors
+/// [`Problem`] if the contents are not a ciphertext, or belong to another selection.
 pub(crate) fn parse_ciphertext(
     selection: Selection,
     contents: Zeroizing<Vec<u8>>,
@@ -178,7 +185,7 @@ pub(crate) fn parse_ciphertext(
     }
 }
 
-/// Parses an object of one of the kinds `wanted`. The result has the length of its kind.
+/// Parses an object of one of the kinds `wanted`. The returned bytes have the length of its kind.
 fn parse(
     wanted: &'static [Kind],
     selection: Option<Selection>,
@@ -186,7 +193,8 @@ fn parse(
 ) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     let raw = identify(contents.len());
-    // The sender chooses the bytes of a ciphertext. They must not decide whether it is accepted.
+    // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
+    // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
     let expected = |object: &Object| selection.is_some_and(|selection| object.set == selection.set);
     if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
         return Ok((object, contents));
@@ -210,7 +218,7 @@ fn parse(
     }
 }
 
-/// Parses the PEM form `text`. `from_label` is the part of it after "-----BEGIN ".
+/// Parses the PEM form `text`. `from_label` is the part after "-----BEGIN ".
 fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
     let (kind, selection) = Kind::ALL
         .into_iter()
@@ -223,7 +231,7 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
     let expected =
         || armour(kind, selection, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
     let last_line = format!("-----END {}-----", label(kind, selection));
-    // The decoder would report an error of the first line.
+    // Without the last line, the decoder would report an error of the first line.
     if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
         return Err(Problem::Truncated {
             kind,
@@ -232,7 +240,8 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
             actual: text.len(),
         });
     }
-    // This is more than enough. `decode_vec` would not wipe the first bytes of a damaged key.
+    // The buffer is larger than the decoded bytes. `decode_vec` would not wipe the first bytes of a
+    // damaged key.
     let mut bytes = Zeroizing::new(vec![0; text.len()]);
     let decoded = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len());
     let actual = decoded.map_err(|source| Problem::Pem {
@@ -251,7 +260,7 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
     }
 }
 
-/// Describes raw bytes of this length, if an object has it.
+/// Returns the description of the object whose raw form has this length, if there is one.
 fn identify(length: usize) -> Option<Object> {
     let mut objects = Kind::ALL
         .into_iter()
@@ -261,7 +270,7 @@ fn identify(length: usize) -> Option<Object> {
     Some(Object { kind, set, encoding: (kind != Kind::Ciphertext).then_some(encoding) })
 }
 
-/// Lists the lengths of objects for a message.
+/// Returns a list of the lengths of objects for a message.
 fn lengths(kinds: &[Kind], selection: Option<Selection>) -> String {
     let length =
         |kind: Kind, selection| kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
@@ -286,7 +295,8 @@ mod tests {
         })
     }
 
-    /// Raw files can be read only because of this property.
+    /// Checks that the lengths of raw objects differ. Raw files can be read only because of this
+    /// property.
     #[test]
     fn raw_lengths_tell_objects_apart() {
         for (kind, selection, length) in objects() {
@@ -316,7 +326,7 @@ mod tests {
         }
     }
 
-    /// No PEM form of this program has the length of a raw object.
+    /// Checks that no PEM form of this program has the length of a raw object.
     #[test]
     fn pem_forms_have_no_raw_length() {
         for kind in Kind::ALL {
@@ -332,8 +342,8 @@ mod tests {
         }
     }
 
-    /// A PEM file that was cut off before its last line is complete is refused, unless the rest has
-    /// the length of a raw ciphertext.
+    /// Checks that a PEM file without its complete last line is refused, unless it has the length
+    /// of a raw ciphertext.
     #[test]
     fn truncated_pem() {
         let selection = Selection { set: Set::N653, encoding: Encoding::Packed13 };

@@ -1,4 +1,4 @@
-//! `ctru info`: parameter sets, sizes, security status, and the backend of this CPU.
+//! `ctru info`: shows parameter sets, sizes, security status, and the backend of this CPU.
 
 use std::io::Write;
 
@@ -14,12 +14,12 @@ use crate::selection::{Selection, Set, Visitor};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// The binary logarithm of the probability that an honest ciphertext decapsulates to a wrong
-/// secret.
+/// The failure rate: the probability that an honest ciphertext decapsulates to a wrong secret, as a
+/// binary logarithm.
 struct FailureRate {
     /// The claim of the founding paper.
     claimed: i32,
-    /// An upper bound that takes account of correlated coefficients (ePrint 2026/1350).
+    /// An upper bound that considers correlated coefficients (ePrint 2026/1350).
     bound: i32,
     /// This project's estimate for the exact decoder.
     estimate: i32,
@@ -33,14 +33,16 @@ fn failure_rate(set: Set) -> FailureRate {
     }
 }
 
-/// Returns the warning for users who make a key of this set, if it needs one.
+/// Returns the warning for users who generate a key of this set, if nothing shows a failure rate
+/// below 2^-128.
 pub(crate) fn warning(set: Set) -> Option<String> {
     let FailureRate { claimed, bound, estimate } = failure_rate(set);
     (estimate.max(bound) > -128).then(|| {
         format!(
             "nothing shows that {set} fails to decapsulate less often than once in 2^128: its \
-             paper's 2^{claimed} is not established, the best upper bound is 2^{bound}, this project's \
-             estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see `ctru info`."
+             paper's 2^{claimed} is not established, the best upper bound is 2^{bound}, this \
+             project's estimate 2^{estimate}. Limit how many ciphertexts a key decapsulates; see \
+             `ctru info`."
         )
     })
 }

@@ -1,4 +1,4 @@
-//! `ctru kat check`: known-answer vectors.
+//! `ctru kat check`: checks files of known-answer vectors.
 //!
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
 //! record is checked three times: by the methods of the key types, by an engine that receives the
@@ -45,9 +45,9 @@ enum Action {
 /// The result of checking one file.
 #[derive(Debug, Default)]
 struct Report {
-    /// Number of records that agree in all fields.
+    /// The number of records that agree in all fields.
     passed: usize,
-    /// Number of records that do not, and of lines that are no records.
+    /// The number of other records, plus the number of lines that are not records.
     failed: usize,
     /// All differences.
     failures: Vec<Failure>,
@@ -56,7 +56,7 @@ struct Report {
 /// A difference between a record and the computed values.
 #[derive(Debug)]
 struct Failure {
-    /// Line number of the record, from 1.
+    /// The line number of the record, from 1.
     line: usize,
     /// The wrong field, or `None` if the whole line is wrong.
     field: Option<&'static str>,
@@ -143,10 +143,11 @@ fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Erro
     Ok(report)
 }
 
-/// Enough records to occupy all cores. The limit bounds the memory for files of any length.
+/// The number of records that are checked together. It is enough to occupy all cores, and it bounds
+/// the memory for long files.
 const RECORDS_PER_BATCH: usize = 256;
 
-/// Reads the lines of a file that are not blank.
+/// Reads the lines of a file, except for blank lines.
 struct Lines<R> {
     reader: R,
     line: Vec<u8>,
@@ -202,13 +203,13 @@ struct Record {
     bad_ss: Zeroizing<Vec<u8>>,
 }
 
-/// The wrong field, or `None` if the whole line is wrong, and a message.
+/// A message, and the wrong field, or `None` if the whole line is wrong.
 type Wrong = (Option<&'static str>, String);
 
 impl Record {
     fn parse(line: &[u8]) -> Result<Self, Wrong> {
         let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-            // The parser sees only one line, and counts it as the first.
+            // The parser sees only this line, so its line number is always 1.
             let error = error.to_string().replace(" at line 1 column", " at column");
             (None, format!("not a known-answer record: {error}"))
         })?;
@@ -290,7 +291,7 @@ fn seed(field: &'static str, hex: &str) -> Result<[u8; SEED_BYTES], Wrong> {
     seed.map_err(|_| (Some(field), format!("expected {SEED_BYTES} bytes, got {}", bytes.len())))
 }
 
-/// Describes the first difference of two byte strings, if they differ.
+/// Returns a description of the first difference of two byte strings, if they differ.
 fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     if expected.len() != actual.len() {
         return Some(format!("{} in the record, {} computed", expected.len(), actual.len()));
@@ -327,7 +328,7 @@ impl<F: EngineFactory> Visitor for Check<'_, F> {
                 }
             }
         }
-        // A difference that several API paths have in common is reported once, with all of them.
+        // If several API paths give the same difference, it is reported once, with all their names.
         let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
             vec![Vec::new(); sound.len()];
         for path in ApiPath::ALL {

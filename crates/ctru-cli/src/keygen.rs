@@ -68,7 +68,7 @@ struct Generate<'a> {
 }
 
 impl Visitor for Generate<'_> {
-    /// Private and public key.
+    /// The private key and the public key.
     type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
 
     fn visit<P: ParameterSet>(self) -> Self::Output {

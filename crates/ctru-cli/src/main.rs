@@ -1,12 +1,16 @@
 //! The program `ctru`: keys, encapsulation and decapsulation on files, known-answer checks and
 //! benchmarks.
 //!
-//! Each subcommand is one module. Below them, [`selection`] turns a parameter set that was chosen
-//! at run time into a type of `ctru-kem`, [`engine`] does the same for engines, [`backend`] chooses
-//! the instructions of the CPU, [`format`] knows what files contain, and [`files`] reads and writes
-//! them. Only the subcommands know the command line.
+//! Each subcommand is one module. The other modules serve the subcommands:
+//!
+//! - [`selection`] turns a parameter set that is chosen at run time into a type of `ctru-kem`.
+//! - [`engine`] does the same for engines.
+//! - [`backend`] chooses the vector instructions of the CPU.
+//! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
+//! - [`format`] converts keys, ciphertexts and shared secrets to the contents of files, and back.
+//! - [`files`] reads and writes files.
 
-// These macros panic if their stream accepts no output.
+// The macros `print` and `eprint` panic if a write to their stream fails.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod backend;
@@ -59,13 +63,15 @@ enum Command {
     Devices(devices::Args),
 }
 
-/// Runs the program. It reports errors on standard error, and exits with 1 after errors and failed
-/// checks, or with 2 after a wrong command line.
+/// Runs the program.
+///
+/// Errors go to standard error. The exit status is 0 for success, 1 for errors and failed checks,
+/// and 2 for a wrong command line.
 fn main() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => cli.backend.select().and_then(|()| execute(&cli.command)),
         Err(wrong) if wrong.use_stderr() => {
-            // The status tells the caller even if standard error accepts no output.
+            // The exit status tells the caller even if a write to standard error fails.
             let _ = wrong.print();
             return ExitCode::from(2);
         }
@@ -75,7 +81,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            // A reader who closed the pipe needs no message.
+            // If the reader closed the pipe, it does not expect more output.
             let closed = |source: &io::Error| source.kind() == io::ErrorKind::BrokenPipe;
             if !matches!(&error, Error::Report(source) if closed(source)) {
                 tell("error", &error);
@@ -85,12 +91,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes a message to standard error, and ignores a failure to do so.
+/// Writes `kind: message` to standard error, and ignores a failed write.
 fn tell(kind: &str, message: &dyn Display) {
     let _ = io::stderr().write_all(format!("{kind}: {message}\n").as_bytes());
 }
 
-/// Runs a command. Returns whether all of its checks passed.
+/// Runs a command. Returns `false` if one of its checks failed.
 fn execute(command: &Command) -> Result<bool, Error> {
     let out = &mut io::stdout();
     let passed = match command {

@@ -1,4 +1,4 @@
-//! Parameter sets and public-key encodings that the user chooses at run time.
+//! The choice of a parameter set and of an encoding of public keys at run time.
 //!
 //! The types of `ctru-kem` carry both as type parameters. [`Selection::accept`] is the only place
 //! where a choice becomes a type: it calls a [`Visitor`], which is generic over the parameter set.
@@ -28,13 +28,14 @@ pub(crate) enum Set {
 /// An encoding of public keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Encoding {
-    /// The shorter keys.
+    /// The mixed-radix encoding: shorter keys.
     MixedRadix,
     /// 13 bits per coefficient: faster to read and write.
     Packed13,
 }
 
-/// A parameter set and an encoding of public keys. Each key and each ciphertext belongs to one.
+/// A parameter set with an encoding of public keys. Each key and each ciphertext belongs to one
+/// selection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) set: Set,
@@ -49,7 +50,7 @@ pub(crate) trait Visitor {
     fn visit<P: ParameterSet>(self) -> Self::Output;
 }
 
-/// Numbers of bytes.
+/// The sizes of keys and ciphertexts in bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) public_key: usize,
@@ -61,7 +62,7 @@ impl Set {
     /// All parameter sets.
     pub(crate) const ALL: [Self; 3] = [Self::N653, Self::N761, Self::N1277];
 
-    /// Returns the degree, by which the command line and records name the set.
+    /// Returns the degree `n`, the name of the set on the command line and in records.
     pub(crate) fn degree(self) -> &'static str {
         match self {
             Self::N653 => "653",
@@ -156,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The command line accepts the names that records and messages show.
+    /// Checks that the command line accepts the names that records and messages show.
     #[test]
     fn names_are_those_of_the_command_line() {
         for set in Set::ALL {

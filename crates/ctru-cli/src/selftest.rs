@@ -1,8 +1,9 @@
 //! `ctru selftest`: checks that this build computes correct results on this machine.
 //!
-//! For each parameter set and encoding, the self-test runs a chain of operations from fixed seeds,
+//! For each parameter set and encoding, the self-test runs a list of operations from fixed seeds,
 //! and compares the hash of all outputs with a constant. An implementation that passes all
-//! known-answer vectors computed the constants. Then fresh keys encapsulate and decapsulate.
+//! known-answer vectors computed the constants. Then the self-test generates a fresh key,
+//! encapsulates and decapsulates.
 
 use std::io::Write;
 
@@ -18,19 +19,19 @@ use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
 /// Check that this build computes correct results
 ///
-/// Compares chains of operations with built-in known answers, by the methods of the key types and
-/// by the engine. Then it makes keys from the system's randomness, encapsulates and decapsulates
-/// with them, and checks that a changed ciphertext gives another secret.
+/// Compares operations with built-in known answers, by the methods of the key types and by the
+/// engine. Then it generates keys from the system's randomness, encapsulates and decapsulates with
+/// them, and checks that a changed ciphertext gives another secret.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 }
 
-/// Operations of the chain, which an engine runs as one batch.
+/// The number of operations with fixed seeds, which an engine runs as one batch.
 const CHAIN: u8 = 8;
 
-/// Returns the SHA3-256 hash of all outputs of the chain.
+/// Returns the expected SHA3-256 hash of all outputs of the operations with fixed seeds.
 fn known_answer(selection: Selection) -> &'static str {
     match (selection.set, selection.encoding) {
         (Set::N653, Encoding::MixedRadix) => {
@@ -106,7 +107,7 @@ impl<F: EngineFactory> Visitor for Check<'_, F> {
     }
 }
 
-/// Runs the chain, and returns the hash of all outputs.
+/// Runs the operations with fixed seeds, and returns the SHA3-256 hash of all outputs.
 fn chain<P: ParameterSet, E: Engine<P>>(path: ApiPath, engine: &E) -> Result<String, Error> {
     let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
     let mut hash = Sha3_256::new();
@@ -129,8 +130,8 @@ fn chain<P: ParameterSet, E: Engine<P>>(path: ApiPath, engine: &E) -> Result<Str
     Ok(const_hex::encode(hash.finalize()))
 }
 
-/// Makes the inputs of operation `index` of the chain: a key pair, the seed of an encapsulation to
-/// it, the ciphertext and a changed ciphertext.
+/// Returns the inputs of operation `index`: a key pair, the seed of an encapsulation to it, the
+/// ciphertext and a changed ciphertext.
 fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
     let mut shake = Shake256::default();
     Update::update(&mut shake, b"ctru selftest");
@@ -158,11 +159,12 @@ struct Fresh {
     rejected: bool,
 }
 
-/// Tries keys from the system's randomness.
+/// Generates a key from the system's randomness, encapsulates and decapsulates.
 fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
     let key = DecapsulationKey::<P>::try_generate()?;
     let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
-    // In some sets, the last bit belongs to no coefficient. A change of it must matter, too.
+    // In some sets, the last bit is padding. A ciphertext with a changed padding bit must be
+    // rejected, too.
     let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
     let instead = key.decapsulate(&changed);
     Ok(Fresh {

@@ -1,5 +1,5 @@
-//! Runs every operation of the KEM on given inputs through each part of the interface of
-//! `ctru-kem`, for comparison with known answers.
+//! Runs every operation of the KEM on given inputs, for comparison with known answers. Each API
+//! path of `ctru-kem` must give the same outputs.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
 
-/// A part of the interface of `ctru-kem` that performs all operations.
+/// One of the ways in which a program can call the operations of `ctru-kem`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiPath {
     /// The methods of the key types, one operation at a time.
@@ -33,8 +33,8 @@ impl fmt::Display for ApiPath {
     }
 }
 
-/// The inputs of a key generation, an encapsulation and two decapsulations. They need not belong to
-/// one key pair.
+/// The inputs of a key generation, an encapsulation and two decapsulations. They may belong to
+/// different key pairs.
 pub(crate) struct Inputs<P: ParameterSet> {
     pub(crate) keygen_seed: [u8; SEED_BYTES],
     pub(crate) z: [u8; SEED_BYTES],
@@ -53,7 +53,10 @@ pub(crate) struct Transcript<P: ParameterSet> {
     pub(crate) decapsulated: [SharedSecret; 2],
 }
 
-/// Runs all operations on all inputs.
+/// Runs all operations on each of the inputs.
+///
+/// # Errors
+/// [`EngineError`] if the engine fails.
 pub(crate) fn transcripts<P: ParameterSet, E: Engine<P>>(
     path: ApiPath,
     engine: &E,

@@ -1,4 +1,5 @@
-//! Times of whole operations on every backend of this CPU: single ones, and batches on one thread.
+//! Measures whole operations on every backend of this CPU: single operations, and batches on one
+//! thread.
 //!
 //! `cargo bench -p ctru-kem --bench operations`
 
@@ -15,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-/// Operations per batch.
+/// The number of operations per batch.
 const BATCH: usize = 256;
 /// The seed of all keys and messages. No time depends on it.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
@@ -59,14 +60,14 @@ mod single {
     }
 }
 
-/// Times are those of a whole batch. The rate counts single operations.
+/// Measures batches. A time is the time of a whole batch; a rate counts operations.
 mod batch {
     use super::*;
 
     struct Fixture<P: ParameterSet> {
         engine: CpuEngine,
-        public: Vec<EncapsulationKey<P>>,
-        private: Vec<DecapsulationKey<P>>,
+        encapsulation_keys: Vec<EncapsulationKey<P>>,
+        decapsulation_keys: Vec<DecapsulationKey<P>>,
         ciphertexts: Vec<Ciphertext<P>>,
         secrets: Vec<SharedSecret>,
     }
@@ -76,8 +77,8 @@ mod batch {
             select(backend);
             let mut fixture = Self {
                 engine: CpuEngine::with_threads(1).expect("one thread"),
-                public: vec![EncapsulationKey::placeholder(); BATCH],
-                private: vec![DecapsulationKey::placeholder(); BATCH],
+                encapsulation_keys: vec![EncapsulationKey::placeholder(); BATCH],
+                decapsulation_keys: vec![DecapsulationKey::placeholder(); BATCH],
                 ciphertexts: vec![Ciphertext::default(); BATCH],
                 secrets: vec![SharedSecret::default(); BATCH],
             };
@@ -87,21 +88,28 @@ mod batch {
         }
 
         fn generate(&mut self) {
-            let Self { engine, public, private, .. } = self;
-            engine.generate(Seeds::Expand(SEED), public, private).expect("slices of one length");
+            let Self { engine, encapsulation_keys, decapsulation_keys, .. } = self;
+            engine
+                .generate(Seeds::Expand(SEED), encapsulation_keys, decapsulation_keys)
+                .expect("slices of one length");
         }
 
         fn encapsulate(&mut self) {
-            let Self { engine, public, ciphertexts, secrets, .. } = self;
+            let Self { engine, encapsulation_keys, ciphertexts, secrets, .. } = self;
             engine
-                .encapsulate(Keys::Each(public), Seeds::Expand(SEED), ciphertexts, secrets)
+                .encapsulate(
+                    Keys::Each(encapsulation_keys),
+                    Seeds::Expand(SEED),
+                    ciphertexts,
+                    secrets,
+                )
                 .expect("slices of one length");
         }
 
         fn decapsulate(&mut self) {
-            let Self { engine, private, ciphertexts, secrets, .. } = self;
+            let Self { engine, decapsulation_keys, ciphertexts, secrets, .. } = self;
             engine
-                .decapsulate(Keys::Each(private), ciphertexts, secrets)
+                .decapsulate(Keys::Each(decapsulation_keys), ciphertexts, secrets)
                 .expect("slices of one length");
         }
     }

@@ -1,8 +1,8 @@
 //! Repeats one operation, for tools that count instructions, such as `.ci/instructions`.
 //!
 //! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is 653, 761 or 1277. OPERATION is keygen,
-//! encaps, decaps, or one of them with the prefix `batch-`, which repeats batches of 64 on one
-//! thread. Keys are mixed-radix, seeds constant.
+//! encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one thread.
+//! Keys have the mixed-radix encoding, and seeds are constant.
 
 use std::env;
 use std::error::Error;
@@ -41,17 +41,19 @@ fn repeat<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn 
 }
 
 fn single<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {
-    let private = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
-    let public = private.encapsulation_key();
-    let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+    let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let (ciphertext, _) = encapsulation_key.encapsulate_deterministic(SEED);
     for _ in 0..count {
         match operation {
             "keygen" => drop(black_box(DecapsulationKey::<P>::generate_deterministic(
                 black_box(SEED),
                 SEED,
             ))),
-            "encaps" => drop(black_box(public.encapsulate_deterministic(black_box(SEED)))),
-            "decaps" => drop(black_box(private.decapsulate(black_box(&ciphertext)))),
+            "encaps" => {
+                drop(black_box(encapsulation_key.encapsulate_deterministic(black_box(SEED))));
+            }
+            "decaps" => drop(black_box(decapsulation_key.decapsulate(black_box(&ciphertext)))),
             _ => return Err("the operations are keygen, encaps and decaps".into()),
         }
     }
@@ -60,24 +62,35 @@ fn single<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn 
 
 fn batch<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {
     let engine = CpuEngine::with_threads(1)?;
-    let mut public = vec![EncapsulationKey::<P>::placeholder(); BATCH];
-    let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
+    let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); BATCH];
+    let mut decapsulation_keys = vec![DecapsulationKey::<P>::placeholder(); BATCH];
     let mut ciphertexts = vec![Ciphertext::default(); BATCH];
     let mut secrets = vec![SharedSecret::default(); BATCH];
-    engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
-    engine.encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)?;
+    engine.generate(Seeds::Expand(SEED), &mut encapsulation_keys, &mut decapsulation_keys)?;
+    engine.encapsulate(
+        Keys::Each(&encapsulation_keys),
+        Seeds::Expand(SEED),
+        &mut ciphertexts,
+        &mut secrets,
+    )?;
     for _ in 0..count {
         match operation {
-            "keygen" => engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?,
+            "keygen" => engine.generate(
+                Seeds::Expand(SEED),
+                &mut encapsulation_keys,
+                &mut decapsulation_keys,
+            )?,
             "encaps" => {
                 engine.encapsulate(
-                    Keys::Each(&public),
+                    Keys::Each(&encapsulation_keys),
                     Seeds::Expand(SEED),
                     &mut ciphertexts,
                     &mut secrets,
                 )?;
             }
-            "decaps" => engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)?,
+            "decaps" => {
+                engine.decapsulate(Keys::Each(&decapsulation_keys), &ciphertexts, &mut secrets)?;
+            }
             _ => return Err("the operations are keygen, encaps and decaps".into()),
         }
     }

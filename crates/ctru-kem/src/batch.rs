@@ -191,13 +191,18 @@ pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
     pool.install(|| {
         let outputs = decapsulation_keys.par_chunks_mut(share).enumerate();
         if encapsulation_keys.is_empty() {
-            outputs.for_each(|(index, secret)| {
-                generate_together::<R, E, K>(seeds, index * share, &mut [], secret);
+            outputs.for_each(|(index, decapsulation_keys)| {
+                generate_together::<R, E, K>(seeds, index * share, &mut [], decapsulation_keys);
             });
         } else {
             let outputs = outputs.zip(encapsulation_keys.par_chunks_mut(share));
-            outputs.for_each(|((index, secret), public)| {
-                generate_together::<R, E, K>(seeds, index * share, public, secret);
+            outputs.for_each(|((index, decapsulation_keys), encapsulation_keys)| {
+                generate_together::<R, E, K>(
+                    seeds,
+                    index * share,
+                    encapsulation_keys,
+                    decapsulation_keys,
+                );
             });
         }
     });

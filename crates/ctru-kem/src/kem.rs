@@ -239,8 +239,10 @@ pub(crate) fn encapsulate<R: Ring, const N: usize>(
     }
 }
 
-/// Decapsulates `N` ciphertexts, which share their hashing (Algorithm 6). Rejection changes the
-/// shared secret and nothing else: no branch, address or time. The caller wipes the shared secrets.
+/// Decapsulates `N` ciphertexts, which share their hashing (Algorithm 6).
+///
+/// No branch, address or time depends on whether a ciphertext is rejected. The caller wipes the
+/// shared secrets.
 pub(crate) fn decapsulate<R: Ring, const N: usize>(
     keys: [&DecodedDecapsulationKey<R>; N],
     ciphertexts: &[R::CiphertextBytes; N],

@@ -21,18 +21,18 @@ pub enum Operation {
     Decaps,
 }
 
-/// Which keys the operations of a measurement use.
+/// The keys that the operations of a measurement use.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyUse {
     /// All operations use one key.
     One,
-    /// Each operation has its own key, which is decoded each time.
+    /// Each operation has its own key, which the engine decodes in every batch.
     #[default]
     Each,
-    /// Each operation has its own key, which the engine has decoded before.
+    /// Each operation has its own key, which the engine has decoded before the measurement.
     Resident,
-    /// Key generation returns the private keys only, which contain the public keys.
+    /// Key generation returns only the private keys, which contain the public keys.
     Private,
 }
 
@@ -67,56 +67,57 @@ impl KeyUse {
 /// One measurement: one line of `ctru bench --json` and of the files under `docs/benchmarks`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {
-    /// What was measured: "single" for the methods of the key types, "batch" for an engine.
+    /// The kind of measurement: "single" for the methods of the key types, "batch" for an engine.
     /// `docs/benchmarks/README.md` lists the other values.
     pub bench: String,
-    /// The engine, or the library of a peer.
+    /// The name of the engine, or of the library that is compared.
     pub engine: String,
-    /// The device that computes.
+    /// The name of the device that computes.
     pub device: String,
-    /// The kind of code that runs on the device.
+    /// The kind of code on the device: "cuda" or the backend of the CPU, such as "avx2".
     pub backend: String,
-    /// The parameter set.
+    /// The parameter set, by its degree, such as "761".
     pub set: String,
-    /// The public-key encoding.
+    /// The encoding of public keys: "mixed-radix" or "packed13".
     pub pk_encoding: String,
-    /// The operation, the kernel or the method.
+    /// The name of the operation, the kernel or the method.
     pub op: String,
     /// The keys of the operations.
     pub keys: KeyUse,
-    /// Operations per batch.
+    /// The number of operations per batch.
     pub batch: usize,
-    /// How data travels between host and device.
+    /// The kind of transfers between host and device.
     pub transfers: String,
-    /// Threads of the host.
+    /// The number of threads of the host that compute or serve the device.
     pub threads: usize,
-    /// Threads that give batches to the engine at the same time.
+    /// The number of threads that give batches to the engine at the same time.
     #[serde(default = "one")]
     pub callers: usize,
-    /// Operations per second of all callers together, from the median.
+    /// Operations per second of all callers together, computed from the median time.
     pub ops_per_s: f64,
-    /// Median time per operation, as one caller sees it.
+    /// The median time per operation in nanoseconds, as one caller sees it.
     pub median_ns_per_op: f64,
-    /// Distance between the 10th and the 90th percentile, divided by the median.
+    /// The distance between the 10th and the 90th percentile, divided by the median.
     pub spread: f64,
-    /// Number of repetitions; 0 if the record holds counts and no time.
+    /// The number of repetitions; 0 if the record holds counts and no time.
     pub samples: usize,
-    /// Commit of the sources that the program was built from.
+    /// The commit of the sources from which the program was built, or "unknown".
     pub commit: String,
-    /// Date and time of the measurement, ISO 8601.
+    /// The date and time of the measurement in UTC, ISO 8601.
     pub date: String,
-    /// Further numbers by name, for the kinds of measurement that have them.
+    /// Further numbers by name. Not all kinds of measurement have them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
 }
 
-/// Returns the number of callers of records that were written before there could be several.
+/// Returns 1, the number of callers of records without this field: they are older than the field.
 fn one() -> usize {
     1
 }
 
 impl Record {
-    /// Adds times, commit and date. Each repetition of `statistics` ran `operations` operations.
+    /// Returns the record with times, commit and date. Each repetition of `statistics` ran
+    /// `operations` operations.
     #[must_use]
     pub fn timed(self, statistics: Statistics, operations: f64) -> Self {
         let median = statistics.median / operations;
@@ -131,7 +132,7 @@ impl Record {
         }
     }
 
-    /// Adds commit and date.
+    /// Returns the record with commit and date.
     #[must_use]
     pub fn dated(self) -> Self {
         Self {
@@ -141,14 +142,14 @@ impl Record {
         }
     }
 
-    /// Adds further numbers.
+    /// Returns the record with further numbers, each with its name.
     #[must_use]
     pub fn with_figures<'a>(mut self, figures: impl IntoIterator<Item = (&'a str, f64)>) -> Self {
         self.figures.extend(figures.into_iter().map(|(name, value)| (name.to_owned(), value)));
         self
     }
 
-    /// Returns one of the further numbers.
+    /// Returns the further number with this name, if the record has it.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.figures.get(name).copied()
@@ -164,7 +165,7 @@ impl Record {
     }
 }
 
-/// Returns the name of this machine's CPU, or its architecture if the system does not tell the
+/// Returns the name of this machine's CPU, or its architecture if the system does not report the
 /// name.
 #[must_use]
 pub fn cpu_name() -> String {

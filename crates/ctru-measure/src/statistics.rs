@@ -1,20 +1,20 @@
-//! Repeats operations for a given time.
+//! Repeats operations for a given time, and summarises their times.
 
 use std::time::{Duration, Instant};
 
-/// What the repetitions of an operation took.
+/// A summary of the times of repetitions.
 #[derive(Copy, Clone, Debug)]
 pub struct Statistics {
-    /// Median time of a repetition in nanoseconds.
+    /// The median time of a repetition in nanoseconds.
     pub median: f64,
-    /// Distance between the 10th and the 90th percentile, divided by the median.
+    /// The distance between the 10th and the 90th percentile, divided by the median.
     pub spread: f64,
-    /// Number of repetitions.
+    /// The number of repetitions.
     pub samples: usize,
 }
 
 impl Statistics {
-    /// Summarises `times`, in nanoseconds.
+    /// Returns the summary of `times` in nanoseconds.
     ///
     /// # Panics
     /// If `times` is empty.
@@ -27,10 +27,13 @@ impl Statistics {
     }
 }
 
-/// With fewer repetitions, percentiles mean nothing.
+/// The least number of repetitions. With fewer, percentiles mean nothing.
 const LEAST_SAMPLES: usize = 5;
 
-/// Repeats `operation` for the time `budget`, after a tenth of that time to warm up.
+/// Repeats `operation` and returns the summary of the times.
+///
+/// The repetitions take the time `budget`, or longer if five of them need more. Before, `operation`
+/// runs for a tenth of `budget` to warm up.
 ///
 /// # Errors
 /// The first error of `operation`.
@@ -41,7 +44,7 @@ pub fn sample<E>(
     times(budget, operation).map(Statistics::of)
 }
 
-/// Does the same as [`sample`], and returns the nanoseconds of each repetition.
+/// Repeats `operation` as [`sample`] does, and returns the time of each repetition in nanoseconds.
 ///
 /// # Errors
 /// The first error of `operation`.
@@ -66,10 +69,10 @@ pub fn times<E>(
     Ok(samples)
 }
 
-/// Parses a number of seconds from a command line: more than 0, at most an hour.
+/// Parses a number of seconds from a command line: more than 0 and at most 3600.
 ///
 /// # Errors
-/// A message for the user.
+/// A message for the user, if the text is not such a number.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
     if seconds > 0.0 && seconds <= 3600.0 {

@@ -1,10 +1,10 @@
-//! Tables for people.
+//! Tables for readers.
 
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, Row, Table, presets};
 
-/// Makes an empty table in Markdown. The columns `numbers` are aligned to the right.
+/// Returns a Markdown table without rows. The columns `numbers` are aligned to the right.
 #[must_use]
 pub fn markdown(header: impl Into<Row>, numbers: Range<usize>) -> Table {
     let mut table = Table::new();

@@ -17,7 +17,7 @@ use crate::{KeyUse, Operation, Statistics, sample, times};
 
 /// Keys of one parameter set, and the engine that runs batches on them.
 ///
-/// The keys come from a constant seed. They protect nothing, and no time depends on the seed.
+/// The keys come from a constant seed. They are not secret, and no time depends on the seed.
 pub struct Workload<P: ParameterSet, E: Engine<P>> {
     engine: E,
     public: E::Pinned<EncapsulationKey<P>>,
@@ -34,8 +34,8 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
-    /// Generates one key pair per operation of a batch on the engine, in memory that the engine
-    /// reaches fastest.
+    /// Generates one key pair per operation of a batch, in memory that the engine has
+    /// [pinned](Engine::pin).
     ///
     /// # Errors
     /// [`EngineError`] if the engine fails.
@@ -46,7 +46,8 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
         Ok(Self { engine, public, private })
     }
 
-    /// Measures the method of the key types for `operation`, which decodes the key each time.
+    /// Measures the method of the key types for `operation` on one thread. The method decodes the
+    /// key each time.
     #[must_use]
     pub fn single(&self, operation: Operation, budget: Duration) -> Statistics {
         let (public, private) = (&self.public[0], &self.private[0]);
@@ -72,7 +73,7 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
     }
 
     /// Measures batches, which `callers` threads give to the engine at the same time. Returns the
-    /// time per batch, as each thread sees it.
+    /// summary of the times per batch that the threads see.
     ///
     /// Each thread prepares its batch first, so the threads begin at slightly different times.
     ///
@@ -96,7 +97,7 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
         Ok(Statistics::of(times?.concat()))
     }
 
-    /// Prepares a batch, and calls `measure` with a function that runs it once.
+    /// Prepares a batch, and calls `measure` with a function that runs the batch once.
     ///
     /// # Errors
     /// [`EngineError`] if the engine fails, or the error of `measure`.
@@ -136,8 +137,8 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
     }
 }
 
-/// Collects `content` into a vector whose memory shares no page with another such vector: an engine
-/// can pin each page only once.
+/// Collects `content` into a vector whose elements share no page with those of another such vector,
+/// because an engine can pin each page only once.
 fn apart<T>(content: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     const LARGEST_PAGE: usize = 64 << 10;
     let mut apart = Vec::with_capacity(content.len() + LARGEST_PAGE.div_ceil(size_of::<T>()));
@@ -145,6 +146,7 @@ fn apart<T>(content: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     apart
 }
 
+/// Returns the keys of a batch: the loaded keys if there are any, else the first key or all keys.
 fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: Option<&'a L>) -> Keys<'a, K, L> {
     match loaded {
         Some(loaded) => Keys::Loaded(loaded),

@@ -473,9 +473,8 @@ impl Reader<'_> {
                 _ => {}
             }
             // A name after `::` does not begin a path.
-            is_start = !(is_punct(tokens.get(at), ':')
-                && at > 0
-                && is_punct(tokens.get(at - 1), ':'));
+            is_start =
+                !(is_punct(tokens.get(at), ':') && at > 0 && is_punct(tokens.get(at - 1), ':'));
             at += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! An engine before the parameter set is known.
+//! Engines before the parameter set is known.
 
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine};
@@ -14,7 +14,7 @@ pub(crate) trait EngineFactory {
     /// Makes the engine for one parameter set.
     ///
     /// # Errors
-    /// [`Error::Engine`] if the device has too little memory.
+    /// [`Error::Engine`] if the device or the host has too little memory.
     fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error>;
 
     /// Returns the name on the command line and in records.
@@ -23,7 +23,7 @@ pub(crate) trait EngineFactory {
     fn device(&self) -> String;
     /// Returns the kind of code that runs on the device.
     fn backend(&self) -> &'static str;
-    /// Tells how data travels between host and device.
+    /// Returns how data travels between host and device.
     fn transfers(&self) -> &'static str;
     /// Returns the number of host threads that compute or serve the device.
     fn threads(&self) -> usize;

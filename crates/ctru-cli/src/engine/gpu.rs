@@ -1,4 +1,4 @@
-//! The factory of engines on NVIDIA GPUs.
+//! The factory of engines on NVIDIA GPUs, and its options.
 
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
@@ -14,7 +14,7 @@ pub(crate) struct GpuArgs {
     /// Number of the GPU; repeat for several GPUs of one kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
-    /// Operations per chunk: each chunk travels to the GPU at once
+    /// Operations per chunk. The engine transfers and computes a chunk as a whole
     #[arg(long, default_value_t = DeviceOptions::default().chunk, value_name = "N")]
     chunk: usize,
     /// Chunks that are in flight at the same time
@@ -25,14 +25,14 @@ pub(crate) struct GpuArgs {
         long,
         default_value_t = DeviceOptions::default().memory_limit >> 20,
         value_name = "MIB",
-        // The number of bytes has to fit into a `usize`.
+        // The number of bytes must fit into a `usize`.
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
     /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,
-    /// How to multiply
+    /// How the GPU multiplies polynomials
     #[arg(long, value_enum, default_value_t = ProductsArg::Polyphase)]
     products: ProductsArg,
 }
@@ -44,7 +44,7 @@ enum ProductsArg {
     Ntt,
     /// Matrix products on tensor cores
     Polyphase,
-    /// Matrix products on tensor cores, with a full matrix where all operations use one key
+    /// Matrix products on tensor cores, with a full matrix if all operations use one key
     SameKey,
 }
 
@@ -69,13 +69,16 @@ pub(crate) struct Gpu {
 /// Operations per batch of a calibration.
 const CALIBRATION: usize = 1 << 18;
 
-/// Returns the error of a driver that does not list its GPUs.
+/// Returns the error for a failure before any operation was begun.
 pub(crate) fn no_device(error: RuntimeError) -> Error {
     Error::Engine(EngineError::Device { error, done: Vec::new() })
 }
 
 impl GpuArgs {
-    /// Finds the chosen GPUs.
+    /// Finds the chosen GPUs, without opening them.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if there is no driver, or no GPU with one of the numbers.
     pub(crate) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions {
             chunk: self.chunk,
@@ -99,7 +102,10 @@ impl GpuArgs {
 }
 
 impl Gpu {
-    /// Opens the GPUs, which fails if the driver or a GPU does not run the kernels.
+    /// Opens the GPUs.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the driver or a GPU does not support the kernels.
     pub(crate) fn open(&self) -> Result<Vec<CudaDevice>, Error> {
         Ok(self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<_, _>>()?)
     }
@@ -148,8 +154,7 @@ mod tests {
         gpu: GpuArgs,
     }
 
-    /// A number of MiB whose number of bytes does not fit into `usize` is refused: it would wrap
-    /// around.
+    /// Checks that a number of MiB whose number of bytes does not fit into `usize` is refused.
     #[test]
     fn memory_has_a_limit() {
         let memory = |mib: usize| {

@@ -1,4 +1,4 @@
-//! The engine that the user chooses at run time.
+//! The choice of an engine at run time.
 
 mod factory;
 #[cfg(feature = "cuda")]
@@ -14,7 +14,7 @@ pub(crate) use gpu::no_device;
 use crate::error::Error;
 use crate::tell;
 
-/// An engine, or the choice of one.
+/// The engine that the user chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineChoice {
     /// All cores of this machine
@@ -75,12 +75,12 @@ macro_rules! with_engine {
 pub(crate) use with_engine;
 
 impl EngineArgs {
-    /// Starts the engine. Where it is chosen automatically, a line on standard error says which one
-    /// was taken and why.
+    /// Starts the chosen engine. With `auto`, writes a line to standard error that says which
+    /// engine it takes and why.
     ///
     /// # Errors
-    /// [`Error::Engine`] if there is no such device, [`Error::WithoutGpu`] if this program was
-    /// built without GPUs.
+    /// [`Error::Engine`] if there is no such GPU or no threads, [`Error::WithoutGpu`] if this
+    /// program was built without GPUs.
     pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),
@@ -95,7 +95,7 @@ impl EngineArgs {
                         Error::Engine(reason) => reason.to_string(),
                         reason => reason.to_string(),
                     };
-                    // The driver's compiler explains itself in the lines that follow.
+                    // The log of the driver's compiler follows in further lines.
                     let reason = reason.lines().next().unwrap_or_default();
                     tell("engine", &format!("cpu ({reason})"));
                     self.start_cpu()
@@ -113,7 +113,8 @@ impl EngineArgs {
         self.gpu.start().map(AnyFactory::Gpu)
     }
 
-    /// Starts the engine on a GPU that runs the kernels, and returns it with the name of the GPU.
+    /// Starts the engine on GPUs after checking that they support the kernels. Returns the engine
+    /// and the name of the device.
     #[cfg(feature = "cuda")]
     fn start_usable_gpu(&self) -> Result<(AnyFactory, String), Error> {
         let gpu = self.gpu.start()?;

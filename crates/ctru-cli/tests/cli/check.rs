@@ -1,4 +1,4 @@
-//! `ctru check` and `ctru keygen --check`.
+//! Tests `ctru check` and `ctru keygen --check`.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn keys_are_checked() {
     }
 }
 
-/// Each file is checked, also after wrong ones.
+/// Checks that the program checks every file, even after a wrong one.
 #[test]
 fn wrong_keys_are_told_from_right_ones() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Which engine the program takes, and what it says about that.
+//! Checks which engine the program takes, and which line it writes about the choice.
 
 use super::{Sandbox, assert_contains, stderr};
 

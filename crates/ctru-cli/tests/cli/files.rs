@@ -1,4 +1,4 @@
-//! Files that the program replaces, that have two names, or that it writes while it is interrupted.
+//! Tests how the program replaces files, files with two names, and interruptions.
 
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -35,7 +35,7 @@ impl Sandbox {
     }
 }
 
-/// Each command refuses two outputs with the same name in different spellings.
+/// Checks that each command refuses two outputs with the same name in different spellings.
 #[test]
 fn one_file_is_not_named_for_two_outputs() {
     let sandbox = Sandbox::with_keys();
@@ -62,7 +62,7 @@ fn one_file_is_not_named_for_two_outputs() {
     sandbox.refuse("keygen --set 653 --out k2 --force", "k2.pub: named for two outputs");
 }
 
-/// A command does not replace a file that it has read.
+/// Checks that a command does not replace a file that it has read.
 #[test]
 fn an_input_is_not_replaced_by_an_output() {
     let sandbox = Sandbox::with_keys();
@@ -83,7 +83,8 @@ fn an_input_is_not_replaced_by_an_output() {
     }
 }
 
-/// A command does not replace the files that standard input and output are redirected to.
+/// Checks that a command does not replace the files to which standard input and output are
+/// redirected.
 #[test]
 fn redirected_files_are_not_replaced() {
     let sandbox = Sandbox::with_keys();
@@ -100,7 +101,7 @@ fn redirected_files_are_not_replaced() {
     assert_contains(&stderr(&output), &["x: named for two outputs"]);
 }
 
-/// While a file is replaced, its name always denotes the old or the new file.
+/// Checks that the name of a file always denotes the old or the new file while it is replaced.
 #[test]
 fn a_replaced_file_always_has_its_name() {
     let sandbox = Sandbox::with_keys();
@@ -149,8 +150,8 @@ fn signal(child: &Child, signal: Signal) {
 
 const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// The file of the secret has its name before the ciphertext goes to standard output, so no
-/// ciphertext is sent without its secret.
+/// Checks that the file of the secret has its name before the ciphertext goes to standard output,
+/// so that no ciphertext is sent without its secret.
 #[test]
 fn files_are_published_before_standard_output() {
     let sandbox = Sandbox::with_keys();
@@ -172,7 +173,7 @@ fn files_are_published_before_standard_output() {
     assert_eq!(sandbox.read("t"), sandbox.read("t2"));
 }
 
-/// A signal while the program waits for a reader or a writer leaves no temporary file.
+/// Checks that a signal leaves no temporary file while the program waits for a reader or a writer.
 #[test]
 fn signals_to_a_waiting_program_leave_no_temporary_files() {
     for deadly in DEADLY {
@@ -198,7 +199,8 @@ fn signals_to_a_waiting_program_leave_no_temporary_files() {
     }
 }
 
-/// A signal at any other moment leaves all of the files or none, and no temporary files.
+/// Checks that a signal at any other moment leaves all of the files or none, and no temporary
+/// files.
 #[test]
 fn signals_at_any_moment_leave_no_temporary_files() {
     let sandbox = Sandbox::new();
@@ -215,7 +217,7 @@ fn signals_at_any_moment_leave_no_temporary_files() {
     }
 }
 
-/// A signal that the caller ignores, as `nohup` does, stays ignored.
+/// Checks that the program still ignores a signal that the caller ignores, as `nohup` does.
 #[test]
 fn ignored_signals_stay_ignored() {
     let sandbox = Sandbox::with_keys();
@@ -252,7 +254,7 @@ fn readers_of_a_private_key_are_warned_of() {
         assert_eq!(warning.lines().count(), 1, "{warning}");
         assert_contains(&warning, &["warning: k: ", shown, "mode 0600 closes it"]);
     }
-    // Standard input has no mode that could be warned of.
+    // There is no warning for standard input, which has no mode.
     let mut piped = sandbox.command("decaps --key - --ciphertext c --secret -");
     let output = piped.stdin(fs::File::open(sandbox.path("k")).unwrap()).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());

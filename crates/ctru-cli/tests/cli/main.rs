@@ -1,6 +1,6 @@
-//! The built program, as a user runs it.
+//! Runs the built program as a user does.
 
-// The lint knows that tests may unwrap, but not that these helpers are tests too.
+// The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -134,7 +134,7 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
     }
 }
 
-/// The mixed-radix encoding is the default, and the two forms hold the same bytes.
+/// Checks that mixed radix is the default encoding, and that both forms hold the same bytes.
 #[test]
 fn pem_and_raw_mix() {
     let sandbox = Sandbox::new();
@@ -207,7 +207,7 @@ fn damaged_files_are_named_with_their_sizes() {
         for (name, size) in [("k", 1571), ("k.pub", 1158), ("c", 952)] {
             let intact = sandbox.read(name);
             let expected = if raw.is_empty() { intact.len() } else { size }.to_string();
-            // Cut off: the PEM form in the middle and before its last line is complete.
+            // The PEM form is cut off in the middle, then before its last line is complete.
             for length in [intact.len() / 2, intact.len() - 2] {
                 sandbox.write("cut", &intact[..length]);
                 let message = sandbox.fail(&match name {
@@ -404,7 +404,7 @@ fn kat_check_passes() {
     kat_check_on_every_backend(&vectors(&folder), 26);
 }
 
-/// Checks all records, if they lie beside the workspace.
+/// Checks all records, if the folder with them exists beside the workspace.
 #[test]
 fn kat_check_passes_on_complete_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/kat");
@@ -413,7 +413,7 @@ fn kat_check_passes_on_complete_files() {
     }
 }
 
-/// A change of any field makes its record fail, and no other record.
+/// Checks that a change of any field makes its record fail, and no other record.
 #[test]
 fn kat_check_finds_every_corruption() {
     let sandbox = Sandbox::new();
@@ -457,7 +457,7 @@ fn kat_check_finds_every_corruption() {
     assert!(!report.contains("bad.jsonl:13:") && !report.contains("bad.jsonl:14:"), "{report}");
 }
 
-/// Byte strings may have the prefix `0x`, which other programs write.
+/// Checks that byte strings may have the prefix `0x`, which other programs write.
 #[test]
 fn kat_check_takes_prefixes() {
     let sandbox = Sandbox::new();

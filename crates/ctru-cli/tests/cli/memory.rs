@@ -1,4 +1,4 @@
-//! Secrets in the memory of the program.
+//! Checks that the program wipes secrets in its memory.
 
 use std::fs;
 use std::io::Read;
@@ -49,7 +49,7 @@ fn damaged_private_keys_are_wiped() {
     // The file is much longer than a key, so the message does not reuse the memory of its end.
     let long = key.repeat(10);
     let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &long).unwrap();
-    // The last line but two gets a character that Base64 does not have.
+    // The third line from the end gets a character that Base64 does not have.
     let at = text.rfind("\n-----END").unwrap() - 150;
     let damaged = format!("{}!{}", &text[..at], &text[at + 1..]);
     let name = "a-name-that-the-message-has";
@@ -75,7 +75,7 @@ fn damaged_private_keys_are_wiped() {
     assert_eq!(occurrences(&heap, line.as_bytes()), 0, "the text of the key is in memory");
 }
 
-/// Standard output has no buffer that would keep a secret.
+/// Checks that standard output has no buffer that keeps a secret.
 #[test]
 fn secrets_are_not_copied_to_a_buffer() {
     let sandbox = Sandbox::new();

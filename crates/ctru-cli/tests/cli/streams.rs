@@ -1,4 +1,4 @@
-//! Standard output and standard error that accept nothing, and ambiguous input.
+//! Tests failing standard streams, and ambiguous input.
 
 use std::fs;
 use std::io::Write;
@@ -49,7 +49,7 @@ fn a_full_standard_output_is_an_error() {
     assert_eq!(sandbox.read("t").len(), sandbox.read("s").len());
 }
 
-/// A reader that closes the pipe gets no message.
+/// Checks that the program writes no message if the reader closes the pipe.
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_news() {
@@ -74,7 +74,8 @@ fn a_closed_pipe_is_no_news() {
     assert_contains(&stderr(&output), &["written all the same: t"]);
 }
 
-/// The sender chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
+/// Checks that the bytes of a ciphertext do not decide whether it is accepted. The sender chooses
+/// them.
 #[test]
 fn raw_ciphertexts_may_look_like_pem() {
     for set in super::SETS {

@@ -1,4 +1,4 @@
-//! The CPU engine: groups of operations on each core.
+//! The CPU engine: runs batches on the cores of this machine.
 
 use core::fmt;
 use std::string::ToString;
@@ -22,18 +22,18 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// Returns an engine on all cores.
+    /// Returns an engine with one thread per core.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system refuses threads.
+    /// [`EngineError::Threads`] if the system does not start the threads.
     pub fn new() -> Result<Self, EngineError> {
         Self::with_threads(0)
     }
 
-    /// Returns an engine of `threads` threads, or of one per core if `threads` is 0.
+    /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system refuses threads.
+    /// [`EngineError::Threads`] if the system does not start the threads.
     pub fn with_threads(threads: usize) -> Result<Self, EngineError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -74,12 +74,12 @@ impl<P: ParameterSet> fmt::Debug for LoadedDecapsulationKeys<P> {
     }
 }
 
-/// Checks that loaded keys are one for all operations of a batch or one for each.
+/// Checks that the number of loaded keys is 1 or the length of the batch.
 fn check_loaded(expected: usize, loaded: usize) -> Result<(), EngineError> {
     if loaded == 1 { Ok(()) } else { check_length("loaded keys", expected, loaded) }
 }
 
-/// Checks lengths and calls the operations of the parameter set.
+/// Each method checks lengths and calls the operation of the parameter set.
 impl<P: ParameterSet> Engine<P> for CpuEngine {
     type EncapsulationKeys = LoadedEncapsulationKeys<P>;
     type DecapsulationKeys = LoadedDecapsulationKeys<P>;
@@ -112,8 +112,8 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let count = encapsulation_keys.len();
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
-        let (public, secret) = (arrays_mut(encapsulation_keys), arrays_mut(decapsulation_keys));
-        P::generate_batch(&self.pool, seeds, public, secret);
+        let encapsulation_keys = arrays_mut(encapsulation_keys);
+        P::generate_batch(&self.pool, seeds, encapsulation_keys, arrays_mut(decapsulation_keys));
         Ok(())
     }
 

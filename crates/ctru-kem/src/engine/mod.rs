@@ -1,13 +1,12 @@
 //! Batches of operations: the trait that every engine implements, and the engines.
 //!
-//! An engine takes slices and fills slices. It checks lengths before it computes anything. When a
-//! call returns an error, no output slice has been touched, unless the error says otherwise. The
-//! defaults and placeholders that output slices hold before a call are neither keys nor secrets:
-//! use an output after `Ok` only. [`EncapsulationKey::from_bytes`] and
-//! [`DecapsulationKey::from_bytes`] refuse the bytes of a placeholder, and
-//! [`SharedSecret::is_placeholder`] finds a default.
+//! An engine takes slices and fills slices. It checks their lengths before it computes anything. If
+//! a call returns an error, no output slice has been changed, unless the error says otherwise. The
+//! same seeds and keys give the same bytes on every engine.
 //!
-//! The same seeds and keys give the same bytes on every engine.
+//! Before a call, output slices hold placeholders and defaults, which are not secret. Use an output
+//! only after `Ok`. [`EncapsulationKey::from_bytes`] and [`DecapsulationKey::from_bytes`] refuse
+//! the bytes of a placeholder, and [`SharedSecret::is_placeholder`] recognises a default.
 
 mod cpu;
 #[cfg(feature = "gpu")]
@@ -36,15 +35,15 @@ pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// A slice has another length than the batch.
+    /// The length of a slice differs from the length of the batch.
     #[error("{slice} has {actual} elements, the batch has {expected}")]
     Length {
-        /// Name of the slice.
+        /// The name of the slice.
         slice: &'static str,
-        /// Length of the batch: that of the slice of shared secrets, or that of the first slice of
-        /// keys to be generated.
+        /// The length of the batch. For key generation, it is the length of the first output slice;
+        /// otherwise, it is the length of the slice of shared secrets.
         expected: usize,
-        /// Length of the slice.
+        /// The length of the slice.
         actual: usize,
     },
     /// The device failed.
@@ -53,32 +52,34 @@ pub enum EngineError {
     Device {
         /// The failure.
         error: RuntimeError,
-        /// Operations that were done before, in order: their outputs are written. Other outputs are
-        /// untouched, except for operations that were under way on slices in
-        /// [pinned](Engine::pin) memory: the device may have written parts of their ciphertexts,
-        /// and their keys are placeholders.
+        /// The operations that were done before the failure, in ascending order. Their outputs are
+        /// written.
+        ///
+        /// All other outputs are unchanged, with one exception: operations that were under way on
+        /// slices in [pinned](Engine::pin) memory. The device may have written parts of their
+        /// ciphertexts, and their keys are placeholders.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.
     #[cfg(feature = "gpu")]
     #[error("the batch was cancelled{}", if done.is_empty() { "" } else { "; part of it is done" })]
     Cancelled {
-        /// Operations that were done before, in order: their outputs are written. Other outputs are
-        /// untouched.
+        /// The operations that were done before the cancellation, in ascending order. Their outputs
+        /// are written. All other outputs are unchanged.
         done: Vec<core::ops::Range<usize>>,
     },
-    /// The options of an engine leave no room for a single operation.
+    /// The options of a device engine leave no room for one operation per slot.
     #[cfg(feature = "gpu")]
     #[error(
         "one operation per slot takes {needed} bytes of device memory in all, the limit is {limit}"
     )]
     Options {
-        /// Bytes for chunks of one operation.
+        /// The bytes of device memory that all slots of a device need for one operation each.
         needed: usize,
-        /// The limit in bytes.
+        /// The limit of the options in bytes.
         limit: usize,
     },
-    /// The system refused worker threads.
+    /// The system did not start the worker threads.
     #[error("the worker threads could not be started: {0}")]
     Threads(std::string::String),
 }
@@ -87,29 +88,28 @@ pub enum EngineError {
 ///
 /// Several threads may call an engine at the same time.
 pub trait Engine<P: ParameterSet>: Send + Sync {
-    /// Encapsulation keys in the form and in the memory in which the engine computes with them.
+    /// Loaded encapsulation keys: decoded, in the memory of the engine.
     type EncapsulationKeys;
-    /// Decapsulation keys in the form and in the memory in which the engine computes with them;
-    /// wiped when dropped.
+    /// Loaded decapsulation keys: decoded, in the memory of the engine. Wiped when dropped.
     type DecapsulationKeys;
-    /// A vector in memory that the engine reaches fastest; see [`pin`](Self::pin).
+    /// A vector in pinned memory; see [`pin`](Self::pin).
     type Pinned<T: Send + Sync>: DerefMut<Target = [T]> + Send + Sync;
 
-    /// Pins a vector, so that batches on it or on parts of it are fastest.
+    /// Pins the memory of a vector, so that the engine can transfer it without another copy.
     ///
     /// A GPU reads and writes keys and ciphertexts in pinned memory directly. Pinning takes some
-    /// microseconds per page, once. Two small vectors that lie on one page may not both be pinned.
-    /// The CPU engine returns the vector as it is.
+    /// microseconds per page. Each page can be pinned only once: if two small vectors lie on the
+    /// same page, pinning the second one can fail. The CPU engine returns the vector unchanged.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine cannot pin it; the vector is lost.
+    /// [`EngineError`] if the engine cannot pin the vector. The vector is dropped.
     fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Pinned<T>, EngineError>;
 
     /// Loads keys that will serve many operations: one, or one for each operation of the batches to
     /// come.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine cannot hold them.
+    /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
     fn load_encapsulation_keys(
         &self,
         keys: &[EncapsulationKey<P>],
@@ -119,16 +119,17 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// come.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine cannot hold them.
+    /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
     fn load_decapsulation_keys(
         &self,
         keys: &[DecapsulationKey<P>],
     ) -> Result<Self::DecapsulationKeys, EngineError>;
 
-    /// Generates one key pair for each element of the output slices.
+    /// Generates one key pair for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`]; then neither slice has been touched.
+    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
+    /// are written.
     fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -136,24 +137,26 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
         decapsulation_keys: &mut [DecapsulationKey<P>],
     ) -> Result<(), EngineError>;
 
-    /// Generates decapsulation keys, which [contain](DecapsulationKey::encapsulation_key) their
-    /// encapsulation keys.
+    /// Generates one decapsulation key for each element of the output slice. Each key
+    /// [contains](DecapsulationKey::encapsulation_key) its encapsulation key.
     ///
-    /// The keys are those that [`generate`](Self::generate) makes from the same seeds, with fewer
-    /// bytes to write and to move.
+    /// The keys equal the decapsulation keys that [`generate`](Self::generate) makes from the same
+    /// seeds. This function writes and transfers fewer bytes.
     ///
     /// # Errors
-    /// [`EngineError`]; then the output slice has not been touched.
+    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
+    /// are written.
     fn generate_decapsulation_keys(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
         decapsulation_keys: &mut [DecapsulationKey<P>],
     ) -> Result<(), EngineError>;
 
-    /// Encapsulates once for each element of the output slices.
+    /// Encapsulates once for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`]; then neither slice has been touched.
+    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
+    /// are written.
     fn encapsulate(
         &self,
         keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
@@ -162,10 +165,11 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
         shared_secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError>;
 
-    /// Decapsulates every ciphertext.
+    /// Decapsulates each ciphertext. The output slice has as many elements as `ciphertexts`.
     ///
     /// # Errors
-    /// [`EngineError`]; then the output slice has not been touched.
+    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
+    /// are written.
     fn decapsulate(
         &self,
         keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
@@ -176,6 +180,9 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
 
 impl<const N: usize> Seeds<'_, N> {
     /// Checks that there are seeds for `expected` operations.
+    ///
+    /// # Errors
+    /// [`EngineError::Length`] if the number of seeds differs.
     fn check(&self, expected: usize) -> Result<(), EngineError> {
         match self {
             Self::Each(seeds) => check_length("seeds", expected, seeds.len()),
@@ -184,7 +191,10 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
-/// Checks the length of a slice.
+/// Checks that the slice with the name `slice` has `expected` elements.
+///
+/// # Errors
+/// [`EngineError::Length`] if it has another number of elements.
 fn check_length(slice: &'static str, expected: usize, actual: usize) -> Result<(), EngineError> {
     if actual == expected { Ok(()) } else { Err(EngineError::Length { slice, expected, actual }) }
 }

@@ -1,16 +1,16 @@
 //! Hashes the results of 10,000 operations of each kind for each parameter set and encoding.
 //!
-//! This test made the constants, with an implementation that had passed all known-answer vectors,
-//! on which other implementations agree. The constants cover far more seeds than the vectors, so
-//! they show an error that occurs once in some thousand operations. They may change only if the
-//! scheme changes.
+//! The constants come from this test, with an implementation that had passed all known-answer
+//! vectors. Other implementations agree on these vectors. The constants cover far more seeds than
+//! the vectors, so they show an error that occurs once in some thousand operations. They may change
+//! only if the scheme changes.
 //!
 //! For `i` in `0..10_000` let `X = SHAKE256("ctru accumulated v1" || name || "/" || encoding || "/"
-//! || i as 8 bytes, little-endian)`, 100 bytes. They are the key seed (32 bytes), `z` (32), the
-//! encapsulation seed (32) and a little-endian number (4), which modulo the number of bits of a
-//! ciphertext is the index of a bit. SHA3-256 takes, in order of `i`, the encapsulation key, the
-//! decapsulation key, the ciphertext, the shared secret, and the secret of the ciphertext with that
-//! bit flipped.
+//! || i as 8 bytes, little-endian)`, 100 bytes. Its parts are the seed of the key (32 bytes), `z`
+//! (32 bytes), the seed of the encapsulation (32 bytes) and a little-endian number (4 bytes). This
+//! number, modulo the number of bits of a ciphertext, is the index of a bit. For each `i`, SHA3-256
+//! takes the encapsulation key, the decapsulation key, the ciphertext, the shared secret, and the
+//! shared secret of the ciphertext with that bit flipped.
 
 use crate::common::array;
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
@@ -49,8 +49,8 @@ fn input<P: ParameterSet>(index: u64) -> Input {
 fn accumulated<P: ParameterSet>() -> String {
     let engine = CpuEngine::new().unwrap();
     let count = BATCH as usize;
-    let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
-    let mut secret = vec![DecapsulationKey::placeholder(); count];
+    let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); count];
+    let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
     let mut sent = vec![Ciphertext::default(); count];
     let [mut secrets, mut answers, mut rejections] =
         [(); 3].map(|()| vec![SharedSecret::default(); count]);
@@ -58,12 +58,19 @@ fn accumulated<P: ParameterSet>() -> String {
     for first in (0..SEEDS).step_by(count) {
         let inputs: Vec<_> = (first..first + BATCH).map(input::<P>).collect();
         let seeds: Vec<_> = inputs.iter().map(|input| input.key_pair).collect();
-        engine.generate(Seeds::Each(&seeds), &mut public, &mut secret).unwrap();
+        engine
+            .generate(Seeds::Each(&seeds), &mut encapsulation_keys, &mut decapsulation_keys)
+            .unwrap();
         let seeds: Vec<_> = inputs.iter().map(|input| input.encapsulation).collect();
         engine
-            .encapsulate(Keys::Each(&public), Seeds::Each(&seeds), &mut sent, &mut secrets)
+            .encapsulate(
+                Keys::Each(&encapsulation_keys),
+                Seeds::Each(&seeds),
+                &mut sent,
+                &mut secrets,
+            )
             .unwrap();
-        engine.decapsulate(Keys::Each(&secret), &sent, &mut answers).unwrap();
+        engine.decapsulate(Keys::Each(&decapsulation_keys), &sent, &mut answers).unwrap();
         assert_eq!(answers, secrets, "a decapsulation failed among {first} to {}", first + BATCH);
         let tampered: Vec<_> = sent
             .iter()
@@ -74,11 +81,11 @@ fn accumulated<P: ParameterSet>() -> String {
                 Ciphertext::from_bytes(&bytes).unwrap()
             })
             .collect();
-        engine.decapsulate(Keys::Each(&secret), &tampered, &mut rejections).unwrap();
+        engine.decapsulate(Keys::Each(&decapsulation_keys), &tampered, &mut rejections).unwrap();
         for i in 0..count {
             assert_ne!(rejections[i], secrets[i]);
-            Digest::update(&mut hash, public[i].as_ref());
-            Digest::update(&mut hash, secret[i].as_ref());
+            Digest::update(&mut hash, encapsulation_keys[i].as_ref());
+            Digest::update(&mut hash, decapsulation_keys[i].as_ref());
             Digest::update(&mut hash, sent[i].as_ref());
             Digest::update(&mut hash, secrets[i].as_ref());
             Digest::update(&mut hash, rejections[i].as_ref());

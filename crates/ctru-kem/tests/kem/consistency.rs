@@ -1,4 +1,5 @@
-//! Checks whether the two parts of a decapsulation key belong together.
+//! Tests the checks that the secret polynomial and the encapsulation key of a decapsulation key
+//! belong together.
 
 use crate::common::{array, decode, encode, every_set, strategies};
 use ctru_kem::{
@@ -31,7 +32,7 @@ fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), Test
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 
-/// Returns the result of both tests of the key with these parts, which must agree.
+/// Returns the result of `check` on the key with these parts. `pairwise_test` must agree.
 fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
     let key = DecapsulationKey::<P>::from_bytes(&parts.concat()).unwrap();
     let checked = key.check();
@@ -39,11 +40,11 @@ fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulation
     checked
 }
 
-/// Returns the secret polynomial, the public part and `z` of a key.
+/// Returns the secret polynomial, the encapsulation key and `z` of a key.
 fn parts<P: ParameterSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
     let (f, rest) = key.as_ref().split_at(P::Ring::SECRET_POLY_BYTES);
-    let (public, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
-    [f, public, z]
+    let (encapsulation_key, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
+    [f, encapsulation_key, z]
 }
 
 fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
@@ -61,9 +62,9 @@ fn generated_keys_pass<P: ParameterSet>() {
 
 fn every_z_passes<P: ParameterSet>() {
     let key = key::<P>(1);
-    let [f, public, _] = parts(&key);
+    let [f, encapsulation_key, _] = parts(&key);
     proptest(any::<[u8; SEED_BYTES]>(), |z| {
-        prop_assert_eq!(tested::<P>([f, public, &z]), Ok(()));
+        prop_assert_eq!(tested::<P>([f, encapsulation_key, &z]), Ok(()));
         Ok(())
     });
 }
@@ -73,9 +74,10 @@ fn parts_of_two_keys_are_refused<P: ParameterSet>() {
         prop_assume!(first != second);
         let keys = [first, second]
             .map(|seed| DecapsulationKey::<P>::generate_deterministic(&seed, &[2; SEED_BYTES]));
-        let [[f, public, z], [other_f, other_public, _]] = keys.each_ref().map(parts);
-        prop_assert_eq!(tested::<P>([f, other_public, z]), INCONSISTENT);
-        prop_assert_eq!(tested::<P>([other_f, public, z]), INCONSISTENT);
+        let [[f, encapsulation_key, z], [other_f, other_encapsulation_key, _]] =
+            keys.each_ref().map(parts);
+        prop_assert_eq!(tested::<P>([f, other_encapsulation_key, z]), INCONSISTENT);
+        prop_assert_eq!(tested::<P>([other_f, encapsulation_key, z]), INCONSISTENT);
         Ok(())
     });
 }
@@ -83,7 +85,7 @@ fn parts_of_two_keys_are_refused<P: ParameterSet>() {
 /// Changes one nibble to every other value that reading accepts.
 fn one_other_nibble_is_refused<P: ParameterSet>() {
     let key = key::<P>(3);
-    let [f, public, z] = parts(&key);
+    let [f, encapsulation_key, z] = parts(&key);
     proptest((any::<Index>(), 0..2 * P::Ring::ETA as u8), |(index, other)| {
         let index = index.index(P::Ring::N);
         let (byte, shift) = (index / 2, 4 * (index % 2));
@@ -93,15 +95,15 @@ fn one_other_nibble_is_refused<P: ParameterSet>() {
         let other = values.filter(|&value| value != nibble).nth(usize::from(other)).unwrap();
         let mut changed = f.to_vec();
         changed[byte] ^= (nibble ^ other) << shift;
-        prop_assert_eq!(tested::<P>([&changed, public, z]), INCONSISTENT);
+        prop_assert_eq!(tested::<P>([&changed, encapsulation_key, z]), INCONSISTENT);
         Ok(())
     });
 }
 
 fn one_other_coefficient_is_refused<P: ParameterSet>() {
     let key = key::<P>(4);
-    let [f, public, z] = parts(&key);
-    let h = decode::<P>(public);
+    let [f, encapsulation_key, z] = parts(&key);
+    let h = decode::<P>(encapsulation_key);
     proptest((any::<Index>(), 1..P::Ring::Q), |(index, more)| {
         let mut coefficients = h.coefficients().to_vec();
         let coefficient = &mut coefficients[index.index(P::Ring::N)];
@@ -139,7 +141,7 @@ fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
 fn placeholders_are_refused<P: ParameterSet>() {
     assert_eq!(DecapsulationKey::<P>::placeholder().check(), INCONSISTENT);
     assert_eq!(DecapsulationKey::<P>::placeholder().pairwise_test(&[8; SEED_BYTES]), INCONSISTENT);
-    // The public part of the placeholder with the secret polynomial of a real key.
+    // The key has the encapsulation key of the placeholder and the other parts of a real key.
     let key = key::<P>(5);
     let [f, _, z] = parts(&key);
     let mixed = [f, EncapsulationKey::<P>::placeholder().as_ref(), z].concat();

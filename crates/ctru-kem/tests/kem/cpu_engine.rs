@@ -1,5 +1,5 @@
-//! The CPU engine returns the results of the single operations, and an error leaves all outputs
-//! alone.
+//! Compares the CPU engine with the single operations, and checks that an error leaves all outputs
+//! unchanged.
 
 use std::fmt::Debug;
 
@@ -23,8 +23,8 @@ every_set!(
     wrong_lengths_leave_decapsulations_alone,
 );
 
-/// Small numbers, and numbers around the operations that share their hashing and the keys that
-/// share an inversion.
+/// Lengths of batches: small numbers, and numbers near 8 operations, which share their hashing, and
+/// near 128 keys, which share an inversion.
 const BATCHES: [usize; 12] = [0, 1, 2, 3, 7, 8, 9, 17, 127, 128, 129, LARGEST];
 const LARGEST: usize = 300;
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
@@ -53,7 +53,7 @@ fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
         .collect()
 }
 
-/// Returns other seeds, one for each operation.
+/// Returns fixed seeds, one for each operation.
 fn seeds<const N: usize>(count: usize) -> Vec<[u8; N]> {
     (0..count)
         .map(|index| std::array::from_fn(|byte| (7 * index + 31 * byte + (index >> 5)) as u8))
@@ -69,10 +69,13 @@ fn generate_one<P: ParameterSet>(seed: &[u8; KEY_PAIR_SEED_BYTES]) -> Decapsulat
 fn key_pairs<P: ParameterSet>(
     count: usize,
 ) -> (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>) {
-    let mut public = vec![EncapsulationKey::placeholder(); count];
-    let mut secret = vec![DecapsulationKey::placeholder(); count];
-    CpuEngine::new().unwrap().generate(Seeds::Expand(&MASTER), &mut public, &mut secret).unwrap();
-    (public, secret)
+    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
+    let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
+    CpuEngine::new()
+        .unwrap()
+        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .unwrap();
+    (encapsulation_keys, decapsulation_keys)
 }
 
 fn generates_what_the_single_operation_generates<P: ParameterSet>() {
@@ -83,15 +86,22 @@ fn generates_what_the_single_operation_generates<P: ParameterSet>() {
         for count in BATCHES {
             let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
             for (seeds, expected) in sources.into_iter().zip(&expected) {
-                let mut public = vec![EncapsulationKey::placeholder(); count];
-                let mut secret = vec![DecapsulationKey::placeholder(); count];
-                engine.generate(seeds, &mut public, &mut secret).unwrap();
-                assert_eq!(secret, expected[..count], "{count} keys, {engine:?}, {seeds:?}");
+                let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
+                let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
+                engine.generate(seeds, &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
+                assert_eq!(
+                    decapsulation_keys,
+                    expected[..count],
+                    "{count} keys, {engine:?}, {seeds:?}"
+                );
                 let expected = expected[..count].iter().map(DecapsulationKey::encapsulation_key);
-                assert!(public.into_iter().eq(expected), "{count} keys, {engine:?}, {seeds:?}");
+                assert!(
+                    encapsulation_keys.into_iter().eq(expected),
+                    "{count} keys, {engine:?}, {seeds:?}"
+                );
                 let mut alone = vec![DecapsulationKey::placeholder(); count];
                 engine.generate_decapsulation_keys(seeds, &mut alone).unwrap();
-                assert_eq!(alone, secret, "{count} keys, {engine:?}, {seeds:?}");
+                assert_eq!(alone, decapsulation_keys, "{count} keys, {engine:?}, {seeds:?}");
             }
         }
     }
@@ -139,13 +149,13 @@ fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
 }
 
 fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
-    let (public, keys) = key_pairs::<P>(LARGEST);
-    // To the first key or to one key each. Every third ciphertext is tampered with.
+    let (encapsulation_keys, keys) = key_pairs::<P>(LARGEST);
+    // `key` maps an operation to the index of its key. Every third ciphertext is changed.
     let sent = |key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
         let operations = seeds(LARGEST).into_iter().enumerate();
         operations
             .map(|(i, seed)| {
-                let (sent, secret) = public[key(i)].encapsulate_deterministic(&seed);
+                let (sent, secret) = encapsulation_keys[key(i)].encapsulate_deterministic(&seed);
                 let mut bytes = sent.as_ref().to_vec();
                 if i % 3 == 2 {
                     bytes[i] ^= 1;
@@ -181,33 +191,39 @@ fn decapsulates_as_the_single_operation_does<P: ParameterSet>() {
 const MISMATCHES: [(usize, usize); 7] =
     [(0, 1), (1, 0), (3, 2), (3, 4), (3, 0), (5, 1), (128, 129)];
 
-/// Single operations and batches return the same keys, ciphertexts, and secrets of accepted and
-/// rejected ciphertexts on each backend.
+/// Checks that single operations and batches return the same bytes on every backend, for accepted
+/// and for rejected ciphertexts.
 fn every_backend_gives_the_same<P: ParameterSet>() {
     const COUNT: usize = 19;
     let engine = CpuEngine::with_threads(1).unwrap();
     let mut first = None;
     on_every_backend(|| {
-        let (public, private) = key_pairs::<P>(COUNT);
+        let (encapsulation_keys, decapsulation_keys) = key_pairs::<P>(COUNT);
         let single = generate_one::<P>(&[7; KEY_PAIR_SEED_BYTES]);
         let (mut sent, mut secrets) =
             (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
         engine
-            .encapsulate(Keys::Each(&public), Seeds::Expand(&MASTER), &mut sent, &mut secrets)
+            .encapsulate(
+                Keys::Each(&encapsulation_keys),
+                Seeds::Expand(&MASTER),
+                &mut sent,
+                &mut secrets,
+            )
             .unwrap();
-        let (one_sent, one_secret) = public[0].encapsulate_deterministic(&MASTER);
+        let (one_sent, one_secret) = encapsulation_keys[0].encapsulate_deterministic(&MASTER);
         let mut answers = vec![SharedSecret::default(); COUNT];
-        engine.decapsulate(Keys::Each(&private), &sent, &mut answers).unwrap();
+        engine.decapsulate(Keys::Each(&decapsulation_keys), &sent, &mut answers).unwrap();
         assert_eq!(answers, secrets);
-        assert_eq!(private[0].decapsulate(&one_sent), one_secret);
-        // With one key all ciphertexts are wrong but its own.
+        assert_eq!(decapsulation_keys[0].decapsulate(&one_sent), one_secret);
+        // Key 3 accepts ciphertext 3 and rejects all others.
         let mut rejected = answers.clone();
-        engine.decapsulate(Keys::One(&private[3]), &sent, &mut rejected).unwrap();
+        engine.decapsulate(Keys::One(&decapsulation_keys[3]), &sent, &mut rejected).unwrap();
         assert!((0..COUNT).all(|i| (rejected[i] == secrets[i]) == (i == 3)));
         let one_rejected_by_single = single.decapsulate(&one_sent);
-        let one_rejected = private[3].decapsulate(&sent[0]);
+        let one_rejected = decapsulation_keys[3].decapsulate(&sent[0]);
         assert_eq!(one_rejected, rejected[0]);
-        let results = (private, single, sent, secrets, one_sent, one_rejected_by_single, rejected);
+        let results =
+            (decapsulation_keys, single, sent, secrets, one_sent, one_rejected_by_single, rejected);
         assert!(*first.get_or_insert_with(|| results.clone()) == results);
     });
 }
@@ -225,43 +241,66 @@ fn refused<A: Clone + PartialEq + Debug, B: Clone + PartialEq + Debug>(
     assert!((first, second) == before, "{message}, and an output was written");
 }
 
-/// Returns values that no call below computes.
+/// Values that no call below computes, so that a changed output is noticed.
 struct Sentinels<P: ParameterSet> {
-    secret_key: DecapsulationKey<P>,
-    public_key: EncapsulationKey<P>,
+    decapsulation_key: DecapsulationKey<P>,
+    encapsulation_key: EncapsulationKey<P>,
     ciphertext: Ciphertext<P>,
     secret: SharedSecret,
 }
 
 impl<P: ParameterSet> Sentinels<P> {
     fn new() -> Self {
-        let secret_key =
+        let decapsulation_key =
             DecapsulationKey::generate_deterministic(&[0xee; SEED_BYTES], &[0xef; SEED_BYTES]);
-        let public_key = secret_key.encapsulation_key();
-        let (ciphertext, secret) = public_key.encapsulate_deterministic(&[0xed; SEED_BYTES]);
-        Self { secret_key, public_key, ciphertext, secret }
+        let encapsulation_key = decapsulation_key.encapsulation_key();
+        let (ciphertext, secret) = encapsulation_key.encapsulate_deterministic(&[0xed; SEED_BYTES]);
+        Self { decapsulation_key, encapsulation_key, ciphertext, secret }
     }
 }
 
 fn wrong_lengths_leave_key_pairs_alone<P: ParameterSet>() {
     let sentinels = Sentinels::<P>::new();
     let engine = CpuEngine::with_threads(2).unwrap();
-    let outputs = |publics, secrets| {
-        (vec![sentinels.public_key.clone(); publics], vec![sentinels.secret_key.clone(); secrets])
+    let outputs = |encapsulation_count, decapsulation_count| {
+        (
+            vec![sentinels.encapsulation_key.clone(); encapsulation_count],
+            vec![sentinels.decapsulation_key.clone(); decapsulation_count],
+        )
     };
     for (count, other) in MISMATCHES {
         let seeds = seeds(count.max(other));
-        refused(("decapsulation keys", count, other), outputs(count, other), |public, secret| {
-            engine.generate(Seeds::Each(&seeds[..count]), public, secret)
-        });
-        refused(("decapsulation keys", count, other), outputs(count, other), |public, secret| {
-            engine.generate(Seeds::Expand(&MASTER), public, secret)
-        });
-        refused(("seeds", count, other), outputs(count, count), |public, secret| {
-            engine.generate(Seeds::Each(&seeds[..other]), public, secret)
-        });
-        refused(("seeds", count, other), outputs(count, count), |_, secret| {
-            engine.generate_decapsulation_keys(Seeds::Each(&seeds[..other]), secret)
+        refused(
+            ("decapsulation keys", count, other),
+            outputs(count, other),
+            |encapsulation_keys, decapsulation_keys| {
+                engine.generate(
+                    Seeds::Each(&seeds[..count]),
+                    encapsulation_keys,
+                    decapsulation_keys,
+                )
+            },
+        );
+        refused(
+            ("decapsulation keys", count, other),
+            outputs(count, other),
+            |encapsulation_keys, decapsulation_keys| {
+                engine.generate(Seeds::Expand(&MASTER), encapsulation_keys, decapsulation_keys)
+            },
+        );
+        refused(
+            ("seeds", count, other),
+            outputs(count, count),
+            |encapsulation_keys, decapsulation_keys| {
+                engine.generate(
+                    Seeds::Each(&seeds[..other]),
+                    encapsulation_keys,
+                    decapsulation_keys,
+                )
+            },
+        );
+        refused(("seeds", count, other), outputs(count, count), |_, decapsulation_keys| {
+            engine.generate_decapsulation_keys(Seeds::Each(&seeds[..other]), decapsulation_keys)
         });
     }
 }
@@ -329,40 +368,52 @@ fn wrong_lengths_leave_decapsulations_alone<P: ParameterSet>() {
 fn debug_shows_no_secret() {
     let engine = CpuEngine::with_threads(2).unwrap();
     assert_eq!(format!("{engine:?}"), "CpuEngine { threads: 2 }");
-    let (public, secret) = key_pairs::<CtruPrime761>(2);
-    let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
-    let loaded_secret = engine.load_decapsulation_keys(&secret).unwrap();
-    assert_eq!(format!("{loaded_public:?}"), "LoadedEncapsulationKeys<CTRU-Prime-761>(2 keys)");
-    assert_eq!(format!("{loaded_secret:?}"), "LoadedDecapsulationKeys<CTRU-Prime-761>(2 keys)");
+    let (encapsulation_keys, decapsulation_keys) = key_pairs::<CtruPrime761>(2);
+    let loaded_encapsulation_keys = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
+    let loaded_decapsulation_keys = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
+    assert_eq!(
+        format!("{loaded_encapsulation_keys:?}"),
+        "LoadedEncapsulationKeys<CTRU-Prime-761>(2 keys)"
+    );
+    assert_eq!(
+        format!("{loaded_decapsulation_keys:?}"),
+        "LoadedDecapsulationKeys<CTRU-Prime-761>(2 keys)"
+    );
     assert_eq!(format!("{:?}", Seeds::Expand::<SEED_BYTES>(&MASTER)), "Seeds::Expand(..)");
     assert_eq!(format!("{:?}", Seeds::Each(&[MASTER, MASTER])), "Seeds::Each(2 seeds)");
-    assert_eq!(format!("{:?}", Keys::<_, ()>::One(&secret[0])), "Keys::One(..)");
-    assert_eq!(format!("{:?}", Keys::<_, ()>::Each(&secret)), "Keys::Each(2 keys)");
-    assert_eq!(format!("{:?}", Keys::<(), _>::Loaded(&loaded_secret)), "Keys::Loaded(..)");
+    assert_eq!(format!("{:?}", Keys::<_, ()>::One(&decapsulation_keys[0])), "Keys::One(..)");
+    assert_eq!(format!("{:?}", Keys::<_, ()>::Each(&decapsulation_keys)), "Keys::Each(2 keys)");
+    assert_eq!(
+        format!("{:?}", Keys::<(), _>::Loaded(&loaded_decapsulation_keys)),
+        "Keys::Loaded(..)"
+    );
 }
 
-/// Calls from several threads at the same time do not disturb each other.
+/// Checks that calls from several threads at the same time do not disturb each other.
 #[test]
 fn several_threads_share_one_engine() {
     let engine = CpuEngine::new().unwrap();
-    let (public, secret) = key_pairs::<CtruPrime761>(40);
+    let (encapsulation_keys, decapsulation_keys) = key_pairs::<CtruPrime761>(40);
     std::thread::scope(|scope| {
         for first in 0..4 {
-            let (engine, public, secret) =
-                (&engine, &public[10 * first..][..10], &secret[10 * first..][..10]);
+            let (engine, encapsulation_keys, decapsulation_keys) = (
+                &engine,
+                &encapsulation_keys[10 * first..][..10],
+                &decapsulation_keys[10 * first..][..10],
+            );
             scope.spawn(move || {
                 let mut sent = vec![Ciphertext::default(); 10];
                 let mut secrets = vec![SharedSecret::default(); 10];
                 engine
                     .encapsulate(
-                        Keys::Each(public),
+                        Keys::Each(encapsulation_keys),
                         Seeds::Expand(&MASTER),
                         &mut sent,
                         &mut secrets,
                     )
                     .unwrap();
                 let mut answers = vec![SharedSecret::default(); 10];
-                engine.decapsulate(Keys::Each(secret), &sent, &mut answers).unwrap();
+                engine.decapsulate(Keys::Each(decapsulation_keys), &sent, &mut answers).unwrap();
                 assert_eq!(answers, secrets);
             });
         }

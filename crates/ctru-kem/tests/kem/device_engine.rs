@@ -24,36 +24,36 @@ fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedD
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
-/// Returns the results of every operation, with keys in every form. Three key pairs make two
-/// chunks.
+/// Returns the results of every operation, with keys in every form. The batch of three operations
+/// is cut into two chunks.
 fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Vec<Vec<u8>> {
     let count = 3;
     let mut bytes = Vec::new();
-    let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
-    let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
+    let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); count];
+    let mut decapsulation_keys = vec![DecapsulationKey::<P>::placeholder(); count];
     let pair_seeds: Vec<[u8; 64]> =
         (0..count).map(|i| core::array::from_fn(|j| (i * 64 + j) as u8)).collect();
     let seeds: Vec<[u8; 32]> =
         (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
     let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(&MASTER) };
     let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(&MASTER) };
-    engine.generate(pair_seeds, &mut public, &mut private).unwrap();
-    bytes.extend(public.iter().map(|key| key.as_ref().to_vec()));
-    bytes.extend(private.iter().map(|key| key.as_ref().to_vec()));
+    engine.generate(pair_seeds, &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
+    bytes.extend(encapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
+    bytes.extend(decapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
     let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
     engine.generate_decapsulation_keys(pair_seeds, &mut alone).unwrap();
-    assert!(alone == private);
+    assert!(alone == decapsulation_keys);
 
-    let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
-    let loaded_private = engine.load_decapsulation_keys(&private).unwrap();
-    for (public_keys, private_keys) in [
-        (Keys::One(&public[1]), Keys::One(&private[1])),
-        (Keys::Each(&public), Keys::Each(&private)),
-        (Keys::Loaded(&loaded_public), Keys::Loaded(&loaded_private)),
+    let loaded_encapsulation_keys = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
+    let loaded_decapsulation_keys = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
+    for (encaps_keys, decaps_keys) in [
+        (Keys::One(&encapsulation_keys[1]), Keys::One(&decapsulation_keys[1])),
+        (Keys::Each(&encapsulation_keys), Keys::Each(&decapsulation_keys)),
+        (Keys::Loaded(&loaded_encapsulation_keys), Keys::Loaded(&loaded_decapsulation_keys)),
     ] {
         let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
         let mut secrets = vec![SharedSecret::default(); count];
-        engine.encapsulate(public_keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+        engine.encapsulate(encaps_keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
         bytes.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_ref().to_vec()));
         bytes.extend(secrets.iter().map(|secret| secret.as_ref().to_vec()));
         // The last ciphertext is rejected: one of its bits is flipped.
@@ -61,7 +61,7 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
         *tampered.last_mut().unwrap() ^= 0x80;
         ciphertexts[2] = Ciphertext::from_bytes(&tampered).unwrap();
         let mut decapsulated = vec![SharedSecret::default(); count];
-        engine.decapsulate(private_keys, &ciphertexts, &mut decapsulated).unwrap();
+        engine.decapsulate(decaps_keys, &ciphertexts, &mut decapsulated).unwrap();
         assert_eq!(decapsulated[..2], secrets[..2]);
         assert_ne!(decapsulated[2], secrets[2]);
         bytes.extend(decapsulated.iter().map(|secret| secret.as_ref().to_vec()));
@@ -95,7 +95,7 @@ fn equals_the_cpu_1277() {
     check::<CtruPrime1277<Packed13>>(false);
 }
 
-/// Two devices, with ciphertexts and keys in pinned memory.
+/// Runs batches on two devices, with ciphertexts and keys in pinned memory.
 #[test]
 fn several_devices_and_pinned_memory() {
     type P = CtruPrime761;
@@ -104,38 +104,50 @@ fn several_devices_and_pinned_memory() {
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
-    let mut public = vec![EncapsulationKey::placeholder(); count];
-    let mut private = vec![DecapsulationKey::placeholder(); count];
-    let mut expected = (public.clone(), private.clone());
+    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
+    let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
+    let mut expected = (encapsulation_keys.clone(), decapsulation_keys.clone());
     cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
-    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
-    assert!((&public, &private) == (&expected.0, &expected.1));
+    engine
+        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .unwrap();
+    assert!((&encapsulation_keys, &decapsulation_keys) == (&expected.0, &expected.1));
 
-    let loaded = engine.load_decapsulation_keys(&private).unwrap();
-    let loaded_one = engine.load_decapsulation_keys(&private[..1]).unwrap();
-    let (public, private) =
-        (Engine::<P>::pin(&engine, public).unwrap(), Engine::<P>::pin(&engine, private).unwrap());
+    let loaded = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
+    let loaded_one = engine.load_decapsulation_keys(&decapsulation_keys[..1]).unwrap();
+    let (encapsulation_keys, decapsulation_keys) = (
+        Engine::<P>::pin(&engine, encapsulation_keys).unwrap(),
+        Engine::<P>::pin(&engine, decapsulation_keys).unwrap(),
+    );
     let mut ciphertexts =
         Engine::<P>::pin(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
     let mut secrets = vec![SharedSecret::default(); count];
     let mut again = secrets.clone();
-    for (public, private) in [
-        (Keys::Each(&public[..]), [Keys::Each(&private[..]), Keys::Loaded(&loaded)]),
-        (Keys::One(&public[0]), [Keys::One(&private[0]), Keys::Loaded(&loaded_one)]),
+    for (encapsulation_keys, decapsulation_keys) in [
+        (
+            Keys::Each(&encapsulation_keys[..]),
+            [Keys::Each(&decapsulation_keys[..]), Keys::Loaded(&loaded)],
+        ),
+        (
+            Keys::One(&encapsulation_keys[0]),
+            [Keys::One(&decapsulation_keys[0]), Keys::Loaded(&loaded_one)],
+        ),
     ] {
         let mut expected = (vec![Ciphertext::default(); count], secrets.clone());
-        let cpu_keys = match public {
+        let cpu_keys = match encapsulation_keys {
             Keys::One(key) => Keys::One(key),
             Keys::Each(keys) => Keys::Each(keys),
             Keys::Loaded(_) => unreachable!("not in the list"),
         };
         cpu.encapsulate(cpu_keys, Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1)
             .unwrap();
-        engine.encapsulate(public, Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets).unwrap();
+        engine
+            .encapsulate(encapsulation_keys, Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets)
+            .unwrap();
         assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
-        for private in private {
+        for decapsulation_keys in decapsulation_keys {
             again.fill(SharedSecret::default());
-            engine.decapsulate(private, &ciphertexts, &mut again).unwrap();
+            engine.decapsulate(decapsulation_keys, &ciphertexts, &mut again).unwrap();
             assert!(again == secrets);
         }
     }
@@ -146,8 +158,8 @@ fn several_devices_and_pinned_memory() {
     ));
 }
 
-/// Generates keys to pinned memory. Of a chunk of eight public keys the device sends some and the
-/// host copies the others; of a chunk of two the host copies both.
+/// Generates keys to pinned memory. In the chunk of eight, the device sends some of the
+/// encapsulation keys and the host copies the others. In the chunk of two, the host copies both.
 fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let count = 10;
     let options = DeviceOptions { chunk: 8, slots: 1, ..DeviceOptions::default() };
@@ -162,13 +174,17 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
 
-    let mut public = Engine::<P>::pin(&engine, pinned.0).unwrap();
-    let mut private = Engine::<P>::pin(&engine, pinned.1).unwrap();
-    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
-    assert!((&public[..], &private[..]) == (&expected.0[..], &expected.1[..]));
-    private.fill_with(DecapsulationKey::placeholder);
-    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut private).unwrap();
-    assert!(private[..] == expected.1[..]);
+    let mut encapsulation_keys = Engine::<P>::pin(&engine, pinned.0).unwrap();
+    let mut decapsulation_keys = Engine::<P>::pin(&engine, pinned.1).unwrap();
+    engine
+        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .unwrap();
+    assert!(
+        (&encapsulation_keys[..], &decapsulation_keys[..]) == (&expected.0[..], &expected.1[..])
+    );
+    decapsulation_keys.fill_with(DecapsulationKey::placeholder);
+    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut decapsulation_keys).unwrap();
+    assert!(decapsulation_keys[..] == expected.1[..]);
 }
 
 #[test]
@@ -178,7 +194,8 @@ fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 
-/// More bytes than the host stages, in pinned memory.
+/// Uses arrays in pinned memory that are too large for staging, so that the device reads them
+/// there.
 #[test]
 fn large_arrays_are_fetched() {
     type P = CtruPrime653;
@@ -191,39 +208,42 @@ fn large_arrays_are_fetched() {
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
-    let mut public = vec![EncapsulationKey::placeholder(); COUNT];
-    let mut private = vec![DecapsulationKey::placeholder(); COUNT];
-    cpu.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
+    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
+    let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
+    cpu.generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
     let mut expected = (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
     let seeds = Seeds::Expand(&MASTER);
-    cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
+    cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
+        .unwrap();
 
-    let public = Engine::<P>::pin(&engine, public).unwrap();
-    let private = Engine::<P>::pin(&engine, private).unwrap();
+    let encapsulation_keys = Engine::<P>::pin(&engine, encapsulation_keys).unwrap();
+    let decapsulation_keys = Engine::<P>::pin(&engine, decapsulation_keys).unwrap();
     let mut ciphertexts = Engine::<P>::pin(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
     let mut secrets = vec![SharedSecret::default(); COUNT];
-    engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
+    engine
+        .encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut ciphertexts, &mut secrets)
+        .unwrap();
     assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
     secrets.fill(SharedSecret::default());
-    engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
+    engine.decapsulate(Keys::Each(&decapsulation_keys), &ciphertexts, &mut secrets).unwrap();
     assert!(secrets == expected.1);
 }
 
-/// Small batches from more threads than there are slots, on two devices.
+/// Runs small batches on two devices, from more threads than there are slots.
 #[test]
 fn several_callers() {
     type P = CtruPrime653;
     let options = DeviceOptions { chunk: 4, slots: 1, ..DeviceOptions::default() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
-    let private: Vec<_> =
+    let decapsulation_keys: Vec<_> =
         (0..6).map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32])).collect();
-    let loaded = engine.load_decapsulation_keys(&private[..1]).unwrap();
+    let loaded = engine.load_decapsulation_keys(&decapsulation_keys[..1]).unwrap();
     std::thread::scope(|scope| {
-        for (i, private) in private.iter().enumerate() {
+        for (i, decapsulation_key) in decapsulation_keys.iter().enumerate() {
             let (engine, loaded) = (&engine, &loaded);
             scope.spawn(move || {
-                let public = private.encapsulation_key();
+                let encapsulation_key = decapsulation_key.encapsulation_key();
                 let seed = [i as u8; 32];
                 let mut ciphertext = [Ciphertext::<P>::default()];
                 let mut secret = [SharedSecret::default()];
@@ -231,13 +251,20 @@ fn several_callers() {
                 for _ in 0..2 {
                     let seeds = Seeds::Each(&[seed]);
                     engine
-                        .encapsulate(Keys::One(&public), seeds, &mut ciphertext, &mut secret)
+                        .encapsulate(
+                            Keys::One(&encapsulation_key),
+                            seeds,
+                            &mut ciphertext,
+                            &mut secret,
+                        )
                         .unwrap();
                     assert!(
                         (ciphertext[0].clone(), secret[0].clone())
-                            == public.encapsulate_deterministic(&seed)
+                            == encapsulation_key.encapsulate_deterministic(&seed)
                     );
-                    engine.decapsulate(Keys::One(private), &ciphertext, &mut again).unwrap();
+                    engine
+                        .decapsulate(Keys::One(decapsulation_key), &ciphertext, &mut again)
+                        .unwrap();
                     assert!(again == secret);
                     engine.decapsulate(Keys::Loaded(loaded), &ciphertext, &mut again).unwrap();
                     assert_eq!(again == secret, i == 0);
@@ -247,7 +274,7 @@ fn several_callers() {
     });
 }
 
-/// Another thread cancels until the batch gives up. Outputs that are not done are untouched.
+/// Cancels a batch from another thread. Checks that the outputs that are not done are unchanged.
 #[test]
 fn a_cancelled_batch_says_what_is_done() {
     type P = CtruPrime653;
@@ -282,9 +309,11 @@ fn a_cancelled_batch_says_what_is_done() {
     engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
 }
 
-/// Runs `batch` on devices that are lost after 0, `step`, `2 * step`, ... copies and launches, in
-/// chunks of one operation, until all `count` operations are done. Calls `check` each time with the
-/// operations that the error names as done. Returns the numbers of these operations.
+/// Runs `batch` in chunks of one operation, on devices that are lost after 0, `step`, `2 * step`,
+/// ... copies and launches, until all `count` operations are done.
+///
+/// Calls `check` after each run, with the indices of the operations that the error names as done.
+/// Returns the number of these operations for each run.
 fn lose<P: ParameterSet, T>(
     (count, step): (usize, usize),
     batch: impl Fn(&DeviceEngine<P, EmulatedDevice>) -> (Result<(), EngineError>, T),
@@ -311,21 +340,23 @@ fn lose<P: ParameterSet, T>(
     lengths
 }
 
-/// Loses the device at every moment: the operations that the error names are done, and no other
-/// output is touched.
+/// Loses the device after each number of copies and launches. Checks that the operations that the
+/// error names are done, and that no other output is changed.
 #[test]
 fn a_lost_device_says_what_is_done() {
     type P = CtruPrime653;
     const COUNT: usize = 3;
     let cpu = CpuEngine::with_threads(1).unwrap();
-    let private: Vec<_> = (0..COUNT as u8)
+    let decapsulation_keys: Vec<_> = (0..COUNT as u8)
         .map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32]))
         .collect();
-    let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
+    let encapsulation_keys: Vec<_> =
+        decapsulation_keys.iter().map(DecapsulationKey::encapsulation_key).collect();
     let blank = || (vec![Ciphertext::<P>::default(); COUNT], vec![SharedSecret::default(); COUNT]);
     let mut expected = blank();
     let seeds = Seeds::Expand(&MASTER);
-    cpu.encapsulate(Keys::Each(&public), seeds, &mut expected.0, &mut expected.1).unwrap();
+    cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
+        .unwrap();
     // The device was lost before every chunk and between all of them.
     let check_lengths = |lengths: &[usize]| {
         let times = |done| lengths.iter().filter(|&&length| length == done).count();
@@ -336,8 +367,12 @@ fn a_lost_device_says_what_is_done() {
         (COUNT, 1),
         |engine| {
             let (mut ciphertexts, mut secrets) = blank();
-            let result =
-                engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets);
+            let result = engine.encapsulate(
+                Keys::Each(&encapsulation_keys),
+                seeds,
+                &mut ciphertexts,
+                &mut secrets,
+            );
             (result, (ciphertexts, secrets))
         },
         |done, (ciphertexts, secrets)| {
@@ -354,7 +389,10 @@ fn a_lost_device_says_what_is_done() {
         (COUNT, 1),
         |engine| {
             let (_, mut secrets) = blank();
-            (engine.decapsulate(Keys::Each(&private), &expected.0, &mut secrets), secrets)
+            (
+                engine.decapsulate(Keys::Each(&decapsulation_keys), &expected.0, &mut secrets),
+                secrets,
+            )
         },
         |done, secrets| {
             for (i, secret) in secrets.iter().enumerate() {
@@ -366,7 +404,8 @@ fn a_lost_device_says_what_is_done() {
     ));
 }
 
-/// Does the same with keys. In pinned memory they are well formed whatever the device has written.
+/// Does the same with key generation to pinned memory. Checks that keys that are not done are
+/// placeholders, whatever the device has written.
 #[test]
 fn a_lost_device_leaves_keys_well_formed() {
     type P = CtruPrime653;
@@ -383,15 +422,21 @@ fn a_lost_device_leaves_keys_well_formed() {
     let mut lengths = lose(
         (COUNT, 5),
         |engine| {
-            let (public, private) = blank();
-            let mut public = Engine::<P>::pin(engine, public).unwrap();
-            let mut private = Engine::<P>::pin(engine, private).unwrap();
-            (engine.generate(seeds, &mut public, &mut private), (public, private))
+            let (encapsulation_keys, decapsulation_keys) = blank();
+            let mut encapsulation_keys = Engine::<P>::pin(engine, encapsulation_keys).unwrap();
+            let mut decapsulation_keys = Engine::<P>::pin(engine, decapsulation_keys).unwrap();
+            (
+                engine.generate(seeds, &mut encapsulation_keys, &mut decapsulation_keys),
+                (encapsulation_keys, decapsulation_keys),
+            )
         },
-        |done, (public, private)| {
+        |done, (encapsulation_keys, decapsulation_keys)| {
             for i in 0..COUNT {
                 let keys = if done.contains(&i) { &expected } else { &placeholders };
-                assert!(public[i] == keys.0[i] && private[i] == keys.1[i], "{done:?}, {i}");
+                assert!(
+                    encapsulation_keys[i] == keys.0[i] && decapsulation_keys[i] == keys.1[i],
+                    "{done:?}, {i}"
+                );
             }
         },
     );
@@ -399,16 +444,20 @@ fn a_lost_device_leaves_keys_well_formed() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Keys in ordinary memory are unchanged unless the error names them as done.
+/// Does the same with key generation to ordinary memory. Checks that keys that are not done are
+/// unchanged.
 #[test]
 fn a_lost_device_leaves_old_keys() {
     type P = CtruPrime653;
     const COUNT: usize = 2;
     let generate = |seeds| {
-        let mut public = vec![EncapsulationKey::<P>::placeholder(); COUNT];
-        let mut private = vec![DecapsulationKey::<P>::placeholder(); COUNT];
-        CpuEngine::with_threads(1).unwrap().generate(seeds, &mut public, &mut private).unwrap();
-        (public, private)
+        let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); COUNT];
+        let mut decapsulation_keys = vec![DecapsulationKey::<P>::placeholder(); COUNT];
+        CpuEngine::with_threads(1)
+            .unwrap()
+            .generate(seeds, &mut encapsulation_keys, &mut decapsulation_keys)
+            .unwrap();
+        (encapsulation_keys, decapsulation_keys)
     };
     let seeds = Seeds::Expand(&MASTER);
     let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
@@ -416,13 +465,19 @@ fn a_lost_device_leaves_old_keys() {
     let mut lengths = lose(
         (COUNT, 1),
         |engine| {
-            let (mut public, mut private) = old.clone();
-            (engine.generate(seeds, &mut public, &mut private), (public, private))
+            let (mut encapsulation_keys, mut decapsulation_keys) = old.clone();
+            (
+                engine.generate(seeds, &mut encapsulation_keys, &mut decapsulation_keys),
+                (encapsulation_keys, decapsulation_keys),
+            )
         },
-        |done, (public, private)| {
+        |done, (encapsulation_keys, decapsulation_keys)| {
             for i in 0..COUNT {
                 let keys = if done.contains(&i) { &expected } else { &old };
-                assert!(public[i] == keys.0[i] && private[i] == keys.1[i], "{done:?}, {i}");
+                assert!(
+                    encapsulation_keys[i] == keys.0[i] && decapsulation_keys[i] == keys.1[i],
+                    "{done:?}, {i}"
+                );
             }
         },
     );
@@ -430,7 +485,7 @@ fn a_lost_device_leaves_old_keys() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Lets each launch of `batch` fail once.
+/// Makes each launch of `batch` fail once.
 fn fail_each_launch<P: ParameterSet>(
     products: Products,
     batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,
@@ -453,18 +508,19 @@ fn fail_each_launch<P: ParameterSet>(
     }
 }
 
-/// After an error no work of the batch is under way: another batch may take the slot.
+/// Checks that no work is under way after an error, so that another batch may take the slot.
 #[test]
 fn a_failed_launch_leaves_nothing_under_way() {
     type P = CtruPrime653;
-    let private = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
-    let public = private.encapsulation_key();
-    let (ciphertext, secret) = public.encapsulate_deterministic(&[3; 32]);
+    let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let (ciphertext, secret) = encapsulation_key.encapsulate_deterministic(&[3; 32]);
     for products in [Products::Ntt, Products::Polyphase, Products::SameKey] {
         fail_each_launch::<P>(products, |engine| {
             let mut secrets = [SharedSecret::default()];
             let ciphertexts = [ciphertext.clone()];
-            let result = engine.decapsulate(Keys::One(&private), &ciphertexts, &mut secrets);
+            let result =
+                engine.decapsulate(Keys::One(&decapsulation_key), &ciphertexts, &mut secrets);
             assert!(
                 secrets[0] == if result.is_ok() { secret.clone() } else { SharedSecret::default() }
             );
@@ -474,31 +530,33 @@ fn a_failed_launch_leaves_nothing_under_way() {
             let (mut ciphertexts, mut secrets) =
                 ([Ciphertext::default()], [SharedSecret::default()]);
             let seeds = Seeds::Each(&[[3; 32]]);
-            engine.encapsulate(Keys::One(&public), seeds, &mut ciphertexts, &mut secrets)
+            engine.encapsulate(Keys::One(&encapsulation_key), seeds, &mut ciphertexts, &mut secrets)
         });
     }
     let products = Products::Polyphase;
     fail_each_launch::<P>(products, |engine| {
-        engine.load_decapsulation_keys(from_ref(&private)).map(drop)
+        engine.load_decapsulation_keys(from_ref(&decapsulation_key)).map(drop)
     });
     fail_each_launch::<P>(products, |engine| {
-        engine.load_encapsulation_keys(from_ref(&public)).map(drop)
+        engine.load_encapsulation_keys(from_ref(&encapsulation_key)).map(drop)
     });
     fail_each_launch::<P>(products, |engine| {
-        engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [private.clone()])
+        engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [decapsulation_key.clone()])
     });
 }
 
-/// Keys that another engine has loaded are accepted on the same device and refused on another one.
+/// Checks that keys that another engine has loaded are accepted on the same device and refused on
+/// another device.
 #[test]
 fn loaded_keys_stay_on_their_device() {
     type P = CtruPrime653;
     let device = EmulatedDevice::new();
     let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
     let on = |device: &EmulatedDevice| DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
-    let private = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
-    let (ciphertext, secret) = private.encapsulation_key().encapsulate_deterministic(&[3; 32]);
-    let loaded = on(&device).load_decapsulation_keys(&[private]).unwrap();
+    let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    let (ciphertext, secret) =
+        decapsulation_key.encapsulation_key().encapsulate_deterministic(&[3; 32]);
+    let loaded = on(&device).load_decapsulation_keys(&[decapsulation_key]).unwrap();
     let decapsulate = |engine: &DeviceEngine<P, _>| {
         let mut secrets = [SharedSecret::default()];
         let result = engine.decapsulate(Keys::Loaded(&loaded), from_ref(&ciphertext), &mut secrets);
@@ -512,8 +570,8 @@ fn loaded_keys_stay_on_their_device() {
     assert!(done.is_empty() && secrets == [SharedSecret::default()]);
 }
 
-/// Options that are far too large are errors, and a chunk has no more operations than kernels can
-/// number.
+/// Checks that options that are far too large are errors, and that a chunk has at most the
+/// operations whose indices fit into 32 bits.
 #[test]
 fn immense_options() {
     type P = CtruPrime1277<Packed13>;
@@ -537,7 +595,7 @@ fn immense_options() {
     let error = new(DeviceOptions { slots: usize::MAX, ..usual });
     assert_eq!(error, EngineError::Options { needed: limit, limit: usual.memory_limit });
     for chunk in [2_000_000, 1 << 33, usize::MAX] {
-        // There is no room for the first array, that of the keys.
+        // The device has no memory for the first array, that of the keys.
         match new(DeviceOptions { chunk, memory_limit: limit, ..usual }) {
             EngineError::Device { error: RuntimeError::OutOfMemory { requested, .. }, .. } => {
                 let keys = requested / P::DECAPSULATION_KEY_BYTES;
@@ -568,20 +626,22 @@ fn calibration_keeps_to_the_limit() {
     assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
 }
 
-/// A product tree of several levels, some of which end with a node without sibling.
+/// Uses a product tree of several levels, some of which end with a node without a sibling.
 #[test]
 fn keys_through_a_deep_tree() {
     type P = CtruPrime761;
     const COUNT: usize = 4 * 16 + 5;
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
-    let mut public = vec![EncapsulationKey::placeholder(); COUNT];
-    let mut private = vec![DecapsulationKey::placeholder(); COUNT];
-    engine.generate(Seeds::Expand(&MASTER), &mut public, &mut private).unwrap();
-    let mut expected = (public.clone(), private.clone());
+    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
+    let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
+    engine
+        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .unwrap();
+    let mut expected = (encapsulation_keys.clone(), decapsulation_keys.clone());
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
-    assert!((public, private) == expected);
+    assert!((encapsulation_keys, decapsulation_keys) == expected);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A device of which one launch fails. It knows which queues have work that nobody has waited for.
+//! A device on which one launch fails. It counts the queues with work that nobody has waited for.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ pub(crate) struct FailingDevice {
 
 #[derive(Debug)]
 struct State {
-    /// Launches before the one that fails.
+    /// The number of launches before the one that fails.
     left: AtomicUsize,
     /// For each queue, whether it has work that nobody has waited for.
     under_way: Mutex<Vec<Arc<AtomicBool>>>,
@@ -37,7 +37,7 @@ impl FailingDevice {
         Self { device: EmulatedDevice::new(), state: Arc::new(state) }
     }
 
-    /// Lets one launch fail, after `left` others.
+    /// Makes one launch fail, after `launches` others.
     pub(crate) fn fail_after(&self, launches: usize) {
         self.state.left.store(launches, Ordering::Relaxed);
     }
@@ -79,11 +79,13 @@ pub(crate) struct FailingQueue {
 }
 
 impl FailingQueue {
+    /// Notes that the queue has work.
     fn given<T>(&self, result: T) -> T {
         self.under_way.store(true, Ordering::Relaxed);
         result
     }
 
+    /// Notes that the queue has finished its work.
     fn waited_for<T>(&self, result: T) -> T {
         self.under_way.store(false, Ordering::Relaxed);
         result

@@ -1,4 +1,4 @@
-//! Keys, encapsulation and decapsulation, one operation at a time.
+//! Tests the methods of the key types: keys, encapsulation and decapsulation.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ every_set!(
     wrong_lengths,
     secret_nibbles,
     accepted_keys_round_trip,
-    accepted_public_keys_are_canonical,
+    accepted_encapsulation_keys_are_canonical,
     the_zero_key_is_refused,
     placeholders,
     zeroizing_leaves_a_key,
@@ -43,7 +43,7 @@ fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&[byte; SEED_BYTES], &[!byte; SEED_BYTES])
 }
 
-/// Returns the last bytes of a key: the secret that only implicit rejection uses.
+/// Returns the last bytes of a key: the secret `z` of implicit rejection.
 fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
     &key.as_ref()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
 }
@@ -54,8 +54,8 @@ fn hash<P: ParameterSet>(
     middle: &[u8],
     end: &[u8],
 ) -> [u8; SHARED_SECRET_BYTES] {
-    let public = key.encapsulation_key();
-    let input = [&public.as_ref()[..33], middle, end].concat();
+    let encapsulation_key = key.encapsulation_key();
+    let input = [&encapsulation_key.as_ref()[..33], middle, end].concat();
     array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
 }
 
@@ -74,37 +74,41 @@ fn proptest<S: Strategy>(
 }
 
 fn round_trips<P: ParameterSet>() {
-    let secret_key = DecapsulationKey::<P>::try_generate().unwrap();
-    let public_key = secret_key.encapsulation_key();
+    let decapsulation_key = DecapsulationKey::<P>::try_generate().unwrap();
+    let encapsulation_key = decapsulation_key.encapsulation_key();
     let mut secrets = HashSet::new();
     for _ in 0..20 {
-        let (ciphertext, secret) = public_key.try_encapsulate().unwrap();
-        assert_eq!(secret_key.decapsulate(&ciphertext), secret);
+        let (ciphertext, secret) = encapsulation_key.try_encapsulate().unwrap();
+        assert_eq!(decapsulation_key.decapsulate(&ciphertext), secret);
         assert!(secrets.insert(*secret.as_bytes()), "the system's randomness repeats");
     }
-    assert_ne!(DecapsulationKey::<P>::try_generate().unwrap(), secret_key);
+    assert_ne!(DecapsulationKey::<P>::try_generate().unwrap(), decapsulation_key);
 
     proptest(20, any::<[[u8; SEED_BYTES]; 3]>(), |[seed, z, encapsulation_seed]| {
-        let secret_key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
-        let public_key = secret_key.encapsulation_key();
-        let (sent, secret) = public_key.encapsulate_deterministic(&encapsulation_seed);
+        let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
+        let encapsulation_key = decapsulation_key.encapsulation_key();
+        let (sent, secret) = encapsulation_key.encapsulate_deterministic(&encapsulation_seed);
         prop_assert_eq!(sent.as_ref().len(), P::CIPHERTEXT_BYTES);
-        prop_assert_eq!(&secret_key.decapsulate(&sent), &secret);
+        prop_assert_eq!(&decapsulation_key.decapsulate(&sent), &secret);
 
         // Both sides read bytes, and a second run returns the same bytes.
-        let received = DecapsulationKey::<P>::from_bytes(secret_key.as_ref()).unwrap();
+        let received = DecapsulationKey::<P>::from_bytes(decapsulation_key.as_ref()).unwrap();
         prop_assert_eq!(&received.decapsulate(&ciphertext(sent.as_ref())), &secret);
-        let received = EncapsulationKey::<P>::try_from(public_key.as_ref()).unwrap();
+        let received = EncapsulationKey::<P>::try_from(encapsulation_key.as_ref()).unwrap();
         prop_assert_eq!(received.encapsulate_deterministic(&encapsulation_seed), (sent, secret));
-        prop_assert_eq!(DecapsulationKey::<P>::generate_deterministic(&seed, &z), secret_key);
+        prop_assert_eq!(
+            DecapsulationKey::<P>::generate_deterministic(&seed, &z),
+            decapsulation_key
+        );
         Ok(())
     });
 }
 
 /// Flips one bit of each byte of a ciphertext, and each bit of the last byte, padding included.
 fn every_tampered_byte_is_rejected<P: ParameterSet>() {
-    let secret_key = key::<P>(1);
-    let (sent, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
+    let decapsulation_key = key::<P>(1);
+    let (sent, secret) =
+        decapsulation_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
     let last = P::CIPHERTEXT_BYTES - 1;
     let padding = 8 * P::CIPHERTEXT_BYTES - P::Ring::Q2_BITS as usize * P::Ring::N;
     assert!(padding > 0 && sent.as_ref()[last] >> (8 - padding) == 0);
@@ -114,17 +118,21 @@ fn every_tampered_byte_is_rejected<P: ParameterSet>() {
     for (byte, flip) in flips {
         let mut bytes = sent.as_ref().to_vec();
         bytes[byte] ^= flip;
-        let answer = secret_key.decapsulate(&ciphertext(&bytes));
+        let answer = decapsulation_key.decapsulate(&ciphertext(&bytes));
         assert_ne!(answer, secret, "byte {byte} ^ {flip}");
         assert_eq!(
             *answer.as_ref(),
-            hash(&secret_key, z(&secret_key), &bytes),
+            hash(&decapsulation_key, z(&decapsulation_key), &bytes),
             "byte {byte} ^ {flip}"
         );
-        assert_eq!(answer, secret_key.decapsulate(&ciphertext(&bytes)), "byte {byte} ^ {flip}");
+        assert_eq!(
+            answer,
+            decapsulation_key.decapsulate(&ciphertext(&bytes)),
+            "byte {byte} ^ {flip}"
+        );
     }
     // The untampered ciphertext does not give the rejection secret.
-    assert_ne!(*secret.as_bytes(), hash(&secret_key, z(&secret_key), sent.as_ref()));
+    assert_ne!(*secret.as_bytes(), hash(&decapsulation_key, z(&decapsulation_key), sent.as_ref()));
 }
 
 fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
@@ -152,15 +160,15 @@ fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
     });
 }
 
-/// The secret of an accepted ciphertext is the hash of the message, which is the hash of the seed.
+/// Checks that the secret is the hash of the message, and that the message is the hash of the seed.
 fn secrets_follow_the_specification<P: ParameterSet>() {
     use shake::{ExtendableOutput, Shake256, Update, XofReader};
-    let secret_key = key::<P>(5);
+    let decapsulation_key = key::<P>(5);
     proptest(20, any::<[u8; SEED_BYTES]>(), |seed| {
         let mut message = vec![0; P::Ring::MESSAGE_BYTES];
         Shake256::default().chain(seed).finalize_xof().read(&mut message);
-        let (_, secret) = secret_key.encapsulation_key().encapsulate_deterministic(&seed);
-        prop_assert_eq!(*secret.as_bytes(), hash(&secret_key, &message, &[]));
+        let (_, secret) = decapsulation_key.encapsulation_key().encapsulate_deterministic(&seed);
+        prop_assert_eq!(*secret.as_bytes(), hash(&decapsulation_key, &message, &[]));
         Ok(())
     });
 }
@@ -178,25 +186,26 @@ fn wrong_lengths<P: ParameterSet>() {
         sizes::<CtruPrime1277<MixedRadix>>(),
         sizes::<CtruPrime1277<Packed13>>(),
     ];
-    let secret_key = key::<P>(6);
-    let public_key = secret_key.encapsulation_key();
-    let (sent, _) = public_key.encapsulate_deterministic(&[7; SEED_BYTES]);
-    let values = [public_key.as_ref(), secret_key.as_ref(), sent.as_ref()];
-    let [public_len, secret_len, ciphertext_len] = sizes::<P>();
+    let decapsulation_key = key::<P>(6);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let (sent, _) = encapsulation_key.encapsulate_deterministic(&[7; SEED_BYTES]);
+    let values = [encapsulation_key.as_ref(), decapsulation_key.as_ref(), sent.as_ref()];
+    let [encapsulation_key_len, decapsulation_key_len, ciphertext_len] = sizes::<P>();
     for expected in sizes::<P>() {
         let lengths = [0, 1, expected - 1, expected + 1, 2 * expected].into_iter();
         for actual in lengths.chain(others.into_iter().flatten()) {
             for value in values {
-                // A prefix or a repetition of something valid: only the length is wrong.
+                // The bytes are a prefix or a repetition of a valid value, so only the length is
+                // wrong.
                 let bytes: Vec<u8> = value.iter().copied().cycle().take(actual).collect();
                 let error = |expected| InvalidLength { expected, actual };
-                if actual != public_len {
-                    let error = InvalidEncapsulationKey::Length(error(public_len));
+                if actual != encapsulation_key_len {
+                    let error = InvalidEncapsulationKey::Length(error(encapsulation_key_len));
                     assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes), Err(error));
                     assert_eq!(EncapsulationKey::<P>::try_from(&bytes[..]), Err(error));
                 }
-                if actual != secret_len {
-                    let error = InvalidDecapsulationKey::Length(error(secret_len));
+                if actual != decapsulation_key_len {
+                    let error = InvalidDecapsulationKey::Length(error(decapsulation_key_len));
                     assert_eq!(DecapsulationKey::<P>::from_bytes(&bytes), Err(error));
                     assert_eq!(DecapsulationKey::<P>::try_from(&bytes[..]), Err(error));
                 }
@@ -209,27 +218,31 @@ fn wrong_lengths<P: ParameterSet>() {
             }
         }
     }
-    let error = InvalidLength { expected: public_len, actual: 3 };
-    assert_eq!(error.to_string(), format!("expected {public_len} bytes, got 3"));
+    let error = InvalidLength { expected: encapsulation_key_len, actual: 3 };
+    assert_eq!(error.to_string(), format!("expected {encapsulation_key_len} bytes, got 3"));
     assert_eq!(InvalidEncapsulationKey::from(error).to_string(), error.to_string());
     assert_eq!(InvalidDecapsulationKey::from(error).to_string(), error.to_string());
 }
 
-/// Returns the bytes of `secret_key` with another public part.
-fn with_public_part<P: ParameterSet>(secret_key: &DecapsulationKey<P>, public: &[u8]) -> Vec<u8> {
-    let mut bytes = secret_key.as_ref().to_vec();
-    bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES].copy_from_slice(public);
+/// Returns the bytes of `decapsulation_key` with another encapsulation key inside.
+fn with_encapsulation_key<P: ParameterSet>(
+    decapsulation_key: &DecapsulationKey<P>,
+    encapsulation_key: &[u8],
+) -> Vec<u8> {
+    let mut bytes = decapsulation_key.as_ref().to_vec();
+    bytes[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
+        .copy_from_slice(encapsulation_key);
     bytes
 }
 
-/// Checks that `public` is refused with `error`, alone and inside a decapsulation key.
+/// Checks that `encapsulation_key` is refused with `error`, alone and inside a decapsulation key.
 fn refused<P: ParameterSet>(
-    secret_key: &DecapsulationKey<P>,
-    public: &[u8],
+    decapsulation_key: &DecapsulationKey<P>,
+    encapsulation_key: &[u8],
     error: InvalidEncapsulationKey,
 ) {
-    assert_eq!(EncapsulationKey::<P>::from_bytes(public), Err(error));
-    let bytes = with_public_part(secret_key, public);
+    assert_eq!(EncapsulationKey::<P>::from_bytes(encapsulation_key), Err(error));
+    let bytes = with_encapsulation_key(decapsulation_key, encapsulation_key);
     assert_eq!(
         DecapsulationKey::<P>::from_bytes(&bytes),
         Err(InvalidDecapsulationKey::EncapsulationKey(error))
@@ -246,21 +259,21 @@ fn set_coefficient(bytes: &mut [u8], index: usize, value: u32) {
 }
 
 fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
-    let secret_key = key::<P>(8);
-    let public_key = secret_key.encapsulation_key();
+    let decapsulation_key = key::<P>(8);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q);
     for index in [0, 1, 2, 3, 4, 5, 6, 7, 8, n / 2, n - 9, n - 6, n - 5, n - 4, n - 3, n - 2, n - 1]
     {
         let error = InvalidEncapsulationKey::Coefficient { index };
         assert_eq!(error.to_string(), format!("the coefficient of x^{index} is not below q"));
-        let mut bytes = public_key.as_ref().to_vec();
+        let mut bytes = encapsulation_key.as_ref().to_vec();
         for value in [q, q + 1, 8190, 8191] {
             set_coefficient(&mut bytes, index, value);
-            refused(&secret_key, &bytes, error);
+            refused(&decapsulation_key, &bytes, error);
         }
-        // The error names the first of several.
+        // The error names the first of several wrong coefficients.
         set_coefficient(&mut bytes, n - 1, q);
-        refused(&secret_key, &bytes, error);
+        refused(&decapsulation_key, &bytes, error);
         set_coefficient(&mut bytes, n - 1, 0);
         for value in [0, q - 1] {
             set_coefficient(&mut bytes, index, value);
@@ -270,12 +283,12 @@ fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
     let padding = 8 * P::ENCAPSULATION_KEY_BYTES - 13 * n;
     assert_eq!(padding, if P::Ring::N == 761 { 3 } else { 7 });
     for bit in 8 - padding..8 {
-        let mut bytes = public_key.as_ref().to_vec();
+        let mut bytes = encapsulation_key.as_ref().to_vec();
         *bytes.last_mut().unwrap() |= 1 << bit;
-        refused(&secret_key, &bytes, InvalidEncapsulationKey::Padding);
+        refused(&decapsulation_key, &bytes, InvalidEncapsulationKey::Padding);
     }
     refused(
-        &secret_key,
+        &decapsulation_key,
         &vec![0xff; P::ENCAPSULATION_KEY_BYTES],
         InvalidEncapsulationKey::Coefficient { index: 0 },
     );
@@ -290,16 +303,16 @@ fn packed13_keys_with_large_coefficients_or_padding_are_refused() {
 
 fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_bytes: usize) {
     let error = InvalidEncapsulationKey::NotCanonical;
-    let secret_key = key::<P>(9);
-    let public_key = secret_key.encapsulation_key();
+    let decapsulation_key = key::<P>(9);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q as u16);
 
-    // The value at the end is the radix of the root or more.
+    // The bytes of the root, at the end, are a value that is not below its radix.
     for value in (root..1 << (8 * root_bytes)).step_by(1 + (root as usize / 97)) {
-        let mut bytes = public_key.as_ref().to_vec();
+        let mut bytes = encapsulation_key.as_ref().to_vec();
         let start = bytes.len() - root_bytes;
         bytes[start..].copy_from_slice(&value.to_le_bytes()[..root_bytes]);
-        refused(&secret_key, &bytes, error);
+        refused(&decapsulation_key, &bytes, error);
     }
     // Two coefficients q - 1 whose two low bytes make the pair q^2 or more, for each pair of the
     // first level.
@@ -310,9 +323,9 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
         let mut bytes = mixed_radix::encode(&poly).as_ref().to_vec();
         assert_eq!(EncapsulationKey::<P>::from_bytes(&bytes).unwrap().as_ref(), bytes);
         bytes[2 * pair..2 * pair + 2].fill(0xff);
-        refused(&secret_key, &bytes, error);
+        refused(&decapsulation_key, &bytes, error);
     }
-    refused(&secret_key, &vec![0xff; P::ENCAPSULATION_KEY_BYTES], error);
+    refused(&decapsulation_key, &vec![0xff; P::ENCAPSULATION_KEY_BYTES], error);
 
     // A string is accepted if and only if it encodes to itself again.
     let strategy = (strategies::bytes(P::ENCAPSULATION_KEY_BYTES), any::<bool>(), any::<u32>());
@@ -324,13 +337,13 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
         }
         let again = mixed_radix::encode(&mixed_radix::decode::<P::Ring>(&array(&bytes)));
         if bytes.iter().all(|&byte| byte == 0) {
-            refused(&secret_key, &bytes, InvalidEncapsulationKey::Zero);
+            refused(&decapsulation_key, &bytes, InvalidEncapsulationKey::Zero);
         } else if again.as_ref() == bytes {
             canonical_seen.set(canonical_seen.get() + 1);
             let key = EncapsulationKey::<P>::from_bytes(&bytes);
             prop_assert_eq!(key.as_ref().map(|key| key.as_ref()), Ok(&bytes[..]));
         } else {
-            refused(&secret_key, &bytes, error);
+            refused(&decapsulation_key, &bytes, error);
         }
         Ok(())
     });
@@ -344,15 +357,16 @@ fn mixed_radix_keys_that_do_not_reencode_are_refused() {
     mixed_radix_refuses::<CtruPrime1277<MixedRadix>>(3696, 2);
 }
 
-/// All 16 nibbles at each kind of position: `f_0`, odd and even powers, the last power, and the
-/// unused nibble after it.
+/// Tries all 16 nibbles at each kind of position: `f_0`, odd and even powers, the last power, and
+/// the unused nibble after it.
 fn secret_nibbles<P: ParameterSet>() {
-    let secret_key = key::<P>(10);
-    let (sent, _) = secret_key.encapsulation_key().encapsulate_deterministic(&[11; SEED_BYTES]);
+    let decapsulation_key = key::<P>(10);
+    let (sent, _) =
+        decapsulation_key.encapsulation_key().encapsulate_deterministic(&[11; SEED_BYTES]);
     let n = P::Ring::N;
     for index in [0, 1, 2, 3, 4, 5, n / 2, n / 2 + 1, n - 3, n - 2, n - 1, n] {
         for nibble in 0..16 {
-            let mut bytes = secret_key.as_ref().to_vec();
+            let mut bytes = decapsulation_key.as_ref().to_vec();
             let shift = 4 * (index % 2);
             bytes[index / 2] = bytes[index / 2] & !(15 << shift) | nibble << shift;
             // f = 2 f' + 1 with |f'_i| <= eta, stored as 2 eta + 1 - f_i.
@@ -380,16 +394,18 @@ fn secret_nibbles<P: ParameterSet>() {
     }
 }
 
-/// A decapsulation key returns the bytes from which it was read, and works without a panic.
+/// Checks that an accepted decapsulation key returns the bytes from which it was read, and that its
+/// operations do not panic.
 fn accepted_keys_round_trip<P: ParameterSet>() {
     let [first, second] = [key::<P>(12), key::<P>(13)];
     let (sent, _) = first.encapsulation_key().encapsulate_deterministic(&[14; SEED_BYTES]);
     let mutations = vec((any::<Index>(), any::<u8>()), 0..4);
     let seen = std::cell::Cell::new([0; 2]);
-    proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_public)| {
-        // The public part of another key is accepted: reading does not check that it belongs to f.
-        let mut bytes = match other_public {
-            true => with_public_part(&first, second.encapsulation_key().as_ref()),
+    proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_key)| {
+        // Reading accepts the encapsulation key of another key: it does not check that it
+        // belongs to f.
+        let mut bytes = match other_key {
+            true => with_encapsulation_key(&first, second.encapsulation_key().as_ref()),
             false => first.as_ref().to_vec(),
         };
         let start = if in_z { P::DECAPSULATION_KEY_BYTES - SEED_BYTES } else { 0 };
@@ -403,12 +419,13 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
         seen.set(counts);
         if let Ok(key) = accepted {
             prop_assert_eq!(key.as_ref(), bytes);
-            let public_key = key.encapsulation_key();
+            let encapsulation_key = key.encapsulation_key();
             prop_assert!(
-                EncapsulationKey::from_bytes(public_key.as_ref()) == Ok(public_key.clone())
+                EncapsulationKey::from_bytes(encapsulation_key.as_ref())
+                    == Ok(encapsulation_key.clone())
             );
             let _ = key.decapsulate(&sent);
-            let (again, _) = public_key.encapsulate_deterministic(&[15; SEED_BYTES]);
+            let (again, _) = encapsulation_key.encapsulate_deterministic(&[15; SEED_BYTES]);
             let _ = key.decapsulate(&again);
         }
         Ok(())
@@ -417,9 +434,9 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     assert!(refused >= 20 && accepted >= 20, "{refused} refused, {accepted} accepted");
 }
 
-/// The bytes of an accepted encapsulation key are the encoding of a polynomial. Every polynomial
-/// but 0 is accepted.
-fn accepted_public_keys_are_canonical<P: ParameterSet>() {
+/// Checks that the bytes of an accepted encapsulation key are the encoding of a polynomial, and
+/// that every polynomial except 0 is accepted.
+fn accepted_encapsulation_keys_are_canonical<P: ParameterSet>() {
     let honest = key::<P>(16).encapsulation_key();
     proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {
         let mut bytes = honest.as_ref().to_vec();
@@ -444,46 +461,47 @@ fn accepted_public_keys_are_canonical<P: ParameterSet>() {
         prop_assert_ne!(secret, SharedSecret::default());
         Ok(())
     });
-    // The packed key has the same polynomial as the mixed-radix one.
+    // The packed encoding keeps the polynomial.
     let poly = decode::<P>(honest.as_ref());
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }
 
-/// A power cut can leave a file of zeros. Encapsulation to `h = 0` would show the message.
+/// Checks that a key of zeros is refused. A power cut can leave a file of zeros, and a ciphertext
+/// for `h = 0` would show its message.
 fn the_zero_key_is_refused<P: ParameterSet>() {
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
     assert_eq!(encode::<P>(&Poly::<P::Ring>::zero()).as_ref(), zeros);
     assert_eq!(InvalidEncapsulationKey::Zero.to_string(), "the polynomial is zero");
     refused(&key::<P>(27), &zeros, InvalidEncapsulationKey::Zero);
-    // Every other constant is a polynomial like all others.
+    // Other constant polynomials are accepted.
     let one = encode::<P>(&Poly::<P::Ring>::one());
     assert!(EncapsulationKey::<P>::from_bytes(one.as_ref()).is_ok());
 }
 
-/// Nobody can take placeholders for keys: reading refuses their bytes.
+/// Checks that reading refuses the bytes of placeholders.
 fn placeholders<P: ParameterSet>() {
-    let public_key = EncapsulationKey::<P>::placeholder();
-    let secret_key = DecapsulationKey::<P>::placeholder();
+    let encapsulation_key = EncapsulationKey::<P>::placeholder();
+    let decapsulation_key = DecapsulationKey::<P>::placeholder();
     let error = InvalidEncapsulationKey::Zero;
-    assert_eq!(EncapsulationKey::<P>::from_bytes(public_key.as_ref()), Err(error));
+    assert_eq!(EncapsulationKey::<P>::from_bytes(encapsulation_key.as_ref()), Err(error));
     let error = InvalidDecapsulationKey::EncapsulationKey(error);
-    assert_eq!(DecapsulationKey::<P>::from_bytes(secret_key.as_ref()), Err(error));
-    assert_eq!(secret_key.encapsulation_key(), public_key);
+    assert_eq!(DecapsulationKey::<P>::from_bytes(decapsulation_key.as_ref()), Err(error));
+    assert_eq!(decapsulation_key.encapsulation_key(), encapsulation_key);
     assert_eq!(Ciphertext::<P>::default().as_ref(), vec![0; P::CIPHERTEXT_BYTES]);
     assert_eq!(SharedSecret::default().as_ref(), &[0; SHARED_SECRET_BYTES]);
     // The placeholder is well formed: decapsulation returns a secret.
-    let (sent, _) = public_key.encapsulate_deterministic(&[19; SEED_BYTES]);
-    let _ = secret_key.decapsulate(&sent);
+    let (sent, _) = encapsulation_key.encapsulate_deterministic(&[19; SEED_BYTES]);
+    let _ = decapsulation_key.decapsulate(&sent);
 }
 
-/// A wiped key can be used like any key and contains no secret.
+/// Checks that a wiped key is the placeholder, which operations accept.
 fn zeroizing_leaves_a_key<P: ParameterSet>() {
-    let mut secret_key = key::<P>(28);
+    let mut decapsulation_key = key::<P>(28);
     let (sent, mut secret) =
-        secret_key.encapsulation_key().encapsulate_deterministic(&[29; SEED_BYTES]);
-    secret_key.zeroize();
-    assert_ne!(secret_key.decapsulate(&sent), secret);
-    assert_eq!(secret_key, DecapsulationKey::placeholder());
+        decapsulation_key.encapsulation_key().encapsulate_deterministic(&[29; SEED_BYTES]);
+    decapsulation_key.zeroize();
+    assert_ne!(decapsulation_key.decapsulate(&sent), secret);
+    assert_eq!(decapsulation_key, DecapsulationKey::placeholder());
     secret.zeroize();
     assert_eq!(secret, SharedSecret::default());
 }
@@ -499,55 +517,55 @@ fn shows(text: &str, bytes: &[u8]) -> bool {
 }
 
 fn debug_shows_no_secret<P: ParameterSet>() {
-    let secret_key = key::<P>(20);
-    let public_key = secret_key.encapsulation_key();
-    let (sent, secret) = public_key.encapsulate_deterministic(&[21; SEED_BYTES]);
-    for text in [format!("{secret_key:?}"), format!("{secret_key:#?}")] {
+    let decapsulation_key = key::<P>(20);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let (sent, secret) = encapsulation_key.encapsulate_deterministic(&[21; SEED_BYTES]);
+    for text in [format!("{decapsulation_key:?}"), format!("{decapsulation_key:#?}")] {
         assert!(text.contains(P::NAME), "{text}");
-        assert!(!shows(&text, secret_key.as_ref()), "{text}");
+        assert!(!shows(&text, decapsulation_key.as_ref()), "{text}");
     }
     // The output does not depend on the secret.
-    assert_eq!(format!("{secret_key:?}"), format!("{:?}", key::<P>(22)));
+    assert_eq!(format!("{decapsulation_key:?}"), format!("{:?}", key::<P>(22)));
     assert_eq!(format!("{secret:?}"), format!("{:?}", SharedSecret::default()));
     assert!(!shows(&format!("{secret:#?}"), secret.as_ref()));
-    // The search finds bytes that are shown: those of public values.
-    assert!(shows(&format!("{public_key:?}"), public_key.as_ref()));
+    // The search itself works: it finds the bytes of public values, which `Debug` shows.
+    assert!(shows(&format!("{encapsulation_key:?}"), encapsulation_key.as_ref()));
     assert!(shows(&format!("{sent:?}"), sent.as_ref()));
     assert!(shows(&format!("{:?}", secret.as_ref()), secret.as_ref()));
 }
 
 fn equality<P: ParameterSet>() {
-    let secret_key = key::<P>(23);
-    assert!(bool::from(secret_key.ct_eq(&secret_key.clone())));
+    let decapsulation_key = key::<P>(23);
+    assert!(bool::from(decapsulation_key.ct_eq(&decapsulation_key.clone())));
     // Keys that differ in one place: in z, then in the secret polynomial.
     for place in P::DECAPSULATION_KEY_BYTES - SEED_BYTES..P::DECAPSULATION_KEY_BYTES {
-        let mut bytes = secret_key.as_ref().to_vec();
+        let mut bytes = decapsulation_key.as_ref().to_vec();
         bytes[place] ^= 0x80;
         let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
-        assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);
+        assert!(!bool::from(decapsulation_key.ct_eq(&other)) && decapsulation_key != other);
     }
     for place in 1..P::Ring::SECRET_POLY_BYTES - 1 {
-        let mut bytes = secret_key.as_ref().to_vec();
+        let mut bytes = decapsulation_key.as_ref().to_vec();
         bytes[place] = if bytes[place] == 0x11 { 0x33 } else { 0x11 };
         let other = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
-        assert!(!bool::from(secret_key.ct_eq(&other)) && secret_key != other);
+        assert!(!bool::from(decapsulation_key.ct_eq(&other)) && decapsulation_key != other);
     }
-    let public_key = secret_key.encapsulation_key();
-    assert_eq!(public_key, public_key.clone());
-    assert_ne!(public_key, key::<P>(24).encapsulation_key());
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    assert_eq!(encapsulation_key, encapsulation_key.clone());
+    assert_ne!(encapsulation_key, key::<P>(24).encapsulation_key());
 
-    let (sent, secret) = public_key.encapsulate_deterministic(&[25; SEED_BYTES]);
-    let (other_sent, other_secret) = public_key.encapsulate_deterministic(&[26; SEED_BYTES]);
+    let (sent, secret) = encapsulation_key.encapsulate_deterministic(&[25; SEED_BYTES]);
+    let (other_sent, other_secret) = encapsulation_key.encapsulate_deterministic(&[26; SEED_BYTES]);
     assert!(bool::from(secret.ct_eq(&secret.clone())) && !bool::from(secret.ct_eq(&other_secret)));
     assert!(secret != other_secret && sent != other_sent);
 
     let hashes = HashSet::from([sent.clone(), sent.clone(), other_sent]);
     assert_eq!(hashes.len(), 2);
     assert!(hashes.contains(&sent));
-    assert_eq!(HashSet::from([public_key.clone(), public_key]).len(), 1);
+    assert_eq!(HashSet::from([encapsulation_key.clone(), encapsulation_key]).len(), 1);
 }
 
-/// A generator that returns the bytes it was given, then fails.
+/// A generator that returns given bytes and fails after the last one.
 struct Bytes(Vec<u8>);
 
 #[derive(Debug, PartialEq)]
@@ -585,7 +603,7 @@ impl TryRng for Bytes {
 
 impl TryCryptoRng for Bytes {}
 
-/// A generator that cannot fail, over one that must not.
+/// A generator whose error type is `Infallible`. It panics if the generator inside fails.
 struct Infinite(Bytes);
 
 impl TryRng for Infinite {
@@ -604,27 +622,33 @@ impl TryRng for Infinite {
 
 impl TryCryptoRng for Infinite {}
 
-/// The bytes of a generator are the seed, then z. Its errors are returned.
+/// Checks that a generator's bytes become the seed and then `z`, and that its errors are returned.
 fn generators<P: ParameterSet>() {
     let bytes: Vec<u8> = (100..164).collect();
     let (seed, z) = bytes.split_at(SEED_BYTES);
-    let secret_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));
+    let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));
     assert_eq!(
         DecapsulationKey::<P>::try_generate_from_rng(&mut Bytes(bytes.clone())).unwrap(),
-        secret_key
+        decapsulation_key
     );
     assert_eq!(
         DecapsulationKey::<P>::generate_from_rng(&mut Infinite(Bytes(bytes.clone()))),
-        secret_key
+        decapsulation_key
     );
 
-    let public_key = secret_key.encapsulation_key();
-    let expected = public_key.encapsulate_deterministic(&array(seed));
-    assert_eq!(public_key.try_encapsulate_with_rng(&mut Bytes(seed.to_vec())).unwrap(), expected);
-    assert_eq!(public_key.encapsulate_with_rng(&mut Infinite(Bytes(seed.to_vec()))), expected);
+    let encapsulation_key = decapsulation_key.encapsulation_key();
+    let expected = encapsulation_key.encapsulate_deterministic(&array(seed));
+    assert_eq!(
+        encapsulation_key.try_encapsulate_with_rng(&mut Bytes(seed.to_vec())).unwrap(),
+        expected
+    );
+    assert_eq!(
+        encapsulation_key.encapsulate_with_rng(&mut Infinite(Bytes(seed.to_vec()))),
+        expected
+    );
     // A generator can be a trait object.
     let generator: &mut dyn TryCryptoRng<Error = Exhausted> = &mut Bytes(bytes.clone());
-    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(generator).unwrap(), secret_key);
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(generator).unwrap(), decapsulation_key);
 
     let error = Exhausted { asked: SEED_BYTES };
     for given in [0, SEED_BYTES - 1, SEED_BYTES, 2 * SEED_BYTES - 1] {
@@ -637,6 +661,10 @@ fn generators<P: ParameterSet>() {
     }
     for given in [0, SEED_BYTES - 1] {
         let failing = &mut Bytes(bytes[..given].to_vec());
-        assert_eq!(public_key.try_encapsulate_with_rng(failing).as_ref(), Err(&error), "{given}");
+        assert_eq!(
+            encapsulation_key.try_encapsulate_with_rng(failing).as_ref(),
+            Err(&error),
+            "{given}"
+        );
     }
 }

@@ -12,17 +12,18 @@ use std::fmt::Debug;
 every_set!(round_trips, refused_values_are_errors);
 
 struct Values<P: ParameterSet> {
-    public: EncapsulationKey<P>,
-    secret: DecapsulationKey<P>,
+    encapsulation_key: EncapsulationKey<P>,
+    decapsulation_key: DecapsulationKey<P>,
     ciphertext: Ciphertext<P>,
 }
 
 impl<P: ParameterSet> Values<P> {
     fn new() -> Self {
-        let secret = DecapsulationKey::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
-        let public = secret.encapsulation_key();
-        let (ciphertext, _) = public.encapsulate_deterministic(&[3; SEED_BYTES]);
-        Self { public, secret, ciphertext }
+        let decapsulation_key =
+            DecapsulationKey::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
+        let encapsulation_key = decapsulation_key.encapsulation_key();
+        let (ciphertext, _) = encapsulation_key.encapsulate_deterministic(&[3; SEED_BYTES]);
+        Self { encapsulation_key, decapsulation_key, ciphertext }
     }
 }
 
@@ -40,9 +41,9 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, by
 }
 
 fn round_trips<P: ParameterSet>() {
-    let Values { public, secret, ciphertext } = Values::<P>::new();
-    round_trip(&public, public.as_ref());
-    round_trip(&secret, secret.as_ref());
+    let Values { encapsulation_key, decapsulation_key, ciphertext } = Values::<P>::new();
+    round_trip(&encapsulation_key, encapsulation_key.as_ref());
+    round_trip(&decapsulation_key, decapsulation_key.as_ref());
     round_trip(&ciphertext, ciphertext.as_ref());
 }
 
@@ -64,7 +65,7 @@ impl Serialize for Bytes<'_> {
 }
 
 fn refused_values_are_errors<P: ParameterSet>() {
-    let Values { public, secret, ciphertext } = Values::<P>::new();
+    let Values { encapsulation_key, decapsulation_key, ciphertext } = Values::<P>::new();
     for wrong in [0, 1, 31, 3000] {
         let bytes = vec![0; wrong];
         refused::<EncapsulationKey<P>>(
@@ -80,7 +81,7 @@ fn refused_values_are_errors<P: ParameterSet>() {
             &format!("expected {} bytes, got {wrong}", P::CIPHERTEXT_BYTES),
         );
     }
-    for (bytes, change) in [(public.as_ref(), -1), (public.as_ref(), 1)] {
+    for (bytes, change) in [(encapsulation_key.as_ref(), -1), (encapsulation_key.as_ref(), 1)] {
         let mut other = bytes.to_vec();
         other.resize(bytes.len().saturating_add_signed(change), 0);
         refused::<EncapsulationKey<P>>(&other, "bytes, got");
@@ -94,14 +95,14 @@ fn refused_values_are_errors<P: ParameterSet>() {
 
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
     refused::<EncapsulationKey<P>>(&zeros, "the polynomial is zero");
-    let mut with_zeros = secret.as_ref().to_vec();
+    let mut with_zeros = decapsulation_key.as_ref().to_vec();
     with_zeros[P::Ring::SECRET_POLY_BYTES..][..zeros.len()].fill(0);
     refused::<DecapsulationKey<P>>(&with_zeros, "the polynomial is zero");
 
-    let mut with_public_part = secret.as_ref().to_vec();
-    with_public_part[P::Ring::SECRET_POLY_BYTES..][..no_key.len()].copy_from_slice(&no_key);
-    refused::<DecapsulationKey<P>>(&with_public_part, reason);
-    let mut with_nibble = secret.as_ref().to_vec();
+    let mut with_invalid_key = decapsulation_key.as_ref().to_vec();
+    with_invalid_key[P::Ring::SECRET_POLY_BYTES..][..no_key.len()].copy_from_slice(&no_key);
+    refused::<DecapsulationKey<P>>(&with_invalid_key, reason);
+    let mut with_nibble = decapsulation_key.as_ref().to_vec();
     with_nibble[1] = 0xff;
     refused::<DecapsulationKey<P>>(&with_nibble, "coefficients that no key has");
 

@@ -1,5 +1,5 @@
-//! In whole operations of the engine the addresses that the threads of a device access do not
-//! depend on secrets.
+//! Checks that the addresses that the threads of a device access do not depend on secrets, in whole
+//! operations of the engine.
 
 use crate::common::every_set;
 use ctru_gpu_kernels::emulator::Event;
@@ -15,12 +15,12 @@ every_set!(key_generation, encapsulation, decapsulation);
 
 const PRODUCTS: [Products; 3] = [Products::Ntt, Products::Polyphase, Products::SameKey];
 
-/// Two secrets, as bytes from which seeds are made.
+/// Two secrets, each a byte from which seeds are made.
 const SECRETS: [u8; 2] = [1, 0xd6];
 
 type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
 
-/// Returns the accesses of all launches of a batch of at most `count` operations.
+/// Returns the memory accesses of all launches of a batch of at most `count` operations.
 fn trace<P: ParameterSet>(
     products: Products,
     count: usize,
@@ -47,45 +47,47 @@ fn seeds<const N: usize>(secret: u8, count: usize) -> Vec<[u8; N]> {
     (0..count).map(|i| std::array::from_fn(|j| secret ^ (N * i + j) as u8)).collect()
 }
 
-/// Generates to pinned memory, so that the device encodes some of the public keys.
+/// Generates keys to pinned memory, so that the device encodes some of the encapsulation keys.
 fn key_generation<P: ParameterSet>() {
     const COUNT: usize = 9;
     let traces = SECRETS.map(|secret| {
         trace::<P>(Products::Polyphase, COUNT, |engine| {
-            let mut public =
+            let mut encapsulation_keys =
                 Engine::<P>::pin(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
-            let mut private =
+            let mut decapsulation_keys =
                 Engine::<P>::pin(engine, vec![DecapsulationKey::placeholder(); COUNT]).unwrap();
             let each = seeds::<KEY_PAIR_SEED_BYTES>(secret, COUNT);
-            engine.generate(Seeds::Each(&each), &mut public, &mut private).unwrap();
-            private[0].check().unwrap();
+            engine
+                .generate(Seeds::Each(&each), &mut encapsulation_keys, &mut decapsulation_keys)
+                .unwrap();
+            decapsulation_keys[0].check().unwrap();
             engine
                 .generate_decapsulation_keys(
                     Seeds::Expand(&[secret; SEED_BYTES]),
-                    &mut private[..1],
+                    &mut decapsulation_keys[..1],
                 )
                 .unwrap();
-            private[0].check().unwrap();
+            decapsulation_keys[0].check().unwrap();
         })
     });
     assert_same("key generation", &traces);
 }
 
-/// Encapsulates to fixed public keys, in every form and with every product.
+/// Encapsulates to fixed keys, in every form and with every product.
 fn encapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;
-    let public: Vec<EncapsulationKey<P>> = seeds(7, COUNT)
+    let encapsulation_keys: Vec<EncapsulationKey<P>> = seeds(7, COUNT)
         .iter()
         .map(|seed| DecapsulationKey::generate_deterministic(seed, seed).encapsulation_key())
         .collect();
     for products in PRODUCTS {
         let traces = SECRETS.map(|secret| {
             trace::<P>(products, COUNT, |engine| {
-                let loaded = engine.load_encapsulation_keys(&public).unwrap();
+                let loaded = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
                 let (each, master) = (seeds(secret, COUNT), [secret; SEED_BYTES]);
                 for (keys, seeds) in [
-                    (Keys::One(&public[0]), Seeds::Each(&each)),
-                    (Keys::Each(&public), Seeds::Expand(&master)),
+                    (Keys::One(&encapsulation_keys[0]), Seeds::Each(&each)),
+                    (Keys::Each(&encapsulation_keys), Seeds::Expand(&master)),
                     (Keys::Loaded(&loaded), Seeds::Each(&each)),
                 ] {
                     let mut ciphertexts = vec![Ciphertext::default(); COUNT];
@@ -106,7 +108,7 @@ fn decapsulation<P: ParameterSet>() {
         let mut traces = Vec::new();
         for (key_secret, message_secret, rejected) in [(1, 2, 0..0), (0xd6, 5, 1..2), (1, 2, 0..2)]
         {
-            let private: Vec<DecapsulationKey<P>> = seeds(key_secret, COUNT)
+            let decapsulation_keys: Vec<DecapsulationKey<P>> = seeds(key_secret, COUNT)
                 .iter()
                 .map(|seed| DecapsulationKey::generate_deterministic(seed, seed))
                 .collect();
@@ -114,8 +116,9 @@ fn decapsulation<P: ParameterSet>() {
                 let operations = seeds(message_secret, COUNT).into_iter().enumerate();
                 operations
                     .map(|(i, seed)| {
-                        let (sent, secret) =
-                            private[key(i)].encapsulation_key().encapsulate_deterministic(&seed);
+                        let (sent, secret) = decapsulation_keys[key(i)]
+                            .encapsulation_key()
+                            .encapsulate_deterministic(&seed);
                         let mut bytes = sent.as_ref().to_vec();
                         bytes[5 * i] ^= u8::from(rejected.contains(&i));
                         (Ciphertext::from_bytes(&bytes).unwrap(), secret)
@@ -124,10 +127,10 @@ fn decapsulation<P: ParameterSet>() {
             };
             let (to_one, to_each) = (sent(&|_| 0), sent(&|i| i));
             traces.push(trace::<P>(products, COUNT, |engine| {
-                let loaded = engine.load_decapsulation_keys(&private).unwrap();
+                let loaded = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
                 for (keys, (ciphertexts, secrets)) in [
-                    (Keys::One(&private[0]), &to_one),
-                    (Keys::Each(&private[..]), &to_each),
+                    (Keys::One(&decapsulation_keys[0]), &to_one),
+                    (Keys::Each(&decapsulation_keys[..]), &to_each),
                     (Keys::Loaded(&loaded), &to_each),
                 ] {
                     let mut answers = vec![SharedSecret::default(); COUNT];

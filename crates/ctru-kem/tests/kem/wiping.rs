@@ -1,9 +1,9 @@
-//! Operations on single keys wipe what they put on the stack.
+//! Checks that operations on single keys wipe the secrets that they put on the stack.
 //!
 //! The tests look for seeds, messages, seeds of coins, coins, the packed `f` of a key that is used,
-//! and its `z`. They do not look for results, new keys and shared secrets, because moving a value
-//! leaves a copy. Nor do they look for unpacked polynomials and hash states, parts of which the
-//! compiler may spill.
+//! and its `z`. They do not look for results (new keys and shared secrets), because moving a value
+//! leaves a copy. They do not look for unpacked polynomials and hash states, because the compiler
+//! may spill parts of them to the stack.
 
 use std::collections::HashSet;
 
@@ -35,15 +35,15 @@ fn left_by(work: impl FnOnce()) -> Vec<u8> {
         .collect()
 }
 
-/// Length of a string of bytes that does not occur by chance.
+/// The length in bytes of a string that does not occur by chance.
 const WORD: usize = 8;
 
 /// Bytes of a hash state that are input or output. The compiler keeps hash states in registers and
-/// may spill parts of them.
+/// may spill parts of them to the stack, so the tests tolerate one block of coins.
 const SPILLED: usize = 136;
 
-/// Panics if memory holds eight bytes in a row of `f`, more than one block of coins, or the whole
-/// of another secret. No hash takes or returns `f`, so no part of a hash state can show it.
+/// Checks that memory does not hold eight consecutive bytes of `f`, more than one block of coins,
+/// or the whole of another secret. No hash takes or returns `f`, so no hash state can show a part.
 fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
     assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
     let there: HashSet<&[u8]> = memory.windows(WORD).collect();
@@ -75,8 +75,8 @@ fn key<P: ParameterSet>() -> DecapsulationKey<P> {
 /// Returns the message that `SEED` gives, the seed of its coins, and the coins.
 fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
-    let public = key.encapsulation_key();
-    let digest = Sha3_512::digest([&public.as_ref()[..33], &message].concat());
+    let encapsulation_key = key.encapsulation_key();
+    let digest = Sha3_512::digest([&encapsulation_key.as_ref()[..33], &message].concat());
     let coins = shake256(&digest[32..], P::Ring::COIN_BYTES);
     [message, digest[32..].to_vec(), coins]
 }
@@ -96,9 +96,9 @@ fn key_generation_wipes_seed_and_coins<P: ParameterSet>() {
 fn encapsulation_wipes_seeds_message_and_coins<P: ParameterSet>() {
     let key = key::<P>();
     let [message, coin_seed, coins] = message(&key);
-    let public = key.encapsulation_key();
+    let encapsulation_key = key.encapsulation_key();
     on_every_backend(|| {
-        let left = left_by(|| drop(public.encapsulate_deterministic(&SEED)));
+        let left = left_by(|| drop(encapsulation_key.encapsulate_deterministic(&SEED)));
         let secrets: [(&str, &[u8]); 4] = [
             ("seed", &SEED),
             ("message", &message),
@@ -122,7 +122,7 @@ fn decapsulation_wipes_key_message_and_coins<P: ParameterSet>() {
             let left = left_by(|| answer = Some(key.decapsulate(received)));
             assert_eq!(answer.as_ref() == Some(&secret), accepted);
             let f = &key.as_ref()[..P::Ring::SECRET_POLY_BYTES];
-            // Decryption corrects the error, which is small.
+            // Decryption corrects the changed bit, so the message and the coins are the same.
             let secrets: [(&str, &[u8]); 5] = [
                 ("f", f),
                 ("z", &Z),

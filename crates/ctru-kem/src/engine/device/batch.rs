@@ -1,8 +1,9 @@
-//! How a batch is cut into chunks, and which thread runs each chunk in which slot.
+//! Cuts batches into chunks and runs each chunk in a slot.
 //!
-//! A batch is cut into chunks of equal size. The chunks go to the devices in turn. On each device,
-//! as many threads as there are chunks, but no more than slots, take one chunk after the other: a
-//! thread takes a free slot, issues copies and kernels, and waits for the results.
+//! The chunks of a batch have equal size, except for the last one, and go to the devices in turn.
+//! Each device has one thread per slot, or one per chunk if there are fewer chunks. A thread takes
+//! one chunk after the other: it takes a free slot, issues copies and kernels, and waits for the
+//! results.
 
 use core::ops::{Deref, DerefMut, Range};
 use std::collections::VecDeque;
@@ -25,35 +26,35 @@ use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// Chunks are not made smaller than this to occupy all slots: on an H200, two halves of a smaller
-/// chunk take longer than the whole.
+/// The smallest chunk into which a batch is cut to occupy more slots. On an H200, cutting a chunk
+/// of this size in half makes it slower.
 const LEAST_CHUNK: usize = 4096;
 
-/// Runs batches of one parameter set on one or several devices of a kind. Keys and ciphertexts are
-/// bytes, row after row.
+/// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
+/// bytes, one after the other.
 pub(super) struct Batches<D: Device> {
     set: &'static Set,
     devices: Vec<D>,
-    /// The most operations of a chunk.
+    /// The largest number of operations of a chunk.
     chunk: usize,
     /// The slots of each device.
     slots: Vec<Slots<Slot<D::Queue>>>,
     /// One thread for each slot.
     threads: ThreadPool,
-    /// The number of batches so far, so that each begins with another device.
+    /// The number of batches so far. Successive batches begin with different devices.
     batches: AtomicUsize,
     /// The number of calls of [`cancel`](Self::cancel).
     cancellations: AtomicU64,
 }
 
-/// How a batch is cut and dealt out.
+/// The plan of a batch: its chunks and their devices.
 #[derive(Copy, Clone)]
 struct Plan {
-    /// The operations of the batch.
+    /// The number of operations of the batch.
     count: usize,
-    /// The operations of each chunk but the last.
+    /// The number of operations of each chunk except the last one.
     chunk: usize,
-    /// The device of the first chunk.
+    /// The index of the first chunk's device.
     first: usize,
 }
 
@@ -88,7 +89,7 @@ impl<D: Device> Batches<D> {
         };
         let slots: Vec<Slots<_>> =
             devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
-        // The threads come last: so many are started only if their slots have memory.
+        // The threads come last, so that none are started if a slot gets no memory.
         let threads = ThreadPoolBuilder::new()
             .num_threads(slots.iter().map(Slots::len).sum())
             .thread_name(|i| format!("ctru-slot-{i}"))
@@ -102,28 +103,30 @@ impl<D: Device> Batches<D> {
         self.set
     }
 
-    /// Returns the devices; at least one.
+    /// Returns the devices. There is at least one.
     pub(super) fn devices(&self) -> &[D] {
         &self.devices
     }
 
-    /// Returns the most operations of a chunk.
+    /// Returns the largest number of operations of a chunk.
     pub(super) fn chunk(&self) -> usize {
         self.chunk
     }
 
-    /// Returns the number of slots, of all devices together.
+    /// Returns the number of slots of all devices together.
     pub(super) fn slots(&self) -> usize {
         self.slots.iter().map(Slots::len).sum()
     }
 
-    /// Lets batches that are under way begin no further chunk.
+    /// Makes the batches that are under way begin no further chunk.
     pub(super) fn cancel(&self) {
         self.cancellations.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Decides how a batch is cut and dealt out. If keys lie on the devices in chunks, each chunk
-    /// is `bound` to the device of its keys.
+    /// Returns the plan of a batch of `count` operations.
+    ///
+    /// `bound` says that the keys of the batch lie on the devices in chunks. The first chunk then
+    /// goes to the first device, so that each chunk goes to the device that has its keys.
     fn plan(&self, count: usize, bound: bool) -> Plan {
         let first = if bound {
             0
@@ -133,8 +136,12 @@ impl<D: Device> Batches<D> {
         Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
     }
 
-    /// Gives every chunk, with its parts of the slices, to a slot of its device. After the first
-    /// failure no chunk is begun.
+    /// Calls `work` for each chunk with a slot of its device and with its element of `parts`, the
+    /// chunk's parts of the caller's slices. After a failure or a cancellation, it begins no
+    /// further chunk.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] or [`EngineError::Cancelled`], with the operations that were done.
     fn run<C: Send>(
         &self,
         plan: Plan,
@@ -157,7 +164,7 @@ impl<D: Device> Batches<D> {
             let device = (plan.first + number) % devices;
             queues[device].push_back((Chunk { number, device, operations }, part));
         }
-        // The devices that threads serve, one entry per thread. The caller's thread is the first.
+        // The device of each thread. The thread of the caller is the first one.
         let servers: Vec<usize> = queues
             .iter()
             .enumerate()
@@ -199,7 +206,8 @@ impl<D: Device> Batches<D> {
         }
     }
 
-    /// Generates key pairs, with as many encapsulation keys as decapsulation keys, or none.
+    /// Generates key pairs. `encapsulation_keys` has one key for each decapsulation key, or it is
+    /// empty.
     pub(super) fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -208,12 +216,13 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let plan = self.plan(decapsulation_keys.len() / decapsulation_key_bytes, false);
-        let mut public = encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
+        let mut encapsulation_keys =
+            encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
         let parts = decapsulation_keys
             .chunks_mut(plan.chunk * decapsulation_key_bytes)
-            .map(|private| (public.next().unwrap_or_default(), private));
-        self.run(plan, parts, |slot, chunk, (public, private)| {
-            slot.generate(seeds, &chunk.operations, public, private)
+            .map(|keys| (encapsulation_keys.next().unwrap_or_default(), keys));
+        self.run(plan, parts, |slot, chunk, (encapsulation_keys, decapsulation_keys)| {
+            slot.generate(seeds, &chunk.operations, encapsulation_keys, decapsulation_keys)
         })
     }
 
@@ -234,7 +243,7 @@ impl<D: Device> Batches<D> {
         })
     }
 
-    /// Decapsulates every ciphertext.
+    /// Decapsulates each ciphertext.
     pub(super) fn decapsulate(
         &self,
         keys: BatchKeys<'_, DecapsulationKeyBuffers<D::Queue>>,
@@ -250,8 +259,8 @@ impl<D: Device> Batches<D> {
         })
     }
 
-    /// Decodes keys of `row` bytes: one key on every device, or each chunk of keys on the device
-    /// that will need it.
+    /// Decodes keys of `row` bytes each with `load`. A single key is decoded on every device.
+    /// Several keys are cut into chunks like a batch, and each chunk is decoded on its device.
     pub(super) fn load<K>(
         &self,
         keys: &[u8],
@@ -270,7 +279,11 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
     }
 
-    /// Decides how a batch with these keys is cut: as the keys are, if they were loaded in chunks.
+    /// Returns the plan of a batch of `count` operations with these keys. Its chunks are those of
+    /// the keys, if the keys were loaded in chunks.
+    ///
+    /// # Errors
+    /// [`EngineError::Length`] if an engine with chunks of another size loaded the keys.
     fn plan_with<K>(&self, keys: &BatchKeys<'_, K>, count: usize) -> Result<Plan, EngineError> {
         let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys else {
             return Ok(self.plan(count, false));
@@ -281,12 +294,13 @@ impl<D: Device> Batches<D> {
     }
 }
 
-/// Decoded keys on the devices, in the chunks in which batches travel.
+/// Decoded keys on the devices, cut into the chunks of the batches that use them.
 pub(super) struct LoadedChunks<K> {
-    /// A copy of the only key for each device, or the keys of each chunk.
+    /// One copy of the only key per device, or the keys of each chunk.
     chunks: Vec<K>,
+    /// The number of keys.
     keys: usize,
-    /// The operations of each chunk but the last.
+    /// The number of keys of each chunk except the last one.
     chunk: usize,
 }
 
@@ -297,11 +311,11 @@ impl<K> LoadedChunks<K> {
     }
 }
 
-/// The keys of a batch: one for all operations, or one for each.
+/// The keys of a batch: one key for all operations, or one key per operation.
 pub(super) enum BatchKeys<'a, K> {
     /// One encoded key.
     One(&'a [u8]),
-    /// Encoded keys, row after row.
+    /// Encoded keys, one after the other.
     Each(&'a [u8]),
     /// Decoded keys on the devices.
     Loaded(&'a LoadedChunks<K>),
@@ -312,7 +326,7 @@ impl<K> BatchKeys<'_, K> {
     fn of_chunk(&self, chunk: &Chunk, row: usize) -> ChunkKeys<'_, K> {
         let Range { start, end } = chunk.operations;
         match self {
-            // Every chunk decodes the key, which takes less time than to wait for another chunk.
+            // Every chunk decodes the key again, because waiting for another chunk takes longer.
             Self::One(key) => ChunkKeys::Host(key),
             Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row]),
             Self::Loaded(loaded) if loaded.keys == 1 => {
@@ -325,24 +339,27 @@ impl<K> BatchKeys<'_, K> {
     }
 }
 
-/// Returns the operations per chunk for a batch of `count`: at most `most`, fewer where less than
-/// half of the `slots` would get any, but then at least [`LEAST_CHUNK`]. Half of the slots hide
-/// most of the transfers already.
+/// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
+///
+/// A batch that cannot fill half of the slots with such chunks is cut into smaller chunks, one for
+/// each of half the slots, in multiples of [`LEAST_CHUNK`]. Half of the slots are enough to hide
+/// most of the transfers.
 fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
     count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
 }
 
-/// Cuts `0..count` into pieces of `chunk`.
+/// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
 fn ranges(count: usize, chunk: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
     (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
 }
 
-/// The slots of a device, and which of them are free. A chunk takes a slot for itself.
+/// The slots of a device. One chunk at a time uses a slot.
 #[derive(Debug)]
 struct Slots<S> {
     all: Vec<Mutex<S>>,
-    /// The numbers of the free slots.
+    /// The indices of the free slots.
     free: Mutex<Vec<usize>>,
+    /// Signals that a slot has been given back.
     returned: Condvar,
 }
 
@@ -357,7 +374,8 @@ impl<S> Slots<S> {
         self.all.len()
     }
 
-    /// Waits until a slot is free and takes it: the one that was given back last.
+    /// Waits until a slot is free and takes it. Of several free slots, it takes the one that was
+    /// given back last.
     fn take(&self) -> Taken<'_, S> {
         let mut free = lock(&self.free);
         loop {
@@ -369,7 +387,7 @@ impl<S> Slots<S> {
     }
 }
 
-/// A slot that is given back when this is dropped.
+/// A slot in use. Dropping this value gives the slot back.
 #[derive(Debug)]
 struct Taken<'a, S> {
     slots: &'a Slots<S>,

@@ -1,4 +1,4 @@
-//! The memory of keys and of a slot, on the device and on the host.
+//! The memory of loaded keys and of slots, on the device and on the host.
 
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
@@ -6,13 +6,13 @@ use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 use super::inversion::Tree;
 use super::set::Set;
 
-/// Words of a seed.
+/// 64-bit words of a seed, a rejection secret or a shared secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
 
-/// Device memory of elements `T`.
+/// An array of elements `T` in device memory.
 pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
 
-/// Decoded encapsulation keys: rows of `h` and of `ID(pk)`.
+/// Decoded encapsulation keys: one row of `h` and one of `ID(pk)` per key.
 #[derive(Debug)]
 pub(super) struct EncapsulationKeyBuffers<Q: Queue> {
     pub(super) h: Array<u16, Q>,
@@ -28,12 +28,13 @@ impl<Q: Queue> EncapsulationKeyBuffers<Q> {
     }
 }
 
-/// Decoded decapsulation keys: rows of `f` and `z`, and the encapsulation keys.
+/// Decoded decapsulation keys: one row of `f` and one of `z` per key, and the decoded encapsulation
+/// keys.
 #[derive(Debug)]
 pub(super) struct DecapsulationKeyBuffers<Q: Queue> {
     pub(super) f: Array<u8, Q>,
     pub(super) z: Array<u64, Q>,
-    pub(super) public: EncapsulationKeyBuffers<Q>,
+    pub(super) encapsulation_key: EncapsulationKeyBuffers<Q>,
 }
 
 impl<Q: Queue> DecapsulationKeyBuffers<Q> {
@@ -41,40 +42,41 @@ impl<Q: Queue> DecapsulationKeyBuffers<Q> {
         Ok(Self {
             f: queue.allocate(keys * set.row)?,
             z: queue.allocate(keys * SEED)?,
-            public: EncapsulationKeyBuffers::new(queue, set, keys)?,
+            encapsulation_key: EncapsulationKeyBuffers::new(queue, set, keys)?,
         })
     }
 }
 
-/// Device memory of a slot, one row per operation where nothing else is said.
+/// The device memory of a slot. Each array has one row per operation, unless its comment says
+/// otherwise.
 #[derive(Debug)]
 pub(super) struct Buffers<Q: Queue> {
-    /// Encoded keys of either kind.
+    /// Encoded encapsulation keys or decapsulation keys.
     pub(super) keys: Array<u8, Q>,
-    /// Decoded keys of either kind.
+    /// Decoded encapsulation keys or decapsulation keys.
     pub(super) decoded: DecapsulationKeyBuffers<Q>,
-    /// One master seed.
+    /// The master seed of the batch: a single row.
     pub(super) master_seed: Array<u64, Q>,
-    /// The number of the chunk's first operation in its batch.
+    /// The index of the chunk's first operation in its batch: a single word.
     pub(super) first: Array<u64, Q>,
     pub(super) seeds: Array<u64, Q>,
     pub(super) messages: Array<u64, Q>,
-    /// Coins of encryption, or of `f`.
+    /// The coins of encryption, or of `f` in key generation.
     pub(super) coins: Array<u64, Q>,
-    /// Coins of `g`.
+    /// The coins of `g` in key generation.
     pub(super) g_coins: Array<u64, Q>,
     pub(super) shared_secrets: Array<u64, Q>,
     pub(super) rejection_secrets: Array<u64, Q>,
     pub(super) ciphertexts: Array<u8, Q>,
-    /// Ciphertexts of the second encryption, for comparison.
+    /// The ciphertexts of the second encryption in decapsulation, for the comparison.
     pub(super) expected_ciphertexts: Array<u8, Q>,
-    /// Sampled polynomials.
+    /// Sampled small polynomials.
     pub(super) small: Array<u8, Q>,
     /// Operands of products.
     pub(super) operands: Array<u16, Q>,
     /// Results of products.
     pub(super) products: Array<u16, Q>,
-    /// The product tree over the secret polynomials.
+    /// The product tree of the secret polynomials.
     pub(super) tree: Tree<Q>,
 }
 
@@ -106,13 +108,13 @@ impl<Q: Queue> Buffers<Q> {
     }
 }
 
-/// Host memory of a slot, for copies.
+/// The pinned host memory of a slot, in which copies are staged.
 #[derive(Debug)]
 pub(super) struct Pinned<Q: Queue> {
-    /// Keys of either kind.
+    /// Encoded encapsulation keys or decapsulation keys.
     pub(super) keys: Q::Pinned<u8>,
     pub(super) ciphertexts: Q::Pinned<u8>,
-    /// One seed per operation, or a master seed and the number of the first operation.
+    /// One seed per operation, or a master seed and the index of the first operation.
     pub(super) seeds: Q::Pinned<u64>,
     pub(super) shared_secrets: Q::Pinned<u64>,
 }
@@ -129,7 +131,7 @@ impl<Q: Queue> Pinned<Q> {
     }
 }
 
-/// Bytes of a slot per operation.
+/// The bytes that a slot takes per operation.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Footprint {
     pub(super) device_bytes: usize,
@@ -137,15 +139,16 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the bytes of [`Buffers`] and [`Pinned`] per operation. Every operation counts the
-    /// few bytes that a slot has only once.
+    /// Returns the bytes of [`Buffers`] and [`Pinned`] per operation.
+    ///
+    /// The result is an upper bound: it also counts the few bytes that a slot has only once.
     pub(super) fn of(set: &Set) -> Self {
         let Set { row, ciphertext_bytes, decapsulation_key_bytes: keys, .. } = *set;
         let seed = 8 * SEED;
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let hashed =
             (seed + 8) + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
-        // The levels of the tree have fewer nodes together than there are leaves.
+        // The last term is the product tree, which has at most as many nodes as leaves.
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
             device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + polynomials,

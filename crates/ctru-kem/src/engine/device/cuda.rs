@@ -7,20 +7,20 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! const COUNT: usize = 1 << 20;
 //! let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, DeviceOptions::default())?;
-//! // Any slices will do. Keys and ciphertexts in memory that the engine has pinned travel without
-//! // another copy.
+//! // The engine takes any slices. It transfers keys and ciphertexts in pinned memory without
+//! another // copy.
 //! let mut keys = engine.pin(vec![DecapsulationKey::placeholder(); COUNT])?;
 //! let mut ciphertexts = engine.pin(vec![Ciphertext::default(); COUNT])?;
 //! let mut secrets = vec![SharedSecret::default(); COUNT];
 //! let mut answers = vec![SharedSecret::default(); COUNT];
 //!
-//! // Master seeds: in earnest, 32 random bytes for each batch.
+//! // Real master seeds are 32 random bytes, and each serves one batch.
 //! let (master, another) = ([1; 32], [2; 32]);
 //! engine.generate_decapsulation_keys(Seeds::Expand(&master), &mut keys)?;
-//! // All operations use the first key, which is loaded once and may serve any number of batches.
-//! let public = engine.load_encapsulation_keys(&[keys[0].encapsulation_key()])?;
+//! // All operations use the first key. It is loaded once and can serve any number of batches.
+//! let loaded = engine.load_encapsulation_keys(&[keys[0].encapsulation_key()])?;
 //! let seeds = Seeds::Expand(&another);
-//! engine.encapsulate(Keys::Loaded(&public), seeds, &mut ciphertexts, &mut secrets)?;
+//! engine.encapsulate(Keys::Loaded(&loaded), seeds, &mut ciphertexts, &mut secrets)?;
 //! engine.decapsulate(Keys::One(&keys[0]), &ciphertexts, &mut answers)?;
 //! assert!(answers == secrets);
 //! # Ok(())
@@ -36,12 +36,14 @@ use crate::engine::EngineError;
 /// Runs batches on an NVIDIA GPU.
 pub type CudaEngine<P> = DeviceEngine<P, CudaDevice>;
 
-/// Opens GPU number `index` for engines of every parameter set. The driver compiles a kernel when
-/// an operation first needs it, once per process; so the first operation of a kind takes longer.
+/// Opens GPU number `index`, from 0, for engines of every parameter set.
+///
+/// The driver compiles each kernel once per process, when an operation first needs it. The first
+/// operation of each kind therefore takes longer.
 ///
 /// # Errors
-/// [`EngineError::Device`] if there is no driver or no such GPU, or if the driver does not know the
-/// version of PTX or the GPU is too old for it.
+/// [`EngineError::Device`] if there is no driver or no GPU with this number, if the driver does not
+/// support the version of PTX, or if the GPU is too old.
 pub fn open(index: u32) -> Result<CudaDevice, EngineError> {
     CudaDevice::open(index, &ptx::MODULE).map_err(EngineError::device)
 }

@@ -1,9 +1,9 @@
-//! The inversion of the secret polynomials of a chunk, by a product tree.
+//! Inverts the secret polynomials of a chunk with product trees (Montgomery's trick).
 //!
-//! A node is the product of its two children: `p = a b`. From the inverse of a node follow those of
-//! its children: `1/a = b/p` and `1/b = a/p`. So only the roots are inverted, and each polynomial
-//! costs about three products in place of an inversion (Montgomery's trick). The kernels write
-//! `divide` for the step from a parent to its children.
+//! A node `p` is the product of its two children `a` and `b`. The inverse of a node gives the
+//! inverses of its children: `1/a = b (1/p)` and `1/b = a (1/p)`. Only the roots are inverted
+//! directly. Each secret polynomial, a leaf, costs about three products. The kernels call the step
+//! from a parent to its children `divide`.
 
 use std::vec::Vec;
 
@@ -13,7 +13,7 @@ use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::set::Set;
 
-/// The number of roots of a chunk, approximately. They are inverted in parallel.
+/// The approximate number of roots of a chunk. The roots are inverted in parallel.
 const ROOTS: usize = 16;
 
 /// The nodes of a product tree on the device.
@@ -23,9 +23,11 @@ pub(super) struct Tree<Q: Queue> {
     levels: Vec<Buffer<u16, Q::Memory>>,
 }
 
-/// Returns the number of nodes of each level above `leaves` leaves, up to the roots. A level has
-/// half as many nodes as the level below it; the last node of an odd level has no sibling and is
-/// its own parent. There is at least one level.
+/// Returns the number of nodes of each level, from the level above the leaves up to the roots.
+///
+/// A level has half as many nodes as the level below it. If the level below has an odd number of
+/// nodes, its last node has no sibling and is copied to the level above. There is at least one
+/// level.
 fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
     let levels = (leaves / ROOTS).checked_ilog2().unwrap_or(0).max(1);
     (1..levels + 1).map(move |level| leaves.div_ceil(1 << level))
@@ -38,8 +40,9 @@ impl<Q: Queue> Tree<Q> {
         Ok(Self { levels: levels.collect::<Result<_, _>>()? })
     }
 
-    /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`. `scratch` has
-    /// as many rows.
+    /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`.
+    ///
+    /// `inverses` and `scratch` have at least `count` rows each.
     pub(super) fn invert(
         &self,
         queue: &Q,
@@ -58,8 +61,8 @@ impl<Q: Queue> Tree<Q> {
         for level in 1..sizes.len() {
             run(&table::MULTIPLY_NODES, &[&tree[level - 1], &tree[level]], sizes[level - 1])?;
         }
-        // The inverses of successive levels lie in the two arrays in turn, so that those of the
-        // leaves lie in `inverses`.
+        // A step reads one array and writes the other. Even levels lie in `scratch`, so that the
+        // inverses of the leaves, one step below level 0, lie in `inverses`.
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
         let top = sizes.len() - 1;
         run(&table::INVERT, &[&tree[top], of_level(top)], sizes[top])?;

@@ -1,5 +1,5 @@
-//! The scheme on a chunk in its slot, as copies and kernels: key generation, encapsulation and
-//! decapsulation (paper, Algorithms 4 to 6).
+//! Key generation, encapsulation and decapsulation of a chunk in its slot, as copies and kernels
+//! (paper, Algorithms 4 to 6).
 
 use core::ops::Range;
 
@@ -14,22 +14,22 @@ use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// Up to this many operations, a warp hashes each state; beyond it, a thread does. On an H200 the
-/// warp is faster for 1024 operations, the thread for 4096.
+/// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
+/// each state. On an H200, warps are faster for 1024 operations and threads are faster for 4096.
 const SMALL_BATCH: u32 = 2048;
 
-/// The keys of a chunk: one for all operations, or one for each.
+/// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
-    /// Encoded keys, row after row.
+    /// Encoded keys on the host, one after the other.
     Host(&'a [u8]),
-    /// Decoded keys on the device, and their number.
+    /// Decoded keys on the device, and the number of keys.
     Loaded(&'a K, u32),
 }
 
 type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Slot<Q> {
-    /// Decodes encapsulation keys into memory of their own, and waits until this is done.
+    /// Decodes encapsulation keys into device memory that it allocates, and waits for the result.
     pub(super) fn load_encapsulation_keys(
         &mut self,
         keys: &[u8],
@@ -43,7 +43,7 @@ impl<Q: Queue> Slot<Q> {
         Ok(decoded)
     }
 
-    /// Decodes decapsulation keys into memory of their own, and waits until this is done.
+    /// Decodes decapsulation keys into device memory that it allocates, and waits for the result.
     pub(super) fn load_decapsulation_keys(
         &mut self,
         keys: &[u8],
@@ -57,8 +57,8 @@ impl<Q: Queue> Slot<Q> {
         Ok(decoded)
     }
 
-    /// Generates the key pairs `range` of a batch. There are as many encapsulation keys as
-    /// decapsulation keys, or none.
+    /// Generates the key pairs `range` of a batch. `encapsulation_keys` has one key for each
+    /// decapsulation key, or it is empty.
     pub(super) fn generate(
         &mut self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -88,7 +88,7 @@ impl<Q: Queue> Slot<Q> {
         tree.invert(&device.queue, device.set, range.len(), f, operands, products)?;
         // h = g / f
         device.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
-        device.launch(device.set.encoding.pack_secret_key, &[f, products, z, keys], all)?;
+        device.launch(device.set.encoding.pack_decapsulation_key, &[f, products, z, keys], all)?;
         self.receive_key_pairs(encapsulation_keys, decapsulation_keys)
     }
 
@@ -106,7 +106,7 @@ impl<Q: Queue> Slot<Q> {
             ChunkKeys::Loaded(key, keys) => (key, keys),
             ChunkKeys::Host(rows) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
-                let key = &device.buffers.decoded.public;
+                let key = &device.buffers.decoded.encapsulation_key;
                 device.send([(rows, &mut pinned.keys, &device.buffers.keys)])?;
                 device.decode_encapsulation_keys(count, key)?;
                 (key, count as u32)
@@ -122,13 +122,13 @@ impl<Q: Queue> Slot<Q> {
         )?;
         device.encrypt(batch, key, &device.buffers.ciphertexts)?;
         device.download_secrets(pinned, range.len())?;
-        // This waits for all operations before, so that no ciphertext is written to the caller's
-        // memory before the shared secrets have arrived.
+        // This call waits for the encryption and the copy of the shared secrets. If either fails,
+        // no ciphertext is written to the caller's memory.
         self.receive_ciphertexts(ciphertexts)?;
         self.read_secrets(secrets)
     }
 
-    /// Decapsulates a chunk.
+    /// Decapsulates one ciphertext for each shared secret.
     pub(super) fn decapsulate(
         &mut self,
         keys: ChunkKeys<'_, DecapsulationKeyBuffers<Q>>,
@@ -158,12 +158,13 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// Returns the batch of `count` operations with one key for all, or with one key per operation.
+/// Returns the batch of `count` operations. If `keys` is 1, all operations share the key; otherwise
+/// each operation has its own key.
 fn batch_of(count: usize, keys: u32) -> Batch {
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
 }
 
-/// Returns the kernels that hash for a batch of this size.
+/// Returns `small` for at most [`SMALL_BATCH`] operations, else `large`.
 fn by_size(
     batch: Batch,
     small: &'static RingKernels,
@@ -173,47 +174,50 @@ fn by_size(
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Decodes `count` encapsulation keys that have been sent.
+    /// Decodes the `count` encapsulation keys that have been sent to the slot.
     fn decode_encapsulation_keys(&self, count: usize, to: &EncapsulationKeyBuffers<Q>) -> Outcome {
         let memory: [&Q::Memory; 3] = [&self.buffers.keys, &to.h, &to.ids];
         self.launch(self.set.encoding.decode, &memory, Batch::each(count as u32))
     }
 
-    /// Decodes `count` decapsulation keys that have been sent.
+    /// Decodes the `count` decapsulation keys that have been sent to the slot.
     fn decode_decapsulation_keys(&self, count: usize, to: &DecapsulationKeyBuffers<Q>) -> Outcome {
-        let DecapsulationKeyBuffers { f, z, public } = to;
-        let memory: [&Q::Memory; 5] = [&self.buffers.keys, f, &public.h, &public.ids, z];
-        self.launch(self.set.encoding.unpack_secret_key, &memory, Batch::each(count as u32))
+        let DecapsulationKeyBuffers { f, z, encapsulation_key } = to;
+        let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
+        let memory: [&Q::Memory; 5] = [&self.buffers.keys, f, h, ids, z];
+        self.launch(self.set.encoding.unpack_decapsulation_key, &memory, Batch::each(count as u32))
     }
 
-    /// Computes the shared secrets of ciphertexts that have been sent.
+    /// Computes the shared secrets of the ciphertexts that have been sent to the slot.
     fn decapsulate(&self, batch: Batch, key: &DecapsulationKeyBuffers<Q>) -> Outcome {
         let Buffers { ciphertexts, messages, shared_secrets, rejection_secrets, coins, .. } =
             &self.buffers;
-        let DecapsulationKeyBuffers { f, z, public } = key;
-        // The hash of the rejection secret is the longest one and needs only the input. In a small
-        // batch it runs beside the decryption. In a large batch other slots fill the GPU anyway.
+        let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
+        let ids = &encapsulation_key.ids;
+        // The rejection hash is the longest hash, and it does not depend on the decryption. A small
+        // batch does not fill the GPU, so the hash runs on the auxiliary queue at the same time. In
+        // a large batch, the kernels of other slots fill the GPU.
         let beside = batch.operations() <= SMALL_BATCH;
         let hashing = if beside { &self.auxiliary } else { &self.queue };
         if beside {
             hashing.follow(&self.queue)?;
         }
         let reject = by_size(batch, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
-        let memory: [&Q::Memory; 4] = [&public.ids, z, ciphertexts, rejection_secrets];
+        let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         hashing.launch(self.set.kernel(reject), &memory, batch)?;
         self.decrypt(batch, f)?;
         self.launch(
             by_size(batch, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
-            &[messages, &public.ids, shared_secrets, coins],
+            &[messages, ids, shared_secrets, coins],
             batch,
         )?;
         if beside {
             self.queue.follow(hashing)?;
         }
-        self.verify(batch, public)
+        self.verify(batch, encapsulation_key)
     }
 
-    /// Encrypts the messages with their coins.
+    /// Encrypts the messages with their coins, and writes the ciphertexts to `to`.
     fn encrypt(
         &self,
         batch: Batch,
@@ -230,8 +234,8 @@ impl<Q: Queue> OnDevice<Q> {
         self.launch(kernels, &[&key.h, coins, messages, to], batch)
     }
 
-    /// Encrypts the messages again, and takes the rejection secret as the shared secret where the
-    /// result differs from the ciphertext that was received.
+    /// Encrypts the messages again. Where the result differs from the received ciphertext,
+    /// overwrites the shared secret with the rejection secret.
     fn verify(&self, batch: Batch, key: &EncapsulationKeyBuffers<Q>) -> Outcome {
         let Buffers {
             coins,
@@ -253,7 +257,7 @@ impl<Q: Queue> OnDevice<Q> {
         self.launch(kernels, &memory, batch)
     }
 
-    /// Decrypts the ciphertexts with the secret polynomials `f`.
+    /// Decrypts the ciphertexts with the secret polynomials `f` to messages.
     fn decrypt(&self, batch: Batch, f: &Array<u8, Q>) -> Outcome {
         let Buffers { ciphertexts, operands, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
@@ -265,8 +269,9 @@ impl<Q: Queue> OnDevice<Q> {
         self.launch(kernels, &[ciphertexts, f, messages], batch)
     }
 
-    /// Returns the kernels that do everything between coins and ciphertexts at once: `same_key`
-    /// where one key serves all operations and its full matrix is wanted, else `each`.
+    /// Returns the fused kernels for a batch: `same_key` if one key serves all operations and the
+    /// engine multiplies with [`Products::SameKey`], else `each`. A fused kernel does sampling,
+    /// product, rounding and coding in one launch.
     fn fused(
         &self,
         batch: Batch,

@@ -1,16 +1,17 @@
-//! The device engine: batches on a GPU, or on the emulator, through one pipeline of kernels.
+//! The device engine: runs batches on a GPU or on the emulator, with the same kernels.
 //!
-//! Modules, each of which uses only those below it:
+//! The modules, from top to bottom:
 //!
-//! - this one: the typed interface, for a parameter set and a device. Below it, keys and
-//!   ciphertexts are bytes, and the parameter set is data: the code is compiled once per device.
-//! - `batch`: cuts a batch into chunks and runs each in a slot, on a thread
-//! - `kem`: key generation, encapsulation and decapsulation of a chunk, as copies and kernels
-//! - `slot`: memory and queues of a chunk; copies between the caller and the device
-//! - `buffers`: the memory of slots and loaded keys
-//! - `inversion`: the product tree of key generation
-//! - `set`: sizes and kernels of a parameter set
-//! - `bytes`: keys and ciphertexts as bytes; `options`: choices of the user, and their calibration
+//! - This module is the typed interface, generic over the parameter set and the device. The modules
+//!   below see keys and ciphertexts as bytes and the parameter set as data, so that they are
+//!   compiled once per device and not once per parameter set.
+//! - `options` has the choices of the user, and measures which are fastest.
+//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
+//! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
+//! - `slot` has the memory and queues of a chunk, and copies between the caller and the device.
+//! - `buffers` has the memory of slots and of loaded keys.
+//! - `inversion` is the product tree of key generation.
+//! - `set` has the sizes and kernels of a parameter set.
 
 mod batch;
 mod buffers;
@@ -43,10 +44,10 @@ use slot::{SENT_OF_EIGHT, Slot};
 
 pub use options::{DeviceOptions, Products};
 
-/// Runs batches of one parameter set on a device, or on several of a kind.
+/// Runs batches of one parameter set on one or several devices of the same type.
 ///
-/// The chunks of a batch go to the devices in turn. Calls from several threads share the slots; a
-/// batch that is smaller than a chunk takes one slot.
+/// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot: its
+/// memory and its queues. Calls from several threads share the slots.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -56,42 +57,45 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// Creates an engine on one device and allocates all its memory.
     ///
     /// # Errors
-    /// Those of [`over`](Self::over).
+    /// The errors of [`over`](Self::over).
     pub fn new(device: D, options: DeviceOptions) -> Result<Self, EngineError> {
         Self::over(vec![device], options)
     }
 
-    /// Creates an engine on several devices, with the options for each of them, and allocates all
-    /// its memory.
+    /// Creates an engine on several devices and allocates all its memory. The options apply to each
+    /// device.
     ///
-    /// A chunk has fewer operations than `options.chunk` where the limit of memory asks for it, or
-    /// where kernels cannot number as many.
+    /// The chunks have fewer operations than `options.chunk` if the limit of memory or the kernels
+    /// allow fewer.
     ///
     /// # Errors
-    /// [`EngineError::Options`] if a number is 0, there are no devices, or not even chunks of one
-    /// operation keep the limit; [`EngineError::Device`] if a device has less memory;
-    /// [`EngineError::Threads`] if the system gives no threads.
+    /// - [`EngineError::Options`] if `chunk` or `slots` is 0, if there are no devices, or if chunks
+    ///   of one operation exceed the limit of memory.
+    /// - [`EngineError::Device`] if a device or the host has too little memory.
+    /// - [`EngineError::Threads`] if the system does not start the threads.
     pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
-        // Encapsulation keys are sent from the memory of ciphertexts.
+        // Key generation sends encapsulation keys from the memory of ciphertexts, so they must fit.
         const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
         let batches = Batches::new(Set::of::<P>(), devices, options)?;
         Ok(Self { batches, parameter_set: PhantomData })
     }
 
-    /// Ends the batches that are under way; another thread calls this. Chunks that are in their
-    /// slots are finished, no other chunk is begun, and the calls return
-    /// [`EngineError::Cancelled`] if some operation was left out.
+    /// Cancels the batches that are under way in other threads.
+    ///
+    /// The engine finishes the chunks that are in slots and begins no other chunk. The call of a
+    /// batch returns [`EngineError::Cancelled`] if an operation was not done.
     pub fn cancel(&self) {
         self.batches.cancel();
     }
 
-    /// Returns the most operations of a chunk.
+    /// Returns the largest number of operations of a chunk.
     #[must_use]
     pub fn chunk(&self) -> usize {
         self.batches.chunk()
     }
 
-    /// Returns the most chunks in flight, on all devices together.
+    /// Returns the number of slots of all devices together: the largest number of chunks that are
+    /// under way at the same time.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.batches.slots()
@@ -121,9 +125,9 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
     }
 }
 
-/// Encapsulation keys of the parameter set `P`, decoded on the device `D`.
+/// Encapsulation keys of the parameter set `P`, decoded on devices of type `D`.
 ///
-/// An engine takes keys of its own parameter set and encoding:
+/// An engine accepts keys of its own parameter set and encoding only:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;
@@ -161,9 +165,9 @@ pub struct LoadedEncapsulationKeys<P: ParameterSet, D: Device> {
     parameter_set: PhantomData<P>,
 }
 
-/// Decapsulation keys of the parameter set `P`, decoded on the device `D`; wiped when dropped.
+/// Decapsulation keys of the parameter set `P`, decoded on devices of type `D`. Wiped when dropped.
 ///
-/// An engine takes keys of its own parameter set and encoding:
+/// An engine accepts keys of its own parameter set and encoding only:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;
@@ -212,7 +216,11 @@ impl<P: ParameterSet, D: Device> fmt::Debug for LoadedDecapsulationKeys<P, D> {
     }
 }
 
-/// Returns the keys as bytes, after checking that there is one, or one for each operation.
+/// Returns the keys of a batch of `count` operations as bytes.
+///
+/// # Errors
+/// [`EngineError::Length`] if there is another number of keys than `count`, except for one loaded
+/// key, which serves all operations.
 fn batch_keys<'a, K: Transparent, L, A>(
     keys: Keys<'a, K, L>,
     count: usize,
@@ -311,13 +319,16 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
 }
 
 impl EngineError {
-    /// Returns the error of a failure before any operation of the batch was begun.
+    /// Returns the error for a failure before the first operation of the batch.
     fn device(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
     }
 }
 
-/// Locks `mutex`. A slot can be used again after a panic: every operation writes what it reads.
+/// Locks `mutex`, even if a thread panicked while it held the lock.
+///
+/// A slot can be used again after a panic, because every operation writes its memory before it
+/// reads it.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The choices of a device engine's user, and the choice of chunk and slots by measurement.
+//! The options of a device engine, and the choice of chunk and slots by measurement.
 
 use std::collections::HashMap;
 use std::format;
@@ -15,25 +15,28 @@ use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
-/// How much of a device an engine takes.
+/// The options of a device engine: its memory on each device, and its products.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// The most operations of a chunk. Kernels compute the place of an operation's row in 32 bits,
-    /// so that an engine takes no more than 3 million for n = 653, 2.6 million for n = 761 and 1.5
-    /// million for n = 1277, even if this is larger.
+    /// The largest number of operations of a chunk.
+    ///
+    /// Kernels compute indices in 32 bits. An engine therefore takes at most about 3 million
+    /// operations for n = 653, 2.6 million for n = 761 and 1.5 million for n = 1277, even if this
+    /// number is larger.
     pub chunk: usize,
-    /// The most chunks in flight on each device. Each has memory of its own and a thread of the
-    /// host.
+    /// The largest number of chunks that are under way at the same time on each device. Each slot
+    /// has its own memory and its own host thread.
     pub slots: usize,
-    /// The bytes of memory that the slots may take on each device. Loaded keys come on top.
+    /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
+    /// take further memory.
     pub memory_limit: usize,
     /// How the engine multiplies polynomials.
     pub products: Products,
 }
 
 impl Default for DeviceOptions {
-    /// Returns 16 slots of 8192 operations, at most 2 GiB, and products on tensor cores, which are
-    /// faster on an H200 for every size of batch.
+    /// Returns 16 slots of 8192 operations, at most 2 GiB, and [`Products::Polyphase`], which is
+    /// faster than [`Products::Ntt`] on an H200 for every size of batch.
     fn default() -> Self {
         Self { chunk: 8192, slots: 16, memory_limit: 2 << 30, products: Products::Polyphase }
     }
@@ -43,34 +46,37 @@ impl Default for DeviceOptions {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Products {
-    /// The incomplete NTT on CUDA cores, with separate kernels for sampling, rounding and coding.
+    /// An incomplete NTT on CUDA cores, with separate kernels for sampling, rounding and coding.
     Ntt,
-    /// Matrix products on tensor cores. One kernel does everything between coins and ciphertexts.
+    /// Matrix products on tensor cores. One kernel does sampling, product, rounding and coding.
     Polyphase,
-    /// The same as [`Polyphase`](Self::Polyphase), but where one key serves all operations, the
-    /// full matrix of the key times all other operands.
+    /// As [`Polyphase`](Self::Polyphase) for batches with one key per operation. If one key serves
+    /// all operations, one product of the key's full Toeplitz matrix with the matrix of all other
+    /// operands.
     SameKey,
 }
 
-/// The operations of a chunk and the number of slots that are tried.
+/// The pairs of operations per chunk and slots that the calibration tries.
 const CANDIDATES: [(usize, usize); 5] = [(2048, 16), (4096, 8), (4096, 16), (8192, 8), (8192, 16)];
-/// The number of measurements of each; the shortest time counts.
+/// The number of measurements of each candidate. The shortest time counts.
 const REPETITIONS: usize = 3;
-/// The seed of the measured operations, whose results nobody uses.
+/// The seed of the measured operations. It is not secret, because their results are discarded.
 const SEED: &[u8; SEED_BYTES] = b"ctru calibration: not a secret..";
 
-/// The choices of this process, by parameter set, devices and number of operations.
+/// The results of this process, by parameter set, devices with options, and number of operations.
 type Chosen = Mutex<HashMap<(&'static str, String, usize), DeviceOptions>>;
 
 impl DeviceOptions {
-    /// Returns the options with the chunk and the number of slots for which `operations` key
-    /// generations, encapsulations and decapsulations together take the least time on these
-    /// devices. For a million operations, this takes a few seconds on a GPU. A process keeps the
-    /// result for each parameter set, devices and number of operations.
+    /// Returns these options with the fastest chunk and number of slots for batches of `operations`
+    /// operations on these devices.
+    ///
+    /// The function measures key generation, encapsulation and decapsulation together, for several
+    /// candidates. For a million operations, it takes a few seconds on a GPU. The process remembers
+    /// the result, so that a second call with the same arguments returns at once.
     ///
     /// # Errors
-    /// [`EngineError`] if no choice fits into `self.memory_limit`, if the host has no room for this
-    /// many operations, or if a device fails.
+    /// [`EngineError`] if one operation per slot exceeds `memory_limit`, if the host has no memory
+    /// for `operations` operations, or if a device fails.
     pub fn calibrated<P: ParameterSet, D: Device>(
         self,
         devices: &[D],
@@ -98,7 +104,10 @@ impl DeviceOptions {
     }
 }
 
-/// Returns `count` copies of an element, if the host has room for them.
+/// Returns a vector of `count` copies of an element.
+///
+/// # Errors
+/// [`EngineError::Device`] if the host has no memory for the vector.
 fn copies<T: Clone>(element: T, count: usize) -> Result<Vec<T>, EngineError> {
     let requested = count.saturating_mul(size_of::<T>());
     let mut copies = Vec::new();
@@ -110,6 +119,9 @@ fn copies<T: Clone>(element: T, count: usize) -> Result<Vec<T>, EngineError> {
 }
 
 /// Returns `count` copies of an element in memory that `device` has pinned.
+///
+/// # Errors
+/// [`EngineError::Device`] if the host has no memory, or if the device cannot pin it.
 fn pinned<D: Device, T: Clone + Send>(
     device: &D,
     element: T,
@@ -118,27 +130,28 @@ fn pinned<D: Device, T: Clone + Send>(
     device.register(copies(element, count)?).map_err(EngineError::device)
 }
 
-/// Returns the time of all three operations together, on memory that `device` has pinned.
+/// Returns the shortest time that all three operations take together, on memory that `device` has
+/// pinned.
 fn time<P: ParameterSet, D: Device>(
     engine: &DeviceEngine<P, D>,
     device: &D,
     operations: usize,
 ) -> Result<Duration, EngineError> {
-    let mut public = pinned(device, EncapsulationKey::<P>::placeholder(), operations)?;
-    let mut private = pinned(device, DecapsulationKey::<P>::placeholder(), operations)?;
+    let mut encapsulation_keys = pinned(device, EncapsulationKey::<P>::placeholder(), operations)?;
+    let mut decapsulation_keys = pinned(device, DecapsulationKey::<P>::placeholder(), operations)?;
     let mut ciphertexts = pinned(device, Ciphertext::<P>::default(), operations)?;
     let mut secrets = copies(SharedSecret::default(), operations)?;
     let mut least = Duration::MAX;
     for _ in 0..REPETITIONS {
         let start = Instant::now();
-        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+        engine.generate(Seeds::Expand(SEED), &mut encapsulation_keys, &mut decapsulation_keys)?;
         engine.encapsulate(
-            Keys::Each(&public),
+            Keys::Each(&encapsulation_keys),
             Seeds::Expand(SEED),
             &mut ciphertexts,
             &mut secrets,
         )?;
-        engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)?;
+        engine.decapsulate(Keys::Each(&decapsulation_keys), &ciphertexts, &mut secrets)?;
         least = least.min(start.elapsed());
     }
     Ok(least)

@@ -1,7 +1,7 @@
 //! The sizes and kernels of a parameter set, as data.
 //!
-//! The code below the typed interface of the engine reads this description. So it is compiled once
-//! per device, not once per parameter set and device.
+//! The code below the typed interface of the engine reads this description. It is therefore
+//! compiled once per device, not once per parameter set and device.
 
 use core::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::encoding::PublicKeyEncoding;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
-/// A parameter set with a public-key encoding.
+/// A parameter set with an encoding of encapsulation keys.
 pub(super) struct Set {
     /// The name of the parameter set, without the encoding.
     pub(super) name: &'static str,
@@ -22,21 +22,21 @@ pub(super) struct Set {
     pub(super) encapsulation_key_bytes: usize,
     /// Bytes of an encoded decapsulation key.
     pub(super) decapsulation_key_bytes: usize,
-    /// The bytes of a decapsulation key that are its encapsulation key.
-    pub(super) public_part: Range<usize>,
+    /// The range of bytes of a decapsulation key that are its encapsulation key.
+    pub(super) encapsulation_key: Range<usize>,
     /// Bytes of a ciphertext.
     pub(super) ciphertext_bytes: usize,
-    /// Elements of a polynomial's row on the device.
+    /// Elements per row of a polynomial on the device: the coefficients with padding.
     pub(super) row: usize,
-    /// Words of the coins of a polynomial on the device.
+    /// 64-bit words of the coins of one polynomial on the device.
     pub(super) coin_words: usize,
-    /// Words of a message on the device.
+    /// 64-bit words of a message on the device.
     pub(super) message_words: usize,
-    /// The kernels that know the public-key encoding.
+    /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
-    /// Overwrites bytes with encapsulation keys that are placeholders.
+    /// Overwrites rows of encapsulation keys with placeholders.
     pub(super) fill_encapsulation_keys: fn(&mut [u8]),
-    /// Overwrites bytes with decapsulation keys that are placeholders.
+    /// Overwrites rows of decapsulation keys with placeholders.
     pub(super) fill_decapsulation_keys: fn(&mut [u8]),
     kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
@@ -49,7 +49,7 @@ impl Set {
                 name: P::NAME,
                 encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
                 decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
-                public_part: P::Ring::SECRET_POLY_BYTES
+                encapsulation_key: P::Ring::SECRET_POLY_BYTES
                     ..P::Ring::SECRET_POLY_BYTES + P::ENCAPSULATION_KEY_BYTES,
                 ciphertext_bytes: P::CIPHERTEXT_BYTES,
                 row: row::<P::Ring>() as usize,
@@ -72,49 +72,52 @@ impl Set {
         (self.kernel)(kernels)
     }
 
-    /// Returns the most operations that all kernels take in one launch.
+    /// Returns the largest number of operations that every kernel accepts in one launch.
     pub(super) fn most_operations(&self) -> usize {
         let most = table::ALL.iter().map(|kernels| self.kernel(kernels).most_operations());
         most.min().unwrap_or(0) as usize
     }
 }
 
-/// Writes copies of `row` over `rows`.
+/// Overwrites each row of `rows` with `row`.
 fn fill(rows: &mut [u8], row: &[u8]) {
     for to in rows.chunks_exact_mut(row.len()) {
         to.copy_from_slice(row);
     }
 }
 
-/// The kernels that know a public-key encoding.
+/// The kernels that depend on an encoding of encapsulation keys.
 pub(super) struct EncodingKernels {
     /// Decodes encapsulation keys to `h` and `ID(pk)`.
     pub(super) decode: &'static RingKernels,
-    /// Decodes decapsulation keys to their parts.
-    pub(super) unpack_secret_key: &'static RingKernels,
+    /// Decodes decapsulation keys to `f`, `h`, `ID(pk)` and `z`.
+    pub(super) unpack_decapsulation_key: &'static RingKernels,
     /// Encodes `h` to encapsulation keys.
     pub(super) encode: &'static RingKernels,
-    /// Encodes parts to decapsulation keys.
-    pub(super) pack_secret_key: &'static RingKernels,
+    /// Encodes `f`, `h` and `z` to decapsulation keys.
+    pub(super) pack_decapsulation_key: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
     decode: &table::DECODE_MIXED_RADIX,
-    unpack_secret_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
+    unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
-    pack_secret_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+    pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
     decode: &table::DECODE_PACKED13,
-    unpack_secret_key: &table::UNPACK_SECRET_KEY_PACKED13,
+    unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
-    pack_secret_key: &table::PACK_SECRET_KEY_PACKED13,
+    pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
 };
 
 impl EncodingKernels {
-    /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME). For another
-    /// name, the program does not compile.
+    /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
+    ///
+    /// # Panics
+    /// If there is no such encoding. [`Set::of`] calls this at compile time, so that the compiler
+    /// reports the panic.
     const fn of_name(name: &str) -> &'static Self {
         match name.as_bytes() {
             b"mixed-radix" => &MIXED_RADIX,

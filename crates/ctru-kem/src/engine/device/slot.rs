@@ -1,4 +1,4 @@
-//! A slot: the memory and queues of one chunk, and the copies between the caller and the device.
+//! A slot: the memory and queues of one chunk, and the copies between caller and device.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -13,14 +13,16 @@ use super::set::Set;
 use crate::engine::Seeds;
 use crate::keys::SharedSecret;
 
-/// Of eight encapsulation keys, the number that travel from the device to pinned memory of the
-/// caller. The others are copied on the host, from their decapsulation keys. All of them are too
-/// many for the link, and none of them too many for the threads of the host; on an H200 and 16
-/// cores, two gives the highest rate.
+/// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
+/// caller. The host copies the others from the decapsulation keys, which contain them.
+///
+/// Sending all keys would overload the link between device and host. Copying all keys would
+/// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
 pub(super) const SENT_OF_EIGHT: usize = 2;
 
-/// Up to this many bytes, the host copies into pinned memory of its own faster than it waits until
-/// the device has fetched them. On an H200, the limit lies between 50 and 250 KB.
+/// The largest number of bytes that the host copies to the pinned memory of the slot. For more
+/// bytes, it is faster to wait until the device has read them from pinned memory of the caller. On
+/// an H200, both take the same time at 50 to 250 KB.
 const COPIED_BYTES: usize = 64 << 10;
 
 /// The memory and queues of one chunk.
@@ -34,12 +36,13 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
     pub(super) products: Products,
     pub(super) queue: Q,
-    /// For kernels that depend on nothing that the queue does at the same time.
+    /// A second queue, for kernels that run at the same time as those of `queue`.
     pub(super) auxiliary: Q,
     pub(super) buffers: Buffers<Q>,
 }
 
-/// Bytes for an array of the device, and pinned memory in which they may be staged.
+/// Bytes to send, pinned memory of the slot in which the host can stage them, and the destination
+/// on the device.
 pub(super) type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
 
 impl<Q: Queue> Slot<Q> {
@@ -50,22 +53,22 @@ impl<Q: Queue> Slot<Q> {
         chunk: usize,
         products: Products,
     ) -> Result<Self, RuntimeError> {
-        // The device comes first: it answers at once that there is no room, but pinning takes
+        // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
         let buffers = Buffers::new(&queue, set, chunk)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
         Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
     }
 
-    /// Does `work`. If it fails, waits until both queues have done what they were given, so that no
-    /// operation is under way in the slot's memory when another chunk takes it.
+    /// Calls `work`. If it fails, waits until both queues have finished, so that no operation is
+    /// under way in the slot's memory when another chunk takes the slot.
     pub(super) fn settled<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
         let result = work(self);
         if result.is_err() {
-            // The batch has failed already, so that further errors say nothing new.
+            // The batch has failed already, so further errors are ignored.
             let _ = self.device.queue.synchronise();
             let _ = self.device.auxiliary.synchronise();
         }
@@ -81,8 +84,7 @@ impl<Q: Queue> Slot<Q> {
         Ok(())
     }
 
-    /// Waits for the ciphertexts, and for all operations before, and writes them to the caller's
-    /// memory.
+    /// Waits for all operations on the queue, and writes the ciphertexts to the caller's memory.
     pub(super) fn receive_ciphertexts(&mut self, to: &mut [u8]) -> Result<(), RuntimeError> {
         let Self { device: OnDevice { queue, buffers, .. }, pinned } = self;
         let from = &buffers.ciphertexts;
@@ -93,9 +95,12 @@ impl<Q: Queue> Slot<Q> {
         Ok(())
     }
 
-    /// Receives key pairs that have been encoded, with as many encapsulation keys as decapsulation
-    /// keys, or none. Encapsulation keys come from the device or from the decapsulation keys, which
-    /// contain them. If a copy fails, the keys to which it writes become placeholders.
+    /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
+    /// key for each decapsulation key, or it is empty.
+    ///
+    /// The device sends some of the encapsulation keys, and the host copies the others from the
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If a copy to pinned memory of the caller fails,
+    /// its destination is overwritten with placeholders.
     pub(super) fn receive_key_pairs(
         &mut self,
         encapsulation_keys: &mut [u8],
@@ -111,7 +116,8 @@ impl<Q: Queue> Slot<Q> {
             0
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
-        // While keys are generated, the memory of ciphertexts is free. It has room for these keys.
+        // Key generation does not use the memory of ciphertexts, which is large enough for these
+        // keys.
         let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
         if sent != 0 {
             device.launch(set.encoding.encode, &[h, encoded], Batch::each(sent as u32))?;
@@ -135,7 +141,7 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Launches the kernel for the ring of the parameter set.
+    /// Launches the kernel for the ring of the parameter set on the queue.
     pub(super) fn launch(
         &self,
         kernels: &'static RingKernels,
@@ -145,8 +151,9 @@ impl<Q: Queue> OnDevice<Q> {
         self.queue.launch(self.set.kernel(kernels), memory, batch)
     }
 
-    /// Sends bytes to the device: directly from pinned memory of the caller if they are many, else
-    /// through the pinned memory beside them. The host waits once for all direct copies.
+    /// Sends bytes to the device. More than [`COPIED_BYTES`] bytes in pinned memory of the caller
+    /// are sent directly, and the host waits for all direct copies together. Other bytes are staged
+    /// in pinned memory of the slot.
     pub(super) fn send<const N: usize>(
         &self,
         sendings: [Sending<'_, Q>; N],
@@ -163,8 +170,8 @@ impl<Q: Queue> OnDevice<Q> {
         if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy) }
     }
 
-    /// Writes the seeds of the operations `range` to their rows: seeds of the caller, or those that
-    /// the kernels `expand` derive from a master seed.
+    /// Writes the seeds of the operations `range` of a batch to the device. The caller gives the
+    /// seeds, or the kernel `expand` derives them from a master seed.
     pub(super) fn write_seeds<const N: usize>(
         &self,
         pinned: &mut Pinned<Q>,
@@ -195,7 +202,7 @@ impl<Q: Queue> OnDevice<Q> {
         }
     }
 
-    /// Begins to copy the shared secrets of `count` operations to the host.
+    /// Begins to copy the shared secrets of `count` operations to the host. Does not wait.
     pub(super) fn download_secrets(
         &self,
         pinned: &mut Pinned<Q>,
@@ -206,7 +213,7 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Copies bytes from the device to `staged` and waits for them.
+/// Copies `len` bytes from the device to `staged`, waits for them and returns them.
 fn receive_staged<'a, Q: Queue>(
     queue: &Q,
     from: &Array<u8, Q>,
@@ -217,29 +224,30 @@ fn receive_staged<'a, Q: Queue>(
     Ok(&staged.read()?[..len])
 }
 
+/// Converts bytes to 64-bit words in little-endian order.
 fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }
 }
 
-/// Copies encapsulation keys out of the first decapsulation keys of `from`.
+/// Copies the encapsulation keys inside the decapsulation keys `from` to `to`, until `to` is full.
 ///
-/// No cache holds what a device has just written, and a copy alone does not load the next row in
-/// time. So this loads rows ahead: `host_copy_of_rows_gb_s` in docs/benchmarks/h200-machine.json
-/// says what that gives.
+/// The device has just written `from`, so the caches of the host do not hold it. The loop
+/// prefetches the rows that it copies later. `host_copy_of_rows_gb_s` in
+/// docs/benchmarks/h200-machine.json has the rates with and without this.
 fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
-    /// How many rows ahead.
+    /// The distance in rows between the prefetch and the copy.
     const AHEAD: usize = 2;
     let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
-    let public = |i: usize| from.get(i * from_row..)?.get(set.public_part.clone());
+    let key = |i: usize| from.get(i * from_row..)?.get(set.encapsulation_key.clone());
     for i in 0..to.len() / to_row {
         let later = (i + AHEAD) * to_row;
-        if let (Some(from), Some(to)) = (public(i + AHEAD), to.get(later..later + to_row)) {
+        if let (Some(from), Some(to)) = (key(i + AHEAD), to.get(later..later + to_row)) {
             prefetch(from);
             prefetch(to);
         }
-        if let Some(from) = public(i) {
+        if let Some(from) = key(i) {
             to[i * to_row..][..to_row].copy_from_slice(from);
         }
     }

@@ -10,8 +10,8 @@ use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix};
 
-/// Makes a module of six tests, one for each parameter set and public-key encoding, of every
-/// generic function `fn check<P: ParameterSet>()` that is named.
+/// Makes a module of six tests, one for each parameter set and encoding of keys, for every named
+/// generic function `fn check<P: ParameterSet>()`.
 macro_rules! every_set {
     ($($check:ident),* $(,)?) => {
         $(
@@ -49,7 +49,7 @@ macro_rules! every_set {
 
 pub(crate) use every_set;
 
-/// The process has one backend in use, so tests that choose one take turns.
+/// Locked by tests that choose a backend, because the process has one backend in use.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `test` on each available backend, then selects the backend that was in use before.
@@ -85,7 +85,7 @@ pub(crate) fn array<A: Array<u8>>(bytes: &[u8]) -> A {
     A::from_fn(|i| bytes[i])
 }
 
-/// Returns the encoding of a public polynomial, by the codecs of `ctru-math`.
+/// Returns the encoding of a polynomial `h`, by the codecs of `ctru-math`.
 pub(crate) fn encode<P: ParameterSet>(h: &Poly<P::Ring>) -> Vec<u8> {
     match P::Encoding::NAME {
         "mixed-radix" => mixed_radix::encode(h).as_ref().to_vec(),
