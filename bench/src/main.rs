@@ -46,7 +46,7 @@ enum Command {
     #[command(subcommand)]
     Lab(lab::Laboratory),
     #[cfg(feature = "cuda")]
-    RingKernels(kernels::Args),
+    Kernels(kernels::Args),
     Plot(plot::Args),
 }
 
@@ -71,7 +71,7 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Paper(args) => paper::run(args, out),
         Command::Lab(laboratory) => laboratory.run(out),
         #[cfg(feature = "cuda")]
-        Command::RingKernels(args) => kernels::run(args, out),
+        Command::Kernels(args) => kernels::run(args, out),
         Command::Plot(args) => plot::run(args),
     }
 }

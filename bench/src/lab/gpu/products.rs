@@ -70,7 +70,7 @@ impl Laboratory<'_> {
             ..Launch::default()
         };
         for threads in thread_counts() {
-            let Some(kernels) = RingKernels::new(cyclic, threads) else { continue };
+            let Some(kernels) = ProductKernels::new(cyclic, threads) else { continue };
             if kernels.fit(n) && !self.has_room(&kernels.steps(&arrays, n))? {
                 continue;
             }
@@ -163,7 +163,7 @@ struct Step<'a> {
 }
 
 /// The kernels of a product with one number of threads per block.
-struct RingKernels {
+struct ProductKernels {
     columns: Option<[Kernel; 2]>,
     rows: Kernel,
 }
@@ -173,7 +173,7 @@ const IN_COLUMNS: usize = 16;
 /// Coefficients per thread of the kernels of rows.
 const IN_ROWS: usize = 8;
 
-impl RingKernels {
+impl ProductKernels {
     /// Returns the kernels with this number of threads, if they exist.
     fn new(cyclic: &Cyclic, threads: u32) -> Option<Self> {
         cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows })

@@ -104,9 +104,6 @@ impl Vector for CheckedVector {
     fn min_unsigned(self, y: Self) -> Self {
         Self(self.0.min_unsigned(y.0))
     }
-    fn shift_right<const BITS: i32>(self) -> Self {
-        Self(self.0.shift_right::<BITS>())
-    }
     fn and(self, y: Self) -> Self {
         Self(self.0.and(y.0))
     }

@@ -110,9 +110,6 @@ impl Vector for I16x16 {
         fn min_unsigned(x: I16x16, y: I16x16) -> I16x16 {
             I16x16(_mm256_min_epu16(x.0, y.0))
         }
-        fn shift_right<const BITS: i32>(x: I16x16) -> I16x16 {
-            I16x16(_mm256_srai_epi16::<BITS>(x.0))
-        }
         fn and(x: I16x16, y: I16x16) -> I16x16 {
             I16x16(_mm256_and_si256(x.0, y.0))
         }

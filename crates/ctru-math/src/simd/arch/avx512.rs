@@ -129,9 +129,6 @@ impl Vector for I16x32 {
         fn min_unsigned(x: I16x32, y: I16x32) -> I16x32 {
             I16x32(_mm512_min_epu16(x.0, y.0))
         }
-        fn shift_right<const BITS: i32>(x: I16x32) -> I16x32 {
-            I16x32(_mm512_sra_epi16(x.0, _mm_cvtsi32_si128(BITS)))
-        }
         fn and(x: I16x32, y: I16x32) -> I16x32 {
             I16x32(_mm512_and_si512(x.0, y.0))
         }

@@ -93,9 +93,6 @@ impl Vector for I16x8 {
             let (x, y) = (vreinterpretq_u16_s16(x.0), vreinterpretq_u16_s16(y.0));
             I16x8(vreinterpretq_s16_u16(vminq_u16(x, y)))
         }
-        fn shift_right<const BITS: i32>(x: I16x8) -> I16x8 {
-            I16x8(vshrq_n_s16::<BITS>(x.0))
-        }
         fn and(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(vandq_s16(x.0, y.0))
         }

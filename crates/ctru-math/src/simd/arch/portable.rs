@@ -115,10 +115,6 @@ impl Vector for I16x8 {
         })
     }
     #[inline(always)]
-    fn shift_right<const BITS: i32>(self) -> Self {
-        Self(self.0.map(|x| x >> BITS))
-    }
-    #[inline(always)]
     fn and(self, y: Self) -> Self {
         self.zip(y, |x, y| x & y)
     }

@@ -120,9 +120,6 @@ impl Vector for I16x8 {
         fn min_unsigned(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(_mm_sub_epi16(x.0, _mm_subs_epu16(x.0, y.0)))
         }
-        fn shift_right<const BITS: i32>(x: I16x8) -> I16x8 {
-            I16x8(_mm_srai_epi16::<BITS>(x.0))
-        }
         fn and(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(_mm_and_si128(x.0, y.0))
         }
