@@ -13,16 +13,16 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     /// A file could not be read.
-    #[error("cannot read {file}: {source}")]
+    #[error("{file}: cannot be read: {source}")]
     Read { file: String, source: io::Error },
     /// A file could not be written.
-    #[error("cannot write {file}: {source}")]
+    #[error("{file}: cannot be written: {source}")]
     Write { file: String, source: io::Error },
     /// A line of a file is not a record.
     #[error("{file}:{line}: not a record: {source}")]
     Record { file: String, line: usize, source: serde_json::Error },
     /// A file has no records for a picture.
-    #[error("{file} has no records for {picture}")]
+    #[error("{file}: no records for {picture}")]
     Missing { file: String, picture: String },
     /// The paper's tables need measurements on a GPU.
     #[error(

@@ -139,7 +139,7 @@ fn tables_of_a_file() {
 
     let operations = row(&report, "Table 7", &["761", "encaps"]);
     assert_eq!(operations[2..], ["1048576", "40.0", "50.0", "-", "-", "2.75", "27.0", "11.7"]);
-    let on_device = row(&report, "on the device, no transfers", &["761", "encaps"]);
+    let on_device = row(&report, "per second on the device without transfers", &["761", "encaps"]);
     assert_eq!(on_device[2..], ["80.0", "-", "-", "26.3", "12.3"]);
     assert_eq!(row(&report, "Latency", &["761", "encaps", "each"])[3..], ["80.0"]);
 
@@ -162,7 +162,7 @@ fn what_is_no_measurement_is_an_error() {
     let good = each("products", "NTT", 1, 1, 1.0);
     fs::write(place.path().join("bad"), format!("{good}\n{{\"bench\":\"products\"}}\n")).unwrap();
     for (file, message) in
-        [("bad", "bad:2: no measurement: "), ("absent", "absent: cannot be read: ")]
+        [("bad", "bad:2: not a record: "), ("absent", "absent: cannot be read: ")]
     {
         let output = run(place.path(), &["--from", file]);
         assert_eq!(output.status.code(), Some(1));
@@ -184,6 +184,6 @@ fn measuring_needs_a_gpu() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("measured on an NVIDIA GPU, or made --from a file"), "{errors}");
+    assert!(errors.contains("need an NVIDIA GPU, or measurements from a file"), "{errors}");
     assert!(output.stdout.is_empty());
 }
