@@ -1,4 +1,4 @@
-//! Kernels with deliberate faults, to test that a checker of GPU programs finds them.
+//! Runs kernels with deliberate faults, to test that a checker of GPU programs finds them.
 //!
 //! `compute-sanitizer --tool memcheck faults out-of-bounds` and `compute-sanitizer --tool racecheck
 //! faults race` must report an error; `faults none` runs the same kernels without their faults and
@@ -15,8 +15,9 @@ use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 /// Threads per block, and elements of the array.
 const THREADS: u32 = 64;
 
-/// `shift` sets element `i + array[0]` from thread `i`. `exchange` lets threads of two warps
-/// exchange words of shared memory, with a barrier between unless `array[0]` is 1.
+/// In `shift`, thread `i` writes element `i + array[0]`. In `exchange`, threads of two warps
+/// exchange words of shared memory. Unless `array[0]` is 1, a barrier lies between the writes and
+/// the reads.
 const PTX: &str = "
 .version 7.0
 .target sm_80
@@ -68,18 +69,19 @@ static MODULE: Module = Module::new(PTX);
 const ARRAY: &[Parameter] = &[Parameter::new("array", 4, Rows::EachOperation, THREADS)];
 const SHAPE: Shape = Shape::new(THREADS, 1, 4 * THREADS);
 
-// SAFETY: this breaks the contract of `Kernel::new` on purpose: unless the array begins with 0, the
-// kernel writes behind it. Only `run` launches it, which is unsafe and passes that on.
+// SAFETY: this violates the contract of `Kernel::new` on purpose: unless the array begins with 0,
+// the kernel writes past its end. Only `run` launches the kernel, and `run` is unsafe and passes
+// the condition on to its caller.
 static SHIFT: Kernel = unsafe { Kernel::new(&MODULE, "shift", SHAPE, ARRAY) };
-// SAFETY: each thread writes its own element. The race is for words of shared memory, of which
-// every value is one.
+// SAFETY: each thread writes its own element. The race concerns only words of shared memory, for
+// which every value is valid.
 static EXCHANGE: Kernel = unsafe { Kernel::new(&MODULE, "exchange", SHAPE, ARRAY) };
 
 /// Runs a kernel on an array that begins with `first`.
 ///
 /// # Safety
-/// If `kernel` is [`SHIFT`], `first` is 0, or nothing of value lies in the memory that the GPU
-/// reaches behind the array.
+/// If `kernel` is [`SHIFT`] and `first` is not 0, the memory after the array must hold nothing of
+/// value.
 unsafe fn run(kernel: &Kernel, first: u32) -> Result<(), RuntimeError> {
     let queue = CudaDevice::open(0, &MODULE)?.queue()?;
     let elements = THREADS as usize;
@@ -96,10 +98,10 @@ fn main() -> ExitCode {
     let done = match &*fault {
         // SAFETY: the array of `shift` begins with 0.
         "none" => unsafe { run(&SHIFT, 0).and_then(|()| run(&EXCHANGE, 0)) },
-        // SAFETY: the one element behind the array is nobody's: this process allocates nothing else
-        // on the GPU, and ends here. The sanitizer is there to find the access.
+        // SAFETY: the element after the array holds nothing of value: this process allocates
+        // nothing else on the GPU and ends after this call. The sanitizer must find the access.
         "out-of-bounds" => unsafe { run(&SHIFT, 1) },
-        // SAFETY: this is not `shift`.
+        // SAFETY: this kernel is not `shift`.
         "race" => unsafe { run(&EXCHANGE, 1) },
         _ => {
             eprintln!("usage: faults none|out-of-bounds|race");

@@ -19,7 +19,7 @@ pub enum RuntimeError {
     )]
     NoDevice,
     /// There is no GPU with this number.
-    #[error("there is no GPU number {index}: this machine has {count}, numbered from 0")]
+    #[error("there is no GPU number {index}: this machine has {count} GPUs, numbered from 0")]
     UnknownDevice {
         /// The requested number.
         index: u32,
@@ -49,8 +49,8 @@ pub enum RuntimeError {
     },
     /// The loaded module has no kernel with this name.
     #[error(
-        "the loaded kernels have none named {name}: were the kernels and this program built from \
-         the same sources?"
+        "the loaded module has no kernel named {name}: build the kernels and this program from the \
+         same sources"
     )]
     UnknownKernel {
         /// The name.
@@ -66,7 +66,7 @@ pub enum RuntimeError {
         name: &'static str,
     },
     /// A launch has too many or too few arrays.
-    #[error("{kernel} takes {expected} arrays, the launch has {actual}")]
+    #[error("{kernel} takes {expected} arrays, but the launch passes {actual}")]
     ArgumentCount {
         /// The kernel.
         kernel: &'static str,
@@ -77,8 +77,8 @@ pub enum RuntimeError {
     },
     /// An array of a launch has elements of the wrong size.
     #[error(
-        "{kernel}: the array {parameter} has elements of {expected} bytes, the launch has one with \
-         {actual}"
+        "{kernel}: the array {parameter} must have elements of {expected} bytes, but the launch \
+         passes elements of {actual} bytes"
     )]
     Argument {
         /// The kernel.
@@ -92,7 +92,8 @@ pub enum RuntimeError {
     },
     /// A launch has more operations than the kernel can index in 32 bits.
     #[error(
-        "{kernel} takes at most {most} operations, the launch has {count}: launch them in parts"
+        "{kernel} takes at most {most} operations, but the launch has {count}: launch them in \
+         parts"
     )]
     TooManyOperations {
         /// The kernel.
@@ -104,7 +105,7 @@ pub enum RuntimeError {
     },
     /// An array of a launch is shorter than the part that the kernel may access for this batch.
     #[error(
-        "{kernel}: the array {parameter} must have {needed} elements, the launch has one with \
+        "{kernel}: the array {parameter} must have {needed} elements, but the launch passes \
          {actual}"
     )]
     Length {
@@ -118,7 +119,7 @@ pub enum RuntimeError {
         actual: u64,
     },
     /// A copy exceeds the end of its source or of its target.
-    #[error("a copy of the elements {start}..{end} of memory that has {len}")]
+    #[error("a copy uses the elements {start}..{end} of memory that has {len} elements")]
     Range {
         /// First element.
         start: usize,
@@ -138,8 +139,8 @@ pub enum RuntimeError {
     },
     /// The device does not have enough free memory.
     #[error(
-        "the device has no room for {requested} bytes, {free} are free: ask for smaller or fewer \
-         buffers"
+        "the device cannot allocate {requested} bytes, {free} bytes are free: request smaller or \
+         fewer buffers"
     )]
     OutOfMemory {
         /// The requested number of bytes.
@@ -148,7 +149,7 @@ pub enum RuntimeError {
         free: usize,
     },
     /// The host does not have enough memory that can be pinned.
-    #[error("the host has no room for {requested} pinned bytes: ask for smaller or fewer buffers")]
+    #[error("the host cannot pin {requested} bytes: request smaller or fewer buffers")]
     OutOfHostMemory {
         /// The requested number of bytes.
         requested: usize,
@@ -162,15 +163,13 @@ pub enum RuntimeError {
 /// Returns an explanation or a remedy for an error code of the driver, or an empty string.
 fn advice(code: i32) -> &'static str {
     match code {
-        46 => ": another process has this GPU for itself (see `nvidia-smi -q -d COMPUTE`)",
-        200 | 218 => ": the kernels are damaged, or made for another kind of GPU",
-        209 => ": the kernels are made for a newer GPU than this one",
+        46 => ": another process uses this GPU exclusively (see `nvidia-smi -q -d COMPUTE`)",
+        200 | 218 => ": the kernels are damaged or built for another kind of GPU",
+        209 => ": the kernels are built for a newer GPU than this one",
         222 => ": the driver is older than the kernels; update it",
-        221 | 223 => {
-            ": the driver's compiler is missing or switched off (see CUDA_DISABLE_PTX_JIT)"
-        }
+        221 | 223 => ": the driver's compiler is missing or disabled (see CUDA_DISABLE_PTX_JIT)",
         214 | 220 | 226 | 700 | 702 | 710 | 713..=719 => {
-            ": this process cannot use the GPU any more; end it, and report the failure"
+            ": this process can no longer use the GPU; end it, and report the failure"
         }
         802 => ": the system is still starting, or its fabric manager is not running",
         803 => {

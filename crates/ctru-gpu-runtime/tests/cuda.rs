@@ -1,10 +1,10 @@
-//! Tests of NVIDIA GPUs.
+//! Tests the device for NVIDIA GPUs.
 //!
 //! On a machine without a GPU, the tests that need one print a line and pass. If `CTRU_REQUIRE_GPU`
-//! is set they fail, so that a run on a GPU machine cannot pass by mistake. On every machine, all
-//! tests run once on a stand-in for the driver.
+//! is set, they fail, so that a run on a GPU machine cannot pass by mistake. On every machine with
+//! Linux, all tests also run once on a stand-in for the driver.
 
-// An input that cannot be built is a failed test.
+// If an input cannot be built, the test must fail.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;
@@ -16,7 +16,7 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
 
-/// Opens the first GPU. Returns `None` if there is none and none is required.
+/// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
     match CudaDevice::open(0, module) {
         Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
@@ -31,7 +31,8 @@ fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
     }
 }
 
-/// The program starts without the driver's library, and functions return typed errors.
+/// Checks that the program starts without the driver's library and that functions return typed
+/// errors.
 #[test]
 fn starts_without_driver() {
     let absent = |error: &RuntimeError| {
@@ -66,20 +67,20 @@ fn does_what_every_device_does() {
     common::check(&device.unwrap()).unwrap();
 }
 
-/// Launches a kernel of this name, which the driver does not compile or does not have.
+/// Launches a kernel with this name, which the driver does not compile or does not have.
 fn launch(
     device: CudaDevice,
     module: &'static Module,
     name: &'static str,
 ) -> Result<(), RuntimeError> {
-    // SAFETY: there is no such entry point in the driver.
+    // SAFETY: the driver has no entry point with this name, so nothing runs.
     let kernel = unsafe { Kernel::new(module, name, common::SHAPE, common::PARAMETERS) };
     let queue = device.queue()?;
     let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
     queue.launch(&kernel, &[&keys, &output], Batch::each(1))
 }
 
-/// Makes a module of this text.
+/// Creates a module with this text.
 fn module(text: &str) -> &'static Module {
     Box::leak(Box::new(Module::new(text.to_owned().leak())))
 }
@@ -108,7 +109,7 @@ fn refuses_damaged_kernels_and_runs_the_others() {
             other => panic!("{other:?}"),
         }
     }
-    // SAFETY: it is the same kernel as that of the other module.
+    // SAFETY: the entry point is the same text as `reverse` in `common::MODULE`.
     let reverse = unsafe { Kernel::new(module, "reverse", common::SHAPE, common::PARAMETERS) };
     let queue = device.queue().unwrap();
     let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
@@ -116,7 +117,8 @@ fn refuses_damaged_kernels_and_runs_the_others() {
     queue.synchronise().unwrap();
 }
 
-/// A device refuses a kernel of another module, even if its own has an entry point of that name.
+/// Checks that a device refuses a kernel of another module, even if its own module has an entry
+/// point with the same name.
 #[test]
 fn kernels_of_other_modules_are_refused() {
     let Some(device) = gpu(module(common::PTX)) else { return };
@@ -154,7 +156,7 @@ fn resources_of_a_kernel() {
     let resources = device.resources(&common::REVERSE).unwrap();
     assert!(resources.registers > 0 && resources.blocks > 0, "{resources:?}");
     assert!((64 << 10..=80 << 10).contains(&resources.shared_bytes), "{resources:?}");
-    // SAFETY: there is no such entry point.
+    // SAFETY: the module has no entry point with this name.
     let absent = unsafe { Kernel::new(&common::MODULE, "absent", common::SHAPE, &[]) };
     assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
@@ -168,7 +170,8 @@ fn pinned_memory_stays_on_its_queue() {
     assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
 }
 
-/// The host changes memory that it has given to a copy as soon as the types allow it.
+/// Checks that the host can access memory of a copy only when the copy is done: changes the memory
+/// as soon as the types permit it.
 #[test]
 fn copies_are_waited_for() {
     let Some(device) = gpu(&common::MODULE) else { return };
@@ -183,7 +186,7 @@ fn copies_are_waited_for() {
         queue.download(&buffer, 0..len, &mut pinned, 0).unwrap();
         assert!(pinned.read().unwrap().iter().all(|&byte| byte == round));
     }
-    // The memory is dropped while operations are under way.
+    // The memory is dropped while operations are running.
     queue.upload(&pinned, 0..len, &buffer, 0).unwrap();
     drop((pinned, buffer));
     queue.synchronise().unwrap();
@@ -207,11 +210,13 @@ fn events_measure_and_order() {
     assert!(back.read().unwrap().iter().all(|&byte| byte == 7));
     let time = end.elapsed_since(&start).unwrap();
     println!("{:.1} GB/s to the device", len as f64 / time.as_secs_f64() / 1e9);
-    // No GPU copies 64 MiB at more than 1 TB/s.
+    // A copy of 64 MiB in 64 microseconds would need more than 1 TB/s, which no connection to a GPU
+    // reaches.
     assert!(time > Duration::from_micros(64), "{time:?}");
 }
 
-/// The caller has its memory back when the call returns, whatever the driver does in the meantime.
+/// Checks that copies of the caller's memory are done when the call returns, even if the driver
+/// delays them.
 #[test]
 fn copies_end_with_their_calls() {
     let Some(device) = gpu(&common::MODULE) else { return };
@@ -225,7 +230,8 @@ fn copies_end_with_their_calls() {
 }
 
 /// Runs tests of this program on a stand-in for the driver, which delays every operation as long as
-/// it may. Returns `None` if this is such a run, or if the program runs without its sources.
+/// a driver may. Returns `None` if this process itself runs on the stand-in, or if the source of
+/// the stand-in is missing.
 #[cfg(target_os = "linux")]
 fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     use std::path::Path;
@@ -236,7 +242,7 @@ fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_driver/libcuda.c");
     if !source.exists() {
-        println!("skipped: the program runs without its sources");
+        println!("skipped: the source of the stand-in for the driver is missing");
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake_driver-{how}"));
@@ -264,8 +270,8 @@ fn all_of_it_on_a_fake_driver() {
     assert!(run.status.success(), "{output}{errors}");
 }
 
-/// A call waits for its copies even if the driver lets nobody enter a context while a copy is under
-/// way.
+/// Checks that a call waits for its copies even if the driver refuses to enter a context while a
+/// copy is running.
 #[test]
 #[cfg(target_os = "linux")]
 fn copies_are_waited_for_in_the_context_that_issued_them() {
@@ -279,7 +285,7 @@ fn copies_are_waited_for_in_the_context_that_issued_them() {
     assert!(run.status.success(), "{output}{errors}");
 }
 
-/// If a call cannot wait for its copies of the caller's memory, it must not return.
+/// Checks that the process aborts if a call cannot wait for its copies of the caller's memory.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_process_ends_where_copies_cannot_be_waited_for() {
@@ -293,7 +299,8 @@ fn the_process_ends_where_copies_cannot_be_waited_for() {
     assert_eq!(run.status.signal(), Some(ABORTED), "{}", String::from_utf8_lossy(&run.stdout));
 }
 
-/// An operation that failed is over, so that the call returns its error.
+/// Checks that a call returns the error of a failed operation. Such an operation is over, so no
+/// abort is necessary.
 #[test]
 #[cfg(target_os = "linux")]
 fn calls_return_where_operations_went_wrong() {

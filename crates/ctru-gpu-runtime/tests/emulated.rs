@@ -1,6 +1,6 @@
-//! Tests of the device on the CPU.
+//! Tests the device on the CPU.
 
-// An input that cannot be built is a failed test.
+// If an input cannot be built, the test must fail.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -16,7 +16,7 @@ fn does_what_every_device_does() {
     common::check(&EmulatedDevice::with_memory(64 << 20)).unwrap();
 }
 
-/// One thread: `to[0] = from[index[0]]`.
+/// A kernel of one thread that computes `to[0] = from[index[0]]`.
 static PICK: Kernel = Kernel::emulated(
     "pick",
     Shape::new(1, 1, 0),
@@ -41,7 +41,7 @@ fn faults_are_errors_and_change_nothing() {
         queue.allocate::<u32>(1).unwrap(),
         queue.allocate::<u8>(1).unwrap(),
     );
-    // The index is the content of new memory, a number far outside the array.
+    // The index is read from new memory, whose content is a number far outside the array.
     let fault = queue.launch(&PICK, &[&from, &index, &to], Batch::each(1));
     assert!(
         matches!(fault, Err(RuntimeError::Emulator(Fault::Bounds { kernel: "pick", .. }))),

@@ -189,7 +189,7 @@ fn error(call: &'static str, code: c_int) -> RuntimeError {
     match code {
         NO_DEVICE => RuntimeError::NoDevice,
         STUB_LIBRARY => RuntimeError::NoDriver {
-            reason: format!("the {LIBRARY} found is a stub for linking (see LD_LIBRARY_PATH)"),
+            reason: format!("{LIBRARY} is a stub for linking; see LD_LIBRARY_PATH"),
         },
         code => RuntimeError::Driver { call, code, name: name(code) },
     }

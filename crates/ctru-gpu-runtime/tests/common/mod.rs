@@ -1,4 +1,4 @@
-//! Checks that every device must pass. Both test files run all of them.
+//! Checks that every device must pass. Both test files run all these checks.
 #![allow(unsafe_code)]
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
@@ -7,11 +7,11 @@ use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_kernels::simt::{Simt, U32x4};
 use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
 
-/// Threads per block of `reverse`, and elements per operation.
+/// Number of threads per block of `reverse`, and of elements per operation.
 const LEN: u32 = 64;
 const N: usize = LEN as usize;
 
-/// `output[i] = key[LEN - 1 - i] + i`, through shared memory.
+/// Computes `output[i] = key[LEN - 1 - i] + i` for each operation, through shared memory.
 fn reverse<S: Simt>(s: S, keys: S::Global<u16>, output: S::Global<u32>, batch: Batch) {
     let (operation, i) = (s.block(), s.thread());
     s.store_shared::<u32>(4 * i, u32::from(s.load(keys, batch.row(operation) * LEN + i)));
@@ -20,8 +20,8 @@ fn reverse<S: Simt>(s: S, keys: S::Global<u16>, output: S::Global<u32>, batch: B
     s.store(output, operation * LEN + i, mirrored + i);
 }
 
-/// The same kernel for the GPU, written by hand.
-#[allow(dead_code)] // The test of the emulator has no use for it.
+/// The kernel `reverse` in PTX for the GPU, written by hand.
+#[allow(dead_code)] // The test of the emulator does not use it.
 pub(crate) const PTX: &str = "
 .version 7.0
 .target sm_80
@@ -72,12 +72,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter::new("output", 4, Rows::EachOperation, LEN),
 ];
 
-/// More shared memory than a block may use unless the function is told so.
+/// The shape of `reverse`. It has more shared memory than a block may use by default.
 pub(crate) const SHAPE: Shape = Shape::new(LEN, 1, 64 << 10);
 
 pub(crate) static REVERSE: Kernel = {
-    // SAFETY: a block reads a row of `LEN` elements of a key and writes one of its operation, as
-    // can be read above.
+    // SAFETY: the code above shows that a block reads one row of `LEN` elements of a key and writes
+    // one row of `LEN` elements of its operation.
     let kernel = unsafe { Kernel::new(&MODULE, "reverse", SHAPE, PARAMETERS) };
     kernel.emulated_by(&EMULATE_REVERSE)
 };
@@ -139,7 +139,7 @@ fn copies<D: Device, T: Plain>(device: &D, element: impl Fn(u32) -> T) -> Done {
     Ok(())
 }
 
-/// Copies from and to the memory of the caller, both registered and not.
+/// Checks copies from and to the caller's memory, both registered and not.
 fn zero_copy<D: Device>(device: &D) -> Done {
     const BYTES: usize = 1 << 17;
     let queue = device.queue()?;
@@ -162,7 +162,7 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     let too_long = Err(RuntimeError::Range { start: 0, end: 101, len: 100 });
     assert_eq!(queue.upload_from(&[(&[0; 5], &short), (&content[..101], &short)]), too_long);
     assert_eq!(queue.download_to(&mut [(&short, &mut back[..101])]), too_long);
-    // Nothing has been copied.
+    // The refused calls have copied nothing.
     queue.download_to(&mut [(&short, &mut back[..100])])?;
     assert!(back[..100] == content[50..150]);
     let content = registered.into_vec();
@@ -191,8 +191,8 @@ fn launches<D: Device>(device: &D, batch: Batch) -> Done {
     Ok(())
 }
 
-/// One queue writes and another reads the same memory several times, and the host waits only at the
-/// end.
+/// Checks that one queue can write and another can read the same memory several times while the
+/// host waits only at the end.
 fn queues_follow_one_another<D: Device>(device: &D) -> Done {
     const BYTES: usize = 1 << 20;
     const ROUNDS: usize = 4;
@@ -213,7 +213,7 @@ fn queues_follow_one_another<D: Device>(device: &D) -> Done {
     Ok(())
 }
 
-/// A queue uploads keys; then many use them at the same time, each on its own thread.
+/// Checks that several queues can use the same keys at the same time, each on its own thread.
 fn queues_share_memory<D: Device>(device: &D) -> Done {
     let owner = device.queue()?;
     let mut input = owner.pinned::<u16>(N)?;
@@ -247,7 +247,7 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
     })
 }
 
-/// A kernel that would touch more than its arrays have is refused, for any number of operations.
+/// Checks that a launch is refused if an array is too short, for any number of operations.
 fn short_arrays<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
     let launch = |keys, len, batch| {
@@ -262,7 +262,7 @@ fn short_arrays<D: Device>(device: &D) -> Done {
     assert_eq!(launch(N, 2 * N, Batch::each(2)), length("keys", 128, 64));
     assert_eq!(launch(1, 1, Batch::each(1000)), length("keys", 64_000, 1));
 
-    // The bytes of the output, and of two blocks more, have numbers of 32 bits.
+    // Every byte of the output, and of two more blocks, has a 32-bit index.
     let most = REVERSE.most_operations();
     assert_eq!(u64::from(most), (u64::from(u32::MAX) - 4) / (4 * u64::from(LEN)) - 2);
     assert_eq!(launch(N, N, Batch::shared(most)), length("output", u64::from(most) * 64, 64));
@@ -274,7 +274,7 @@ fn short_arrays<D: Device>(device: &D) -> Done {
     Ok(())
 }
 
-/// A batch without operations touches nothing, so that every memory is enough for it.
+/// Checks that a batch without operations accepts memory of any length, because it accesses none.
 fn launches_of_nothing<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
     let (none, one) = (queue.allocate::<u16>(0)?, queue.allocate::<u32>(1)?);
@@ -307,7 +307,7 @@ fn bad_arguments<D: Device>(device: &D) -> Done {
 
     let mut pinned = queue.pinned::<u16>(10)?;
     let range = |start, end, len| Err(RuntimeError::Range { start, end, len });
-    #[allow(clippy::reversed_empty_ranges)] // A caller may well compute one.
+    #[allow(clippy::reversed_empty_ranges)] // A caller may compute such a range.
     let backwards = 3..2;
     assert_eq!(queue.upload(&pinned, 5..11, &keys, 0), range(5, 11, 10));
     assert_eq!(queue.upload(&pinned, backwards, &keys, 0), range(3, 2, 10));
@@ -328,13 +328,13 @@ fn out_of_memory<D: Device>(device: &D) -> Done {
     assert!(matches!(queue.allocate::<u64>(usize::MAX), Err(RuntimeError::OutOfMemory { .. })));
     let host = queue.pinned::<u64>(usize::MAX / 8);
     assert!(matches!(host, Err(RuntimeError::OutOfHostMemory { .. })), "{host:?}");
-    // The device works as before.
+    // The device still works.
     launches(device, Batch::each(2))
 }
 
 fn memory_is_given_back<D: Device>(device: &D) -> Done {
     let queue = device.queue()?;
-    // Two buffers fit one after the other, but not together.
+    // The device has memory for one such buffer at a time, but not for two.
     let most = device.memory_info()?.free / 8 * 5;
     for _ in 0..2 {
         let buffer = queue.allocate::<u8>(most)?;

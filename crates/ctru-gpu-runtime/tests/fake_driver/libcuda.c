@@ -1,12 +1,12 @@
-/* A stand-in for the driver, without a GPU, for tests of the host's part. It delays operations as
- * long as a driver may: a stream's operations happen when somebody waits for them, so that code
- * that looks at memory too early reads old bytes. It stops the program when memory is given back
- * that is not all zeros. It has one kernel, `reverse` of common/mod.rs, and leaves out every check
- * that the tests do not need. CTRU_FAKE_DRIVER chooses what it does while a copy is under way:
- * - "refuses-contexts": it lets nobody enter a context;
- * - "captures": it refuses to wait for a stream, because another library captures a graph;
- * - "fails": it waits for a stream, and reports that an operation failed.
- * With any other value it does what it is asked. */
+/* A stand-in for the driver that needs no GPU, for tests of the host code. It delays operations as
+ * long as a driver may: a stream's operations happen only when the program waits for them, so code
+ * that reads memory too early reads old bytes. It stops the program if memory is freed that is not
+ * all zeros. It has one kernel, `reverse` of common/mod.rs, and omits every check that the tests do
+ * not need. CTRU_FAKE_DRIVER selects its behaviour while a copy is running:
+ * - "refuses-contexts": it refuses to enter a context;
+ * - "captures": it refuses to wait for a stream, as if another library captured a graph;
+ * - "fails": it waits for a stream and reports that an operation failed.
+ * With any other value every call succeeds. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct stream stream;
 
 typedef struct {
     stream *stream;
-    unsigned recorded, happened; /* How often. */
+    unsigned recorded, happened; /* Number of times. */
 } event;
 
 typedef struct operation {
@@ -27,7 +27,7 @@ typedef struct operation {
     size_t bytes;
     uint32_t blocks, keys;
     event *event;
-    unsigned record; /* Which one of the event's. */
+    unsigned record; /* The number of this record of the event. */
     struct operation *next;
 } operation;
 
@@ -40,14 +40,14 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)1 << 30)
-#define HEAD 64 /* Bytes before each piece of memory, for its size. */
+#define HEAD 64 /* Bytes before each allocation, which hold its size. */
 
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static stream *streams;
 static size_t used;
 static int shared_bytes = 48 << 10;
 static char context;
-static __thread int depth; /* Contexts that this thread has pushed. */
+static __thread int depth; /* Number of contexts that this thread has pushed. */
 
 /* Every function that needs a context begins with ENTER and ends with LEAVE. */
 #define ENTER                        \
@@ -85,7 +85,7 @@ static int is_copying(void) {
     return 0;
 }
 
-/* Whether the driver is one that does so, and a copy is under way. */
+/* Returns whether the driver has the behaviour `how` and a copy is running. */
 static int is_one_that(const char *how) {
     return !strcmp(getenv("CTRU_FAKE_DRIVER"), how) && is_copying();
 }
@@ -313,7 +313,7 @@ int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
     LEAVE(0);
 }
 
-/* Events are never freed: operations may still have them. */
+/* Events are never freed, because operations may still refer to them. */
 int cuEventCreate(event **result, unsigned flags) {
     ENTER;
     *result = calloc(1, sizeof **result);
