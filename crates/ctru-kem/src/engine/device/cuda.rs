@@ -8,7 +8,7 @@
 //! const COUNT: usize = 1 << 20;
 //! let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, DeviceOptions::default())?;
 //! // The engine takes any slices. It transfers keys and ciphertexts in pinned memory without
-//! another // copy.
+//! // another copy.
 //! let mut keys = engine.pin(vec![DecapsulationKey::placeholder(); COUNT])?;
 //! let mut ciphertexts = engine.pin(vec![Ciphertext::default(); COUNT])?;
 //! let mut secrets = vec![SharedSecret::default(); COUNT];
