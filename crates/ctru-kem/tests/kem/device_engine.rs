@@ -203,7 +203,7 @@ fn large_arrays_are_fetched() {
     const {
         assert!(
             COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10
-        )
+        );
     };
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
