@@ -332,11 +332,13 @@ fn reciprocals_of_all_radices() {
 proptest! {
     /// Lists of any length and radix.
     #[test]
-    fn mixed_radix_is_the_recursion((radix, values) in (2u32..LIMIT, 1usize..300).prop_flat_map(|(radix, len)| {
+    fn mixed_radix_is_the_recursion((radix, values) in (2u32..LIMIT, 1usize..300)
+        .prop_flat_map(|(radix, len)| {
         (Just(radix), numbers(len, 0, i64::from(radix) - 1))
     }), noise in proptest::collection::vec(any::<u8>(), 600)) {
         let values: Vec<u16> = values.iter().map(|&value| value as u16).collect();
-        let expected = encoded_plainly(&values.iter().map(|&value| (value.into(), radix)).collect::<Vec<_>>());
+        let pairs: Vec<_> = values.iter().map(|&value| (value.into(), radix)).collect();
+        let expected = encoded_plainly(&pairs);
         let plan = Plan::new(values.len(), radix);
         let mut bytes = vec![0; plan.bytes()];
         let mut scratch = vec![0; values.len()];
@@ -370,7 +372,9 @@ fn decodes_as_the_recursion<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<(), T
 fn mixed_radix<R: Ring>() {
     let seldom = ProptestConfig::with_cases(100);
     let len = R::MixedRadixBytes::LEN;
-    proptest!(seldom, |(h in poly::<R>(), noise in bytes(len), index in 0..len, byte in any::<u8>())| {
+    proptest!(seldom, |(
+        h in poly::<R>(), noise in bytes(len), index in 0..len, byte in any::<u8>(),
+    )| {
         let bytes = encode(&h);
         prop_assert_eq!(bytes.as_ref(), oracle_encode(&h));
         prop_assert!(decode_canonical::<R>(&bytes) == Ok(h));

@@ -67,7 +67,8 @@ fn with_message<R: Ring>() {
                 let nibble = if i / 8 % 2 == 0 { byte & 15 } else { byte >> 4 };
                 CODEWORDS[usize::from(nibble)] >> (i % 8) & 1
             });
-            ((rounded_plainly::<R>(sigma.coefficients()[i]) + R::Q2 / 2 * u32::from(bit)) % R::Q2) as u16
+            let rounded = rounded_plainly::<R>(sigma.coefficients()[i]);
+            ((rounded + R::Q2 / 2 * u32::from(bit)) % R::Q2) as u16
         }).collect();
         let rounded = compress_with_message(&sigma, &array(&message));
         prop_assert_eq!(rounded.coefficients(), expected);

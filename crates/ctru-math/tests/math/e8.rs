@@ -161,7 +161,8 @@ fn polynomials<R: Ring>() {
         let blocks = decrypted.coefficients().as_chunks::<BLOCK>().0;
         let message = decoded(&decrypted);
         for (i, byte) in message.as_ref().iter().enumerate() {
-            let [low, high] = [2 * i, 2 * i + 1].map(|block| decode_block(R::Q2 as u16, blocks[block]));
+            let decode = |block: usize| decode_block(R::Q2 as u16, blocks[block]);
+            let [low, high] = [2 * i, 2 * i + 1].map(decode);
             prop_assert_eq!(*byte, low | high << 4);
         }
     });
@@ -170,10 +171,13 @@ fn polynomials<R: Ring>() {
     // radius is taken away: q2/8 at each coefficient, or q2/4 at two of them.
     let q2 = R::Q2 as u16;
     let quarter = q2 / 4 - 1;
-    proptest!(|(message in bytes(R::MESSAGE_BYTES), spread in any::<bool>(), signs in any::<u64>())| {
+    proptest!(|(
+        message in bytes(R::MESSAGE_BYTES), spread in any::<bool>(), signs in any::<u64>(),
+    )| {
         let sent = compress_with_message(&Poly::<R>::zero(), &array(&message));
         let received: Vec<u16> = sent.coefficients().iter().enumerate().map(|(i, &c)| {
-            let noise = if spread { q2 / 8 - 1 } else if i % 8 == 3 || i % 8 == 6 { quarter } else { 0 };
+            let two = if i % 8 == 3 || i % 8 == 6 { quarter } else { 0 };
+            let noise = if spread { q2 / 8 - 1 } else { two };
             let noise = if signs >> (i % 64) & 1 == 0 { noise } else { q2 - noise };
             (c + noise) % q2
         }).collect();

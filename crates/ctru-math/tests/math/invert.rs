@@ -112,7 +112,9 @@ macro_rules! properties {
                     check(&a);
                 }
                 #[test]
-                fn any_batch(elements in vec(prop_oneof![7 => small_poly::<$ring>(), 1 => Just(SmallPoly::zero())], 0..9)) {
+                fn any_batch(elements in vec(
+                    prop_oneof![7 => small_poly::<$ring>(), 1 => Just(SmallPoly::zero())], 0..9,
+                )) {
                     batch(&elements);
                 }
             }

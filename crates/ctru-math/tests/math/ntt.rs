@@ -92,6 +92,11 @@ fn check_round_trip<R: NttRing<A>, A>(input: &[i64]) {
 }
 
 /// The inverse of any array within its bound goes back to that array.
+/// Returns the bound of the coefficients that the reducer of the transform puts out.
+fn output_bound<R: NttRing<A>, A>() -> i64 {
+    i64::from(<R::Reducer as Reducer>::OUTPUT_BOUND)
+}
+
 fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
     let mut coeffs = ntt_coeffs::<R, A>(input);
     ntt::inverse::<R, A>(&mut coeffs);
@@ -179,7 +184,7 @@ macro_rules! ring_tests {
                     check_leaves::<$ring, $arithmetic>(&input);
                     check_round_trip::<$ring, $arithmetic>(&input);
                 }
-                let bound = i64::from(<<$ring as NttRing<$arithmetic>>::Reducer as Reducer>::OUTPUT_BOUND);
+                let bound = output_bound::<$ring, $arithmetic>();
                 for input in patterns(<$ring>::NTT_LEN, &[bound, -bound]) {
                     check_inverse::<$ring, $arithmetic>(&input);
                 }
@@ -214,23 +219,27 @@ macro_rules! ring_tests {
 
                 #[test]
                 fn inverse(seed in numbers(<$ring>::NTT_LEN, -1000, 1000)) {
-                    let bound = i64::from(<<$ring as NttRing<$arithmetic>>::Reducer as Reducer>::OUTPUT_BOUND);
-                    check_inverse::<$ring, $arithmetic>(&seed.iter().map(|c| c * bound / 1000).collect::<Vec<_>>());
+                    let bound = output_bound::<$ring, $arithmetic>();
+                    let values: Vec<_> = seed.iter().map(|c| c * bound / 1000).collect();
+                    check_inverse::<$ring, $arithmetic>(&values);
                 }
 
                 #[test]
                 fn mul_sampled(a in poly::<$ring>(), b in sampled_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_sampled::<$ring, $arithmetic>(&a, &b), schoolbook::mul_small(&a, &b));
+                    let product = ntt::mul_sampled::<$ring, $arithmetic>(&a, &b);
+                    prop_assert_eq!(product, schoolbook::mul_small(&a, &b));
                 }
 
                 #[test]
                 fn mul_small(a in poly::<$ring>(), b in small_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_small::<$ring, $arithmetic>(&a, &b), schoolbook::mul_small(&a, &b));
+                    let product = ntt::mul_small::<$ring, $arithmetic>(&a, &b);
+                    prop_assert_eq!(product, schoolbook::mul_small(&a, &b));
                 }
 
                 #[test]
                 fn mul_rounded(c in rounded_poly::<$ring>(), f in small_poly::<$ring>()) {
-                    prop_assert_eq!(ntt::mul_rounded::<$ring, $arithmetic>(&c, &f), schoolbook::mul_rounded(&c, &f));
+                    let product = ntt::mul_rounded::<$ring, $arithmetic>(&c, &f);
+                    prop_assert_eq!(product, schoolbook::mul_rounded(&c, &f));
                 }
             }
         })*
@@ -269,11 +278,14 @@ proptest! {
     fn butterflies(x in -10_000_000i32..10_000_000, y: i16, u: i16, exponent in 0usize..192) {
         type M = PseudoMersenne<24, 6>;
         let modulus = i64::from(M::MODULUS);
-        let centred = |a: u64| if a > modulus as u64 / 2 { a as i64 - modulus } else { a as i64 } as i32;
+        let centred = |a: u64| {
+            (if a > modulus as u64 / 2 { a as i64 - modulus } else { a as i64 }) as i32
+        };
         let (x, y, u) = (x, i32::from(y), i32::from(u));
         let same = |a: i32, b: i128| assert_eq!(residue::<M>(a.into()), residue::<M>(b));
 
-        let root = value::<M>(<R653 as NttRing>::TWIDDLES.leaves[<R653 as NttRing>::LEAVES / 3 - 1]);
+        let leaves = &<R653 as NttRing>::TWIDDLES.leaves;
+        let root = value::<M>(leaves[<R653 as NttRing>::LEAVES / 3 - 1]);
         let z = centred(pow::<M>(root, exponent));
         let inverse = centred(pow::<M>(root, 192 - exponent));
         let wide = |a: i32| i128::from(a);

@@ -78,8 +78,10 @@ macro_rules! ring_tests {
             #[test]
             fn extreme_products() {
                 let bound = SmallPoly::<$ring>::BOUND as i8;
-                let h = Poly::<$ring>::from_coefficients(&[<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
-                let c = RoundedPoly::<$ring>::from_coefficients(&[<$ring>::Q2 as u16 - 1; <$ring>::N]).unwrap();
+                let largest = [<$ring>::Q as u16 - 1; <$ring>::N];
+                let h = Poly::<$ring>::from_coefficients(&largest).unwrap();
+                let largest = [<$ring>::Q2 as u16 - 1; <$ring>::N];
+                let c = RoundedPoly::<$ring>::from_coefficients(&largest).unwrap();
                 for b in [bound, -bound] {
                     let b = SmallPoly::from_coefficients(&[b; <$ring>::N]).unwrap();
                     assert_eq!(toeplitz::mul_small(&h, &b), schoolbook::mul_small(&h, &b));

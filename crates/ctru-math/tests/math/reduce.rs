@@ -85,7 +85,10 @@ fn edges(bound: i64, step: i64) -> Vec<i64> {
 }
 
 fn check_edges<M: Reducer>() {
-    const { assert!(M::OUTPUT_BOUND <= M::INPUT_BOUND && (M::OUTPUT_BOUND as u32) < 2 * M::MODULUS) };
+    const {
+        assert!(M::OUTPUT_BOUND <= M::INPUT_BOUND);
+        assert!((M::OUTPUT_BOUND as u32) < 2 * M::MODULUS);
+    }
     let step = i64::from(M::MODULUS);
     for a in edges(M::INPUT_BOUND.into(), step) {
         for w in edges(step / 2, step) {
@@ -158,10 +161,13 @@ macro_rules! sum_tests {
 
             proptest! {
                 #[test]
-                fn random(sum in -i64::MAX..=i64::MAX, a in any::<i32>(), w in -i64::MAX..=i64::MAX) {
+                fn random(
+                    sum in -i64::MAX..=i64::MAX, a in any::<i32>(), w in -i64::MAX..=i64::MAX,
+                ) {
                     check_sum::<$reducer>(scaled(sum, <$reducer>::SUM_BOUND));
                     let w = scaled(w, i64::from(<$reducer>::MODULUS / 2));
-                    check_product::<$reducer>(a.clamp(-<$reducer>::INPUT_BOUND, <$reducer>::INPUT_BOUND), w as i32);
+                    let bound = <$reducer>::INPUT_BOUND;
+                    check_product::<$reducer>(a.clamp(-bound, bound), w as i32);
                 }
             }
         })*
@@ -175,11 +181,15 @@ macro_rules! for_moduli {
         $(mod $method {
             use super::*;
             $tests! {
-                q3: $type<3>, q3329: $type<3329>, q4591: $type<4591>, q4621: $type<4621>, q7681: $type<7681>,
-                q7879: $type<7879>, q65521: $type<65521>, q65537: $type<65537>, q1048573: $type<1048573>,
+                q3: $type<3>, q3329: $type<3329>, q4591: $type<4591>, q4621: $type<4621>,
+                q7681: $type<7681>,
+                q7879: $type<7879>, q65521: $type<65521>, q65537: $type<65537>,
+                q1048573: $type<1048573>,
                 q7340033: $type<7340033>, q16769023: $type<16769023>, q16777153: $type<16777153>,
-                q33550337: $type<33550337>, q104857601: $type<104857601>, q268369921: $type<268369921>,
-                q469762049: $type<469762049>, q536870913: $type<536870913>, q1073741823: $type<1073741823>,
+                q33550337: $type<33550337>, q104857601: $type<104857601>,
+                q268369921: $type<268369921>,
+                q469762049: $type<469762049>, q536870913: $type<536870913>,
+                q1073741823: $type<1073741823>,
             }
         })*
     };
@@ -200,8 +210,10 @@ for_moduli! {
 mod float {
     use super::*;
     reducer_tests! {
-        q3: Float<3>, q3329: Float<3329>, q4591: Float<4591>, q7879: Float<7879>, q65521: Float<65521>,
-        q1048573: Float<1048573>, q7340033: Float<7340033>, q13421747: Float<13421747>, q13421759: Float<13421759>,
+        q3: Float<3>, q3329: Float<3329>, q4591: Float<4591>, q7879: Float<7879>,
+        q65521: Float<65521>,
+        q1048573: Float<1048573>, q7340033: Float<7340033>, q13421747: Float<13421747>,
+        q13421759: Float<13421759>,
         q16769023: Float<16769023>, q16777207: Float<16777207>,
     }
 }
@@ -212,8 +224,10 @@ macro_rules! for_pseudo_mersenne {
         $(mod $method {
             use super::*;
             $tests! {
-                q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>, q1048065: PseudoMersenne<20, 9>,
-                q65521: PseudoMersenne<16, 4>, q1048573: PseudoMersenne<20, 2>, q16769023: PseudoMersenne<24, 13, -1, -1>,
+                q653: PseudoMersenne<24, 6>, q761: PseudoMersenne<25, 12>,
+                q1048065: PseudoMersenne<20, 9>,
+                q65521: PseudoMersenne<16, 4>, q1048573: PseudoMersenne<20, 2>,
+                q16769023: PseudoMersenne<24, 13, -1, -1>,
                 q268369921: PseudoMersenne<28, 16>, q16785409: PseudoMersenne<24, 13, 1, 1>,
                 q1048583: PseudoMersenne<20, 3, 1, -1>,
             }

@@ -65,7 +65,8 @@ proptest! {
     #[test]
     fn sextets_are_spread(coins: [u8; 6]) {
         let word = coins.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-        prop_assert_eq!(spread_sextets(coins), std::array::from_fn(|i| (word >> (6 * i) & 63) as u8));
+        let expected = std::array::from_fn(|i| (word >> (6 * i) & 63) as u8);
+        prop_assert_eq!(spread_sextets(coins), expected);
     }
 }
 
