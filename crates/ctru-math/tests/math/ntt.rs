@@ -91,12 +91,12 @@ fn check_round_trip<R: NttRing<A>, A>(input: &[i64]) {
     }
 }
 
-/// The inverse of any array within its bound goes back to that array.
 /// Returns the bound of the coefficients that the reducer of the transform puts out.
 fn output_bound<R: NttRing<A>, A>() -> i64 {
     i64::from(<R::Reducer as Reducer>::OUTPUT_BOUND)
 }
 
+/// The inverse of any array within its bound goes back to that array.
 fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
     let mut coeffs = ntt_coeffs::<R, A>(input);
     ntt::inverse::<R, A>(&mut coeffs);
