@@ -7,7 +7,8 @@
 //! - [`engine`] does the same for engines.
 //! - [`backend`] chooses the vector instructions of the CPU.
 //! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
-//! - [`format`] converts keys, ciphertexts and shared secrets to the contents of files, and back.
+//! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
+//!   back.
 //! - [`files`] reads and writes files.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.

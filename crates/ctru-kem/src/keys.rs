@@ -321,12 +321,14 @@ impl Default for SharedSecret {
 }
 
 impl SharedSecret {
-    /// Overwrites the secret with four words that a device computed. A word has its bytes in
+    /// Overwrites each secret with four words that a device computed. A word has its bytes in
     /// little-endian order.
     #[cfg(feature = "gpu")]
-    pub(crate) fn overwrite(&mut self, words: &[u64]) {
-        for (bytes, word) in self.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *bytes = word.to_le_bytes();
+    pub(crate) fn overwrite_all(secrets: &mut [Self], words: &[u64]) {
+        for (secret, words) in secrets.iter_mut().zip(words.as_chunks::<4>().0) {
+            for (bytes, word) in secret.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                *bytes = word.to_le_bytes();
+            }
         }
     }
 

@@ -12,7 +12,7 @@
 //! its start. References between a module and its ancestors or descendants make no arrow: a parent
 //! may re-export items of its children, and a child may use items of its parent.
 //!
-//! A reference to a module named [`COMPILED`] makes no arrow either. Such a module generates the
+//! A reference to a module named `compiled` makes no arrow either. Such a module generates the
 //! code of all generic functions for each of a few types. The trait of these types must name it,
 //! and it must name all functions.
 

@@ -79,7 +79,7 @@ impl EngineArgs {
     /// engine it takes and why.
     ///
     /// # Errors
-    /// [`Error::Engine`] if there is no such GPU or no threads, [`Error::WithoutGpu`] if this
+    /// [`Error::Engine`] if there is no such GPU or no threads, `Error::WithoutGpu` if this
     /// program was built without GPUs.
     pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         match self.engine {

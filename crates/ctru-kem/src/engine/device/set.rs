@@ -3,12 +3,13 @@
 //! The code below the typed interface of the engine reads this description. It is therefore
 //! compiled once per device, not once per parameter set and device.
 
+use core::ops::Range;
+
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_math::Ring;
 
-use super::prefetch::prefetch;
 use crate::encoding::PublicKeyEncoding;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
@@ -21,6 +22,8 @@ pub(super) struct Set {
     pub(super) encapsulation_key_bytes: usize,
     /// Bytes of an encoded decapsulation key.
     pub(super) decapsulation_key_bytes: usize,
+    /// The range of bytes of a decapsulation key that are its encapsulation key.
+    pub(super) encapsulation_key: Range<usize>,
     /// Bytes of a ciphertext.
     pub(super) ciphertext_bytes: usize,
     /// Elements per row of a polynomial on the device: the coefficients with padding.
@@ -35,9 +38,6 @@ pub(super) struct Set {
     pub(super) fill_encapsulation_keys: fn(&mut [u8]),
     /// Overwrites rows of decapsulation keys with placeholders.
     pub(super) fill_decapsulation_keys: fn(&mut [u8]),
-    /// Copies the encapsulation keys inside rows of decapsulation keys to rows of their own, until
-    /// these are full.
-    pub(super) copy_encapsulation_keys: fn(&[u8], &mut [u8]),
     kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
@@ -49,6 +49,8 @@ impl Set {
                 name: P::NAME,
                 encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
                 decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
+                encapsulation_key: P::Ring::SECRET_POLY_BYTES
+                    ..P::Ring::SECRET_POLY_BYTES + P::ENCAPSULATION_KEY_BYTES,
                 ciphertext_bytes: P::CIPHERTEXT_BYTES,
                 row: row::<P::Ring>() as usize,
                 coin_words: coin_words::<P::Ring>() as usize,
@@ -60,7 +62,6 @@ impl Set {
                 fill_decapsulation_keys: |rows| {
                     fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
                 },
-                copy_encapsulation_keys: copy_encapsulation_keys::<P>,
                 kernel: RingKernels::of::<P::Ring>,
             }
         }
@@ -82,31 +83,6 @@ impl Set {
 fn fill(rows: &mut [u8], row: &[u8]) {
     for to in rows.chunks_exact_mut(row.len()) {
         to.copy_from_slice(row);
-    }
-}
-
-/// Copies the encapsulation keys inside the decapsulation keys `from` to `to`, until `to` is full.
-///
-/// The compiler knows the lengths of the rows, which makes the copies faster. The device has just
-/// written `from`, so the caches of the host do not hold it. The loop prefetches the rows that it
-/// copies later. `host_copy_of_rows_gb_s` in docs/benchmarks/h200-machine.json has the rates with
-/// and without this.
-fn copy_encapsulation_keys<P: ParameterSet>(from: &[u8], to: &mut [u8]) {
-    /// The distance in rows between the prefetch and the copy.
-    const AHEAD: usize = 2;
-    let key = |i: usize| {
-        let start = i * P::DECAPSULATION_KEY_BYTES + P::Ring::SECRET_POLY_BYTES;
-        from.get(start..start + P::ENCAPSULATION_KEY_BYTES)
-    };
-    for i in 0..to.len() / P::ENCAPSULATION_KEY_BYTES {
-        let row = |i: usize| i * P::ENCAPSULATION_KEY_BYTES..(i + 1) * P::ENCAPSULATION_KEY_BYTES;
-        if let (Some(from), Some(to)) = (key(i + AHEAD), to.get(row(i + AHEAD))) {
-            prefetch(from);
-            prefetch(to);
-        }
-        if let (Some(from), Some(to)) = (key(i), to.get_mut(row(i))) {
-            to.copy_from_slice(from);
-        }
     }
 }
 
