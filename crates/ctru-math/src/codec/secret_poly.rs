@@ -58,8 +58,9 @@ impl<R: Ring> WithSimd for Pack<'_, R> {
 /// Unpacks an output of [`pack`], and rejects every other string.
 ///
 /// # Errors
-/// Returns [`InvalidSecretPoly`] if no `f = 2 f' + 1` with `|f'_i| <= eta` has one of the nibbles,
-/// or if the high nibble of the last byte is not 0. The time depends on this yes or no only.
+/// Returns [`InvalidSecretPoly`] if a nibble encodes a coefficient that no `f = 2 f' + 1` with
+/// `|f'_i| <= eta` has at this position, or if the high nibble of the last byte is not 0. The time
+/// depends only on whether the function returns an error.
 pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     R::unpack_secret(bytes)
 }

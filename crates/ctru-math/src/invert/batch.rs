@@ -55,7 +55,7 @@ impl<R: Ring> fmt::Debug for BatchNode<R> {
     }
 }
 
-/// A slice given to [`invert_batch`] is shorter than its elements.
+/// The error of [`invert_batch`] for a slice that is shorter than the batch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BatchTooShort {
     /// Elements of the batch.

@@ -67,7 +67,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         bound
     }
 
-    /// How many centred folds numbers up to `bound` need, and what is left then.
+    /// Returns the number of centred folds that numbers up to `bound` need, and the bound of the
+    /// results.
     const fn centred_folds(mut bound: i64) -> (u32, i64) {
         let mut folds = 0;
         while folds == 0 || bound >= 2 * <Self as Reducer>::MODULUS as i64 {
@@ -84,14 +85,13 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         (sum & Self::LOW) - i64::from(S) * (high << B) - i64::from(T) * high
     }
 
-    /// The same of a number whose high part has 32 bits, such as a product: one multiplication is
-    /// all that it takes.
+    /// Folds a number whose high part has 32 bits, such as a product, with a single multiplication.
     #[inline(always)]
     fn fold_product(product: i64) -> i64 {
         (product & Self::LOW) + narrowed(product >> A) * Self::FOLD
     }
 
-    /// Folds as often as it takes, by `fold` while numbers have 64 bits.
+    /// Reduces `sum` with as many folds as it needs. `fold` does the folds on 64-bit numbers.
     #[inline(always)]
     fn reduce_by(sum: i64, fold: impl Fn(i64) -> i64) -> i32 {
         let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| fold(sum)));

@@ -1,4 +1,5 @@
-//! The E8 code against vectors, the decoder with squared distances, and all sixteen codewords.
+//! Compares the E8 encoder and decoder with test vectors, the decoder also with a second decoder
+//! that computes squared distances, and with the distances to all sixteen codewords.
 
 use std::array::from_fn;
 

@@ -379,7 +379,7 @@ pub(super) fn load_rows<S: Simd>(
     }
 }
 
-/// Stores the rows that [`load_rows`] loads.
+/// Stores rows at the places from which [`load_rows`] loads them.
 #[inline(always)]
 pub(super) fn store_rows<S: Simd>(rows: &[S::Vector], to: &mut [i16], first: usize, stride: usize) {
     for (i, row) in rows.iter().enumerate() {

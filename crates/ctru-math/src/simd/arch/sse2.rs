@@ -81,8 +81,8 @@ impl Vector for I16x8 {
             I16x8(_mm_mullo_epi16(x.0, y.0))
         }
         fn mul_high(x: I16x8, y: I16x8) -> I16x8 {
-            // Not the intrinsic: LLVM sees it as a widening product, which it takes apart into many
-            // instructions where one operand stays the same throughout a loop.
+            // The intrinsic would be slow: LLVM treats it as a widening product, and if one operand
+            // is constant in a loop, it expands the product to many instructions.
             let product;
             // SAFETY: the CPU has SSE2, and the instruction reads and writes registers only.
             #[cfg(not(target_feature = "avx"))]

@@ -88,7 +88,7 @@ pub(super) trait Plan: Sized {
     const LAYERS: usize = Self::Ring::RNS_LAYERS - Self::ROOTS[0].ilog2() as usize;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
     const WHOLE: bool = Self::ROOTS[0] == 1;
-    /// Coefficients of a plain product beyond the transform's length.
+    /// Number of coefficients by which a plain product is longer than the transform.
     const ALIASED: usize =
         (2 * Self::Ring::N - 1).saturating_sub(Self::LEAF_DEGREE << Self::Ring::RNS_LAYERS);
     /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
@@ -111,13 +111,13 @@ pub(super) trait Plan: Sized {
         const { (Self::LEAF_DEGREE << Self::LAYERS) / S::HALF }
     }
 
-    /// Returns the factors of the transform.
+    /// Returns the twiddle factors of the forward transform.
     #[inline(always)]
     fn forward_table<S: Simd>() -> &'static Table {
         const { &Table::new::<Self>(S::LANES, false) }
     }
 
-    /// Returns the factors of the inverse transform.
+    /// Returns the twiddle factors of the inverse transform.
     #[inline(always)]
     fn inverse_table<S: Simd>() -> &'static Table {
         const { &Table::new::<Self>(S::LANES, true) }
