@@ -4,7 +4,7 @@
 //! is set, they fail, so that a run on a GPU machine cannot pass by mistake. On every machine with
 //! Linux, all tests also run once on a stand-in for the driver.
 
-// If an input cannot be built, the test must fail.
+// Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;

@@ -160,8 +160,8 @@ impl<R: NttRing> Step<R> {
     }
 }
 
-/// Returns the size of an area in bytes. For each of the two directions, an area has one number per
-/// thread and one more. The two constant coefficients follow.
+/// Returns the size of an area in bytes. An area begins with two lists, one for each direction of
+/// the exchange, of one number per thread and one more. The two constant coefficients follow.
 const fn area_bytes<R: NttRing>() -> u32 {
     4 * (2 * (threads::<R>() + 1) + 2)
 }
@@ -190,8 +190,8 @@ impl<S: Simt, R: NttRing> Area<S, R> {
         Self { s, start: number % 2 * area_bytes::<R>(), ring: PhantomData }
     }
 
-    /// Returns the address at which thread `thread` puts its lowest coefficient of `g`. The number
-    /// after that of the last thread stays 0.
+    /// Returns the address at which thread `thread` puts its lowest coefficient of `g`. One more
+    /// number follows the number of the last thread and stays 0.
     #[inline(always)]
     fn lowest_g(self, thread: u32) -> u32 {
         self.start + 4 * thread
