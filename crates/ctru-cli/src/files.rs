@@ -65,8 +65,8 @@ impl fmt::Display for PathOrStdio {
     }
 }
 
-/// Reads a file and calls `parse` with its contents. `wanted` are the kinds of objects that an
-/// error message names.
+/// Reads a file and calls `parse` with its contents. `wanted` lists the kinds of objects that the
+/// caller accepts. The error for a file that is too long names them.
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::Contents`] if it is too long or if `parse`
@@ -145,10 +145,11 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all files or none, then standard output. Replaces none of the `inputs`.
+/// Writes all files or none, then standard output. Fails if an output would replace one of the
+/// `inputs`.
 ///
 /// # Errors
-/// [`Error`]. If standard output fails, the error names the files that are written already.
+/// [`Error`]. If standard output fails, the error names the files that have been written.
 pub(crate) fn write(
     inputs: &[&PathOrStdio],
     outputs: &[Output<'_>],

@@ -34,8 +34,8 @@ const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 /// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
 
-/// Operations per chunk without transfers. The number is large, so that the time of a launch does
-/// not matter.
+/// Number of operations per chunk in the measurements without transfers. It is large, so that the
+/// time of a launch does not matter.
 const ON_DEVICE_BATCH: usize = 1 << 17;
 const ON_DEVICE_SAMPLES: usize = 15;
 
