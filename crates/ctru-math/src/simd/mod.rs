@@ -25,7 +25,7 @@ pub(crate) trait Simd: Copy {
     const LANES: usize;
     /// Integers in half a vector.
     const HALF: usize = Self::LANES / 2;
-    /// The vectors of the backend.
+    /// The type of the backend's vectors.
     type Vector: Vector;
 
     /// Does the work in a function that is compiled with the backend's instructions.
