@@ -610,7 +610,8 @@ mod tests {
         assert!(error.starts_with(&display(&gone)), "{error}");
     }
 
-    /// A file of another program under the name of the new file is not removed.
+    /// Checks that `undo` does not remove a file that another program has put in place of the
+    /// new file.
     #[cfg(unix)]
     #[test]
     fn what_others_publish_is_not_undone() {

@@ -176,7 +176,7 @@ fn count(
     device: &CountingDevice<CudaDevice>,
     run: &mut dyn FnMut() -> Result<(), EngineError>,
 ) -> Result<(Counts, Statistics), EngineError> {
-    // This run copies all data to the device.
+    // The first run is counted and copies all data to the device. The measured runs do not copy.
     device.take();
     run()?;
     let counts = device.take();
