@@ -11,7 +11,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of vector instructions, with arithmetic of this crate written for it.
+/// A set of vector instructions for which this crate has arithmetic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {
     /// Plain Rust: every CPU.

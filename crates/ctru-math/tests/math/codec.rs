@@ -233,7 +233,8 @@ fn mixed_radix_examples() {
     }
 }
 
-/// Values, radix, last radix and bytes of each level, and the same of the root.
+/// The expected plan: one row per level and one for the root. A row has the number of values, the
+/// radix, the last radix and the number of bytes.
 type Table = [(usize, u32, u32, usize)];
 
 fn plan_of<R: Ring>(table: &Table) {

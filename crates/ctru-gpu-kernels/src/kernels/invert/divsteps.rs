@@ -271,8 +271,8 @@ fn reciprocal<R: NttRing>(x: i32) -> i32 {
 struct Lazy<R>(PhantomData<R>);
 
 impl<R: NttRing> Lazy<R> {
-    /// If all residues are within the reducer's output bound, `|f0 g - g0 f|` is within its input
-    /// bound.
+    /// Proves that `|f0 g - g0 f|` is within the reducer's input bound if all residues are within
+    /// its output bound.
     const BOUND: () = {
         let largest = <R::CoefficientReducer as Reducer>::OUTPUT_BOUND as i64;
         assert!(2 * largest * largest <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);

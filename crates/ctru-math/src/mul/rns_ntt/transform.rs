@@ -106,7 +106,7 @@ pub(super) fn forward_pair<P: Plan, S: Simd>(
 ) {
     forward_columns::<P, S>(simd, a, ntt_a);
     forward_columns::<P, S>(simd, b, ntt_b);
-    // A loop, so that the code of the rows is there once.
+    // The loop keeps the inlined code of `forward_rows` from being compiled twice.
     for ntt in [ntt_a, ntt_b] {
         forward_rows::<P, S>(simd, ntt);
     }

@@ -146,11 +146,11 @@ impl<R: Ring> Plan for ThirdPrime<R> {
     const ROOTS: [usize; 2] = [2, 3];
 }
 
-/// Factors of the butterflies of a plan for vectors of one width.
+/// The twiddle factors of a plan for vectors of one width.
 ///
-/// With `B` lanes in half a vector, the upper `log2(B)` layers run over columns and take one factor
-/// for each block. The other layers run over rows: each lane of half a vector belongs to a block of
-/// its own, with its own factors.
+/// Let half a vector have `B` lanes. The upper `log2(B)` layers run over columns and take one
+/// factor per block. The other layers run over rows. There, each lane of half a vector belongs to a
+/// different block and has different factors.
 #[repr(C, align(64))]
 pub(super) struct Table {
     /// Vector `2^l + j` holds the factor of block `j` of column layer `l` in all lanes.
