@@ -372,7 +372,8 @@ fn publish<'a>(
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
         return Err(Error::SameOutput { file: display(path) });
     }
-    // After the last file has its name, no step can fail that would restore its old version.
+    // The old version of the last file is not kept: no later step can fail in such a way that
+    // `publish_all` would restore it.
     let previous = if is_last { None } else { keep(path).map_err(failed)? };
     let file = file.persist(path).map_err(|error| failed(error.error))?;
     Ok(Published { path, file, previous })
@@ -553,7 +554,8 @@ mod tests {
         }
     }
 
-    /// If the old file cannot be restored, it keeps its second name, and the error names it.
+    /// Checks that the old file keeps its second name if it cannot be restored, and that the
+    /// error tells this name.
     #[test]
     fn what_cannot_be_put_back_is_named() {
         let directory = tempfile::tempdir().unwrap();
