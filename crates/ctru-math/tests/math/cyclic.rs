@@ -140,7 +140,8 @@ fn plans() {
     // 2^31 is 292 times the modulus: seventeen layers fit.
     let small = Plan::new::<Montgomery<7_340_033>, Montgomery<7_340_033>>(17);
     assert_eq!((small.forward.normalise, small.inverse.normalise), (0, 0));
-    // 2^31 is 4.57 times the modulus: 1, 2, 3, 4, then from 1 again.
+    // 2^31 is 4.57 times the modulus. Inputs are below one modulus, and each layer adds one to
+    // the bound. Layer 3 would reach five, so it normalises.
     let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6);
     assert_eq!(large.normalise, 0b00_1000);
 }

@@ -95,7 +95,8 @@ impl Vector for I16x8 {
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
-            // Under AVX the old encoding would cost a switch of state.
+            // On a CPU with AVX, the SSE encoding of the instruction would cost a transition of the
+            // vector unit between SSE and AVX.
             // SAFETY: the target has AVX, and the instruction reads and writes registers only.
             #[cfg(target_feature = "avx")]
             #[allow(unsafe_code)]
