@@ -65,14 +65,14 @@ fn many<T>(rng: &mut BenchRng, input: impl Fn(&mut BenchRng) -> T) -> Vec<T> {
     (0..INPUTS).map(|_| input(rng)).collect()
 }
 
-/// Compares key generation from one seed and from many.
+/// Compares the time of key generation from always the same seed and from random seeds.
 fn keygen_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let one = vec![seed(rng); INPUTS];
     let many = many(rng, seed);
     compare(runner, rng, [one, many], |seed| Private::generate_deterministic(seed, seed));
 }
 
-/// Compares encapsulation to one key from one seed and from many.
+/// Compares the time of encapsulation to one key from always the same seed and from random seeds.
 fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let public = private(rng).encapsulation_key();
     let one = vec![seed(rng); INPUTS];
@@ -80,7 +80,7 @@ fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     compare(runner, rng, [one, many], |seed| public.encapsulate_deterministic(seed));
 }
 
-/// Compares decapsulation of accepted and of rejected ciphertexts with one key.
+/// Compares the time of decapsulation of accepted and of rejected ciphertexts with one key.
 fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
     let key = private(rng);
     let public = key.encapsulation_key();

@@ -65,7 +65,7 @@ pub enum Error {
         refused.iter().map(|line| format!("\nNot usable: {line}")).collect::<String>()
     )]
     NoCompiler {
-        /// The compilers that were tried, each with the reason against it.
+        /// The compilers that were tried, each with the reason why it cannot be used.
         refused: Vec<String>,
     },
     /// The PTX contains instructions that are forbidden in kernels.

@@ -1,4 +1,5 @@
-//! Builds a folder that runs the GPU tests and benchmarks on a machine without Rust.
+//! Builds a folder with all files that the GPU tests and benchmarks need on a machine without
+//! Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -114,7 +114,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && process::output(Command::new(path).arg("--version")).is_ok()
 }
 
-/// Returns the folders of Python's packages, or nothing if there is no Python.
+/// Returns the folders of Python's packages, or an empty list if there is no Python.
 fn site_packages() -> Vec<PathBuf> {
     let print = "import site, sysconfig
 sites = [*site.getsitepackages(), site.getusersitepackages()]

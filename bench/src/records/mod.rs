@@ -170,7 +170,8 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// Returns the median and the largest of power readings in watts, or nothing without readings.
+/// Returns the median and the largest of power readings in watts. Without readings, the list is
+/// empty.
 pub(crate) fn watts(mut watts: Vec<f64>) -> Vec<(&'static str, f64)> {
     watts.sort_by(f64::total_cmp);
     let (median, most) = (watts.get(watts.len() / 2), watts.last());

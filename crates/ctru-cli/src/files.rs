@@ -65,8 +65,8 @@ impl fmt::Display for PathOrStdio {
     }
 }
 
-/// Reads a file and calls `parse` with its contents. `wanted` are the kinds of objects that an
-/// error message names.
+/// Reads a file and calls `parse` with its contents. `wanted` lists the kinds of objects that the
+/// caller accepts. The error for a file that is too long names them.
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::Contents`] if it is too long or if `parse`
@@ -145,10 +145,11 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all files or none, then standard output. Replaces none of the `inputs`.
+/// Writes all files or none, then standard output. Fails if an output would replace one of the
+/// `inputs`.
 ///
 /// # Errors
-/// [`Error`]. If standard output fails, the error names the files that are written already.
+/// [`Error`]. If standard output fails, the error names the files that have been written.
 pub(crate) fn write(
     inputs: &[&PathOrStdio],
     outputs: &[Output<'_>],
@@ -371,7 +372,8 @@ fn publish<'a>(
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
         return Err(Error::SameOutput { file: display(path) });
     }
-    // After the last file has its name, no step can fail that would restore its old version.
+    // The old version of the last file is not kept: no later step can fail in such a way that
+    // `publish_all` would restore it.
     let previous = if is_last { None } else { keep(path).map_err(failed)? };
     let file = file.persist(path).map_err(|error| failed(error.error))?;
     Ok(Published { path, file, previous })
@@ -552,7 +554,8 @@ mod tests {
         }
     }
 
-    /// If the old file cannot be restored, it keeps its second name, and the error names it.
+    /// Checks that the old file keeps its second name if it cannot be restored, and that the
+    /// error tells this name.
     #[test]
     fn what_cannot_be_put_back_is_named() {
         let directory = tempfile::tempdir().unwrap();
@@ -609,7 +612,8 @@ mod tests {
         assert!(error.starts_with(&display(&gone)), "{error}");
     }
 
-    /// A file of another program under the name of the new file is not removed.
+    /// Checks that `undo` does not remove a file that another program has put in place of the
+    /// new file.
     #[cfg(unix)]
     #[test]
     fn what_others_publish_is_not_undone() {

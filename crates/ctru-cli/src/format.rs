@@ -342,8 +342,8 @@ mod tests {
         }
     }
 
-    /// Checks that a PEM file without its complete last line is refused, unless it has the length
-    /// of a raw ciphertext.
+    /// Checks that a PEM file without its complete last line is refused. If it has the length of a
+    /// raw ciphertext, it is read as one.
     #[test]
     fn truncated_pem() {
         let selection = Selection { set: Set::N653, encoding: Encoding::Packed13 };

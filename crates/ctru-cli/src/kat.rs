@@ -253,7 +253,8 @@ impl Record {
         })
     }
 
-    /// Returns the fields that differ from the transcript, each with a message.
+    /// Returns the name of each field that differs from the transcript, and a text that describes
+    /// the difference.
     fn compare<P: ParameterSet>(&self, transcript: &Transcript<P>) -> Vec<(&'static str, String)> {
         let [decapsulated, rejected] = &transcript.decapsulated;
         [

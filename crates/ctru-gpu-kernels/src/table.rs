@@ -11,7 +11,7 @@ use crate::kernels::*;
 use crate::ptx::MODULE;
 use crate::simt::Word;
 
-/// Returns the number of bytes in a ciphertext's row.
+/// Returns the number of bytes per row of an array of ciphertexts.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }

@@ -193,7 +193,7 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
 impl<T: Plain> Drop for EmulatedPinned<T> {
     fn drop(&mut self) {
         self.0.fill(T::default());
-        // The compiler could leave the writes out if nothing read them.
+        // Without this use of the elements, the compiler could remove the writes.
         core::hint::black_box(&self.0);
     }
 }

@@ -145,7 +145,7 @@ pub enum RuntimeError {
     OutOfMemory {
         /// The requested number of bytes.
         requested: usize,
-        /// The number of free bytes, which may be in several pieces.
+        /// The number of free bytes. They may not be contiguous.
         free: usize,
     },
     /// The host does not have enough memory that can be pinned.

@@ -1,4 +1,4 @@
-//! Keeps account of host memory that is pinned in place.
+//! Records which host memory is pinned in place.
 
 use core::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@
 //! is set, they fail, so that a run on a GPU machine cannot pass by mistake. On every machine with
 //! Linux, all tests also run once on a stand-in for the driver.
 
-// If an input cannot be built, the test must fail.
+// Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;
@@ -170,8 +170,8 @@ fn pinned_memory_stays_on_its_queue() {
     assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
 }
 
-/// Checks that the host can access memory of a copy only when the copy is done: changes the memory
-/// as soon as the types permit it.
+/// Checks that the host can access the memory of a copy only after the copy. The test changes the
+/// memory right after the call that starts the copy, and expects that the copy has the old bytes.
 #[test]
 fn copies_are_waited_for() {
     let Some(device) = gpu(&common::MODULE) else { return };

@@ -262,7 +262,7 @@ pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     });
 }
 
-/// Encapsulates for the operations from `first`, `N` at a time.
+/// Encapsulates `N` operations at a time. The first operation has the number `first` in the batch.
 fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     keys: Source<'_, E::Bytes<R>, DecodedEncapsulationKey<R>>,
     seeds: Seeds<'_, SEED_BYTES>,
@@ -279,7 +279,7 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     }
 }
 
-/// Decapsulates for the operations from `first`, `N` at a time.
+/// Decapsulates `N` operations at a time. The first operation has the number `first` in the batch.
 fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
     keys: Source<'_, K, DecodedDecapsulationKey<R>>,
     first: usize,

@@ -55,7 +55,8 @@ pub(crate) fn arrays<T: Transparent>(values: &[T]) -> &[T::Bytes] {
 
 /// Returns values as the arrays that they consist of, for writing.
 ///
-/// The caller writes only whole keys or placeholders to keys, because a key is always well formed.
+/// If the values are keys, the caller may write only complete keys or placeholders, because code
+/// relies on keys being well formed.
 pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
     // SAFETY: `Transparent` says that a value and its array have the same layout, and that any
     // bytes are a value. The arrays are borrowed exclusively as long as the values.
@@ -72,7 +73,8 @@ pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
 
 /// Returns the bytes of all values, one value after the other, for writing.
 ///
-/// The caller writes only whole keys or placeholders to keys, because a key is always well formed.
+/// If the values are keys, the caller may write only complete keys or placeholders, because code
+/// relies on keys being well formed.
 #[cfg(feature = "gpu")]
 pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The

@@ -110,7 +110,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         Self { bytes: P::encapsulation_placeholder() }
     }
 
-    /// Encapsulates a fresh shared secret with 32 bytes of `rng`.
+    /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from `rng`.
     #[must_use]
     pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
         &self,
@@ -119,7 +119,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         infallible(self.try_encapsulate_with_rng(rng))
     }
 
-    /// Encapsulates a fresh shared secret with 32 bytes of a generator that can fail.
+    /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from a generator that can fail.
     ///
     /// # Errors
     /// The error of the generator.
@@ -239,14 +239,14 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         &self.bytes.as_ref()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
     }
 
-    /// Generates a key with 64 bytes of `rng`: the seed, then `z`.
+    /// Generates a key from 64 bytes of `rng`: first the seed, then `z`.
     /// [`encapsulation_key`](Self::encapsulation_key) returns its encapsulation key.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
         infallible(Self::try_generate_from_rng(rng))
     }
 
-    /// Generates a key with 64 bytes of a generator that can fail: the seed, then `z`.
+    /// Generates a key from 64 bytes of a generator that can fail: first the seed, then `z`.
     ///
     /// # Errors
     /// The error of the generator.

@@ -131,7 +131,7 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
     );
 
-    /// Encapsulates a batch. All slices have its length.
+    /// Encapsulates a batch. The slices have one element per operation.
     #[cfg(feature = "std")]
     fn encapsulate_batch(
         pool: &ThreadPool,
@@ -141,7 +141,7 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         secrets: &mut [SecretBytes],
     );
 
-    /// Decapsulates a batch. All slices have its length.
+    /// Decapsulates a batch. The slices have one element per operation.
     #[cfg(feature = "std")]
     fn decapsulate_batch(
         pool: &ThreadPool,

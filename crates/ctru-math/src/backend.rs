@@ -11,7 +11,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of vector instructions, with arithmetic of this crate written for it.
+/// A set of vector instructions for which this crate has arithmetic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {
     /// Plain Rust: every CPU.
@@ -132,8 +132,8 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
 const NEON: bool =
     cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
 
-/// The only backend of this build, if there is one: `--cfg ctru_backend` names it, or the target
-/// has no other.
+/// The backend that this build always uses: the one that `--cfg ctru_backend` names, or the
+/// portable one on a target that has no other. `None` if the backend is chosen at run time.
 const FIXED: Option<Backend> =
     if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
         Some(Backend::Portable)

@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::ring::Ring;
 use crate::wipe::wipe;
 
-/// A coefficient lies outside the range that the polynomial type keeps.
+/// The reason why a list of numbers cannot be the coefficients of a polynomial.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum CoefficientError {
     /// The list does not hold `n` coefficients.

@@ -254,8 +254,8 @@ pub struct Instruction {
     /// Tells which bits of its only result depend on which bits of its operands. If this is `None`,
     /// every bit of the result depends on every bit of the operands.
     pub spread: Option<Spread>,
-    /// For conditions on predicates that it defines, the conditions on earlier predicates that they
-    /// imply.
+    /// Conditions on the predicates that the instruction defines, each with the conditions on
+    /// earlier predicates that it implies.
     pub implies: Vec<(Literal, Vec<Literal>)>,
 }
 

@@ -77,7 +77,7 @@ impl State {
         self.under.keys().copied().collect()
     }
 
-    /// Returns the separate values of registers under a condition.
+    /// Returns the registers that have a separate value under `condition`, with this value.
     #[must_use]
     pub fn better_under(&self, condition: Literal) -> BTreeMap<Register, Value> {
         self.under.get(&condition).cloned().unwrap_or_default()

@@ -28,7 +28,7 @@ pub enum Kind {
     Choice,
     /// The secret is the index into a table.
     TableIndex,
-    /// The secret is the index of a kernel's parameter.
+    /// The secret selects the kernel parameter that is loaded.
     ParameterIndex,
     /// The secret is part of the condition of a branch.
     Branch,

@@ -181,8 +181,8 @@ impl Tree {
     }
 }
 
-/// Returns a message for the shortest circle through each child of `parent`, except for children
-/// that are part of an earlier circle.
+/// Searches for circles among the children of `parent`. Returns for each child a message with the
+/// shortest circle through it, unless an earlier message has the child.
 fn circles(parent: &Name, arrows: &BTreeMap<(String, String), Arrow>) -> Vec<String> {
     let mut told: BTreeSet<&String> = BTreeSet::new();
     let mut circles = Vec::new();

@@ -152,7 +152,7 @@ impl Laboratory<'_> {
     }
 }
 
-/// A kernel of a product.
+/// One of the launches that compute a batch of products.
 struct Step<'a> {
     name: &'static str,
     kernel: &'a Kernel,

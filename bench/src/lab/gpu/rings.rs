@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::gpu;
 use crate::records::kind;
 
-/// Products per launch.
+/// Number of products per launch.
 const BATCH: usize = 1 << 16;
 
 impl Laboratory<'_> {

@@ -34,8 +34,8 @@ const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 /// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
 
-/// Operations per chunk without transfers. The number is large, so that the time of a launch does
-/// not matter.
+/// Number of operations per chunk in the measurements without transfers. It is large, so that the
+/// time of a launch does not matter.
 const ON_DEVICE_BATCH: usize = 1 << 17;
 const ON_DEVICE_SAMPLES: usize = 15;
 
@@ -176,7 +176,7 @@ fn count(
     device: &CountingDevice<CudaDevice>,
     run: &mut dyn FnMut() -> Result<(), EngineError>,
 ) -> Result<(Counts, Statistics), EngineError> {
-    // This run copies all data to the device.
+    // The first run is counted and copies all data to the device. The measured runs do not copy.
     device.take();
     run()?;
     let counts = device.take();

@@ -78,7 +78,8 @@ impl Options {
 pub(super) struct Session<'a> {
     pub(super) options: &'a Options,
     device: String,
-    /// The degree of the parameter set in progress, or an empty string before the first one.
+    /// The degree of the parameter set that is being measured, or an empty string before the first
+    /// one.
     pub(super) set: String,
     report: Report<'a>,
 }
@@ -95,7 +96,8 @@ impl<'a> Session<'a> {
         (self.report)(record)
     }
 
-    /// Reports a record with the time of `operations` operations. Adds engine, device and set.
+    /// Reports a record with the time per operation. Each repetition of `statistics` ran
+    /// `operations` operations. Adds engine, device, set, commit and date.
     pub(super) fn time(
         &mut self,
         statistics: Statistics,

@@ -18,7 +18,8 @@ fn find<'a>(records: &[&'a Record], op: &str, batch: usize) -> Option<&'a Record
     records.iter().find(|record| record.op == op && record.batch == batch).copied()
 }
 
-/// Writes table 4 and figure 6: methods of multiplication by batch.
+/// Writes table 4 and the numbers of figure 6: one row per method of multiplication, one column per
+/// size of batch.
 pub(super) fn products(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     for set in distinct(records.of_kind(kind::PRODUCTS).map(|record| record.set.clone())) {
         let of =

@@ -59,7 +59,8 @@ fn damaged_private_keys_are_wiped() {
     let mut decaps = sandbox
         .command(&format!("decaps --key {name} --ciphertext c --secret t"))
         .stderr(writer)
-        // Otherwise, the allocator of glibc would return free memory to the system, which wipes it.
+        // The allocator of glibc then keeps free memory. If it returned the memory to the system,
+        // the system would wipe it, and the test would find nothing.
         .env("MALLOC_TRIM_THRESHOLD_", "1000000000")
         .spawn()
         .unwrap();

@@ -145,8 +145,8 @@ impl Thread<'_> {
         }
     }
 
-    /// Runs `operation` on a memory with a stamp of the current time. A violated rule ends the
-    /// launch.
+    /// Runs `operation` on a memory. Passes it a stamp that tells between which barriers the access
+    /// happens. If the access violates a rule, the launch ends.
     #[track_caller]
     fn access<V>(
         self,

@@ -66,8 +66,8 @@ fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, fir
 }
 
 /// Returns `count <= 32` in a form that the compiler cannot evaluate. The compiler unrolls loops
-/// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. A
-/// block has at least 32 threads, so the minimum is `count`.
+/// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
+/// result is the minimum of `count` and the number of threads per block, which is 32 or more.
 #[inline(always)]
 pub(crate) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
     debug_assert!(count <= WARP);

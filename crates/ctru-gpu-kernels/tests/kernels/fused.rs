@@ -36,7 +36,8 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     )
 }
 
-/// Returns an array of the rows without gaps, filled up to a multiple of 4 bytes with nonsense.
+/// Returns an array with the rows one after another, filled up with nonsense to a multiple of 4
+/// bytes.
 fn strings(contents: &[Vec<u8>]) -> Buffer {
     let mut all = contents.concat();
     all.resize(all.len().next_multiple_of(4), 0xa7);

@@ -1,6 +1,6 @@
 //! Compares the kernels on the emulator with the CPU.
 
-// If an input cannot be built, the test must fail.
+// Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
 mod codec;

@@ -74,7 +74,8 @@ pub enum EngineError {
         "one operation per slot takes {needed} bytes of device memory in all, the limit is {limit}"
     )]
     Options {
-        /// The bytes of device memory that all slots of a device need for one operation each.
+        /// The bytes of device memory that all slots of one device need together, with chunks of
+        /// one operation.
         needed: usize,
         /// The limit of the options in bytes.
         limit: usize,

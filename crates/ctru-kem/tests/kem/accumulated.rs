@@ -22,7 +22,7 @@ use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 const SEEDS: u64 = 10_000;
-/// Operations that are computed, checked and hashed together.
+/// Number of operations that are computed, checked and hashed together.
 const BATCH: u64 = 1_000;
 
 struct Input {

@@ -485,7 +485,8 @@ fn a_lost_device_leaves_old_keys() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Makes each launch of `batch` fail once.
+/// Runs `batch` once for each of its launches, and makes this launch fail. Checks the error, and
+/// that the slot can be used again.
 fn fail_each_launch<P: ParameterSet>(
     products: Products,
     batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,

@@ -1,6 +1,6 @@
 //! The KEM and its engines: operations, properties and batches.
 
-// An input that cannot be built is a failed test.
+// Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
 mod accumulated;

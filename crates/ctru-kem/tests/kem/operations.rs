@@ -461,7 +461,7 @@ fn accepted_encapsulation_keys_are_canonical<P: ParameterSet>() {
         prop_assert_ne!(secret, SharedSecret::default());
         Ok(())
     });
-    // The packed encoding keeps the polynomial.
+    // Packing the polynomial of a key with 13 bits per coefficient and unpacking it returns it.
     let poly = decode::<P>(honest.as_ref());
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }
@@ -478,7 +478,7 @@ fn the_zero_key_is_refused<P: ParameterSet>() {
     assert!(EncapsulationKey::<P>::from_bytes(one.as_ref()).is_ok());
 }
 
-/// Checks that reading refuses the bytes of placeholders.
+/// Checks that `from_bytes` refuses the bytes of placeholders.
 fn placeholders<P: ParameterSet>() {
     let encapsulation_key = EncapsulationKey::<P>::placeholder();
     let decapsulation_key = DecapsulationKey::<P>::placeholder();

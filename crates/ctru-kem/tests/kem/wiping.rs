@@ -43,7 +43,8 @@ const WORD: usize = 8;
 const SPILLED: usize = 136;
 
 /// Checks that memory does not hold eight consecutive bytes of `f`, more than one block of coins,
-/// or the whole of another secret. No hash takes or returns `f`, so no hash state can show a part.
+/// or the whole of another secret. The rule for `f` is strict because no hash takes or returns
+/// `f`, so that a spilled hash state contains no part of `f`.
 fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
     assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
     let there: HashSet<&[u8]> = memory.windows(WORD).collect();

@@ -9,10 +9,10 @@ use core::mem::transmute;
 
 use crate::backend::Avx512;
 
-/// Values of a block.
+/// Number of values per block.
 const BLOCK: usize = 32;
 
-/// Bytes of a vector.
+/// The 64 bytes of a vector.
 pub(crate) type Bytes = [u8; 64];
 
 /// Returns the byte and the bit where word `j` of a block begins.
@@ -20,7 +20,8 @@ const fn start(width: usize, j: usize) -> (usize, usize) {
     (4 * width * j / 8, 4 * width * j % 8)
 }
 
-/// Returns for each byte of the words the index of its byte in a block.
+/// Returns for each byte of the eight words the index of the byte of the packed block that it is
+/// a copy of.
 pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     let mut indices = [0; 64];
     let mut i = 0;
@@ -43,8 +44,9 @@ const fn values_from_words(width: usize) -> Bytes {
     positions
 }
 
-/// Returns for each byte of the block the index of its byte in the words. Where two words share a
-/// byte, the second list has the index of the other byte, and the mask has a bit set.
+/// Returns for each byte of the packed block the index of the byte of the words that contains it.
+/// If two words share the byte, the second list has the index in the other word, and the mask has
+/// the bit of the byte set.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;

@@ -58,8 +58,9 @@ impl<R: Ring> WithSimd for Pack<'_, R> {
 /// Unpacks an output of [`pack`], and rejects every other string.
 ///
 /// # Errors
-/// Returns [`InvalidSecretPoly`] if no `f = 2 f' + 1` with `|f'_i| <= eta` has one of the nibbles,
-/// or if the high nibble of the last byte is not 0. The time depends on this yes or no only.
+/// Returns [`InvalidSecretPoly`] if a nibble encodes a coefficient that no `f = 2 f' + 1` with
+/// `|f'_i| <= eta` has at this position, or if the high nibble of the last byte is not 0. The time
+/// depends only on whether the function returns an error.
 pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     R::unpack_secret(bytes)
 }
@@ -76,8 +77,8 @@ pub(crate) fn unpack_nibbles<R: Ring>(
     let bytes = bytes.as_ref();
     let mut f = SmallPoly::zero();
     let (pairs, last) = f.coefficients_mut().as_chunks_mut::<2>();
-    // The nibble of f_0, plus 1, obeys the rule of the others. If it is 15, then 16 is even: a
-    // fault.
+    // f_0 is odd and the other coefficients are even, so the nibble of f_0 plus 1 is checked
+    // like the other nibbles. A nibble of 15 becomes 16, which is even and therefore a fault.
     let mut faults = fault((bytes[0] & 15) + 1) | fault(bytes[0] >> 4);
     for (pair, &byte) in pairs.iter_mut().zip(bytes) {
         *pair = [coefficient(bound, byte & 15), coefficient(bound, byte >> 4)];

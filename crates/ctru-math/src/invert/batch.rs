@@ -25,18 +25,18 @@ use crate::poly::{Poly, SmallPoly};
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// Room for one element of a batch of inversions, wiped when dropped.
+/// Working memory of a batch of inversions: one value per element, wiped when dropped.
 pub struct BatchNode<R: Ring> {
-    /// The element with the index of this room, in NTT form.
+    /// In value `i`, element `i` of the batch in NTT form.
     element: NttPoly2<R>,
-    /// The product at the inner node of this index, in NTT form.
+    /// In value `i`, the product at inner node `i` of the tree, in NTT form.
     product: NttPoly3<R>,
     /// The inverse of that product.
     inverse: Poly<R>,
 }
 
 impl<R: Ring> BatchNode<R> {
-    /// Returns cleared room.
+    /// Returns a value that is all zeros.
     #[must_use]
     pub fn new() -> Self {
         Self { element: NttPoly2::zero(), product: NttPoly3::zero(), inverse: Poly::zero() }
@@ -55,7 +55,7 @@ impl<R: Ring> fmt::Debug for BatchNode<R> {
     }
 }
 
-/// A slice given to [`invert_batch`] is shorter than its elements.
+/// The error of [`invert_batch`] for a slice that is shorter than the batch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BatchTooShort {
     /// Elements of the batch.
@@ -76,10 +76,11 @@ impl fmt::Display for BatchTooShort {
 
 impl core::error::Error for BatchTooShort {}
 
-/// Writes the inverse of each element to the start of `inverses`, and zero for zero.
+/// Writes the inverses of the elements to the start of `inverses`. For an element that is zero, it
+/// writes zero.
 ///
-/// `inverses` and `nodes` need as many values as there are elements, with any content. The time
-/// does not depend on the elements, nor on which of them are zero.
+/// `inverses` and `nodes` need at least one value per element, with any content. The time does not
+/// depend on the elements, nor on which of them are zero.
 ///
 /// # Errors
 /// Returns [`BatchTooShort`] if a slice is shorter than `elements`. Then nothing changes.

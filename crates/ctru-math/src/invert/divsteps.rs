@@ -42,11 +42,11 @@ impl<R: Ring> WithSimd for Inverse<'_, R> {
     }
 }
 
-/// Room for a polynomial.
+/// A buffer for one polynomial.
 type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
-/// Index of the first coefficient of `v`: a cache line in front makes room to load `v` shifted by
-/// one.
+/// Index of the first coefficient of `v` in its buffer. Zeros fill the cache line before it, so
+/// that a load can begin one coefficient earlier.
 const PAD: usize = 32;
 
 #[inline(always)]

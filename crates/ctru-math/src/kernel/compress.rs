@@ -22,10 +22,11 @@ pub fn compress<R: Ring>(sigma: u16) -> u16 {
     low + ((q - 1).wrapping_sub(remainder) >> 15)
 }
 
-/// Returns `floor(2^(13 + f) q2 / q)` and `f`, for the largest `f` with which it fits 16 bits.
+/// Returns `r = floor(2^(13 + f) q2 / q)` and `f`. `f` is the largest number for which `r` has at
+/// most 16 bits.
 ///
-/// The product of this factor and a number below `2^13`, shifted to 16 bits, has `f` binary places
-/// above bit 16.
+/// So `8 sigma r / 2^16` is about `2^f (q2 / q) sigma`: a fixed-point number with `f` binary
+/// places.
 const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     let mut fraction_bits = 0;
     while (q2 << (14 + fraction_bits)) / q <= u16::MAX as u32 {

@@ -1,11 +1,11 @@
 //! Products in the ring.
 //!
-//! [`mul`], [`mul_small`], [`mul_rounded`] and [`Multiplier`] are the fast product of the CPU, by
-//! NTTs modulo several primes (RNS). [`schoolbook`] is the definition, the oracle of all other
-//! products.
+//! [`mul`], [`mul_small`], [`mul_rounded`] and [`Multiplier`] compute the fast product of the CPU,
+//! by NTTs modulo several primes (RNS). [`schoolbook`] computes the product by definition. Tests
+//! compare all other products with it.
 //!
-//! The other forms are [`ntt`](crate::ntt), the paper's transform, and two oracles for GPU kernels,
-//! one Toeplitz matrix times a vector and eight products of byte matrices.
+//! There are three other forms. [`ntt`](crate::ntt) is the paper's transform. Two forms check GPU
+//! kernels: the product of a Toeplitz matrix and a vector, and eight products of byte matrices.
 
 pub(crate) mod rns_ntt;
 pub mod schoolbook;

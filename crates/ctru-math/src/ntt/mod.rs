@@ -90,8 +90,8 @@ pub trait NttRing<A = Folding>: Ring {
     /// The inverse radix-2 layer before which all coefficients are normalised, if there is one.
     const NORMALISE_BEFORE: Option<u32> = bounds::inverse::<Self, A>().0;
 
-    /// How many operands of [`leaf_product`](Self::leaf_product) are normalised before: none, the
-    /// second, or both.
+    /// The number of operands of [`leaf_product`](Self::leaf_product) that the caller normalises
+    /// first: 0, 1 (the second) or 2.
     const NORMALISED_OPERANDS: u32 = bounds::normalised_operands::<Self, A>();
 
     /// Returns the length of the blocks that radix-2 layer `layer` splits.
@@ -103,7 +103,8 @@ pub trait NttRing<A = Folding>: Ring {
 
     /// Computes [`leaf::product`] for leaves of this ring.
     ///
-    /// Input: up to `FORWARD_BOUND`, with `NORMALISED_OPERANDS` of them normalised.
+    /// Input: absolute values up to `FORWARD_BOUND`; `NORMALISED_OPERANDS` of the two operands are
+    /// normalised.
     fn leaf_product(
         a: Self::Leaf,
         b: Self::Leaf,

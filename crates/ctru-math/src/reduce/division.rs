@@ -37,8 +37,8 @@ impl Packed for DivisionFactor {
 
 /// The operator `%` with a modulus that is known when the program runs, `3 <= M < 2^30`.
 ///
-/// **Not constant time**: how long a division takes depends on the operands on most processors. It
-/// is here to be compared with, on public data.
+/// **Not constant time**: on most processors, the time of a division depends on the operands. The
+/// laboratory compares other methods with this one, on public data.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `|r| < M`.

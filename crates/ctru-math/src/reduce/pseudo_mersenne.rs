@@ -7,11 +7,11 @@ use super::{ReduceSum, Reducer};
 ///
 /// `2^A = -S 2^B - T mod M`, so `s = high * 2^A + low` folds to `low - (S 2^B + T) * high`, `A - B`
 /// bits shorter. One or two folds in 64 bits make a number of 32 bits, and folds with the high part
-/// rounded centre it. How many there have to be, and how large inputs may be, const code works out:
-/// one fold is enough for small `B` if inputs are a little smaller.
+/// rounded centre it. Const code computes the number of folds and the bound of the inputs: one fold
+/// is enough for small `B` if inputs are a little smaller.
 ///
-/// - Input: [`Reducer::INPUT_BOUND`], at least `32 M` with one fold, else what two folds take; sums
-///   up to [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
+/// - Input: up to [`Reducer::INPUT_BOUND`], which is at least `32 M` if there is one fold; sums up
+///   to [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
 /// - Output: `|r| <= 2^(A - 1) + 2^(31 - A) (2^B + 1)`, a little above `M / 2`; less with more
 ///   folds.
 /// - Cost: one product, 32 x 32 -> 64 bits; each fold is a shift, a mask and a product by the
@@ -28,7 +28,7 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
     const FOLD: i64 = -((S as i64) << B) - T as i64;
     const LOW: i64 = (1 << A) - 1;
     const HALF: i32 = 1 << (A - 1);
-    /// What centred folds take.
+    /// The largest absolute value to which a centred fold can be applied.
     const NARROW_BOUND: i64 = (i32::MAX - Self::HALF) as i64;
 
     /// Folds in 64 bits: one if it leaves room for lazy additions.
@@ -51,8 +51,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         bound
     }
 
-    /// The largest bound, found bit by bit, `scale` times which `folds` folds bring down to 32
-    /// bits.
+    /// Returns the largest `b` such that `folds` folds bring numbers up to `scale b` down to 32
+    /// bits. Finds `b` bit by bit.
     const fn largest(folds: u32, scale: i64) -> i64 {
         let (mut bound, mut bit) = (0i64, 62);
         while bit > 0 {
@@ -67,7 +67,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         bound
     }
 
-    /// How many centred folds numbers up to `bound` need, and what is left then.
+    /// Returns the number of centred folds that numbers up to `bound` need, and the bound of the
+    /// results.
     const fn centred_folds(mut bound: i64) -> (u32, i64) {
         let mut folds = 0;
         while folds == 0 || bound >= 2 * <Self as Reducer>::MODULUS as i64 {
@@ -84,14 +85,13 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         (sum & Self::LOW) - i64::from(S) * (high << B) - i64::from(T) * high
     }
 
-    /// The same of a number whose high part has 32 bits, such as a product: one multiplication is
-    /// all that it takes.
+    /// Folds a number whose high part has 32 bits, such as a product, with a single multiplication.
     #[inline(always)]
     fn fold_product(product: i64) -> i64 {
         (product & Self::LOW) + narrowed(product >> A) * Self::FOLD
     }
 
-    /// Folds as often as it takes, by `fold` while numbers have 64 bits.
+    /// Reduces `sum` with as many folds as it needs. `fold` does the folds on 64-bit numbers.
     #[inline(always)]
     fn reduce_by(sum: i64, fold: impl Fn(i64) -> i64) -> i32 {
         let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| fold(sum)));

@@ -8,8 +8,8 @@ use crate::codec::avx512::{Bytes, mask, vector, words_from_bytes};
 /// Coefficients that are sampled together.
 const BLOCK: usize = 64;
 
-/// Returns for each coefficient the index of its first coin in a word. A word has eight
-/// coefficients.
+/// Returns for each coefficient the index of its first coin in its word. A word holds the coins of
+/// eight coefficients.
 const fn coins_from_words(eta: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -36,7 +36,7 @@ const fn coefficients(eta: usize) -> Bytes {
 /// Writes a coefficient for each `2 ETA` bits of coins; `ETA <= 3`.
 #[inline(always)]
 pub(super) fn sample<const ETA: usize>(_token: Avx512, coins: &[u8], sampled: &mut [i8]) {
-    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    // SAFETY: the token exists only if the CPU has the parts of AVX-512 that the function needs.
     #[allow(unsafe_code)]
     unsafe {
         write_coefficients::<ETA>(coins, sampled);

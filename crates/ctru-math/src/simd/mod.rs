@@ -25,7 +25,7 @@ pub(crate) trait Simd: Copy {
     const LANES: usize;
     /// Integers in half a vector.
     const HALF: usize = Self::LANES / 2;
-    /// The vectors of the backend.
+    /// The type of the backend's vectors.
     type Vector: Vector;
 
     /// Does the work in a function that is compiled with the backend's instructions.
@@ -97,7 +97,7 @@ pub(crate) trait Vector: Copy {
 
 /// Sums of products, one signed 32-bit integer for each lane of a vector.
 pub(crate) trait Sums: Copy {
-    /// The vectors.
+    /// The type of the vectors whose products are added.
     type Vector: Copy;
 
     /// Adds `a[0] b[0] + a[1] b[1]`, modulo 2^32.

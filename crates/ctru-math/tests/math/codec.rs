@@ -173,7 +173,7 @@ fn unpacking_refuses<R: Ring>() {
     }
 }
 
-/// Any secret `2 f' + 1`.
+/// Generates secret polynomials `2 f' + 1` with coefficients of `f'` in `-eta..=eta`.
 fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     numbers(R::N, -i64::from(R::ETA), R::ETA.into()).prop_map(|f_prime| {
         let mut f: Vec<i8> = f_prime.iter().map(|&c| 2 * c as i8).collect();
@@ -233,7 +233,8 @@ fn mixed_radix_examples() {
     }
 }
 
-/// Values, radix, last radix and bytes of each level, and the same of the root.
+/// The expected plan: one row per level and one for the root. A row has the number of values, the
+/// radix, the last radix and the number of bytes.
 type Table = [(usize, u32, u32, usize)];
 
 fn plan_of<R: Ring>(table: &Table) {
@@ -297,8 +298,8 @@ fn mixed_radix_plans() {
     ]);
 }
 
-/// The quotient grows with the dividend, so it is exact everywhere if it is right on both sides of
-/// each multiple.
+/// Checks that division by `radix` is exact. The quotient grows with the dividend, so it suffices
+/// to check the first and the last dividend of each quotient.
 fn division_is_exact(radix: Radix) {
     for multiple in 0..(1 << 31) / radix.value {
         let dividend = multiple * radix.value;

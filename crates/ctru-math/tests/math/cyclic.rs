@@ -27,7 +27,8 @@ fn by_definition<M: Reducer>(a: &[u32], b: &[u32]) -> Vec<u32> {
     product
 }
 
-/// Pairs of polynomials of one length up to 256, with coefficients in `0..modulus`.
+/// Generates pairs of polynomials of the same length, at most 256, with coefficients in
+/// `0..modulus`.
 fn operands(modulus: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
     (1u32..=8).prop_flat_map(move |log| {
         let polynomial = || {
@@ -61,8 +62,8 @@ macro_rules! products {
                 }
             }
 
-            /// All coefficients at the end of the range, and random ones, at the greatest length of
-            /// the laboratory.
+            /// Multiplies polynomials of the laboratory's greatest length: first with all
+            /// coefficients equal to the largest one, then with random ones.
             #[test]
             fn as_each_other() {
                 const MODULUS: u32 = <$twiddle>::MODULUS;
@@ -139,7 +140,8 @@ fn plans() {
     // 2^31 is 292 times the modulus: seventeen layers fit.
     let small = Plan::new::<Montgomery<7_340_033>, Montgomery<7_340_033>>(17);
     assert_eq!((small.forward.normalise, small.inverse.normalise), (0, 0));
-    // 2^31 is 4.57 times the modulus: 1, 2, 3, 4, then from 1 again.
+    // 2^31 is 4.57 times the modulus. Inputs are below one modulus, and each layer adds one to
+    // the bound. Layer 3 would reach five, so it normalises.
     let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6);
     assert_eq!(large.normalise, 0b00_1000);
 }

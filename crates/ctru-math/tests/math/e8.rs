@@ -1,4 +1,5 @@
-//! The E8 code against vectors, the decoder with squared distances, and all sixteen codewords.
+//! Compares the E8 encoder and decoder with test vectors, the decoder also with a second decoder
+//! that computes squared distances, and with the distances to all sixteen codewords.
 
 use std::array::from_fn;
 
@@ -128,7 +129,8 @@ fn coefficient(q2: u16) -> impl Strategy<Value = u16> {
     prop_oneof![0..q2, (0..8u16).prop_map(move |k| k * (q2 / 8)), near_grid]
 }
 
-/// Blocks whose coefficients are like each other as well, where equal differences are frequent.
+/// Generates blocks. Some have only two different coefficients and their negatives, so that many
+/// distances are equal.
 fn block(q2: u16) -> impl Strategy<Value = [u16; BLOCK]> {
     let few = (coefficient(q2), coefficient(q2), any::<[(bool, bool); BLOCK]>()).prop_map(
         move |(a, b, choices)| {

@@ -28,8 +28,8 @@ fn check<R: Ring>(a: &Poly<R>) {
     on_every_backend(|| assert_eq!(Option::from(invert(a)), inverse));
 }
 
-/// Zero, units of the base field, monomials and polynomials whose low or high coefficients vanish:
-/// division steps with long runs of swaps or of none.
+/// Checks zero, units of the base field, monomials, and polynomials whose low or high coefficients
+/// are zero. Their division steps have long runs with swaps or without swaps.
 fn special<R: Ring>() {
     check(&Poly::<R>::zero());
     for coefficient in [1, 2, R::Q as u16 - 1, R::Q as u16 / 2] {

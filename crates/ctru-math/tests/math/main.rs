@@ -1,6 +1,6 @@
 //! The mathematics: definitions, oracles, every backend.
 
-// An input that cannot be built is a failed test.
+// Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 // The package `ctru-tests` exports what is in `common`.
 #![allow(unreachable_pub)]

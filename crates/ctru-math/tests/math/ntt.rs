@@ -31,7 +31,7 @@ fn residue<M: Reducer>(a: i128) -> u64 {
     a.rem_euclid(i128::from(M::MODULUS)) as u64
 }
 
-/// The number that a factor stands for.
+/// Returns the number that a precomputed factor stands for.
 fn value<M: Reducer<Residue = i32>>(w: M::Factor) -> u64 {
     M::canonical(M::mul(1, w)).into()
 }

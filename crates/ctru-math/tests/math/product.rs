@@ -1,4 +1,4 @@
-//! The CPU's products against the schoolbook, on every backend.
+//! Compares the products of polynomials on every backend with schoolbook products.
 
 use crate::backends::on_every_backend;
 use crate::strategies::{poly, rounded_poly, small_poly};

@@ -12,7 +12,7 @@ fn monomial<R: Ring>(power: usize) -> SmallPoly<R> {
     SmallPoly::from_coefficients(&coefficients).unwrap()
 }
 
-/// Column `j` of `T(h)` is `x^j h`.
+/// Checks the Toeplitz matrix `T(h)`: its column `j` must be `x^j h`.
 fn check_columns<R: Ring>() {
     let coefficients: Vec<u16> = (0..R::N).map(|i| (i * i % R::Q as usize) as u16).collect();
     let h = Poly::<R>::from_coefficients(&coefficients).unwrap();

@@ -218,7 +218,8 @@ mod float {
     }
 }
 
-/// Both signs of both terms, and both numbers of folds.
+/// Tests moduli `2^A + S 2^B + T`. The list has both signs of `S` and of `T`, moduli that need one
+/// fold in 64 bits, and moduli that need two.
 macro_rules! for_pseudo_mersenne {
     ($($method:ident: $tests:ident);*) => {
         $(mod $method {

@@ -226,7 +226,7 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
     if is_number && sign != Sign::Other { Ok(Operand::Number) } else { Err(unknown()) }
 }
 
-/// Reads the text after `c[`.
+/// Reads an operand in a constant bank, from the text after `c[`.
 fn constant<'a>(place: &str, sign: Sign) -> Option<Operand<'a>> {
     let (bank, offset) = place.strip_suffix(']')?.split_once("][")?;
     let bank = u32::from_str_radix(bank.strip_prefix("0x")?, 16).ok()?;

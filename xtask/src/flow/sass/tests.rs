@@ -81,7 +81,7 @@ fn decoded(code: &str) -> Result<Program, NotUnderstood> {
     programs.remove(0)
 }
 
-/// Returns the findings in a kernel, to which the beginning and the end are added.
+/// Returns the classes of the findings in a kernel. Adds [`BEGIN`] and [`END`] to its code first.
 fn found(code: &str) -> BTreeSet<Class> {
     let program = decoded(&format!("{BEGIN}{code}\n{END}")).unwrap();
     analyse(&program, Objects::NONE).findings.iter().map(|finding| finding.class).collect()

@@ -230,8 +230,8 @@ pub(crate) fn decapsulation<R: Ring, T: State>(
     secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
 }
 
-/// Returns `word`, which is word `i` of a string, with zeros in place of all bytes after the first
-/// `bytes` bytes of the string.
+/// Clears the bytes of `word` that are not among the first `bytes` bytes of a string, and returns
+/// the result. `word` is word `i` of the string.
 #[inline(always)]
 fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     let whole = bytes / 8;

@@ -40,7 +40,7 @@ pub(crate) trait State: Copy {
     fn lane(self, i: u32) -> u64;
 }
 
-/// An array of 64-bit words in the global memory of the state's machine.
+/// An array of 64-bit words in global memory, as [`State::Machine`] represents it.
 pub(crate) type Words<T> = <<T as State>::Machine as Simt>::Global<u64>;
 
 /// A state that one thread holds in its registers.

@@ -160,8 +160,8 @@ impl<R: NttRing> Step<R> {
     }
 }
 
-/// Returns the size of an area in bytes. For each of the two directions, an area has one number per
-/// thread and one more. The two constant coefficients follow.
+/// Returns the size of an area in bytes. An area begins with two lists, one for each direction of
+/// the exchange, of one number per thread and one more. The two constant coefficients follow.
 const fn area_bytes<R: NttRing>() -> u32 {
     4 * (2 * (threads::<R>() + 1) + 2)
 }
@@ -190,8 +190,8 @@ impl<S: Simt, R: NttRing> Area<S, R> {
         Self { s, start: number % 2 * area_bytes::<R>(), ring: PhantomData }
     }
 
-    /// Returns the address at which thread `thread` puts its lowest coefficient of `g`. The number
-    /// after that of the last thread stays 0.
+    /// Returns the address at which thread `thread` puts its lowest coefficient of `g`. One more
+    /// number follows the number of the last thread and stays 0.
     #[inline(always)]
     fn lowest_g(self, thread: u32) -> u32 {
         self.start + 4 * thread
@@ -271,8 +271,8 @@ fn reciprocal<R: NttRing>(x: i32) -> i32 {
 struct Lazy<R>(PhantomData<R>);
 
 impl<R: NttRing> Lazy<R> {
-    /// If all residues are within the reducer's output bound, `|f0 g - g0 f|` is within its input
-    /// bound.
+    /// Proves that `|f0 g - g0 f|` is within the reducer's input bound if all residues are within
+    /// its output bound.
     const BOUND: () = {
         let largest = <R::CoefficientReducer as Reducer>::OUTPUT_BOUND as i64;
         assert!(2 * largest * largest <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);

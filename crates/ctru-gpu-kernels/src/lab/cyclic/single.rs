@@ -49,7 +49,8 @@ impl Layer {
     /// together.
     #[inline(always)]
     fn load<S: Simt>(s: S, layer: S::Global<u32>, batch: Batch) -> Self {
-        // The number of threads of all blocks. The number per block is a power of two.
+        // The number of threads in the launch: the number of operations, rounded up to whole
+        // blocks. The mask rounds, because the number of threads per block is a power of two.
         let threads = (batch.operations() + s.threads() - 1) & s.threads().wrapping_neg();
         let log_len = s.load(layer, 1).clamp(1, FACTORS.ilog2());
         let log_half = s.load(layer, 0).min(log_len - 1).min(threads.trailing_zeros());

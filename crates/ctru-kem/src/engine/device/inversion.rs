@@ -61,8 +61,9 @@ impl<Q: Queue> Tree<Q> {
         for level in 1..sizes.len() {
             run(&table::MULTIPLY_NODES, &[&tree[level - 1], &tree[level]], sizes[level - 1])?;
         }
-        // A step reads one array and writes the other. Even levels lie in `scratch`, so that the
-        // inverses of the leaves, one step below level 0, lie in `inverses`.
+        // The inverses of successive levels alternate between the two arrays, because a launch
+        // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
+        // writes the inverses of the leaves to `inverses`.
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
         let top = sizes.len() - 1;
         run(&table::INVERT, &[&tree[top], of_level(top)], sizes[top])?;

@@ -50,9 +50,9 @@ pub enum Products {
     Ntt,
     /// Matrix products on tensor cores. One kernel does sampling, product, rounding and coding.
     Polyphase,
-    /// As [`Polyphase`](Self::Polyphase) for batches with one key per operation. If one key serves
-    /// all operations, one product of the key's full Toeplitz matrix with the matrix of all other
-    /// operands.
+    /// The same as [`Polyphase`](Self::Polyphase) for batches with one key per operation. If one
+    /// key serves all operations, the engine multiplies the key's full Toeplitz matrix by the
+    /// matrix of all other operands.
     SameKey,
 }
 

@@ -14,7 +14,8 @@ use crate::encoding::PublicKeyEncoding;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
-/// A parameter set with an encoding of encapsulation keys.
+/// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
+/// functions.
 pub(super) struct Set {
     /// The name of the parameter set, without the encoding.
     pub(super) name: &'static str,

@@ -20,9 +20,9 @@ use crate::keys::SharedSecret;
 /// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
 pub(super) const SENT_OF_EIGHT: usize = 2;
 
-/// The largest number of bytes that the host copies to the pinned memory of the slot. For more
-/// bytes, it is faster to wait until the device has read them from pinned memory of the caller. On
-/// an H200, both take the same time at 50 to 250 KB.
+/// The largest number of bytes that the host copies from pinned memory of the caller to pinned
+/// memory of the slot. If there are more, the device reads them from the caller's memory and the
+/// host waits, which is then faster. On an H200, both ways take the same time at 50 to 250 KB.
 const COPIED_BYTES: usize = 64 << 10;
 
 /// The memory and queues of one chunk.
@@ -138,7 +138,7 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Launches the kernel for the ring of the parameter set on the queue.
+    /// Launches on the queue the kernel of `kernels` that is for the ring of the parameter set.
     pub(super) fn launch(
         &self,
         kernels: &'static RingKernels,

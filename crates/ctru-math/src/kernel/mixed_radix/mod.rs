@@ -23,7 +23,7 @@ use crate::ring::{R653, R761, R1277, Ring};
 /// All radices are below this number: a value has at most 14 bits, and a pair of values has 28.
 pub const LIMIT: u32 = 1 << 14;
 
-/// Levels of the longest list that a [`Plan`] takes: `2^MAX_LEVELS` values.
+/// The largest number of levels of a [`Plan`]. So a list has at most `2^MAX_LEVELS` values.
 pub const MAX_LEVELS: usize = 11;
 
 /// A radix with its reciprocal.

@@ -45,7 +45,7 @@ pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     }
     let pairs = rows / P::LEAF_DEGREE / 2;
     for pair in 0..pairs {
-        // Row block `LAST_RADIX / 2 * radix + pair` splits into x^d - zeta and x^d + zeta.
+        // The last layer splits the modulus of block `pair` into x^d - zeta and x^d + zeta.
         let zeta = table.row().load(simd, pairs + pair);
         basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, false);
         basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, true);

@@ -113,8 +113,11 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
     product
 }
 
-/// Returns the folded product modulo `q` from residues modulo two primes, and from residues modulo
-/// the third prime and `x^(N/2) - 1` (`minus`) and `x^(N/2) + 1` (`plus`). `r0` is scratch.
+/// Computes a product in `R_q` from the residues of its plain product modulo three primes.
+///
+/// Input: `r0` and `r1`, the residues modulo the first two primes; `minus` and `plus`, the residues
+/// modulo the third prime and the polynomials `x^(N/2) - 1` and `x^(N/2) + 1`. The function
+/// overwrites `r0`.
 #[inline(always)]
 pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
     simd: S,
@@ -153,7 +156,7 @@ fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_
     q.reduce(low.add(upper)).store(r0);
 }
 
-/// Returns the folded product modulo `q`. `plain` is scratch.
+/// Reduces the plain product `plain` modulo `x^n - x - 1` and `q`. Overwrites `plain`.
 #[inline(always)]
 fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut [i16]) -> Poly<R> {
     let mut product = Poly::zero();

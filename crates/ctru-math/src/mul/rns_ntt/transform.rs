@@ -106,7 +106,7 @@ pub(super) fn forward_pair<P: Plan, S: Simd>(
 ) {
     forward_columns::<P, S>(simd, a, ntt_a);
     forward_columns::<P, S>(simd, b, ntt_b);
-    // A loop, so that the code of the rows is there once.
+    // The loop keeps the inlined code of `forward_rows` from being compiled twice.
     for ntt in [ntt_a, ntt_b] {
         forward_rows::<P, S>(simd, ntt);
     }
@@ -379,7 +379,7 @@ pub(super) fn load_rows<S: Simd>(
     }
 }
 
-/// Stores the rows that [`load_rows`] loads.
+/// Stores rows at the places from which [`load_rows`] loads them.
 #[inline(always)]
 pub(super) fn store_rows<S: Simd>(rows: &[S::Vector], to: &mut [i16], first: usize, stride: usize) {
     for (i, row) in rows.iter().enumerate() {

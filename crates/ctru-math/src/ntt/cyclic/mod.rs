@@ -59,8 +59,8 @@ impl fmt::Display for CyclicError {
 
 impl core::error::Error for CyclicError {}
 
-/// Transforms of one length modulo one prime: products by twiddle factors by the method `M`, of
-/// values by `P`.
+/// The transforms of one length modulo one prime. They multiply by twiddle factors with the
+/// reduction `M`. Pointwise products use the reduction `P`.
 #[derive(Debug)]
 pub struct Transform<'a, M: Reducer, P> {
     forward: &'a [M::Factor],

@@ -45,9 +45,9 @@ impl Layers {
 /// The places where a product of polynomials normalises.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Layers of the forward transforms, on canonical numbers.
+    /// The layers of the forward transforms, whose inputs are canonical.
     pub forward: Layers,
-    /// Operands of the products of values that are normalised before: none, the second, or both.
+    /// The number of operands that a pointwise product normalises first: 0, 1 (the second) or 2.
     pub operands: u32,
     /// Layers of the inverse transform.
     pub inverse: Layers,

@@ -89,7 +89,7 @@ impl Vector for I16x16 {
             I16x16(_mm256_mullo_epi16(x.0, y.0))
         }
         fn mul_high(x: I16x16, y: I16x16) -> I16x16 {
-            // Not the intrinsic, for the reason given in `sse2`.
+            // The intrinsic would be slow, for the reason given in `sse2`.
             let product;
             // SAFETY: the CPU has AVX2, and the instruction reads and writes registers only.
             #[allow(unsafe_code)]

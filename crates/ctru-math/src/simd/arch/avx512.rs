@@ -12,12 +12,15 @@ use crate::simd::{Simd, Sums, Vector, WithSimd};
 #[derive(Copy, Clone)]
 pub(crate) struct I16x32(__m512i);
 
-/// Thirty-two 32-bit integers. In each quarter, the first vector has those of the lower four lanes.
+/// Thirty-two 32-bit sums, one for each lane of an [`I16x32`]. Each vector has four quarters of 128
+/// bits. The eight lanes of a quarter of the [`I16x32`] have their sums in the same quarter here:
+/// the lower four in the first vector, the upper four in the second.
 #[derive(Copy, Clone)]
 pub(crate) struct I32x32([__m512i; 2]);
 
-/// For each lane of the low halves, the word of [`I32x32`]: words 0, 2, 4 and 6 of both vectors in
-/// each quarter. The high halves are one word further.
+/// The indices of the 16-bit words of an [`I32x32`] that are the low halves of its sums, in the
+/// order of the lanes. The index of the high half is greater by one. Each quarter takes the words
+/// 0, 2, 4 and 6 of its quarter in the first vector, then those in the second vector.
 const LOW_WORDS: [i16; 32] = {
     let mut words = [0; 32];
     let mut i = 0;
@@ -108,7 +111,7 @@ impl Vector for I16x32 {
             I16x32(_mm512_mullo_epi16(x.0, y.0))
         }
         fn mul_high(x: I16x32, y: I16x32) -> I16x32 {
-            // Not the intrinsic, for the reason given in `sse2`.
+            // The intrinsic would be slow, for the reason given in `sse2`.
             let product;
             // SAFETY: the CPU has AVX-512BW, and the instruction reads and writes registers only.
             #[allow(unsafe_code)]

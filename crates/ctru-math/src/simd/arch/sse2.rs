@@ -81,8 +81,8 @@ impl Vector for I16x8 {
             I16x8(_mm_mullo_epi16(x.0, y.0))
         }
         fn mul_high(x: I16x8, y: I16x8) -> I16x8 {
-            // Not the intrinsic: LLVM sees it as a widening product, which it takes apart into many
-            // instructions where one operand stays the same throughout a loop.
+            // The intrinsic would be slow: LLVM treats it as a widening product, and if one operand
+            // is constant in a loop, it expands the product to many instructions.
             let product;
             // SAFETY: the CPU has SSE2, and the instruction reads and writes registers only.
             #[cfg(not(target_feature = "avx"))]
@@ -95,7 +95,8 @@ impl Vector for I16x8 {
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
-            // Under AVX the old encoding would cost a switch of state.
+            // On a CPU with AVX, the SSE encoding of the instruction would cost a transition of the
+            // vector unit between SSE and AVX.
             // SAFETY: the target has AVX, and the instruction reads and writes registers only.
             #[cfg(target_feature = "avx")]
             #[allow(unsafe_code)]

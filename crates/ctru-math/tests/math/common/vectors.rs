@@ -7,8 +7,9 @@ use ctru_math::array::Array;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Key generation and one encapsulation and decapsulation for each public-key encoding, with what
-/// lies between the steps. Lists are coefficients, lowest power first.
+/// A test vector: one key generation, and one encapsulation and decapsulation for each public-key
+/// encoding, with all intermediate values. A list has the coefficients of a polynomial, the one of
+/// the lowest power first.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Intermediate {

@@ -155,7 +155,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         }
     }
 
-    /// Returns the address of vector `vector` of a row tile, for byte `byte` of the coefficients.
+    /// Returns the address of vector number `vector` of a row tile. The vector holds byte number
+    /// `byte` of the matrix entries, in the order in which `split` returns the bytes of an entry.
     #[inline(always)]
     fn vector(byte: usize, row_tile: usize, vector: u32) -> u32 {
         Self::MATRIX_BYTE * byte as u32 + Self::ROW_TILE * row_tile as u32 + 16 * vector

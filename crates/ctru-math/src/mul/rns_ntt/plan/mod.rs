@@ -88,7 +88,7 @@ pub(super) trait Plan: Sized {
     const LAYERS: usize = Self::Ring::RNS_LAYERS - Self::ROOTS[0].ilog2() as usize;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
     const WHOLE: bool = Self::ROOTS[0] == 1;
-    /// Coefficients of a plain product beyond the transform's length.
+    /// Number of coefficients by which a plain product is longer than the transform.
     const ALIASED: usize =
         (2 * Self::Ring::N - 1).saturating_sub(Self::LEAF_DEGREE << Self::Ring::RNS_LAYERS);
     /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
@@ -111,13 +111,13 @@ pub(super) trait Plan: Sized {
         const { (Self::LEAF_DEGREE << Self::LAYERS) / S::HALF }
     }
 
-    /// Returns the factors of the transform.
+    /// Returns the twiddle factors of the forward transform.
     #[inline(always)]
     fn forward_table<S: Simd>() -> &'static Table {
         const { &Table::new::<Self>(S::LANES, false) }
     }
 
-    /// Returns the factors of the inverse transform.
+    /// Returns the twiddle factors of the inverse transform.
     #[inline(always)]
     fn inverse_table<S: Simd>() -> &'static Table {
         const { &Table::new::<Self>(S::LANES, true) }
@@ -146,11 +146,11 @@ impl<R: Ring> Plan for ThirdPrime<R> {
     const ROOTS: [usize; 2] = [2, 3];
 }
 
-/// Factors of the butterflies of a plan for vectors of one width.
+/// The twiddle factors of a plan for vectors of one width.
 ///
-/// With `B` lanes in half a vector, the upper `log2(B)` layers run over columns and take one factor
-/// for each block. The other layers run over rows: each lane of half a vector belongs to a block of
-/// its own, with its own factors.
+/// Let half a vector have `B` lanes. The upper `log2(B)` layers run over columns and take one
+/// factor per block. The other layers run over rows. There, each lane of half a vector belongs to a
+/// different block and has different factors.
 #[repr(C, align(64))]
 pub(super) struct Table {
     /// Vector `2^l + j` holds the factor of block `j` of column layer `l` in all lanes.
