@@ -3,13 +3,13 @@
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill, signal as handle};
 use nix::unistd::Pid;
 
 use super::{Sandbox, assert_contains, stderr};
@@ -21,6 +21,24 @@ impl Sandbox {
         sandbox.succeed("keygen --set 653 --out k");
         sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
         sandbox
+    }
+
+    /// Returns a command that ends on each deadly signal. Its parent may ignore some: a shell
+    /// ignores SIGINT for what it runs in the background, and children inherit that.
+    #[allow(unsafe_code)]
+    fn mortal(&self, arguments: &str) -> Command {
+        let mut command = self.command(arguments);
+        // SAFETY: between fork and exec, the closure calls only `signal`, which is allowed there.
+        // No Rust function is installed as a handler.
+        unsafe {
+            command.pre_exec(|| {
+                for deadly in DEADLY {
+                    handle(deadly, SigHandler::SigDfl)?;
+                }
+                Ok(())
+            });
+        }
+        command
     }
 
     /// Runs a command that must fail without a change to any file.
@@ -180,13 +198,13 @@ fn signals_to_a_waiting_program_leave_no_temporary_files() {
         let sandbox = Sandbox::with_keys();
         let (_reader, writer) = full_pipe();
         let mut writing = sandbox
-            .command("encaps --key k.pub --ciphertext - --secret t")
+            .mortal("encaps --key k.pub --ciphertext - --secret t")
             .stdout(writer)
             .spawn()
             .unwrap();
         wait_for("nothing was written", || sandbox.names().len() > 4);
         let mut reading = sandbox
-            .command("decaps --key k --ciphertext - --secret u")
+            .mortal("decaps --key k --ciphertext - --secret u")
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
@@ -205,7 +223,7 @@ fn signals_to_a_waiting_program_leave_no_temporary_files() {
 fn signals_at_any_moment_leave_no_temporary_files() {
     let sandbox = Sandbox::new();
     for attempt in 0..300_u32 {
-        let mut keygen = sandbox.command("keygen --set 653 --out k").spawn().unwrap();
+        let mut keygen = sandbox.mortal("keygen --set 653 --out k").spawn().unwrap();
         thread::sleep(Duration::from_micros(u64::from(attempt) * 40));
         signal(&keygen, DEADLY[attempt as usize % 3]);
         keygen.wait().unwrap();
