@@ -243,7 +243,7 @@ fn ignored_signals_stay_ignored() {
         "trap '' HUP; exec {} decaps --key k --ciphertext - --secret u",
         env!("CARGO_BIN_EXE_ctru")
     );
-    let mut decaps = std::process::Command::new("sh")
+    let mut decaps = Command::new("sh")
         .current_dir(sandbox.0.path())
         .args(["-c", &script])
         .stdin(Stdio::piped())
