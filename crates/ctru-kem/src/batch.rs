@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::encoding::Encode;
 use crate::hash::{self, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
-use crate::pke::{self, KeyPolynomials};
+use crate::pke::KeyPolynomials;
 use crate::wipe::Secret;
 
 /// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
@@ -82,13 +82,6 @@ impl<const N: usize> Seeds<'_, N> {
     /// If the seeds are [`Each`](Self::Each) and `index` is not below their number.
     pub fn write(&self, index: usize, seed: &mut [u8; N]) {
         self.write_group(index, [seed]);
-    }
-
-    /// Returns the seeds of operations `first..first + G`.
-    fn group<const G: usize>(&self, first: usize) -> [Secret<[u8; N]>; G] {
-        let mut seeds = array::from_fn(|_| Secret::zeroed());
-        self.write_group(first, seeds.each_mut().map(|seed: &mut Secret<_>| &mut **seed));
-        seeds
     }
 
     /// Writes the seeds of operations `first..first + G` to `group`.
@@ -270,11 +263,12 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     ciphertexts: &mut [[R::CiphertextBytes; N]],
     secrets: &mut [[[u8; SHARED_SECRET_BYTES]; N]],
 ) {
+    let mut group: [Secret<_>; N] = array::from_fn(|_| Secret::zeroed());
     for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(secrets).enumerate() {
         let first = first + index * N;
-        let seeds = seeds.group::<N>(first);
+        seeds.write_group(first, group.each_mut().map(|seed| &mut **seed));
         keys.with(first, DecodedEncapsulationKey::new::<E>, |keys| {
-            kem::encapsulate(keys, seeds.each_ref().map(|seed| &**seed), ciphertexts, secrets);
+            kem::encapsulate(keys, group.each_ref().map(|seed| &**seed), ciphertexts, secrets);
         });
     }
 }
@@ -305,21 +299,23 @@ fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
     decapsulation_keys: &mut [K],
 ) {
     let count = decapsulation_keys.len();
-    let mut sampled: Vec<Sampled<R>> = Vec::with_capacity(count);
-    while sampled.len() + GROUP <= count {
-        sampled.extend(sample_keys::<R, GROUP>(seeds, first + sampled.len()));
+    let mut sampled = Vec::with_capacity(count);
+    let mut z: Vec<_> = (0..count).map(|_| Secret::zeroed()).collect();
+    let (groups, rest) = z.as_chunks_mut();
+    for z in groups {
+        sample_keys::<R, GROUP>(seeds, first, &mut sampled, z);
     }
-    while sampled.len() < count {
-        sampled.extend(sample_keys::<R, 1>(seeds, first + sampled.len()));
+    for z in rest {
+        sample_keys::<R, 1>(seeds, first, &mut sampled, array::from_mut(z));
     }
-    let elements: Vec<_> = sampled.iter().map(|key| &key.polynomials.f).collect();
+    let elements: Vec<_> = sampled.iter().map(|key| &key.f).collect();
     let mut inverses = std::vec![Poly::zero(); count];
     let mut nodes: Vec<BatchNode<R>> = (0..count).map(|_| BatchNode::new()).collect();
     invert_batch(&elements, &mut inverses, &mut nodes).expect("room for the batch");
     let mut multiplier = Multiplier::new();
     let mut encapsulation_keys = encapsulation_keys.iter_mut();
-    for ((Sampled { polynomials, z }, inverse), key) in
-        sampled.iter().zip(&inverses).zip(decapsulation_keys)
+    for (((polynomials, z), inverse), key) in
+        sampled.iter().zip(&z).zip(&inverses).zip(decapsulation_keys)
     {
         let made = kem::assemble::<R, E>(&mut multiplier, polynomials, inverse, z, key.as_mut());
         if let Some(encapsulation_key) = encapsulation_keys.next() {
@@ -328,23 +324,21 @@ fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
     }
 }
 
-/// The polynomials of a key pair before the inversion of `f`, and its rejection secret.
-struct Sampled<R: Ring> {
-    polynomials: KeyPolynomials<R>,
-    z: Secret<[u8; SEED_BYTES]>,
-}
-
-/// Samples key pairs `first..first + N`.
+/// Samples the next `N` key pairs of a batch from number `first`, of which `sampled` holds the
+/// first ones. Appends their polynomials to `sampled`, and writes their rejection secrets to `z`.
 fn sample_keys<R: Ring, const N: usize>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
-) -> impl Iterator<Item = Sampled<R>> {
-    let seeds = seeds.group::<N>(first);
-    let polynomials = pke::sample_keys(
-        seeds.each_ref().map(|seed| seed.first_chunk().expect("half of the seed")),
-    );
-    seeds
-        .into_iter()
-        .zip(polynomials)
-        .map(|(seed, polynomials)| Sampled { polynomials, z: Secret::copied(&seed[SEED_BYTES..]) })
+    sampled: &mut Vec<KeyPolynomials<R>>,
+    z: &mut [Secret<[u8; SEED_BYTES]>; N],
+) {
+    let mut group: [Secret<[u8; KEY_PAIR_SEED_BYTES]>; N] = array::from_fn(|_| Secret::zeroed());
+    seeds.write_group(first + sampled.len(), group.each_mut().map(|seed| &mut **seed));
+    let key_seeds = group.each_ref().map(|seed| seed.first_chunk().expect("half of the seed"));
+    let mut coins = array::from_fn(|_| [Secret::zeroed(), Secret::zeroed()]);
+    hash::key_coins::<R, N>(key_seeds, &mut coins);
+    sampled.extend(coins.iter().map(KeyPolynomials::sample));
+    for (z, seed) in z.iter_mut().zip(&group) {
+        z.copy_from(&seed[SEED_BYTES..]);
+    }
 }

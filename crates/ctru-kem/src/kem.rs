@@ -74,12 +74,15 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
 impl<R: Ring> DecodedDecapsulationKey<R> {
     /// Decodes a key that [`check_decapsulation_key`] accepts.
     pub(crate) fn new<E: Encode>(key: &[u8]) -> Self {
-        let Parts { f, encapsulation_key, z } = Parts::<R, E>::of(key);
-        Self {
-            f: secret_poly::unpack::<R>(&f).expect("a validated decapsulation key"),
-            z,
-            encapsulation_key: DecodedEncapsulationKey::new::<E>(&encapsulation_key),
-        }
+        let mut parts = Parts::<R, E>::zeroed();
+        parts.copy_from(key);
+        let mut decoded = Self {
+            f: secret_poly::unpack::<R>(&parts.f).expect("a validated decapsulation key"),
+            z: Secret::zeroed(),
+            encapsulation_key: DecodedEncapsulationKey::new::<E>(&parts.encapsulation_key),
+        };
+        decoded.z.copy_from(parts.z.as_slice());
+        decoded
     }
 
     /// Decapsulates once. The caller wipes the shared secret.
@@ -134,13 +137,21 @@ struct Parts<R: Ring, E: Encode> {
 }
 
 impl<R: Ring, E: Encode> Parts<R, E> {
+    fn zeroed() -> Self {
+        Self {
+            f: Secret::zeroed(),
+            encapsulation_key: E::Bytes::<R>::zeroed(),
+            z: Secret::zeroed(),
+        }
+    }
+
     /// Copies the parts out of a decapsulation key in bytes.
-    fn of(key: &[u8]) -> Self {
+    fn copy_from(&mut self, key: &[u8]) {
         let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
         let (h, z) = rest.split_at(E::Bytes::<R>::LEN);
-        let mut encapsulation_key = E::Bytes::<R>::zeroed();
-        encapsulation_key.as_mut().copy_from_slice(h);
-        Self { f: Secret::copied(f), encapsulation_key, z: Secret::copied(z) }
+        self.f.copy_from(f);
+        self.encapsulation_key.as_mut().copy_from_slice(h);
+        self.z.copy_from(z);
     }
 }
 
@@ -181,9 +192,10 @@ pub(crate) fn check_encapsulation_key<R: Ring, E: Encode>(
 pub(crate) fn check_decapsulation_key<R: Ring, E: Encode>(
     key: &[u8],
 ) -> Result<(), InvalidDecapsulationKey> {
-    let Parts { f, encapsulation_key, .. } = Parts::<R, E>::of(key);
-    secret_poly::unpack::<R>(&f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-    check_encapsulation_key::<R, E>(&encapsulation_key)
+    let mut parts = Parts::<R, E>::zeroed();
+    parts.copy_from(key);
+    secret_poly::unpack::<R>(&parts.f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+    check_encapsulation_key::<R, E>(&parts.encapsulation_key)
         .map_err(InvalidDecapsulationKey::EncapsulationKey)
 }
 
@@ -201,7 +213,9 @@ pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]
 /// Generates the decapsulation key of `seed` with the rejection secret `z`, and writes it to `key`
 /// (Algorithm 4).
 pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
-    let [polynomials] = pke::sample_keys::<R, 1>([seed]);
+    let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
+    hash::key_coins::<R, 1>([seed], &mut coins);
+    let polynomials = KeyPolynomials::sample(&coins[0]);
     let inverse = invert(&Poly::from(&polynomials.f))
         .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
     assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);
@@ -229,8 +243,10 @@ pub(crate) fn encapsulate<R: Ring, const N: usize>(
     ciphertexts: &mut [R::CiphertextBytes; N],
     secrets: &mut [SecretBytes; N],
 ) {
-    let messages = hash::fresh_messages::<R, N>(seeds);
-    let hashed = hash::messages::<R, N>(keys.map(|key| &key.id), &messages);
+    let mut messages = array::from_fn(|_| Secret::zeroed());
+    hash::fresh_messages::<R, N>(seeds, &mut messages);
+    let mut hashed = array::from_fn(|_| Hashed::new());
+    hash::messages::<R, N>(keys.map(|key| &key.id), &messages, &mut hashed);
     let mut multiplier = Multiplier::new();
     for i in 0..N {
         let Hashed { coins, .. } = &hashed[i];

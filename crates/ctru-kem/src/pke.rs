@@ -4,7 +4,7 @@ use ctru_math::mul::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
 
-use crate::hash::{self, SEED_BYTES};
+use crate::wipe::Secret;
 
 /// The small polynomials of a key pair, whose encapsulation key is `h = g / f`.
 pub(crate) struct KeyPolynomials<R: Ring> {
@@ -14,13 +14,12 @@ pub(crate) struct KeyPolynomials<R: Ring> {
     pub(crate) g: SmallPoly<R>,
 }
 
-/// Samples the polynomials of key pairs from their seeds (Algorithm 1, without the computation of
-/// `h`).
-pub(crate) fn sample_keys<R: Ring, const N: usize>(
-    seeds: [&[u8; SEED_BYTES]; N],
-) -> [KeyPolynomials<R>; N] {
-    let coins = hash::key_coins::<R, N>(seeds);
-    coins.each_ref().map(|[f, g]| KeyPolynomials { f: sample_secret::<R>(f), g: sample::<R>(g) })
+impl<R: Ring> KeyPolynomials<R> {
+    /// Samples the polynomials of a key pair from the coins of `f'` and the coins of `g`
+    /// (Algorithm 1, without the computation of `h`).
+    pub(crate) fn sample([f, g]: &[Secret<R::CoinBytes>; 2]) -> Self {
+        Self { f: sample_secret::<R>(f), g: sample::<R>(g) }
+    }
 }
 
 /// Encrypts `message` with the polynomial `h` and `coins`, and writes `ciphertext` (Algorithm 2).

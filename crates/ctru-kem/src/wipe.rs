@@ -12,6 +12,9 @@ pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
 }
 
 /// Secret bytes, wiped when dropped.
+///
+/// A move may leave a copy that nothing wipes. So functions write secrets to a place that the
+/// caller has made with [`zeroed`](Self::zeroed), and do not return them.
 pub(crate) struct Secret<A: Array<u8>>(A);
 
 impl<A: Array<u8>> Secret<A> {
@@ -19,14 +22,12 @@ impl<A: Array<u8>> Secret<A> {
         Self(A::zeroed())
     }
 
-    /// Returns a copy of the bytes.
+    /// Replaces the secret by a copy of `bytes`.
     ///
     /// # Panics
     /// If the number of bytes differs from the length of the array.
-    pub(crate) fn copied(bytes: &[u8]) -> Self {
-        let mut secret = Self::zeroed();
-        secret.0.as_mut().copy_from_slice(bytes);
-        secret
+    pub(crate) fn copy_from(&mut self, bytes: &[u8]) {
+        self.0.as_mut().copy_from_slice(bytes);
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) type Id = [u8; KEY_ID_BYTES];
 /// `K || s`: the shared secret and the seed of the coins.
 pub(super) type Digest = [u8; SHARED_SECRET_BYTES + SEED_BYTES];
 
-/// Returns the seed `s`, the second half of a digest, as an input of SHAKE256.
-pub(super) fn seed_input(digest: &Digest) -> Padded<Shake256, SHAKE256_INPUT> {
-    Padded::new(&[&digest[SHARED_SECRET_BYTES..]])
+/// Writes the seed `s`, the second half of a digest, to an input of SHAKE256.
+pub(super) fn fill_seed(input: &mut Padded<Shake256, SHAKE256_INPUT>, digest: &Digest) {
+    input.fill(&[&digest[SHARED_SECRET_BYTES..]]);
 }

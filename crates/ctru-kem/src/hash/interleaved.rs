@@ -5,7 +5,7 @@
 //! other two hashes. If a vector holds two states, one permutation serves the rejection hash and
 //! one of the others.
 
-use super::inputs::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, seed_input};
+use super::inputs::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, fill_seed};
 use super::lanes::{Hashing, Lanes};
 use super::sponge::{Function, NO_BLOCKS, Padded, Sha3_512, Shake256, Sponges};
 
@@ -24,7 +24,9 @@ pub(super) struct Interleaved<'a> {
 impl Hashing for Interleaved<'_> {
     fn one_by_one(self) {
         self.message.hash(self.digest);
-        seed_input(self.digest).hash(self.coins);
+        let mut seed = Padded::room();
+        fill_seed(&mut seed, self.digest);
+        seed.hash(self.coins);
         self.rejection.hash(self.rejected);
     }
 
@@ -48,7 +50,8 @@ impl Hashing for Interleaved<'_> {
         sponges.squeeze::<Sha3_512>(&mut [digest.as_mut_slice()], 0);
 
         sponges.restart_first();
-        let seed = seed_input(digest);
+        let mut seed = Padded::room();
+        fill_seed(&mut seed, digest);
         let mut blocks = NO_BLOCKS;
         blocks[0] = seed.block(0);
         sponges.absorb::<Shake256>(&blocks);

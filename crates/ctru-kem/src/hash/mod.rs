@@ -27,7 +27,7 @@ use core::array;
 use ctru_math::Ring;
 
 use crate::wipe::Secret;
-use inputs::{Digest, KEY_ID_BYTES, MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT, seed_input};
+use inputs::{Digest, KEY_ID_BYTES, MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT, fill_seed};
 use interleaved::Interleaved;
 use lanes::Vectors;
 use sponge::{Padded, Sha3_512, Shake256, hash};
@@ -68,7 +68,11 @@ pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     inputs: [[&[u8]; PARTS]; N],
     mut outputs: [&mut [u8]; N],
 ) {
-    shake256_padded(&inputs.map(|parts| Padded::new(&parts)), &mut outputs);
+    let mut padded = [const { Padded::room() }; N];
+    for (padded, parts) in padded.iter_mut().zip(&inputs) {
+        padded.fill(parts);
+    }
+    shake256_padded(&padded, &mut outputs);
 }
 
 /// Fills each output with the first bytes of SHAKE256 of its padded input.
@@ -78,27 +82,28 @@ fn shake256_padded(inputs: &[Padded<Shake256, SHAKE256_INPUT>], outputs: &mut [&
     hash(inputs, outputs);
 }
 
-/// Returns the message `SHAKE256(seed)` of each seed.
+/// Writes the message `SHAKE256(seed)` of each seed to `messages`.
 pub(crate) fn fresh_messages<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
-) -> [Secret<R::MessageBytes>; N] {
-    let mut messages: [Secret<R::MessageBytes>; N] = array::from_fn(|_| Secret::zeroed());
+    messages: &mut [Secret<R::MessageBytes>; N],
+) {
     shake256(
         seeds.map(|seed| [seed.as_slice()]),
         messages.each_mut().map(|message| message.as_mut()),
     );
-    messages
 }
 
-/// Returns the hashes of each message with the `ID(pk)` of its encapsulation key.
+/// Writes the hashes of each message with the `ID(pk)` of its encapsulation key to `hashed`.
 pub(crate) fn messages<R: Ring, const N: usize>(
     ids: [&Id; N],
     messages: &[Secret<R::MessageBytes>; N],
-) -> [Hashed<R>; N] {
-    let inputs: [_; N] = array::from_fn(|i| Padded::new(&[ids[i], messages[i].as_ref()]));
-    let mut hashed = array::from_fn(|_| Hashed::new());
-    hash_messages(&inputs, &mut hashed);
-    hashed
+    hashed: &mut [Hashed<R>; N],
+) {
+    let mut inputs = [const { Padded::room() }; N];
+    for (input, (id, message)) in inputs.iter_mut().zip(ids.iter().zip(messages)) {
+        input.fill(&[*id, message.as_ref()]);
+    }
+    hash_messages(&inputs, hashed);
 }
 
 /// Writes the hashes of padded messages to `hashed`.
@@ -107,7 +112,10 @@ fn hash_messages<R: Ring, const N: usize>(
     hashed: &mut [Hashed<R>; N],
 ) {
     hash(inputs, &mut hashed.each_mut().map(|hashed| hashed.digest.as_mut_slice()));
-    let seeds = hashed.each_ref().map(|hashed| seed_input(&hashed.digest));
+    let mut seeds = [const { Padded::room() }; N];
+    for (seed, hashed) in seeds.iter_mut().zip(&*hashed) {
+        fill_seed(seed, &hashed.digest);
+    }
     shake256_padded(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
 }
 
@@ -125,9 +133,12 @@ pub(crate) fn decapsulations<R: Ring, const N: usize>(
     rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>; N],
 ) {
     const { assert!(KEY_ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES < REJECTION_INPUT) };
-    let inputs: [_; N] = array::from_fn(|i| Padded::new(&[ids[i], messages[i].as_ref()]));
-    let rejections: [Padded<Sha3_512, REJECTION_INPUT>; N] =
-        array::from_fn(|i| Padded::new(&[ids[i], z[i], ciphertexts[i].as_ref()]));
+    let mut inputs = [const { Padded::room() }; N];
+    let mut rejections = [const { Padded::<Sha3_512, REJECTION_INPUT>::room() }; N];
+    for i in 0..N {
+        inputs[i].fill(&[ids[i], messages[i].as_ref()]);
+        rejections[i].fill(&[ids[i], z[i], ciphertexts[i].as_ref()]);
+    }
     let ([message], [rejection], [rejected_one]) =
         (&inputs[..], &rejections[..], &mut rejected[..])
     else {
@@ -140,15 +151,19 @@ pub(crate) fn decapsulations<R: Ring, const N: usize>(
     Vectors::in_use().run(1, work);
 }
 
-/// Returns the coins of `f'` and the coins of `g` for each seed: the first and the second
+/// Writes the coins of `f'` and the coins of `g` for each seed to `coins`: the first and the second
 /// [`COIN_BYTES`](Ring::COIN_BYTES) bytes of `SHAKE256(seed)`.
 pub(crate) fn key_coins<R: Ring, const N: usize>(
     seeds: [&[u8; SEED_BYTES]; N],
-) -> [[Secret<R::CoinBytes>; 2]; N] {
+    coins: &mut [[Secret<R::CoinBytes>; 2]; N],
+) {
     const { assert!(2 * R::COIN_BYTES <= KEY_COINS) };
     let mut output: [Secret<[u8; KEY_COINS]>; N] = array::from_fn(|_| Secret::zeroed());
     let seeds = seeds.map(|seed| [seed.as_slice()]);
     shake256(seeds, output.each_mut().map(|output| &mut output[..2 * R::COIN_BYTES]));
-    let half = |output: &[u8; KEY_COINS], start| Secret::copied(&output[start..][..R::COIN_BYTES]);
-    output.each_ref().map(|output| [0, R::COIN_BYTES].map(|start| half(output, start)))
+    for (output, coins) in output.iter().zip(coins) {
+        for (from, half) in output.chunks(R::COIN_BYTES).zip(coins) {
+            half.copy_from(from);
+        }
+    }
 }

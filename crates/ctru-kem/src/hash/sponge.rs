@@ -65,22 +65,25 @@ pub(super) struct Padded<F, const BYTES: usize> {
 impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     const WHOLE_BLOCKS: () = assert!(BYTES.is_multiple_of(F::BLOCK));
 
-    /// Returns the concatenation of `parts` with its padding.
+    /// Returns room for an input, which [`fill`](Self::fill) writes.
+    pub(super) const fn room() -> Self {
+        let () = Self::WHOLE_BLOCKS;
+        Self { bytes: [0; BYTES], length: 0, function: PhantomData }
+    }
+
+    /// Writes the concatenation of `parts` with its padding. It is written once.
     ///
     /// # Panics
     /// If the parts have more than `BYTES - 1` bytes together.
-    pub(super) fn new(parts: &[&[u8]]) -> Self {
-        let () = Self::WHOLE_BLOCKS;
-        let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let mut padded = Self { bytes: [0; BYTES], length, function: PhantomData };
-        let mut rest = &mut padded.bytes[..];
+    pub(super) fn fill(&mut self, parts: &[&[u8]]) {
+        self.length = parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut rest = &mut self.bytes[..];
         for part in parts {
             rest.split_off_mut(..part.len()).expect("room for the input").copy_from_slice(part);
         }
-        padded.bytes[length] = F::SUFFIX;
-        let end = padded.blocks() * F::BLOCK;
-        padded.bytes[end - 1] |= 0x80;
-        padded
+        self.bytes[self.length] = F::SUFFIX;
+        let end = self.blocks() * F::BLOCK;
+        self.bytes[end - 1] |= 0x80;
     }
 
     /// Returns the number of blocks.

@@ -22,6 +22,12 @@ fn input(length: usize, number: usize) -> [u8; LONGEST] {
     })
 }
 
+fn padded<F: Function, const BYTES: usize>(parts: &[&[u8]]) -> Padded<F, BYTES> {
+    let mut padded = Padded::room();
+    padded.fill(parts);
+    padded
+}
+
 fn reference_shake(input: &[u8], output: &mut [u8]) {
     let mut shake = ReferenceShake::default();
     shake.update(input);
@@ -41,9 +47,8 @@ fn check<F: Function, const BYTES: usize, const N: usize>(
     }
     // With the cut at 0, only the last part of the input has bytes.
     for cut in [0, length / 3] {
-        let parts = |input: &[u8; LONGEST]| {
-            Padded::<F, BYTES>::new(&[&input[..cut], &[], &input[cut..length]])
-        };
+        let parts =
+            |input: &[u8; LONGEST]| padded::<F, BYTES>(&[&input[..cut], &[], &input[cut..length]]);
         let padded = inputs.each_ref().map(parts);
         for backend in backend::available() {
             let mut outputs = [[0; LONGEST]; N];
@@ -115,7 +120,7 @@ fn sha3_512_of_every_length_of_input() {
 fn hashes_of_nothing() {
     let mut digest = [[0; 64]];
     super::hash(
-        &[Padded::<Sha3_512, MESSAGE_INPUT>::new(&[])],
+        &[padded::<Sha3_512, MESSAGE_INPUT>(&[])],
         &mut digest.each_mut().map(|d| d.as_mut_slice()),
     );
     assert_eq!(digest[0][..8], [0xa6, 0x9f, 0x73, 0xcc, 0xa2, 0x3a, 0x9a, 0xc5]);
@@ -145,8 +150,8 @@ fn interleaved_as_one_by_one() {
             let (mut found_digest, mut found_coins, mut found_rejected) =
                 ([0; 64], [0; LONGEST], [0; 32]);
             let work = Interleaved {
-                message: &Padded::new(&[message]),
-                rejection: &Padded::new(&[ciphertext]),
+                message: &padded(&[message]),
+                rejection: &padded(&[ciphertext]),
                 digest: &mut found_digest,
                 coins: &mut found_coins[..coins_length],
                 rejected: &mut found_rejected,
