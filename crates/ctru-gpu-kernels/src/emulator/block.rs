@@ -1,5 +1,6 @@
 //! Runs the threads of one block, each as a coroutine, from barrier to barrier.
 
+use core::cell::RefCell;
 use core::panic::Location;
 use std::rc::Rc;
 use std::vec::Vec;
@@ -17,6 +18,12 @@ use crate::simt::WARP;
 /// Bytes of stack per thread. Kernels keep a few hundred numbers, but unoptimised builds hold many
 /// copies of them.
 const STACK_BYTES: usize = 256 << 10;
+
+std::thread_local! {
+    /// Stacks of finished emulated threads. Mapping and unmapping a stack for each emulated thread
+    /// took a quarter of the emulator's time.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The state of a thread.
 #[derive(Copy, Clone)]
@@ -49,8 +56,10 @@ pub(super) fn run(
     let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
-            let stack = DefaultStack::new(STACK_BYTES)
-                .expect("the stack of an emulated thread needs memory");
+            let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+                DefaultStack::new(STACK_BYTES)
+                    .expect("the stack of an emulated thread needs memory")
+            });
             Coroutine::with_stack(stack, move |yielder, _| {
                 let arguments: Vec<&Buffer> = buffers.iter().collect();
                 emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);
@@ -83,6 +92,8 @@ pub(super) fn run(
         // Every warp has returned or waits at a barrier of the block.
         together(&block, 0, &states)?;
         if matches!(states[0], State::Returned) {
+            let stacks = coroutines.into_iter().map(Coroutine::into_stack);
+            STACKS.with_borrow_mut(|free| free.extend(stacks));
             let events = block.events.as_ref().map(|events| events.take().concat());
             return Ok(events.unwrap_or_default());
         }
