@@ -20,7 +20,8 @@ pub struct Options {
     lab: bool,
 }
 
-/// The tests of `ctru-tests` that run on the GPU. The first one serves the laboratory.
+/// The tests of `ctru-tests` that run on the GPU. With `--lab`, only the first one is built: it
+/// tests the kernels, with those of the laboratory.
 const TESTS: [&str; 2] = ["kernels", "gpu_engine"];
 
 /// Runs the job.
@@ -37,7 +38,7 @@ pub fn run(options: &Options) -> Result<()> {
     let program = ["build", "--release", "-p", "ctru-cli"];
     // The peers are left out because they need a C compiler and do not run on a GPU.
     let research =
-        ["build", "--release", "-p", "ctru-bench", "--no-default-features", "--features", "cuda"];
+        ["build", "--release", "-p", "ctru-bench"];
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
