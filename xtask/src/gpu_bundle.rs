@@ -36,9 +36,7 @@ pub fn run(options: &Options) -> Result<()> {
     fs::create_dir_all(&bundle).at("create", &bundle)?;
 
     let program = ["build", "--release", "-p", "ctru-cli"];
-    // The peers are left out because they need a C compiler and do not run on a GPU.
-    let research =
-        ["build", "--release", "-p", "ctru-bench"];
+    let research = ["build", "--release", "-p", "ctru-bench"];
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
