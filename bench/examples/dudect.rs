@@ -65,14 +65,14 @@ fn many<T>(rng: &mut BenchRng, input: impl Fn(&mut BenchRng) -> T) -> Vec<T> {
     (0..INPUTS).map(|_| input(rng)).collect()
 }
 
-/// Compares the time of key generation from always the same seed and from random seeds.
+/// Compares the time of key generation from one seed and from many random seeds.
 fn keygen_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let one = vec![seed(rng); INPUTS];
     let many = many(rng, seed);
     compare(runner, rng, [one, many], |seed| Private::generate_deterministic(seed, seed));
 }
 
-/// Compares the time of encapsulation to one key from always the same seed and from random seeds.
+/// Compares the time of encapsulation to one key, from one seed and from many random seeds.
 fn encaps_of_one_seed_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let public = private(rng).encapsulation_key();
     let one = vec![seed(rng); INPUTS];
@@ -94,7 +94,8 @@ fn decaps_accepts_or_rejects(runner: &mut CtRunner, rng: &mut BenchRng) {
     compare(runner, rng, [accepted, rejected], |sent| key.decapsulate(sent));
 }
 
-/// Compares decapsulation with one private key and with many, of a ciphertext for another key.
+/// Compares the time of decapsulation with one private key and with many. The ciphertext belongs to
+/// another key.
 fn decaps_with_one_key_or_many(runner: &mut CtRunner, rng: &mut BenchRng) {
     let (sent, _) = private(rng).encapsulation_key().encapsulate_deterministic(&seed(rng));
     let one = vec![private(rng); INPUTS];

@@ -44,7 +44,7 @@ pub(crate) enum Error {
     /// A device failed.
     #[error("device: {0}")]
     Device(#[from] RuntimeError),
-    /// There is no such transform.
+    /// There is no transform of this length modulo this prime, or an array has the wrong length.
     #[error("transform: {0}")]
     Transform(#[from] CyclicError),
     /// The report could not be written.

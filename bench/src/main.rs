@@ -1,6 +1,5 @@
-//! The measurements of the workspace, and the pictures that show them. There are measurements
-//! beside other KEMs, of the paper's tables and figures, of modular reductions, and of every
-//! kernel.
+//! Measures for research: CTRU-Prime beside other KEMs, the paper's tables and figures, methods of
+//! modular reduction, and every kernel. Draws pictures of the measurements.
 //!
 //! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
 //! line.
@@ -31,7 +30,7 @@ use crate::error::Error;
 #[command(version, arg_required_else_help = true)]
 struct Cli {
     /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest
-    /// that it has]
+    /// that the CPU has]
     #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
     backend: Option<Backend>,
     #[command(subcommand)]

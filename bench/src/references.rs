@@ -33,9 +33,9 @@ const ONE_KEY: &str = "one key, tensor cores";
 
 /// Rates of products.
 ///
-/// The paper gives factors against one C product: 11.08, 256.13 and 256.98 at its best batch, where
-/// the C product takes 13.98, 14.53 and 26.32 us. For its n = 653, the batch of the best factor is
-/// not known.
+/// The paper compares rates with those of a product in C, which takes 13.98 us for n = 653, 14.53
+/// us for 761 and 26.32 us for 1277. With the best batch, the rates are higher by the factors
+/// 11.08, 256.13 and 256.98. For n = 653, the size of this batch is not known.
 pub(crate) const PRODUCTS: [KnownProducts; 8] = [
     KnownProducts {
         set: "653",
@@ -178,8 +178,8 @@ pub(crate) struct KnownCyclic {
     pub(crate) milliseconds: f64,
 }
 
-/// Times of such products. Source: two student reports on NTTs on GPUs. Each value is the best one
-/// of its report. It is not known whether the times contain more than kernels.
+/// Times of products of such polynomials. Source: two student reports on NTTs on GPUs. Each value
+/// is the best one of its report. It is not known whether the times contain more than kernels.
 pub(crate) const CYCLIC: [KnownCyclic; 2] = [
     KnownCyclic { who: "report, Tesla T4", milliseconds: 6.65 },
     KnownCyclic { who: "report, RTX 3050 Ti", milliseconds: 19.5 },

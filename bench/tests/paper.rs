@@ -1,7 +1,6 @@
-//! The tables of `ctru-bench paper` and the pictures of `ctru-bench plot`, from invented
-//! measurements.
+//! Checks the tables of `ctru-bench paper` on invented measurements.
 
-// The lint knows that tests may unwrap, but not that these helpers are tests too.
+// The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -143,7 +142,8 @@ fn tables_of_a_file() {
     assert_eq!(on_device[2..], ["80.0", "-", "-", "26.3", "12.3"]);
     assert_eq!(row(&report, "Latency", &["761", "encaps", "each"])[3..], ["80.0"]);
 
-    // 1158 bytes at 0.02 ns, seven permutations, two products, 8000 bytes of memory; 25 ns in all.
+    // The operation copies 1158 bytes at 0.02 ns, takes seven permutations and two products,
+    // accesses 8000 bytes of memory, and was measured at 25 ns.
     let roofline = row(&report, "Roofline", &["761", "encaps", "each"]);
     assert_eq!(roofline[8..], ["23.2", "2.10", "5.00", "2.00", "12.5", "25.0", "40.0", "93"]);
 }
@@ -171,11 +171,11 @@ fn what_is_no_measurement_is_an_error() {
     }
 }
 
-/// Without a GPU, the message tells that the measurements need one.
+/// Checks that without a GPU, the message says that the measurements need one.
 #[test]
 fn measuring_needs_a_gpu() {
     let place = tempfile::tempdir().unwrap();
-    // This hides a GPU from the driver, if there is one.
+    // The variable hides a GPU from the program, if there is one.
     let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-bench"));
     command
         .current_dir(place.path())

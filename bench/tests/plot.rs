@@ -1,6 +1,6 @@
-//! The committed pictures belong to the committed records.
+//! Checks that the committed pictures show the committed records.
 
-// The lint knows that tests may unwrap, but not that these helpers are tests too.
+// The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

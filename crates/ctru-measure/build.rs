@@ -10,7 +10,7 @@ fn main() {
     if !workspace.join(".git").exists() {
         return;
     }
-    // Git appends to this log when, and only when, another commit is checked out.
+    // Git appends to this log whenever `HEAD` comes to denote another commit.
     if let Some(log) = git(&workspace, &["rev-parse", "--git-path", "logs/HEAD"]) {
         let log: PathBuf = workspace.join(log);
         if log.exists() {

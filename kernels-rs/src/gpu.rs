@@ -1,7 +1,7 @@
 //! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few.
 //!
-//! The methods do not check the rules of [`Simt`]. The caller of [`Gpu::new`] promises that the
-//! kernel keeps the rules, and the methods rely on this promise.
+//! The methods do not check the rules of [`Simt`]. They rely on the promise of the caller of
+//! [`Gpu::new`] that the kernel keeps the rules.
 
 use core::arch::{asm, global_asm, nvptx};
 
@@ -75,7 +75,7 @@ impl Gpu {
     }
 }
 
-/// The first element of an array in global memory.
+/// An array in global memory: a pointer to its first element.
 #[derive(Copy, Clone)]
 pub(crate) struct Global<T>(*mut T);
 
@@ -108,30 +108,34 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn sync_block(self) {
-        // SAFETY: every thread of the block reaches this barrier, as `Gpu::new` was promised.
+        // SAFETY: every thread of the block reaches this barrier, as the caller of `Gpu::new`
+        // promised.
         unsafe { nvptx::_syncthreads() }
     }
     #[inline(always)]
     fn sync_warp(self) {
-        // SAFETY: every thread of the warp reaches this barrier, as `Gpu::new` was promised.
+        // SAFETY: every thread of the warp reaches this barrier, as the caller of `Gpu::new`
+        // promised.
         unsafe { bar_warp_sync(EVERYONE) }
     }
     #[inline(always)]
     fn shuffle(self, value: u32, lane: u32) -> u32 {
-        // SAFETY: every thread of the warp reaches this shuffle, as `Gpu::new` was promised.
+        // SAFETY: every thread of the warp reaches this shuffle, as the caller of `Gpu::new`
+        // promised.
         unsafe { shfl_sync_idx(EVERYONE, value, lane, LAST_LANE) }
     }
 
     #[inline(always)]
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
-        // SAFETY: every thread of the warp reaches this product, as `Gpu::new` was promised.
+        // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
+        // promised.
         let Part(c0, c1, c2, c3) =
             unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
     fn byte_permute(self, low: u32, high: u32, selector: u32) -> u32 {
-        // SAFETY: the intrinsic computes on registers, for every selector.
+        // SAFETY: the intrinsic accepts every selector, and reads and writes registers only.
         unsafe { prmt(low, high, selector) }
     }
     #[inline(always)]
@@ -141,14 +145,14 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn load<T: Word>(self, memory: Global<T>, index: u32) -> T {
-        // SAFETY: `Gpu::new` was promised that the element lies inside the array and that no other
-        // thread writes it at the same time. Every pattern of bits is a `Word`.
+        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and that
+        // no other thread writes it at the same time. Every pattern of bits is a valid `Word`.
         unsafe { memory.0.add(index as usize).read() }
     }
     #[inline(always)]
     fn store<T: Word>(self, memory: Global<T>, index: u32, value: T) {
-        // SAFETY: `Gpu::new` was promised that the element lies inside the array and that no other
-        // thread touches it at the same time.
+        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and that
+        // no other thread touches it at the same time.
         unsafe { memory.0.add(index as usize).write(value) }
     }
 
@@ -160,8 +164,9 @@ impl Simt for Gpu {
         macro_rules! load {
             ($instruction:literal, $class:ident, $register:ty) => {{
                 let number: $register;
-                // SAFETY: `Gpu::new` was promised that the address lies inside the block's shared
-                // memory, is aligned, and that no other thread writes there at the same time.
+                // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
+                // block's shared memory, is aligned, and that no other thread writes there at the
+                // same time.
                 unsafe {
                     asm!(concat!($instruction, " {}, [{}];"), out($class) number, in(reg32) address,
                         options(pure, readonly, nostack, preserves_flags));
@@ -176,8 +181,9 @@ impl Simt for Gpu {
             8 => load!("ld.shared.u64", reg64, u64),
             _ => {
                 let (a, b, c, d): (u32, u32, u32, u32);
-                // SAFETY: `Gpu::new` was promised that these 16 bytes lie inside the block's shared
-                // memory, are aligned, and that no other thread writes them at the same time.
+                // SAFETY: the caller of `Gpu::new` promised that these 16 bytes lie inside the
+                // block's shared memory, are aligned, and that no other thread writes them at the
+                // same time.
                 unsafe {
                     asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                         out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
@@ -195,8 +201,9 @@ impl Simt for Gpu {
         let bits = value.to_bits();
         macro_rules! store {
             ($instruction:literal, $class:ident, $register:ty) => {
-                // SAFETY: `Gpu::new` was promised that the address lies inside the block's shared
-                // memory, is aligned, and that no other thread touches it at the same time.
+                // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
+                // block's shared memory, is aligned, and that no other thread touches it at the
+                // same time.
                 unsafe {
                     asm!(concat!($instruction, " [{}], {};"), in(reg32) address,
                         in($class) bits as $register,
@@ -211,8 +218,9 @@ impl Simt for Gpu {
             8 => store!("st.shared.u64", reg64, u64),
             _ => {
                 let [a, b, c, d] = [0, 32, 64, 96].map(|shift| (bits >> shift) as u32);
-                // SAFETY: `Gpu::new` was promised that these 16 bytes lie inside the block's shared
-                // memory, are aligned, and that no other thread touches them at the same time.
+                // SAFETY: the caller of `Gpu::new` promised that these 16 bytes lie inside the
+                // block's shared memory, are aligned, and that no other thread touches them at the
+                // same time.
                 unsafe {
                     asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};",
                         in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
@@ -224,7 +232,7 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
-        // SAFETY: `Gpu::new` was promised that the index lies inside the table.
+        // SAFETY: the caller of `Gpu::new` promised that the index lies inside the table.
         unsafe { *table.get_unchecked(index as usize) }
     }
 }

@@ -45,7 +45,8 @@ fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
 where
     E::Pinned<T>: 'a,
 {
-    // The room at the end keeps two vectors from sharing a page, which cannot be pinned twice.
+    // The room at the end keeps two vectors from sharing a page, because no page can be pinned
+    // twice.
     let mut vector = Vec::with_capacity(count + (1 << 16) / size_of::<T>() + 1);
     vector.resize(count, content);
     match place {

@@ -13,11 +13,11 @@ use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
 ///
 /// Fails if a kernel contains a forbidden instruction or leaks a secret (see ptx-flow).
 ///
-/// With --check, the command writes nothing to the tree. It compares sources, flags and PTX with
-/// the manifest, and builds the PTX again with the compiler that the manifest names. If that
-/// compiler is missing, the command builds with another one and only checks that the result
-/// assembles. Without any compiler, it only checks the hashes. The output says what was not
-/// checked.
+/// With --check, the command does not write to crates/ctru-gpu-kernels/ptx. It compares sources,
+/// flags and PTX with the manifest, checks the committed kernels, and builds the PTX again with the
+/// compiler that the manifest names. If that compiler is missing, the command builds with another
+/// one, and checks that the result assembles instead of comparing it with the committed PTX.
+/// Without any compiler, the command builds nothing. The output says what was not checked.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check the committed PTX instead of writing it
@@ -26,8 +26,7 @@ pub struct Options {
     /// Further architectures to build for, besides sm_80; their PTX goes to target/ptx
     #[arg(long, value_delimiter = ',')]
     arch: Vec<String>,
-    /// Write unchecked drafts to target/ptx (draft.ctru.ptx and so on) instead, for ptx-report
-    /// --ptx
+    /// Write only unchecked drafts, to target/ptx (draft.ctru.ptx and so on), for ptx-report --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
     /// Path of the rustc to use
@@ -108,7 +107,8 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that PTX assembles which another compiler than that of the manifest has written.
+/// Checks that `rebuilt` assembles. This PTX comes from another compiler than the one that the
+/// manifest names. Without the assembler, only prints what was not checked.
 fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()> {
     let saved = save(&format!("other.{}", recipe.ptx), rebuilt)?;
     match Tool::PTXAS.find() {

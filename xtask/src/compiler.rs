@@ -50,6 +50,10 @@ impl std::fmt::Display for Version {
 
 /// Returns the compiler at `explicit`, or else an installed one, with version `preferred` if there
 /// is such a compiler.
+///
+/// # Errors
+/// [`Error::UnusableCompiler`] if the compiler at `explicit` cannot build the device crate,
+/// [`Error::NoCompiler`] if no installed compiler can.
 pub fn find(explicit: Option<&Path>, preferred: Option<&Version>) -> Result<Compiler> {
     if let Some(rustc) = explicit {
         return inspect(rustc);

@@ -115,7 +115,7 @@ pub enum Error {
         /// The environment variable that can name it.
         variable: &'static str,
     },
-    /// The output of a program lacks what this one looks for.
+    /// The output of another program lacks a name that this program looks for.
     #[error("the output of {program} says nothing about {what}")]
     Unreadable {
         /// The program.

@@ -24,7 +24,7 @@ pub fn path(root: &Path, recipe: &Recipe) -> PathBuf {
     root.join(FOLDER).join(recipe.manifest)
 }
 
-/// The description of a committed PTX file. `ctru_gpu_kernels::ptx` reads it, too.
+/// The description of a committed PTX file. `ctru_gpu_kernels::ptx` reads that of `ctru.ptx`, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the compiler.
@@ -147,7 +147,7 @@ pub const RECIPE: Recipe = Recipe {
     ],
 };
 
-/// The recipe of the kernels that are compared with the engine's. It builds them in the same way.
+/// The recipe of the kernels that are compared with the engine's. It has the same target and flags.
 pub const COMPARED: Recipe =
     Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
 

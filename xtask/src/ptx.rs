@@ -16,8 +16,8 @@ pub fn divides(kernel: &str) -> bool {
 
 /// Returns the compiler's assembly without the parts that differ between machines.
 ///
-/// Removes comments and empty lines. Numbers tables in the order of appearance, because their names
-/// contain hashes of the path of the sources.
+/// Removes comments and empty lines. Gives tables new names, with numbers in the order of
+/// appearance, because their names contain hashes of the path of the sources.
 #[must_use]
 pub fn normalise(assembly: &str) -> String {
     let mut text = "// Made by cargo xtask build-ptx; see docs/ptx.md.\n".to_owned();
@@ -179,7 +179,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Returns the last line of Rust in the current function, not counting the standard library.
+    /// Returns the last line of Rust that was read in the current function, without lines of the
+    /// standard library.
     pub(crate) fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }

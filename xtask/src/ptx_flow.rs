@@ -12,8 +12,9 @@ use crate::{IoContext, Result, workspace};
 ///
 /// The content of every array that a kernel takes is secret. The command fails if an address, a
 /// branch, a guard of an access, a lane of a shuffle, a barrier or a division depends on a secret,
-/// or if it does not know an instruction. The kernels of the laboratory that measure divisions may
-/// divide.
+/// or if it does not know an instruction. There are two exceptions for kernels of the reduction
+/// laboratory: kernels that measure divisions may divide, and the array with the number of a layer
+/// is public.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check these files of PTX instead of the committed ones

@@ -43,8 +43,8 @@ const COLUMNS: &[&str] = &[
 /// Shows the machine code of the kernels: registers, spills, shared memory and instructions
 ///
 /// Fails if a kernel spills registers, uses local memory, calls a function, divides integers, or
-/// leaks a secret (see ptx-flow). Each instruction of the program counts once, even if it is in a
-/// loop.
+/// leaks a secret (see ptx-flow). The table counts the instructions of the program, so an
+/// instruction in a loop counts once.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Architectures for which NVIDIA's assembler translates the PTX

@@ -11,9 +11,10 @@ pub struct Resources {
     pub registers: u32,
     /// Bytes of local memory per thread.
     pub stack_bytes: u32,
-    /// Bytes per thread that are stored because registers are short.
+    /// Bytes per thread that the kernel spills: it stores them to local memory for lack of
+    /// registers.
     pub spill_store_bytes: u32,
-    /// Bytes per thread that are loaded again.
+    /// Bytes per thread that the kernel loads back after it has spilled them.
     pub spill_load_bytes: u32,
 }
 
@@ -23,7 +24,7 @@ pub fn resources(text: &str) -> BTreeMap<String, Resources> {
     let mut kernels = BTreeMap::<String, Resources>::new();
     let mut current = String::new();
     for line in text.lines() {
-        // The last number between the two texts in this line.
+        // Returns the last number between the two texts in this line.
         let number = |before: &str, after: &str| {
             let (_, rest) = line.split_once(before)?;
             rest.split_once(after)?.0.trim().rsplit(' ').next()?.parse::<u32>().ok()

@@ -13,7 +13,7 @@ use crate::{IoContext, Result};
 /// workspace.
 ///
 /// The emulator and the module that embeds the PTX are left out, because the device code does not
-/// contain them. The manifest of the workspace is left out, because the lock file of the device
+/// contain them. The `Cargo.toml` of the workspace is left out, because the lock file of the device
 /// crate fixes the versions.
 const PACKAGES: &[(&str, &[&str])] = &[
     ("ctru-math", &["crates/ctru-math/Cargo.toml", "crates/ctru-math/src"]),

@@ -33,8 +33,12 @@ impl Tool {
         folders: &["nvidia/cu13/bin", "nvidia/cuda_nvdisasm/bin", "nvidia/cuda_nvcc/bin"],
     };
 
-    /// Returns its path: the value of its environment variable, or the first program that runs in
-    /// the folders of `PATH`, a toolkit or a Python package.
+    /// Returns the path of the tool: the value of its environment variable, or else the first
+    /// program of its name that runs. The search covers the folders of `PATH`, of CUDA toolkits and
+    /// of Python packages.
+    ///
+    /// # Errors
+    /// [`Error::NoTool`] if no such program runs.
     pub fn find(self) -> Result<PathBuf> {
         if let Some(path) = std::env::var_os(self.variable) {
             return Ok(path.into());

@@ -1,5 +1,5 @@
 //! Tests that the manifest of the committed PTX detects changes, on a copy of the sources.
-// A failure in the helper functions is a failed test.
+// A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -166,7 +166,7 @@ fn branches_guards_and_exits() {
         Class::SharedLoadAddress,
         "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];",
     );
-    // Conditions that are computed from conditions.
+    // A condition that is computed from a secret condition is secret.
     leaks(Class::Branch, "and.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n@%p4 bra $L_1;\n$L_1:");
     leaks(Class::Branch, "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p3 bra $L_1;\n$L_1:");
 }
@@ -241,7 +241,7 @@ fn registers_that_are_used_again() {
     );
     passes("xor.b32 %r3, %r90, %r90;\nld.shared.u32 %r4, [%r3];");
     leaks(Class::SharedLoadAddress, "xor.b32 %r3, %r90, %r1;\nld.shared.u32 %r4, [%r3];");
-    // A statement that reads half a register.
+    // Statements split a register of 64 bits into two of 32 bits.
     leaks(
         Class::SharedLoadAddress,
         "{ .reg .b32 tmp; mov.b64 {tmp, %r3}, %rd5; }\nld.global.b64 %rd5, [%rd1];\n\

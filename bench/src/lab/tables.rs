@@ -10,7 +10,8 @@ use super::Bench;
 use crate::error::Error;
 use crate::records::{Records, distinct, figure, kind};
 
-/// A table with the best value of each row and column, in the order of their first appearance.
+/// A table. A cell shows the best value of the records that belong to its row and its column. Rows
+/// and columns have the order in which the records first name them.
 struct Pivot {
     title: &'static str,
     row: fn(&Record) -> String,

@@ -7,7 +7,8 @@ use ctru_measure::Operation;
 
 use super::Subject;
 
-/// Returns the operations of both libraries. The ratios of the report are relative to the first.
+/// Returns the operations of both libraries. The ratios of the report are relative to the first
+/// library.
 pub(super) fn subjects() -> Vec<Subject> {
     pqclean().into_iter().chain(rust_crypto()).collect()
 }

@@ -65,7 +65,8 @@ impl Svg {
         svg
     }
 
-    /// Writes a text. Its `anchor` lies at the point `at` of its base line.
+    /// Writes a text. `at` is the position, on the base line, of the part of the text that `anchor`
+    /// names.
     pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, style: Style, text: &str) {
         let (x, y) = at;
         let (anchor, class, text) = (anchor.name(), style.class(), escape(text));

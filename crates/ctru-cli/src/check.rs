@@ -12,8 +12,8 @@ use crate::selection::Visitor;
 /// Check public and private keys
 ///
 /// A key must be well formed. A private key must also belong to the public key inside it, so that
-/// it decapsulates what the public key encapsulates. The report has one line per file. Wrong keys
-/// are reported as errors, and do not stop the check of the other files.
+/// it decapsulates what the public key encapsulates. The report has one line per valid key. Wrong
+/// keys are reported as errors on standard error, and do not stop the check of the other files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input

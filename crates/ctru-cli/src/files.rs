@@ -286,8 +286,8 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Writes the output to a temporary file in the folder of `path`. The file has its mode from the
-/// beginning. It is deleted when dropped.
+/// Writes the output to a temporary file in the folder of `path`. The temporary file gets its mode
+/// when it is created, and is deleted when dropped.
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
     // This check only saves work. `publish` makes sure that nothing is overwritten.
     match fs::symlink_metadata(path) {
@@ -312,7 +312,7 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     write().map_err(|source| Error::Write { file: display(path), source })
 }
 
-/// A new file that has its name.
+/// A new file that already has its final name.
 struct Published<'a> {
     path: &'a Path,
     /// The open file. While it is open, no other file gets its inode number.
@@ -350,7 +350,8 @@ fn settle(published: Vec<Published<'_>>) -> Result<(), Error> {
     })
 }
 
-/// Renames one staged file.
+/// Renames one staged file to `path`. If `force`, gives an old file a second name before, unless
+/// the staged file is the last one.
 fn publish<'a>(
     path: &'a Path,
     file: NamedTempFile,
@@ -494,8 +495,8 @@ mod tests {
         names
     }
 
-    /// A file that appears between staging and renaming is not overwritten, and the other file of
-    /// the pair disappears again.
+    /// Checks that a file that appears between staging and renaming is not overwritten, and that
+    /// the other file of the pair disappears again.
     #[test]
     fn race_lost() {
         let directory = tempfile::tempdir().unwrap();
@@ -512,7 +513,7 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"theirs");
     }
 
-    /// With `--force`, too, the old pair stays if the new pair cannot be written.
+    /// Checks that with `--force`, too, an old file stays if the new pair cannot be written.
     #[test]
     fn forced_pair_undone() {
         let directory = tempfile::tempdir().unwrap();
@@ -534,7 +535,8 @@ mod tests {
         assert_eq!(fs::read(&first).unwrap(), b"new");
     }
 
-    /// If the file system treats two names as one, the second file does not replace the first one.
+    /// Checks that the second file does not replace the first one if the file system treats their
+    /// names as one.
     #[test]
     fn spellings_that_only_the_file_system_knows() {
         let directory = tempfile::tempdir().unwrap();
@@ -574,7 +576,8 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"old");
     }
 
-    /// If the names may not survive a power cut, the old file stays, and the error names it.
+    /// Checks that the old file stays and that the error names it if the new names may not survive
+    /// a power cut.
     #[cfg(unix)]
     #[test]
     fn old_files_stay_if_the_folder_cannot_be_synchronised() {
@@ -598,7 +601,7 @@ mod tests {
         assert_eq!(fs::read(&second).unwrap(), b"old");
     }
 
-    /// Only a folder that exists but may not be read is not synchronised.
+    /// Checks that a folder that may not be read is no error, but that a missing folder is one.
     #[cfg(unix)]
     #[test]
     fn folders_are_synchronised() {
@@ -640,7 +643,8 @@ mod tests {
         assert!(matches!(published.undo(Error::SameInput), Error::SameInput));
     }
 
-    /// On a file system without hard links, the old file is copied.
+    /// Checks that a hard link and a copy both keep the content and the permissions of the old
+    /// file. A file system without hard links needs the copy.
     #[test]
     fn copies_are_kept_like_links() {
         let directory = tempfile::tempdir().unwrap();

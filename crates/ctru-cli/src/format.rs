@@ -185,7 +185,8 @@ pub(crate) fn parse_ciphertext(
     }
 }
 
-/// Parses an object of one of the kinds `wanted`. The returned bytes have the length of its kind.
+/// Parses an object of one of the kinds `wanted`. `selection` is that of the key in use, if there
+/// is one. The returned bytes of a key or a ciphertext have the right length.
 fn parse(
     wanted: &'static [Kind],
     selection: Option<Selection>,

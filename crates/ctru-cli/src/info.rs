@@ -33,8 +33,8 @@ fn failure_rate(set: Set) -> FailureRate {
     }
 }
 
-/// Returns the warning for users who generate a key of this set, if nothing shows a failure rate
-/// below 2^-128.
+/// Returns the warning for users who generate a key of this set, or `None` if both the bound and
+/// the estimate of the failure rate are at most 2^-128.
 pub(crate) fn warning(set: Set) -> Option<String> {
     let FailureRate { claimed, bound, estimate } = failure_rate(set);
     (estimate.max(bound) > -128).then(|| {

@@ -203,7 +203,7 @@ struct Record {
     bad_ss: Zeroizing<Vec<u8>>,
 }
 
-/// A message, and the wrong field, or `None` if the whole line is wrong.
+/// The wrong field, or `None` if the whole line is wrong, and a message.
 type Wrong = (Option<&'static str>, String);
 
 impl Record {

@@ -33,7 +33,7 @@ impl fmt::Display for ApiPath {
     }
 }
 
-/// The inputs of a key generation, an encapsulation and two decapsulations. They may belong to
+/// The inputs of a key generation, an encapsulation and two decapsulations. The operations may use
 /// different key pairs.
 pub(crate) struct Inputs<P: ParameterSet> {
     pub(crate) keygen_seed: [u8; SEED_BYTES],

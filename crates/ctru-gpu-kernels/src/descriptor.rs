@@ -361,7 +361,8 @@ impl Kernel {
                 .saturating_mul(self.shape.per_block)
                 .div_ceil(operations),
         };
-        // (2^32 - 1)^2 + 2^32 fits in 64 bits. Each launch calls this, so there is no division.
+        // (2^32 - 1)^2 + 2^32 fits in 64 bits. Each launch calls this function, so the rounding
+        // needs no division.
         let last = parameter.multiple as u64 - 1;
         (rows as u64 * parameter.row as u64 + last) & !last
     }

@@ -72,9 +72,9 @@ impl Word for U32x4 {
 /// The emulator checks these rules; a GPU does not.
 /// - Every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of
 ///   a warp the same [`sync_warp`](Self::sync_warp), shuffle or matrix product.
-/// - If two threads touch the same byte and at least one of them writes it, one of those barriers
-///   lies between the two accesses. Shuffles and matrix products do not order accesses. Nothing
-///   orders the accesses of different blocks.
+/// - If two threads touch the same byte and at least one of them writes it, a `sync_block` or a
+///   `sync_warp` of both threads lies between the two accesses. Shuffles and matrix products do not
+///   order accesses. Nothing orders the accesses of different blocks.
 /// - Every access lies inside its array, table or shared memory and is aligned to its element. A
 ///   thread reads shared memory only after some thread of the block has written it.
 ///

@@ -20,7 +20,7 @@ use crate::registered::{self, Registered};
 /// its use conspicuous.
 const UNDEFINED: u8 = 0xa5;
 
-/// Locks `mutex`. Its content consists of plain numbers, which are valid even after a panic.
+/// Locks `mutex`. Its content is a list of plain values, which is valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,12 +35,12 @@ struct State {
     /// The recorded events of threads, or `None` if launches are not traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
-    /// The number of copies and launches that remain until the device is lost.
+    /// The number of copies, wipes and launches that remain until the device is lost.
     left: AtomicUsize,
 }
 
 impl State {
-    /// Counts a copy or a launch. Returns an error if the device is lost.
+    /// Counts a copy, a wipe or a launch. Returns an error if the device is lost.
     fn work(&self) -> Result<(), RuntimeError> {
         let left = self
             .left
@@ -74,8 +74,8 @@ impl EmulatedDevice {
         Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
     }
 
-    /// Creates a device that executes `operations` copies and launches. All later ones fail, as on
-    /// a GPU that is lost.
+    /// Creates a device that executes `operations` copies, wipes and launches. All later ones fail,
+    /// as on a GPU that has stopped working.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
         Self::from_parts(isize::MAX as usize, None, operations)

@@ -43,7 +43,7 @@
 //!   call returns. They are as fast as copies of pinned memory if the caller's memory is pinned in
 //!   place ([`Device::register`]).
 //! - All memory of [`Buffer`] and [`HostMemory`] is overwritten with zeros before it is freed.
-//! - Every failure is a [`RuntimeError`]. Nothing here panics.
+//! - Every failure is a [`RuntimeError`]. The functions of this crate do not panic.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;

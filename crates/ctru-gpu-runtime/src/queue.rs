@@ -98,7 +98,8 @@ pub trait Queue: Debug + Send + Sync {
         start: usize,
     ) -> Result<(), RuntimeError>;
 
-    /// Returns whether [`Device::register`] has pinned all of this memory.
+    /// Returns whether a single call of [`Device::register`] has pinned all of this memory. Returns
+    /// false if `memory` is empty.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
     /// Copies bytes of the host to the device. Waits for these copies and for all operations before
@@ -123,16 +124,17 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError`] if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
-    /// Runs `kernel` on a batch. If the batch has no operations, only the number of arrays is
-    /// checked and no kernel runs. Several arrays may be the same memory. If a kernel then reads an
-    /// element that it also writes, the value that it reads is unspecified.
+    /// Runs `kernel` on a batch. If the batch has no operations, the arrays may have any length and
+    /// no kernel runs. Several arrays may be the same memory. If a kernel then reads an element
+    /// that it also writes, the value that it reads is unspecified.
     ///
     /// # Errors
     /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`],
     /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the arguments do not
-    /// match the kernel's parameters or if an array is too short. [`RuntimeError::ForeignKernel`]
-    /// or [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these
-    /// errors, no operation has been issued.
+    /// match the kernel's parameters or if an array is too short. [`RuntimeError::Foreign`] if an
+    /// array belongs to another device. [`RuntimeError::ForeignKernel`] or
+    /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these errors,
+    /// no operation has been issued.
     fn launch(
         &self,
         kernel: &Kernel,

@@ -67,7 +67,8 @@ fn does_what_every_device_does() {
     common::check(&device.unwrap()).unwrap();
 }
 
-/// Launches a kernel with this name, which the driver does not compile or does not have.
+/// Launches a kernel with this name, which the driver does not compile or which the module does not
+/// have.
 fn launch(
     device: CudaDevice,
     module: &'static Module,

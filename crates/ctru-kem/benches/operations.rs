@@ -18,7 +18,7 @@ fn main() {
 
 /// The number of operations per batch.
 const BATCH: usize = 256;
-/// The seed of all keys and messages. No time depends on it.
+/// The seed of all keys and messages. The measured times do not depend on it.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 fn select(backend: Backend) {

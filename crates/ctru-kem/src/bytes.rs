@@ -23,13 +23,13 @@ pub(crate) unsafe trait Transparent: Sized {
 }
 
 // SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on
-// bytes that are no key may panic, but are memory-safe.
+// bytes that are not a key may panic, but they are memory-safe.
 unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
     type Bytes = EncapsulationKeyBytes<P>;
 }
 
 // SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on
-// bytes that are no key may panic, but are memory-safe.
+// bytes that are not a key may panic, but they are memory-safe.
 unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
     type Bytes = DecapsulationKeyBytes<P>;
 }

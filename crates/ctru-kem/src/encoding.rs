@@ -11,8 +11,8 @@ use crate::error::InvalidEncapsulationKey;
 
 /// An encoding of encapsulation keys: [`MixedRadix`] or [`Packed13`].
 ///
-/// The same polynomial gives different keys in the two encodings, because the first bytes of the
-/// key are part of the input of hashes. The trait is sealed.
+/// The two encodings of a polynomial are different keys. The first bytes of a key are part of the
+/// input of hashes, so ciphertexts and shared secrets differ as well. The trait is sealed.
 pub trait PublicKeyEncoding: Encode {
     /// The name in records and test vectors, such as `mixed-radix`.
     const NAME: &'static str;
@@ -23,7 +23,7 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// The encoding as a value.
     const ENCODING: Encoding;
 
-    /// The encoding of a polynomial, an array of bytes.
+    /// An encoded polynomial, an array of bytes.
     type Bytes<R: Ring>: Array<u8>;
 
     /// Encodes the polynomial `h` of an encapsulation key.
@@ -36,8 +36,8 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// is never [`Length`](InvalidEncapsulationKey::Length).
     fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
 
-    /// Decodes bytes that [`decode`](Self::decode) accepts. The mixed-radix encoding is not checked
-    /// again, because the check takes time.
+    /// Decodes bytes that [`decode`](Self::decode) accepts. Does not check again whether a
+    /// mixed-radix encoding is canonical, because the check takes time.
     fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
@@ -54,7 +54,8 @@ pub enum Encoding {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MixedRadix;
 
-/// The encoding with 13 bits per coefficient: 1062, 1237 or 2076 bytes. It is faster to decode.
+/// The encoding with 13 bits per coefficient: 1062, 1237 or 2076 bytes. Keys are faster to decode
+/// than with [`MixedRadix`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Packed13;
 

@@ -3,7 +3,7 @@
 use ctru_math::codec::bits::Packed13Error;
 use thiserror::Error;
 
-/// The length of a byte string differs from that of its type.
+/// The number of bytes that were given differs from the number of bytes that the type has.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected} bytes, got {actual}")]
 pub struct InvalidLength {
@@ -20,16 +20,16 @@ pub enum InvalidEncapsulationKey {
     /// The length is wrong.
     #[error(transparent)]
     Length(#[from] InvalidLength),
-    /// 13-bit keys: a coefficient is `q` or more.
+    /// A 13-bit key has a coefficient that is `q` or more.
     #[error("the coefficient of x^{index} is not below q")]
     Coefficient {
-        /// The lowest power of `x` with such a coefficient.
+        /// The lowest exponent of `x` whose coefficient is `q` or more.
         index: usize,
     },
-    /// 13-bit keys: the bits after the last coefficient are not zero.
+    /// A 13-bit key has bits after its last coefficient that are not zero.
     #[error("the padding bits are not zero")]
     Padding,
-    /// Mixed-radix keys: the bytes decode to a polynomial that encodes to other bytes.
+    /// The bytes of a mixed-radix key decode to a polynomial that encodes to other bytes.
     #[error("the bytes are not the canonical encoding of a polynomial")]
     NotCanonical,
     /// The bytes are the encoding of the polynomial 0. A ciphertext for such a key would show its
@@ -61,7 +61,8 @@ pub enum InvalidDecapsulationKey {
     /// The encapsulation key inside the decapsulation key is invalid.
     #[error("the encoding of h is invalid: {0}")]
     EncapsulationKey(InvalidEncapsulationKey),
-    /// The encapsulation key is not `g / f` for a `g` that key generation samples.
+    /// The encapsulation key is not the encoding of `g / f` for any `g` that key generation can
+    /// sample.
     #[error("the secret polynomial and h do not belong together")]
     Inconsistent,
     /// Encapsulation and decapsulation with the key gave different shared secrets.

@@ -20,7 +20,7 @@ use crate::hash::{self, Hashed, Id, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::pke::{self, KeyPolynomials};
 use crate::wipe::{Secret, wipe};
 
-/// The 32 bytes of a seed or of a rejection secret `z`.
+/// The 32 bytes of a seed or of `z`, the secret of implicit rejection.
 type Seed = [u8; SEED_BYTES];
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
@@ -32,8 +32,8 @@ pub struct DecodedEncapsulationKey<R: Ring> {
     id: Id,
 }
 
-/// A decoded decapsulation key: the secret polynomial `f`, the rejection secret `z` and the decoded
-/// encapsulation key. Wiped when dropped.
+/// A decoded decapsulation key: the secret polynomial `f`, the secret `z` of implicit rejection,
+/// and the decoded encapsulation key. Wiped when dropped.
 #[cfg_attr(not(feature = "std"), expect(unreachable_pub, reason = "engines name it"))]
 pub struct DecodedDecapsulationKey<R: Ring> {
     f: SmallPoly<R>,
@@ -90,11 +90,11 @@ impl<R: Ring> DecodedDecapsulationKey<R> {
         decapsulate([self], array::from_ref(ciphertext), array::from_mut(secret));
     }
 
-    /// Checks that `g = h f` is not 0 and that key generation can sample it: that all its
+    /// Checks that key generation can sample `g = h f`: that `g` is not 0 and that all its
     /// coefficients are in `-eta..=eta` modulo `q`.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] if it is 0 or has another coefficient.
+    /// [`InvalidDecapsulationKey::Inconsistent`] if `g` is 0 or has another coefficient.
     pub(crate) fn check(&self) -> Result<(), InvalidDecapsulationKey> {
         let (q, eta) = (R::Q as u16, R::ETA as u16);
         let g = Multiplier::new().mul_small(&self.encapsulation_key.h, &self.f);
@@ -145,7 +145,7 @@ impl<R: Ring, E: Encode> Parts<R, E> {
         }
     }
 
-    /// Copies the parts out of a decapsulation key in bytes.
+    /// Copies the parts out of an encoded decapsulation key.
     fn copy_from(&mut self, key: &[u8]) {
         let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
         let (h, z) = rest.split_at(E::Bytes::<R>::LEN);
@@ -181,10 +181,11 @@ pub(crate) fn check_encapsulation_key<R: Ring, E: Encode>(
     }
 }
 
-/// Checks that both polynomials of a decapsulation key in bytes are well formed. `key` has the
-/// length of a decapsulation key.
+/// Checks that the polynomials `f` and `h` of an encoded decapsulation key are well formed. `key`
+/// has the length of a decapsulation key.
 ///
-/// It does not check that the parts belong together; [`DecodedDecapsulationKey::check`] does.
+/// The function does not check that the two polynomials belong together;
+/// [`DecodedDecapsulationKey::check`] does.
 ///
 /// # Errors
 /// [`InvalidDecapsulationKey`] if key generation cannot make the secret polynomial, or if the
@@ -210,8 +211,8 @@ pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]
     write_parts(key, &SmallPoly::<R>::one(), encapsulation_key.as_ref(), &[0; SEED_BYTES]);
 }
 
-/// Generates the decapsulation key of `seed` with the rejection secret `z`, and writes it to `key`
-/// (Algorithm 4).
+/// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key` (Algorithm
+/// 4).
 pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
     let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
     hash::key_coins::<R, 1>([seed], &mut coins);
@@ -221,8 +222,8 @@ pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]
     assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);
 }
 
-/// Writes the decapsulation key with the polynomials `f` and `g` and the rejection secret `z` to
-/// `key`. `inverse` is `1 / f`. Returns the encapsulation key, the encoding of `h = g / f`.
+/// Computes `h = g / f` from `inverse`, which is `1 / f`. Writes the decapsulation key of `f`, `h`
+/// and `z` to `key`, and returns the encapsulation key, the encoding of `h`.
 pub(crate) fn assemble<R: Ring, E: Encode>(
     multiplier: &mut Multiplier<R>,
     KeyPolynomials { f, g }: &KeyPolynomials<R>,
@@ -235,7 +236,7 @@ pub(crate) fn assemble<R: Ring, E: Encode>(
     encapsulation_key
 }
 
-/// Encapsulates the message `SHAKE256(seed)` for each of `N` operations, which share their hashing
+/// Encapsulates the message `SHAKE256(seed)` for each of `N` operations, which are hashed together
 /// (Algorithm 5). The caller wipes the shared secrets.
 pub(crate) fn encapsulate<R: Ring, const N: usize>(
     keys: [&DecodedEncapsulationKey<R>; N],
@@ -255,7 +256,7 @@ pub(crate) fn encapsulate<R: Ring, const N: usize>(
     }
 }
 
-/// Decapsulates `N` ciphertexts, which share their hashing (Algorithm 6).
+/// Decapsulates `N` ciphertexts, which are hashed together (Algorithm 6).
 ///
 /// No branch, address or time depends on whether a ciphertext is rejected. The caller wipes the
 /// shared secrets.

@@ -32,8 +32,8 @@ pub struct DecapsulationKey<P: ParameterSet> {
     bytes: DecapsulationKeyBytes<P>,
 }
 
-/// A ciphertext. All bytes of the right length are a ciphertext. If encapsulation did not make
-/// them, decapsulation returns a secret that nobody else knows.
+/// A ciphertext. Every byte string of the right length is a ciphertext. If encapsulation did not
+/// make it, decapsulation returns a secret that nobody else knows.
 #[repr(transparent)]
 pub struct Ciphertext<P: ParameterSet> {
     bytes: CiphertextBytes<P>,
@@ -157,9 +157,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes.
     ///
-    /// It does not check that the encapsulation key inside belongs to the secret polynomial;
-    /// [`check`](Self::check) does. The time depends only on the result and on the encapsulation
-    /// key.
+    /// The function does not check that the encapsulation key inside belongs to the secret
+    /// polynomial; [`check`](Self::check) does. The time depends only on the result and on the
+    /// encapsulation key.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the length is wrong, if key generation cannot make the secret
@@ -174,8 +174,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// polynomial `g` that key generation can sample.
     ///
     /// The check takes one product of polynomials. Its time depends only on the result and on the
-    /// encapsulation key. There is no check of the rejection secret `z`, because all 32-byte
-    /// strings are valid.
+    /// encapsulation key. The secret `z` of implicit rejection needs no check, because every
+    /// 32-byte string is valid.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey::Inconsistent`] if key generation cannot sample `h f`. The
@@ -211,16 +211,15 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         &self.bytes
     }
 
-    /// Returns the key with `f = 1`, `h = 0` and `z = 0`, which everybody knows. Output slices hold
-    /// it before an engine fills them, and a key that was wiped by [`zeroize`](Zeroize::zeroize)
-    /// holds it, too.
+    /// Returns the key with `f = 1`, `h = 0` and `z = 0`, which everybody knows. Engines fill
+    /// slices that the caller has allocated, so the slices must hold keys before. A key that
+    /// [`zeroize`](Zeroize::zeroize) has wiped is the placeholder, too.
     ///
-    /// Operations accept it, but [`from_bytes`](Self::from_bytes) refuses its bytes and
-    /// [`check`](Self::check) returns an error.
+    /// Operations accept the placeholder, but [`from_bytes`](Self::from_bytes) refuses its bytes
+    /// and [`check`](Self::check) returns an error.
     ///
-    /// Engines fill slices that the caller has allocated, so the slices must hold keys before. The
-    /// type does not implement `Default`, because a default could put a known key where the caller
-    /// expects a secret one.
+    /// The type does not implement `Default`, because a default could put a known key where the
+    /// caller expects a secret one.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -264,9 +263,10 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         Self::try_generate_from_rng(&mut getrandom::SysRng)
     }
 
-    /// Generates the key that `seed` and the rejection secret `z` determine (paper, Algorithm 4).
+    /// Generates the key that `seed` and `z` determine (paper, Algorithm 4). `z` is the secret of
+    /// implicit rejection.
     ///
-    /// Both must be uniform and secret, and each must be used once.
+    /// Both must be uniform and secret, and each must be used for one key only.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -276,9 +276,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
 
     /// Returns the shared secret of a ciphertext (paper, Algorithm 6).
     ///
-    /// If encapsulation to this key did not make the ciphertext, it returns a pseudo-random secret
-    /// that depends on the key and the ciphertext (implicit rejection). Neither the result nor the
-    /// time shows whether the ciphertext was rejected.
+    /// If encapsulation to this key did not make the ciphertext, the function returns a
+    /// pseudo-random secret that depends on the key and the ciphertext (implicit rejection).
+    /// Neither the result nor the time shows whether the ciphertext was rejected.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let mut secret = SharedSecret::default();
@@ -321,8 +321,8 @@ impl Default for SharedSecret {
 }
 
 impl SharedSecret {
-    /// Overwrites each secret with four words that a device computed. A word has its bytes in
-    /// little-endian order.
+    /// Overwrites each secret with four words that a device has computed. The bytes of a word are
+    /// in little-endian order.
     #[cfg(feature = "gpu")]
     pub(crate) fn overwrite_all(secrets: &mut [Self], words: &[u64]) {
         for (secret, words) in secrets.iter_mut().zip(words.as_chunks::<4>().0) {
@@ -332,8 +332,8 @@ impl SharedSecret {
         }
     }
 
-    /// Returns whether this is the placeholder, 32 zero bytes. If it is, no operation has written
-    /// the secret yet, or its error was ignored.
+    /// Returns whether this is the placeholder, 32 zero bytes. If so, no operation has written the
+    /// secret: either none has run, or its error was ignored.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         *self == Self::default()

@@ -53,7 +53,7 @@ pub type DecapsulationKeyBytes<P> = <P as Compiled>::DecapsulationKeyBytes;
 /// The array of the bytes of a ciphertext of `P`.
 pub type CiphertextBytes<P> = <<P as Compiled>::Ring as Ring>::CiphertextBytes;
 
-/// The 32 bytes of a seed or of a rejection secret `z`.
+/// The 32 bytes of a seed or of `z`, the secret of implicit rejection.
 type Seed = [u8; SEED_BYTES];
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
@@ -108,8 +108,8 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
     /// Checks that the secret polynomial and `h` of a well-formed key belong together.
     fn check_consistency(key: &Self::DecapsulationKeyBytes) -> Result<(), InvalidDecapsulationKey>;
 
-    /// Checks that the parts belong together, encapsulates with the randomness of `seed`, and
-    /// decapsulates.
+    /// Checks that the parts of a well-formed key belong together, encapsulates with the randomness
+    /// of `seed`, decapsulates, and compares the shared secrets.
     fn pairwise_test(
         key: &Self::DecapsulationKeyBytes,
         seed: &Seed,

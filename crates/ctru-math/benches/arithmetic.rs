@@ -10,14 +10,14 @@ use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 
-/// Inversions of a batch.
+/// Number of inversions in a batch.
 const BATCH: usize = 64;
 
 fn main() {
     divan::main();
 }
 
-/// Numbers that look random enough.
+/// Returns numbers that look random.
 fn spread(i: usize) -> u16 {
     ((i as u32 + 1).wrapping_mul(0x9e37_79b1) >> 16) as u16
 }

@@ -12,7 +12,8 @@ fn main() {
     divan::main();
 }
 
-/// Defines one benchmark for all rings and backends; the input is made outside of what is measured.
+/// Defines benchmarks that run for all rings and backends. The time to make the input is not
+/// measured.
 macro_rules! benches {
     ($($name:ident: $input:expr => $run:expr;)*) => {
         $(
@@ -27,7 +28,7 @@ macro_rules! benches {
     };
 }
 
-/// Bytes that look random.
+/// Returns bytes that look random.
 fn bytes<A: Array<u8>>() -> A {
     let mut state = 1u32;
     A::from_fn(|_| {
@@ -36,7 +37,7 @@ fn bytes<A: Array<u8>>() -> A {
     })
 }
 
-/// A polynomial that looks random.
+/// Returns a polynomial that looks random.
 fn poly<R: Ring>() -> Poly<R> {
     mixed_radix::decode(&bytes())
 }

@@ -1,5 +1,5 @@
-//! Fixed-size arrays behind one trait, so that a [`Ring`](crate::Ring) can name `[T; N]` without
-//! const generics.
+//! Fixed-size arrays behind one trait. A [`Ring`](crate::Ring) names its arrays as associated
+//! types, because generic code cannot write `[T; R::N]`.
 
 use core::array;
 

@@ -1,11 +1,12 @@
-//! Backends: sets of vector instructions, with arithmetic of this crate for each.
+//! Backends: the sets of vector instructions for which this crate has arithmetic.
 //!
-//! The first use selects the widest backend that the CPU has. Only this module asks the CPU. It
-//! makes the tokens which prove that the CPU has the instructions of a backend.
+//! The first use selects the widest backend that the CPU has. Only this module asks the CPU which
+//! instructions it has, and only this module makes tokens. A token proves that the CPU has the
+//! instructions of a backend.
 //!
 //! A build with `RUSTFLAGS='--cfg ctru_backend="NAME"'` has one backend and does not ask the CPU.
-//! It compiles only if the target (`-C target-cpu`, `-C target-feature`) is known to have that
-//! backend.
+//! Such a build compiles only if the target (`-C target-cpu`, `-C target-feature`) is known to have
+//! that backend.
 
 use core::fmt;
 use core::str::FromStr;
@@ -105,7 +106,7 @@ pub fn available() -> impl Iterator<Item = Backend> {
 pub fn in_use() -> Backend {
     match FIXED {
         Some(fixed) => fixed,
-        // One variable on its own needs no order.
+        // `Relaxed` is enough, because no other memory depends on this variable.
         None => Backend::ALL
             .get(usize::from(IN_USE.load(Ordering::Relaxed)))
             .copied()
@@ -113,10 +114,10 @@ pub fn in_use() -> Backend {
     }
 }
 
-/// Selects the backend of all threads. Results never depend on the backend.
+/// Selects the backend that all threads use from now on. Results never depend on the backend.
 ///
-/// This is for tests, measurements and programs that let users choose. Operations that have begun
-/// finish on their backend.
+/// The function is for tests, measurements and programs that let users choose. Operations that have
+/// begun finish on their backend.
 ///
 /// # Errors
 /// Returns [`Unavailable`] if this build cannot run `backend` on this CPU. Then nothing changes.
@@ -231,14 +232,14 @@ impl Avx2 {
     }
 }
 
-/// Proves that the CPU has the parts of AVX-512 that [`Backend::Avx512`] names.
+/// Proves that the CPU has AVX2 and the parts of AVX-512 that [`Backend::Avx512`] names.
 #[cfg(target_arch = "x86_64")]
 #[derive(Copy, Clone)]
 pub(crate) struct Avx512(());
 
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {
-    /// Returns the token if the CPU has these parts of AVX-512.
+    /// Returns the token if the CPU has AVX2 and these parts of AVX-512.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Self> {
         if cpu_avx512::get() { Some(Self(())) } else { None }

@@ -35,7 +35,8 @@ macro_rules! compiled {
         $(fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $body:expr })+
     }) => {
         impl Compiled for $ring {
-            // GPU kernels call none of these, and rustc skips inline functions without a caller.
+            // GPU kernels call none of these functions. `inline` keeps them out of the PTX, because
+            // rustc compiles an inline function only if other code calls it.
             $(
                 #[cfg_attr(target_arch = "nvptx64", inline)]
                 fn $name($($arg: $arg_type),*) $(-> $output)? {

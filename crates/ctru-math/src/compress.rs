@@ -1,4 +1,4 @@
-//! Rounding from modulus `q` to `q2`, and the message on top.
+//! Rounding from modulus `q` to `q2`, and the addition of the message.
 //!
 //! Source: CTRU-Prime paper, encryption. The message is added after rounding.
 
@@ -43,7 +43,7 @@ impl<R: Ring> WithSimd for Compress<'_, R> {
         let mut rounded = RoundedPoly::zero();
         let coefficients = rounded.coefficients_mut();
         let mut codewords = R::MessageBytes::zeroed();
-        // Blocks belong to low and high nibbles in turn.
+        // Even blocks carry low nibbles, odd blocks carry high nibbles.
         for (offset, shift) in [(0, 0), (8, 4)] {
             for (codeword, byte) in codewords.as_mut().iter_mut().zip(self.message.as_ref()) {
                 *codeword = encode_nibble(byte >> shift & 15);

@@ -20,7 +20,7 @@ use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::wipe;
 
-/// Blocks of a group: each lane of a vector decodes one block.
+/// Number of blocks that are decoded together: each lane of a vector decodes one block.
 const LANES: usize = 16;
 
 /// Decodes a decrypted polynomial to a message.

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-// For the device only, whose compiler is unstable anyway: fused products and sums, and
-// `reduce::narrow`.
+// Only builds for the GPU use unstable features, because they need an unstable compiler anyway:
+// `core_float_math` for fused products and sums, the others for `reduce::narrow`.
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, const_eval_select, core_float_math, core_intrinsics),

@@ -1,8 +1,8 @@
-//! Polynomials. The type names the range of the coefficients.
+//! Polynomials, with one type for each range of coefficients.
 //!
-//! All three types hold `n` coefficients; the index is the power of `x`. Polynomials may be secret,
-//! so they are wiped when dropped, `Debug` shows no coefficient, and comparisons run in constant
-//! time.
+//! All three types hold `n` coefficients; the index of a coefficient is its power of `x`.
+//! Polynomials may be secret, so they are wiped when dropped, `Debug` shows no coefficient, and
+//! comparisons run in constant time.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -144,8 +144,8 @@ polynomial! {
 polynomial! {
     /// A polynomial whose coefficients are at most [`SmallPoly::BOUND`] in absolute value.
     ///
-    /// Sampled polynomials have coefficients in `-eta..=eta`. The secret `f = 2 f' + 1` has
-    /// coefficients in `-2 eta..=2 eta`, and in `1 - 2 eta..=2 eta + 1` at `x^0`.
+    /// Sampled polynomials have coefficients in `-eta..=eta`. The secret `f = 2 f' + 1` has its
+    /// coefficient of `x^0` in `1 - 2 eta..=2 eta + 1` and all others in `-2 eta..=2 eta`.
     SmallPoly(i8), |c: i8| c.unsigned_abs() as u32 <= 2 * R::ETA + 1
 }
 polynomial! {

@@ -7,8 +7,8 @@ use crate::array::{Array, Element};
 
 /// Overwrites `values` with zeros in a way that the compiler cannot remove.
 ///
-/// It works in pieces, because `memset` uses string instructions for longer ones, and these are
-/// slower than vectors here.
+/// The function fills pieces of 1024 bytes. For longer slices, `memset` uses string instructions,
+/// which are slower here than vector instructions.
 pub(crate) fn wipe<T: Element>(values: &mut [T]) {
     for piece in values.chunks_mut(1024 / size_of::<T>()) {
         piece.fill(T::default());

@@ -64,7 +64,7 @@ impl KeyUse {
     }
 }
 
-/// One measurement: one line of `ctru bench --json` and of the files under `docs/benchmarks`.
+/// One measurement: one line of `ctru bench --json` and of a `.jsonl` file under `docs/benchmarks`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {
     /// The kind of measurement: "single" for the methods of the key types, "batch" for an engine.
@@ -74,11 +74,12 @@ pub struct Record {
     pub engine: String,
     /// The name of the device that computes.
     pub device: String,
-    /// The kind of code on the device: "cuda" or the backend of the CPU, such as "avx2".
+    /// The kind of code on the device: "cuda", a backend of the CPU, such as "avx2", or the kind of
+    /// another library's code.
     pub backend: String,
-    /// The parameter set, by its degree, such as "761".
+    /// The parameter set: its degree, such as "761", or the name of a compared scheme.
     pub set: String,
-    /// The encoding of public keys: "mixed-radix" or "packed13".
+    /// The encoding of public keys, such as "mixed-radix" or "packed13".
     pub pk_encoding: String,
     /// The name of the operation, the kernel or the method.
     pub op: String,
@@ -88,7 +89,8 @@ pub struct Record {
     pub batch: usize,
     /// The kind of transfers between host and device.
     pub transfers: String,
-    /// The number of threads of the host that compute or serve the device.
+    /// The number of threads of the host that compute or serve the device. For kernels of the
+    /// reduction laboratory and for resources of kernels, the number of threads per block.
     pub threads: usize,
     /// The number of threads that give batches to the engine at the same time.
     #[serde(default = "one")]

@@ -32,8 +32,8 @@ const LEAST_SAMPLES: usize = 5;
 
 /// Repeats `operation` and returns the summary of the times.
 ///
-/// The repetitions take the time `budget`, or longer if five of them need more. Before, `operation`
-/// runs for a tenth of `budget` to warm up.
+/// First, `operation` runs for a tenth of `budget`, at least once, to warm up. Then the measured
+/// repetitions take the time `budget`, or longer if five of them need more.
 ///
 /// # Errors
 /// The first error of `operation`.

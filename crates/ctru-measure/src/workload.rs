@@ -34,8 +34,8 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
 impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
-    /// Generates one key pair per operation of a batch, in memory that the engine has
-    /// [pinned](Engine::pin).
+    /// Generates one key pair for each of the `batch` operations of a batch, in memory that the
+    /// engine has [pinned](Engine::pin). Measurements with one key panic if `batch` is 0.
     ///
     /// # Errors
     /// [`EngineError`] if the engine fails.

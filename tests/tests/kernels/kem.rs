@@ -17,8 +17,9 @@ use ctru_tests::every_set;
 
 use crate::operations::{Operations, SEED_BYTES, launch, rows, select, unfilled, words};
 
-/// Checks that the kernels compute the same as the KEM: the secrets and ciphertexts of an honest
-/// exchange, and the rejection secrets of ciphertexts with one wrong bit, also in the padding.
+/// Checks that the kernels compute the same as the KEM: the messages, coins and secrets of an
+/// honest exchange, and the rejection secrets of ciphertexts with one wrong bit, also in the
+/// padding.
 fn agrees_with_the_kem<P: ParameterSet>() {
     let operations = Operations::draw::<P::Ring>(3, 3);
     let seed = |bytes: &[u8]| <[u8; SEED_BYTES]>::try_from(bytes).unwrap();

@@ -19,12 +19,12 @@ use super::program::{
 };
 use super::state::{ALL_BITS, State, Value};
 
-/// An instruction that leaks a secret, or for which the analysis cannot exclude it.
+/// An instruction that leaks a secret, or for which the analysis cannot exclude a leak.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The kernel.
     pub kernel: String,
-    /// The part of the instruction that must be public.
+    /// The part of the instruction that must be public, or another fault.
     pub class: Class,
     /// The place of the instruction: a line of PTX, or an address in machine code.
     pub place: usize,
@@ -94,7 +94,7 @@ struct Analysis<'a> {
     memory: [u32; 64],
     /// The cause of the secret result of each instruction, by the index of the instruction.
     causes: BTreeMap<usize, Cause>,
-    /// The instruction that first stored a secret to an object.
+    /// For each object, the index of the instruction that first stored a secret to it.
     stores: BTreeMap<Objects, usize>,
 }
 
@@ -178,8 +178,8 @@ impl<'a> Analysis<'a> {
         edges
     }
 
-    /// Returns the objects that an access can touch. If its address points into no object, returns
-    /// all arrays and shared memory.
+    /// Returns the objects that an access can touch. If the object of its address is unknown,
+    /// returns all arrays and shared memory.
     fn objects(&self, access: &Access, state: &State, condition: Option<Literal>) -> Objects {
         if access.space == Space::Shared {
             return Objects::SHARED;
@@ -321,7 +321,8 @@ impl<'a> Analysis<'a> {
                         .collect();
                     state.set(result, made.or(kept));
                     for (literal, value) in others {
-                        // A separate value is useful only if the value in all executions covers it.
+                        // A separate value is useful only if the value in all executions includes
+                        // its bits and objects.
                         if value.or(made.or(kept)) == made.or(kept) {
                             state.set_under(literal, result, value);
                         }
@@ -482,8 +483,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the separate values of registers under the conditions on predicates that an instruction
-/// defines.
+/// Returns the separate values of registers under conditions on the predicates that an instruction
+/// defines. They follow from [`Instruction::implies`].
 fn implications(
     instruction: &Instruction,
     state: &State,

@@ -1,7 +1,7 @@
 //! The exceptions for kernels of the laboratory, which never process real secrets.
 //!
-//! The KEM's kernels have no exceptions: everything that they read is secret, and they may leak
-//! nothing.
+//! The KEM's kernels have no exceptions: the content of all their arrays is secret, and they may
+//! leak nothing.
 
 use super::analysis::{Finding, Report, analyse};
 use super::program::{Class, Objects, Program};

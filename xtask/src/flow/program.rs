@@ -13,7 +13,7 @@ use std::ops::BitOr;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(pub u32);
 
-/// The condition that a predicate register has a truth value.
+/// The condition that a predicate register is true, or that it is false.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Literal {
     /// The predicate register.
@@ -44,7 +44,7 @@ impl Objects {
     /// The largest number of arrays that a kernel may take.
     pub const MOST_ARRAYS: usize = 62;
 
-    /// Returns the set of the one array that parameter `index` points to.
+    /// Returns the set that contains only the array to which parameter `index` points.
     ///
     /// # Panics
     /// If `index` is not below [`MOST_ARRAYS`](Self::MOST_ARRAYS).
@@ -102,7 +102,7 @@ impl fmt::Display for Objects {
 /// An address space of loads and stores.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Arrays and tables. The registers of an address tell which of them it points into.
+    /// Arrays and tables. The registers of an address tell into which of them the address points.
     Global,
     /// Shared memory.
     Shared,
@@ -135,7 +135,8 @@ pub enum Effect {
         targets: Vec<usize>,
         /// Whether it may continue at the next instruction.
         falls_through: bool,
-        /// Whether the guard alone decides. If so, the guard is false at the next instruction.
+        /// Whether the guard alone decides whether the thread jumps. If so, the guard is false at
+        /// the next instruction.
         guard_decides: bool,
     },
     /// It ends the thread. A thread whose guard is false continues at the next instruction.
@@ -221,7 +222,8 @@ pub struct Demand {
     pub registers: Vec<Register>,
 }
 
-/// Computes which bits of a result can depend on secrets, from the bits of each register that can.
+/// Computes which bits of a result can depend on secrets. The argument returns these bits for a
+/// register.
 pub type Spread = Box<dyn Fn(&dyn Fn(Register) -> u32) -> u32>;
 
 /// An instruction.
@@ -242,7 +244,8 @@ pub struct Instruction {
     /// The registers from which its results or stored values are computed, without the registers of
     /// an address.
     pub operands: Vec<Register>,
-    /// The objects whose addresses its text names. The load of a kernel's parameter is an example.
+    /// The objects whose addresses its text names. For example, the load of a parameter names the
+    /// array to which the parameter points.
     pub names: Objects,
     /// Whether its result does not depend on its operands, as in `xor r, a, a`.
     pub is_constant: bool,
@@ -255,7 +258,7 @@ pub struct Instruction {
     /// every bit of the result depends on every bit of the operands.
     pub spread: Option<Spread>,
     /// Conditions on the predicates that the instruction defines, each with the conditions on
-    /// earlier predicates that it implies.
+    /// earlier predicates that follow from this condition.
     pub implies: Vec<(Literal, Vec<Literal>)>,
 }
 
@@ -277,8 +280,9 @@ pub struct Program {
     /// Whether a register that was never written counts as secret, because it may hold data of
     /// another kernel.
     ///
-    /// Machine code reads such registers where predicates make the result irrelevant. The analysis
-    /// cannot follow this in all cases, so it trusts the assembler there.
+    /// This is set for PTX. Machine code reads such registers where predicates make the result
+    /// irrelevant. The analysis cannot follow this in all cases, so it trusts the assembler for
+    /// machine code.
     pub leftovers_are_secret: bool,
     /// The names of the registers, by their numbers.
     pub registers: Vec<String>,

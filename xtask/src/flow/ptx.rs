@@ -1,4 +1,5 @@
-//! The decoder of PTX. It reads kernels as LLVM writes them, normalised or not.
+//! The decoder of PTX. It reads kernels as LLVM writes them, before or after
+//! [`normalise`](crate::ptx::normalise).
 //!
 //! `Decoder::instruction` knows the meaning of each instruction and refuses all others. The decoder
 //! assumes that the time of these instructions does not depend on their operands: moves,
@@ -148,11 +149,10 @@ struct Decoder {
     /// The arrays that the parameters point to, by the names of the parameters.
     parameters: HashMap<String, Objects>,
     labels: HashMap<String, usize>,
-    /// The declared registers, and families of registers whose names differ in the number at the
-    /// end.
+    /// The names of the declared registers, and of the declared families of registers. The name of
+    /// a register of a family ends with its number.
     declared: HashSet<String>,
-    /// The jumps, by the indices of instructions, with their labels. A label may come after its
-    /// jump.
+    /// For each jump, the index of its instruction and its label. A label may come after its jump.
     jumps: Vec<(usize, String)>,
     /// The text of the present statement so far.
     statement: String,
@@ -365,7 +365,7 @@ impl Decoder {
                     made.demands.push(demand(Class::Division, &made.operands));
                 }
                 // For floating-point numbers, `a - a` is not constant: infinity minus infinity is
-                // no number.
+                // NaN.
                 let is_integer =
                     modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
                 made.is_constant = matches!(base, "xor" | "sub")
@@ -453,7 +453,7 @@ impl Decoder {
         let (_, names) = text.trim().split_once(char::is_whitespace)?;
         for name in names.split(',').map(str::trim) {
             let name = name.split_once('<').map_or(name, |(name, _)| name);
-            // A register that hides another one of the same name would be confused with it.
+            // Names identify registers, so no declaration may hide an earlier one of the same name.
             self.declared.insert(name.to_owned()).then_some(())?;
             if let Some(scope) = self.scopes.last_mut() {
                 scope.push(name.to_owned());

@@ -26,9 +26,9 @@ impl Value {
 
 /// The knowledge about all executions that reach a place.
 ///
-/// Machine code guards single instructions with predicates. Therefore the state also keeps a
-/// register's value for the executions in which a predicate has one truth value, if that value has
-/// fewer secret bits.
+/// Machine code guards single instructions with predicates. Therefore, the state can keep a
+/// *separate value* of a register for the executions in which a predicate is true, and one for
+/// those in which the predicate is false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The values in all executions, by the numbers of the registers.
@@ -103,7 +103,8 @@ impl State {
         }
     }
 
-    /// Forgets the values that depend on a predicate, because the predicate is overwritten.
+    /// Forgets a predicate's value and the separate values under it. Call this when an instruction
+    /// overwrites the predicate.
     pub fn forget(&mut self, predicate: Register) {
         for holds in [true, false] {
             let literal = Literal { predicate, holds };
@@ -145,7 +146,8 @@ impl State {
         changed
     }
 
-    /// Returns the separate values under conditions, for the executions of both states together.
+    /// Returns the separate values in the executions of both states together. `known` holds the
+    /// conditions that both states know.
     fn joined_conditions(
         &self,
         other: &Self,
@@ -170,7 +172,8 @@ impl State {
                 (here != all).then_some((register, here))
             };
             let better: BTreeMap<Register, Value> = match (mine.under(), theirs.under()) {
-                // If both states have executions, only their separate values can differ.
+                // If both states have such executions, the value can differ from that in all
+                // executions only for registers with a separate value in one of the states.
                 (Some(one), Some(other)) => {
                     one.chain(other).filter_map(|(&register, _)| differs(register)).collect()
                 }

@@ -1,9 +1,10 @@
 //! Changes the text of a kernel so that it leaks a secret.
 //!
 //! The secret comes from a register that the kernel has loaded from one of its arrays in the same
-//! basic block, or from a new load from such an array. The planted code scrambles it, so that the
-//! assembler cannot predict it, carries it through memory, another thread or a matrix product, and
-//! uses it where it must not be used. This module does not depend on the analysis.
+//! basic block, or from a new load from such an array. The planted code scrambles the secret, so
+//! that the assembler cannot predict it, carries it through registers, shared memory, another
+//! thread or a matrix product, and uses it where a secret must not be used. This module does not
+//! depend on the analysis.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -73,7 +74,8 @@ fn is_register(word: &str) -> bool {
     })
 }
 
-/// Statements that carry the scrambled secret from `%m8` back to `%m8`.
+/// Sequences of statements. Each carries the scrambled secret from `%m8` through other places back
+/// to `%m8`.
 const CARRIERS: &[&str] = &[
     "mov.b32 %m8, %m8;",
     "mov.u32 %m7, shared_memory;\nst.shared.u32 [%m7], %m8;\nld.shared.u32 %m8, [%m7];",

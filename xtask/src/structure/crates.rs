@@ -67,7 +67,8 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
     Ok(metadata.packages)
 }
 
-/// Returns the dependencies that point upward, and the packages without a place in the order.
+/// Returns a message for each dependency that does not point down, and for each package that has no
+/// place in the order.
 #[must_use]
 pub fn faults(packages: &[Package]) -> Vec<String> {
     let place = |name: &str| match ORDER.iter().position(|known| *known == name) {

@@ -12,9 +12,9 @@
 //! its start. References between a module and its ancestors or descendants make no arrow: a parent
 //! may re-export items of its children, and a child may use items of its parent.
 //!
-//! A reference to a module named `compiled` makes no arrow either. Such a module generates the
-//! code of all generic functions for each of a few types. The trait of these types must name it,
-//! and it must name all functions.
+//! A reference to a module named `compiled` makes no arrow either. Such a module compiles the
+//! generic functions of its crate once for each of a few types. The trait of these types must name
+//! the module, and the module must name all functions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -24,7 +24,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::{Error, IoContext, Result, workspace};
 
-/// The name of a module that holds the machine code of generic functions.
+/// The name of a module that compiles generic functions for each of a few types.
 const COMPILED: &str = "compiled";
 
 /// The names on the path from the root of a crate to a module.
@@ -56,7 +56,8 @@ pub struct Tree {
     modules: BTreeMap<Name, Module>,
 }
 
-/// An arrow between two children of a module: the file and the path in it that refers to the other.
+/// An arrow between two children of a module: a file of the first child, and the path in this file
+/// that refers to the second child.
 #[derive(Clone, Debug)]
 struct Arrow {
     file: PathBuf,
@@ -128,7 +129,7 @@ impl Tree {
             for reference in &module.references {
                 let to = self.resolve(reference, 0);
                 let common = name.iter().zip(&to).take_while(|(a, b)| a == b).count();
-                // One module is the other or an ancestor of it.
+                // Otherwise, the modules are the same, or one is an ancestor of the other.
                 let (Some(from), Some(into)) = (name.get(common), to.get(common)) else { continue };
                 if into == COMPILED {
                     continue;
@@ -143,7 +144,8 @@ impl Tree {
         levels.iter().flat_map(|(parent, arrows)| circles(parent, arrows)).collect()
     }
 
-    /// Returns the module that defines the item at the end of a path.
+    /// Returns the module that defines the item at the end of a path. `depth` is the number of
+    /// imports that were followed. A limit on it ends the search if imports refer to each other.
     fn resolve(&self, reference: &Reference, depth: usize) -> Name {
         let mut at = reference.base.clone();
         for (index, name) in reference.names.iter().enumerate() {
@@ -362,8 +364,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the reference of a path that begins with these names, or `None` if the path does not
-    /// lead into this crate.
+    /// Returns the reference of the path `names`, or `None` if the path does not lead into this
+    /// crate. Only a path of a `use` may begin with the name of a child.
     fn reference(&self, names: &[String], in_use: bool) -> Option<Reference> {
         let mut rest = names;
         let mut up = 0;
@@ -437,7 +439,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds the paths in any tokens, and each `use` inside a function.
+    /// Finds the paths in any tokens, and each `use` inside a function. `at_start` tells whether
+    /// the first token can begin a path.
     fn paths(&mut self, tokens: TokenStream, at_start: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;

@@ -51,7 +51,7 @@ struct Laboratory<'a> {
     result: Result<(), Error>,
 }
 
-/// The description of what is measured.
+/// The description of a measured launch.
 #[derive(Copy, Clone, Debug, Default)]
 struct Launch {
     /// A constant of [`kind`](crate::records::kind), or the name of a kernel.
@@ -60,7 +60,7 @@ struct Launch {
     modulus: u32,
     /// Elements of an array, or coefficients of a polynomial.
     len: usize,
-    /// Products of polynomials.
+    /// Products of polynomials per launch.
     batch: usize,
     /// Threads per block.
     threads: usize,

@@ -47,7 +47,7 @@ impl Laboratory<'_> {
         let (mut forward, mut inverse) =
             (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
         let transform = Transform::<M, P>::new(&mut forward, &mut inverse)?;
-        // The kernels of single layers read tables of this size for every length.
+        // For every length, the kernels of single layers take tables of `FACTORS` factors.
         let table = |factors: &[M::Factor]| {
             let mut table = factors.to_vec();
             table.resize(FACTORS as usize, M::Factor::default());
@@ -98,7 +98,7 @@ impl Laboratory<'_> {
         self.layers_apart(&product, &arrays)
     }
 
-    /// Returns whether the GPU has enough registers for these blocks.
+    /// Launches these steps to find out whether the GPU has enough registers for their blocks.
     fn has_room(&self, steps: &[Step<'_>]) -> Result<bool, RuntimeError> {
         const OUT_OF_RESOURCES: i32 = 701;
         match self.launch_all(steps) {
@@ -179,12 +179,12 @@ impl ProductKernels {
         cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows })
     }
 
-    /// Returns whether products with `words` coefficients in all fill whole blocks.
+    /// Returns whether products with `words` coefficients together fill whole blocks.
     fn fit(&self, words: usize) -> bool {
         (words / IN_COLUMNS).is_multiple_of(self.rows.shape().threads() as usize)
     }
 
-    /// Returns the launches of products with `words` coefficients in all.
+    /// Returns the launches of products with `words` coefficients together.
     fn steps<'a>(&'a self, arrays: &'a Arrays, words: usize) -> Vec<Step<'a>> {
         let Arrays { forward, inverse, operands, transforms, products } = arrays;
         let rows = |operands: &'a CudaMemory| Step {

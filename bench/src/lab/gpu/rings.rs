@@ -13,8 +13,8 @@ use crate::records::kind;
 const BATCH: usize = 1 << 16;
 
 impl Laboratory<'_> {
-    /// Measures the products of the KEM's rings with both arithmetics. Each product has its own
-    /// key.
+    /// Measures the products of the KEM's rings by each kernel of [`RINGS`]: folding and
+    /// multiplying arithmetic. Each product has its own key.
     pub(super) fn rings(&mut self) -> Result<(), Error> {
         for ring in RINGS {
             let row = ring.n.next_multiple_of(8);

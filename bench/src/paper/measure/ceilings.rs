@@ -20,7 +20,7 @@ use crate::records::kind;
 
 /// Bytes per copy.
 const BYTES: usize = 256 << 20;
-/// The time for each measurement.
+/// The time for each measurement of transfers.
 const BUDGET: Duration = Duration::from_millis(300);
 
 /// Measures the ceilings of transfers and memory.

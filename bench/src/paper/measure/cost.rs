@@ -30,8 +30,8 @@ const fn shake256(bytes: usize) -> usize {
     bytes.div_ceil(136)
 }
 
-/// Returns the work per operation of the kernel of this name, which ends with the ring's degree, or
-/// `None` if the table does not list the kernel.
+/// Returns the work per operation of a kernel. `kernel` is its name, which ends with the ring's
+/// degree. Returns `None` if the table does not list the kernel.
 pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
     let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
     let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
@@ -154,7 +154,7 @@ mod tests {
         let seen = device.take();
         assert_eq!(seen.uploaded, COUNT * (Set::DECAPSULATION_KEY_BYTES + Set::CIPHERTEXT_BYTES));
         assert_eq!(seen.downloaded, COUNT * 32);
-        // The rejection secret takes fifteen permutations more than the secret and the coins.
+        // The secret and the coins take five permutations, and the rejection secret takes fifteen.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 20.0, byte_products: 4.0 });
     }
 

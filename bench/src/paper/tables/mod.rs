@@ -56,7 +56,8 @@ fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error>
     Ok(())
 }
 
-/// Formats a number with three significant digits, or a dash if there is none.
+/// Formats a number with three significant digits, or with four decimals if it is below 1. Returns
+/// a dash if there is no number.
 pub(crate) fn digits(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),

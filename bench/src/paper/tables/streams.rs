@@ -30,8 +30,8 @@ impl Comparison {
 /// Returns the measurements of an operation by number of streams.
 pub(crate) fn comparisons(records: &Records, operation: Operation) -> Vec<Comparison> {
     let of = |bench| records.of_kind(bench).filter(move |record| record.op == operation.name());
-    // The field `batch` of these records is the size of a chunk. Both have the same number of
-    // chunks.
+    // The field `batch` of these records is the size of a chunk. Both measurements have as many
+    // chunks as the parallel one has threads.
     let compare = |streams: &Record| {
         let sequential =
             of(kind::SEQUENTIAL).find(|sequential| sequential.batch == streams.batch)?;

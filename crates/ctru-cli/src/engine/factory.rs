@@ -1,4 +1,5 @@
-//! Engines before the parameter set is known.
+//! The chosen engine before the parameter set is known: a factory, which makes engines for
+//! parameter sets.
 
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine};
@@ -14,7 +15,8 @@ pub(crate) trait EngineFactory {
     /// Makes the engine for one parameter set.
     ///
     /// # Errors
-    /// [`Error::Engine`] if the device or the host has too little memory.
+    /// [`Error::Engine`] if the device cannot run the kernels, or if the device or the host has too
+    /// little memory.
     fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error>;
 
     /// Returns the name on the command line and in records.

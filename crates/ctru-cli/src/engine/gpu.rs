@@ -17,10 +17,10 @@ pub(crate) struct GpuArgs {
     /// Operations per chunk. The engine transfers and computes a chunk as a whole
     #[arg(long, default_value_t = DeviceOptions::default().chunk, value_name = "N")]
     chunk: usize,
-    /// Chunks that are in flight at the same time
+    /// Chunks that are in flight at the same time on each GPU
     #[arg(long, default_value_t = DeviceOptions::default().slots, value_name = "N")]
     slots: usize,
-    /// Limit of the GPU memory that all chunks take, in MiB
+    /// Limit of the memory that the chunks take on each GPU, in MiB
     #[arg(
         long,
         default_value_t = DeviceOptions::default().memory_limit >> 20,

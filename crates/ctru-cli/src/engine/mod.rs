@@ -79,8 +79,8 @@ impl EngineArgs {
     /// engine it takes and why.
     ///
     /// # Errors
-    /// [`Error::Engine`] if there is no such GPU or no threads, `Error::WithoutGpu` if this
-    /// program was built without GPUs.
+    /// [`Error::Engine`] if there is no such GPU or the threads cannot be started,
+    /// `Error::WithoutGpu` if this program was built without GPUs.
     pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),

@@ -10,7 +10,7 @@ fn a_chosen_engine_is_taken_without_a_word() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
 }
 
-/// Without a GPU, the reason is the error of `--engine gpu`.
+/// Checks that without a GPU, the reason is the error of `--engine gpu`.
 #[test]
 fn the_program_says_which_engine_it_takes_and_why() {
     let sandbox = Sandbox::new();

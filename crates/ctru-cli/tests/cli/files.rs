@@ -23,8 +23,9 @@ impl Sandbox {
         sandbox
     }
 
-    /// Returns a command that ends on each deadly signal. Its parent may ignore some: a shell
-    /// ignores SIGINT for what it runs in the background, and children inherit that.
+    /// Returns a command that ends on each deadly signal. A command inherits the signals that its
+    /// parent ignores, and a shell ignores SIGINT for commands in the background. Therefore, the
+    /// closure restores the default actions.
     #[allow(unsafe_code)]
     fn mortal(&self, arguments: &str) -> Command {
         let mut command = self.command(arguments);

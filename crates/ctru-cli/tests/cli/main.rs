@@ -134,7 +134,7 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
     }
 }
 
-/// Checks that mixed radix is the default encoding, and that both forms hold the same bytes.
+/// Checks that a key in PEM form works with a raw ciphertext and a raw secret.
 #[test]
 fn pem_and_raw_mix() {
     let sandbox = Sandbox::new();
@@ -423,8 +423,7 @@ fn kat_check_finds_every_corruption() {
     for (line, field) in lines.iter_mut().zip(fields) {
         let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
         let hex = record[field].as_str().unwrap();
-        // The tenth digit: in keys and ciphertexts it belongs to a coefficient near the constant
-        // one.
+        // The eleventh digit. In keys and ciphertexts, it belongs to a coefficient of low degree.
         let digit = if hex.as_bytes()[10] == b'0' { "1" } else { "0" };
         record[field] = format!("{}{digit}{}", &hex[..10], &hex[11..]).into();
         *line = record.to_string();

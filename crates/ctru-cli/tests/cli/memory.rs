@@ -38,7 +38,7 @@ fn occurrences(heap: &[u8], bytes: &[u8]) -> usize {
     heap.windows(bytes.len()).filter(|window| *window == bytes).count()
 }
 
-/// The program blocks when it writes its error message, after its work with the key.
+/// Checks the heap while the program waits to write its error message, after its work with the key.
 #[test]
 fn damaged_private_keys_are_wiped() {
     let sandbox = Sandbox::new();
@@ -46,7 +46,8 @@ fn damaged_private_keys_are_wiped() {
     sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
     let text = sandbox.read("k");
     let (label, key) = pem_rfc7468::decode_vec(&text).unwrap();
-    // The file is much longer than a key, so the message does not reuse the memory of its end.
+    // The file is much longer than a key, so the error message does not reuse the memory that held
+    // the end of the file.
     let long = key.repeat(10);
     let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &long).unwrap();
     // The third line from the end gets a character that Base64 does not have.

@@ -64,7 +64,7 @@ fn a_closed_pipe_is_no_news() {
             "{arguments}"
         );
     }
-    // But a message tells that a file was written while the other output failed.
+    // If a file has been written before the other output fails, a message names the file.
     sandbox.succeed("keygen --set 653 --out k");
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -74,8 +74,8 @@ fn a_closed_pipe_is_no_news() {
     assert_contains(&stderr(&output), &["written all the same: t"]);
 }
 
-/// Checks that the bytes of a ciphertext do not decide whether it is accepted. The sender chooses
-/// them.
+/// Checks that the bytes of a ciphertext, which its sender chooses, do not decide whether it is
+/// accepted.
 #[test]
 fn raw_ciphertexts_may_look_like_pem() {
     for set in super::SETS {

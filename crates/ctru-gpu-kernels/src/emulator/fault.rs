@@ -69,7 +69,8 @@ pub enum Fault {
         /// Address of the byte.
         address: u64,
     },
-    /// Threads that must reach the same barrier or shuffle wait at different source lines.
+    /// Threads that must reach the same barrier, shuffle or matrix product wait at different source
+    /// lines.
     Divergence {
         /// Entry point.
         kernel: &'static str,

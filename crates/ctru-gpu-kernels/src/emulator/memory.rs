@@ -21,19 +21,25 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
+    /// Returns the number of the thread's warp in its block.
+    fn warp(&self) -> u32 {
+        self.access.thread / WARP
+    }
+
     /// Returns whether no barrier and no launch orders this access before `later`.
     fn races_with(&self, later: &Self) -> bool {
         let (a, b) = (&self.access, &later.access);
         let same_thread = (a.block, a.thread) == (b.block, b.thread);
         let ordered_in_warp =
-            a.thread / WARP == b.thread / WARP && self.warp_barriers < later.warp_barriers;
+            self.warp() == later.warp() && self.warp_barriers < later.warp_barriers;
         let ordered =
             a.block == b.block && (self.block_barriers < later.block_barriers || ordered_in_warp);
         self.launch == later.launch && !same_thread && !ordered
     }
 }
 
-/// The last write to a byte, and the last two reads of different threads since then.
+/// The last write to a byte, and as many reads since then as show whether a later write races with
+/// any read.
 #[derive(Copy, Clone, Default)]
 struct History {
     write: Option<Stamp>,
@@ -53,13 +59,39 @@ impl History {
             }
             *self = Self { write: Some(stamp), reads: [None; 2] };
         } else {
-            let thread = |stamp: &Stamp| (stamp.launch, stamp.access.block, stamp.access.thread);
-            if self.reads[0].is_none_or(|last| thread(&last) != thread(&stamp)) {
-                self.reads[1] = self.reads[0];
-            }
-            self.reads[0] = Some(stamp);
+            self.record_read(stamp);
         }
         Ok(())
+    }
+
+    /// Records a read. Blocks run one after another, so a read of an earlier block of this launch
+    /// races with every later write. Within a block and between two of its barriers, two reads are
+    /// enough: of two warps, or else of two threads of a warp between two barriers of the warp.
+    fn record_read(&mut self, read: Stamp) {
+        let [first, second] = &mut self.reads;
+        let alone = match first {
+            Some(first) if first.launch != read.launch => true,
+            Some(first) if first.access.block != read.access.block => false,
+            Some(first) if first.block_barriers < read.block_barriers => true,
+            Some(first) => {
+                let other_warp = |other: &Stamp| first.warp() != other.warp();
+                if second.as_ref().is_some_and(other_warp) {
+                    return;
+                }
+                if other_warp(&read) {
+                    *second = Some(read);
+                    return;
+                }
+                if first.access.thread != read.access.thread {
+                    second.get_or_insert(read);
+                }
+                first.warp_barriers < read.warp_barriers
+            }
+            None => true,
+        };
+        if alone {
+            self.reads = [Some(read), None];
+        }
     }
 }
 

@@ -66,7 +66,8 @@ impl Emulator {
     /// Runs `kernel` on a batch.
     ///
     /// # Errors
-    /// Returns the first [`Fault`] of a thread. The buffers keep their content at that moment.
+    /// Returns the first [`Fault`] of a thread. The buffers keep the content that they have at that
+    /// moment.
     pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
         self.run(kernel, buffers, batch, false).map(drop)
     }

@@ -32,8 +32,8 @@ pub const fn row<R: Ring>() -> u32 {
     (R::N as u32).next_multiple_of(8)
 }
 
-/// Number of 64-bit words in each 32-byte secret: a seed, a master seed, a rejection key `z`, a
-/// shared secret.
+/// Number of 64-bit words in each 32-byte secret: a seed, a master seed, the secret `z` of implicit
+/// rejection, a shared secret, a rejection secret.
 pub const SEED_WORDS: u32 = 4;
 
 /// Number of bytes in `ID(pk)`, the beginning of an encoded encapsulation key.

@@ -39,7 +39,7 @@ pub(crate) fn transfer<S: Simt, T: Copy>(
     }
 }
 
-/// Calls `f(i)` for every `i < count`. Each thread calls it for its own `i`.
+/// Calls `f(i)` for every `i < count`. The threads of the warp share the calls.
 #[inline(always)]
 pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     let mut i = s.lane();
@@ -69,9 +69,9 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
     }
 }
 
-/// Compares the bytes `from..from + bytes` of shared memory with those of the array, beginning at
-/// its byte `to`. If all bytes are equal, every thread returns 0; otherwise at least one thread
-/// returns another number. `from` and `to` must be congruent modulo 4.
+/// Compares the bytes `from..from + bytes` of shared memory with the bytes `to..to + bytes` of the
+/// array. If all bytes are equal, every thread returns 0; otherwise at least one thread returns
+/// another number. `from` and `to` must be congruent modulo 4.
 #[inline(always)]
 pub(crate) fn compare_bytes<S: Simt>(
     s: S,

@@ -239,7 +239,8 @@ macro_rules! for_each_lab_kernel {
 }
 
 /// Calls the macro `$callback` with one kernel of the laboratory: its name, the shape of its
-/// blocks, its function and its arrays. `$entry` is an entry of [`for_each_lab_kernel`].
+/// blocks, its function and its arrays. The arguments after `$callback` are the kernel's kind and
+/// the fields of its entry in [`for_each_lab_kernel`].
 #[macro_export]
 macro_rules! lab_kernel {
     ($callback:ident copy) => {

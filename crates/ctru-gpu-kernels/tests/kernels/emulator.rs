@@ -88,6 +88,49 @@ fn races_name_both_accesses() {
     assert!(run(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 0))).is_ok());
 }
 
+/// A write races with a read of any thread, however many threads have read since.
+#[test]
+fn races_with_older_reads_are_found() {
+    let other_warp = run(|s, arrays, _| {
+        ignore(s.load::<u32>(arrays[0].view(), 64 * s.block()));
+        s.sync_warp();
+        if s.thread() == 32 {
+            s.store(arrays[0].view(), 64 * s.block(), 1u32);
+        }
+    });
+    let Err(Fault::Race { first, second, .. }) = other_warp else { panic!("{other_warp:?}") };
+    assert_eq!((first.thread, second.thread), (0, 32));
+    let other_block = run(|s, arrays, _| {
+        ignore(s.load::<u32>(arrays[0].view(), 0));
+        s.sync_block();
+        if s.block() == 1 && s.thread() == 0 {
+            s.store(arrays[0].view(), 0, 1u32);
+        }
+    });
+    let Err(Fault::Race { first, second, .. }) = other_block else { panic!("{other_block:?}") };
+    assert_eq!((first.block, second.block), (0, 1));
+    let same_warp = run(|s, arrays, _| {
+        ignore(s.load::<u32>(arrays[0].view(), 64 * s.block()));
+        if s.thread() == 31 {
+            s.store(arrays[0].view(), 64 * s.block(), 1u32);
+        }
+    });
+    let Err(Fault::Race { first, second, .. }) = same_warp else { panic!("{same_warp:?}") };
+    assert_eq!((first.thread, second.thread), (0, 31));
+    let ordered = run(|s, arrays, _| {
+        ignore(s.load::<u32>(arrays[0].view(), 64 * s.block()));
+        s.sync_block();
+        if s.thread() < 32 {
+            ignore(s.load::<u32>(arrays[0].view(), 64 * s.block()));
+            s.sync_warp();
+            if s.thread() == 5 {
+                s.store(arrays[0].view(), 64 * s.block(), 1u32);
+            }
+        }
+    });
+    assert!(ordered.is_ok(), "{ordered:?}");
+}
+
 #[test]
 fn nothing_orders_blocks() {
     let race = run(|s, arrays, _| {

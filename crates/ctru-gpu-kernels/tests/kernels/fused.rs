@@ -18,8 +18,7 @@ use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
 
-/// Returns rows of `width` elements. Each row begins with an element of `contents` and is filled up
-/// with `nonsense`.
+/// Returns the rows of `contents`, each filled up with `nonsense` to `width` elements.
 fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
     contents
         .iter()
@@ -27,8 +26,7 @@ fn padded<T: Copy>(contents: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
         .collect()
 }
 
-/// Returns rows of `width` little-endian words. Each row begins with an element of `contents` and
-/// is filled up with `fill`.
+/// Returns the rows of `contents`, each filled up with `fill` to `width` little-endian words.
 fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     let bytes = padded(contents, 8 * width, fill);
     Buffer::new(

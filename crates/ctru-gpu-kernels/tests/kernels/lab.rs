@@ -150,8 +150,8 @@ where
     products.content()
 }
 
-/// Returns the product by another method on the CPU, which `cyclic.rs` compares with the schoolbook
-/// method.
+/// Returns the product that the CPU computes with the same methods. The tests of `ctru-math`
+/// compare it with the schoolbook method.
 fn on_cpu<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
     let n = a.len();
     let (mut forward, mut inverse) =

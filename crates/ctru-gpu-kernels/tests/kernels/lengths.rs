@@ -1,5 +1,5 @@
-//! Tests that every kernel stays inside the lengths that its descriptor declares, for every content
-//! of its arrays.
+//! Tests that every kernel stays inside the lengths that its descriptor declares, for arrays of
+//! various contents.
 //!
 //! Launches rely on this property: they check only that arrays have at least these lengths. The
 //! emulator stops at the first access outside an array.

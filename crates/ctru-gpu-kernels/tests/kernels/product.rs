@@ -64,9 +64,10 @@ fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
     }
 }
 
-/// The kernels that multiply modulo `q`, and those that multiply modulo `q2`.
+/// The kernels that multiply modulo `q`.
 const SMALL_PRODUCTS: [&RingKernels; 4] =
     [&MULTIPLY_SAMPLED, &POLYPHASE_SMALL, &SCHOOLBOOK_SMALL, &SAME_PUBLIC_KEY_MULTIPLY];
+/// The kernels that multiply modulo `q2`.
 const ROUNDED_PRODUCTS: [&RingKernels; 3] =
     [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SAME_SECRET_KEY_MULTIPLY];
 
@@ -86,9 +87,9 @@ fn check_traces<R: Ring>() {
     }
 }
 
-/// Generates one polynomial with coefficients in `one` and several with coefficients in `many`.
-/// Their number is smaller than, equal to or larger than the number of operations per block of the
-/// kernels for one key.
+/// Generates one polynomial with coefficients in `one` and several with coefficients in `many`. The
+/// number of the latter is smaller than, equal to or larger than the number of operations per block
+/// of the kernels for one key.
 fn one_by_many(
     n: usize,
     one: RangeInclusive<i64>,

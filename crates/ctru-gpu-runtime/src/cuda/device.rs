@@ -66,7 +66,8 @@ fn initialise() -> Result<(), RuntimeError> {
 /// Returns the newest version of CUDA that the driver supports, such as `(13, 0)`.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU;
+/// [`RuntimeError::Driver`] if the driver does not answer.
 pub fn cuda_version() -> Result<(u32, u32), RuntimeError> {
     initialise()?;
     let mut version = 0;
@@ -79,7 +80,8 @@ pub fn cuda_version() -> Result<(u32, u32), RuntimeError> {
 /// Returns the GPUs that this process may use. There is at least one.
 ///
 /// # Errors
-/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU.
+/// [`RuntimeError::NoDriver`] or [`RuntimeError::NoDevice`] if this process can use no GPU;
+/// [`RuntimeError::Driver`] if the driver does not answer.
 pub fn devices() -> Result<Vec<DeviceInfo>, RuntimeError> {
     (0..device_count()?).map(info).collect()
 }
@@ -228,7 +230,8 @@ impl CudaDevice {
     ///
     /// # Errors
     /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device does not
-    /// have the kernel. [`RuntimeError::Driver`] if the driver does not answer.
+    /// have the kernel. [`RuntimeError::Compilation`] if the driver rejects the kernel.
+    /// [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;

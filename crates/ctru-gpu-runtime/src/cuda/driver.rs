@@ -1,8 +1,8 @@
 //! The functions of the CUDA driver. They are looked up in the driver's library at the first call.
 //!
 //! `cust` declares these functions, with types and constants, in [`cust::sys`]. This module takes
-//! the types and constants from there, and the compiler checks every signature below against
-//! the declaration of `cust`. It does not call the functions through `cust`, for two reasons:
+//! the types and constants from there, and the compiler checks every signature below against the
+//! declaration of `cust`. The module does not call the functions through `cust`, for two reasons:
 //!
 //! - `cust` links the program with the driver, and a linked program does not start without a
 //!   driver.
@@ -43,15 +43,16 @@ const STUB_LIBRARY: c_int = 34;
 /// `CUDA_ERROR_CONTAINED`, which is newer than `cust`.
 const CONTAINED: c_int = 226;
 
-/// Declares the driver's functions. Defines a table of pointers to them. For each of them defines a
-/// function of the same name that calls it and returns every code other than 0 as an error.
+/// Declares the driver's functions: defines a table of pointers to them, and one function of the
+/// same name for each of them. This function calls the driver's function and returns every code
+/// other than 0 as an error.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
         /// Pointers to the functions of this machine's driver.
         struct Driver {
             $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
             /// Not in the list above, because `cust` declares the argument as an enum, and this
-            /// function takes every code.
+            /// module passes every code.
             cuGetErrorName: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
         }
 

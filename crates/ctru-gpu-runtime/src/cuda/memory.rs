@@ -17,8 +17,8 @@ use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain};
 use crate::registered::{self, Registered};
 
-/// Memory of a [`CudaDevice`]. Dropping it waits for all operations of the device, so it is best
-/// kept while the device works.
+/// Memory of a [`CudaDevice`]. Dropping it waits for all operations of the device, so keep it while
+/// the device works.
 pub struct CudaMemory {
     pub(super) device: CudaDevice,
     /// The device address, or 0 if the memory is empty.
@@ -66,11 +66,11 @@ impl Drop for CudaMemory {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
-        // Any queue of the device may be using the memory, so this waits for all queues. If it
-        // cannot wait, it does not free the memory, because a queue could still write to it. After
-        // other errors the context has stopped, and the queue whose operation failed reports the
-        // error. SAFETY: a context is current. The memory has `bytes` bytes, and no operation uses
-        // it after the first call.
+        // Any queue of the device may be using the memory, so these calls wait for all queues. If
+        // the driver refuses to wait, the memory is not freed, because a queue could still write to
+        // it. After other errors the context has stopped, and the queue whose operation failed
+        // reports the error. SAFETY: a context is current. The memory has `bytes` bytes, and no
+        // operation uses it after the first call.
         unsafe {
             if driver::cuCtxSynchronize().is_err_and(|error| driver::did_not_wait(&error)) {
                 return;

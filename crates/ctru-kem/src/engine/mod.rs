@@ -55,9 +55,9 @@ pub enum EngineError {
         /// The operations that were done before the failure, in ascending order. Their outputs are
         /// written.
         ///
-        /// All other outputs are unchanged, with one exception: operations that were under way on
-        /// slices in [pinned](Engine::pin) memory. The device may have written parts of their
-        /// ciphertexts, and their keys are placeholders.
+        /// All other outputs are unchanged, with one exception: an operation that was under way on
+        /// slices in [pinned](Engine::pin) memory may have written a part of its ciphertext, and
+        /// its keys may have been replaced by placeholders.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.
@@ -68,7 +68,12 @@ pub enum EngineError {
         /// are written. All other outputs are unchanged.
         done: Vec<core::ops::Range<usize>>,
     },
-    /// The options of a device engine leave no room for one operation per slot.
+    /// A device engine would have no slot: the size of chunks, the number of slots or the number of
+    /// devices is 0.
+    #[cfg(feature = "gpu")]
+    #[error("an engine needs at least one device, one slot and chunks of one operation")]
+    NoSlots,
+    /// One operation per slot exceeds the limit of memory.
     #[cfg(feature = "gpu")]
     #[error(
         "one operation per slot takes {needed} bytes of device memory in all, the limit is {limit}"
@@ -106,8 +111,9 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// [`EngineError`] if the engine cannot pin the vector. The vector is dropped.
     fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Pinned<T>, EngineError>;
 
-    /// Loads keys that will serve many operations: one, or one for each operation of the batches to
-    /// come.
+    /// Decodes keys into the memory of the engine, so that batches need not decode them again. A
+    /// single key serves all operations of a batch. Several keys serve batches with as many
+    /// operations as keys.
     ///
     /// # Errors
     /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
@@ -116,8 +122,9 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
         keys: &[EncapsulationKey<P>],
     ) -> Result<Self::EncapsulationKeys, EngineError>;
 
-    /// Loads keys that will serve many operations: one, or one for each operation of the batches to
-    /// come.
+    /// Decodes keys into the memory of the engine, so that batches need not decode them again. A
+    /// single key serves all operations of a batch. Several keys serve batches with as many
+    /// operations as keys.
     ///
     /// # Errors
     /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
@@ -129,8 +136,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Generates one key pair for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
-    /// are written.
+    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
+    /// which outputs are written.
     fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -145,8 +152,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// seeds. This function writes and transfers fewer bytes.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
-    /// are written.
+    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
+    /// which outputs are written.
     fn generate_decapsulation_keys(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -156,8 +163,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Encapsulates once for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
-    /// are written.
+    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
+    /// which outputs are written.
     fn encapsulate(
         &self,
         keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
@@ -169,8 +176,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Decapsulates each ciphertext. The output slice has as many elements as `ciphertexts`.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. Its variants say which outputs
-    /// are written.
+    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
+    /// which outputs are written.
     fn decapsulate(
         &self,
         keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,

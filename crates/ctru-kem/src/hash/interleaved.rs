@@ -1,9 +1,9 @@
 //! The hashes of one decapsulation, on two interleaved states.
 //!
 //! Decapsulation hashes the message, expands the coins from the result, and computes the rejection
-//! hash. The rejection hash takes three quarters of all permutations and does not depend on the
-//! other two hashes. If a vector holds two states, one permutation serves the rejection hash and
-//! one of the others.
+//! hash. The rejection hash takes about three quarters of all permutations and does not depend on
+//! the other two hashes. If a vector holds two states, one permutation serves the rejection hash
+//! and one of the other hashes at the same time.
 
 use super::inputs::{Digest, MESSAGE_INPUT, REJECTION_INPUT, SHARED_SECRET_BYTES, fill_seed};
 use super::lanes::{Hashing, Lanes};

@@ -14,8 +14,8 @@ pub(super) type States<V> = [V; LANES];
 /// Permutes each state.
 #[inline(always)]
 pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
-    // The compiler keeps a local copy in registers. This function has no closures: a closure would
-    // be compiled without the vector instructions of the caller.
+    // The compiler can keep a local copy in registers. This function has no closures: a closure
+    // would be compiled without the vector instructions of the caller.
     let mut a = *states;
     for &constant in &ROUND_CONSTANTS {
         let mut sums = *a.first_chunk::<5>().expect("25 lanes");

@@ -129,7 +129,8 @@ fn hashes_of_nothing() {
     assert_eq!(output[0][..8], [0x46, 0xb9, 0xdd, 0x2b, 0x0b, 0xa8, 0x8d, 0x13]);
 }
 
-/// Uses the lengths of all parameter sets, and lengths for which one of the hashes has few blocks.
+/// Compares the interleaved hashes of a decapsulation with single hashes, for the lengths of all
+/// parameter sets and for lengths with few blocks.
 #[test]
 fn interleaved_as_one_by_one() {
     for (message_length, rejected_length, coins_length) in [

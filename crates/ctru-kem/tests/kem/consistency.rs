@@ -32,7 +32,8 @@ fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), Test
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 
-/// Returns the result of `check` on the key with these parts. `pairwise_test` must agree.
+/// Returns the result of `check` on the key with these parts. Asserts that `pairwise_test` returns
+/// the same result.
 fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
     let key = DecapsulationKey::<P>::from_bytes(&parts.concat()).unwrap();
     let checked = key.check();

@@ -23,8 +23,8 @@ every_set!(
     wrong_lengths_leave_decapsulations_alone,
 );
 
-/// Lengths of batches: small numbers, and numbers near 8 operations, which share their hashing, and
-/// near 128 keys, which share an inversion.
+/// Lengths of batches: small numbers, numbers near 8, the number of operations that are hashed
+/// together, and numbers near 128, the number of keys that share an inversion.
 const BATCHES: [usize; 12] = [0, 1, 2, 3, 7, 8, 9, 17, 127, 128, 129, LARGEST];
 const LARGEST: usize = 300;
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];

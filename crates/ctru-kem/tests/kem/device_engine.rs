@@ -152,10 +152,12 @@ fn several_devices_and_pinned_memory() {
         }
     }
     assert_eq!(ciphertexts.into_vec().len(), count);
-    assert!(matches!(
-        DeviceEngine::<P, EmulatedDevice>::over(vec![], options),
-        Err(EngineError::Options { .. })
-    ));
+    let no_chunk = DeviceOptions { chunk: 0, ..options };
+    let no_slot = DeviceOptions { slots: 0, ..options };
+    for (devices, options) in [(0, options), (1, no_chunk), (1, no_slot)] {
+        let engine = DeviceEngine::<P, _>::over(vec![EmulatedDevice::new(); devices], options);
+        assert!(matches!(engine, Err(EngineError::NoSlots)));
+    }
 }
 
 /// Generates keys to pinned memory. In the chunk of eight, the device sends some of the
@@ -357,7 +359,7 @@ fn a_lost_device_says_what_is_done() {
     let seeds = Seeds::Expand(&MASTER);
     cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
         .unwrap();
-    // The device was lost before every chunk and between all of them.
+    // For each smaller number of finished operations, the device was lost at several points.
     let check_lengths = |lengths: &[usize]| {
         let times = |done| lengths.iter().filter(|&&length| length == done).count();
         assert!((0..COUNT).all(|done| times(done) > 3), "{lengths:?}");
@@ -404,8 +406,8 @@ fn a_lost_device_says_what_is_done() {
     ));
 }
 
-/// Does the same with key generation to pinned memory. Checks that keys that are not done are
-/// placeholders, whatever the device has written.
+/// Loses the device at various points of a key generation to pinned memory. Checks that keys that
+/// are not done are placeholders, whatever the device has written.
 #[test]
 fn a_lost_device_leaves_keys_well_formed() {
     type P = CtruPrime653;
@@ -444,8 +446,8 @@ fn a_lost_device_leaves_keys_well_formed() {
     assert_eq!(lengths, [0, 1, 2]);
 }
 
-/// Does the same with key generation to ordinary memory. Checks that keys that are not done are
-/// unchanged.
+/// Loses the device at every point of a key generation to ordinary memory. Checks that keys that
+/// are not done are unchanged.
 #[test]
 fn a_lost_device_leaves_old_keys() {
     type P = CtruPrime653;
@@ -461,7 +463,8 @@ fn a_lost_device_leaves_old_keys() {
     };
     let seeds = Seeds::Expand(&MASTER);
     let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
-    // A key pair takes about ten copies and launches. The last ones bring it to the host.
+    // The step is 1, because only the last of about ten copies and launches per key pair bring the
+    // keys to the host.
     let mut lengths = lose(
         (COUNT, 1),
         |engine| {
@@ -596,7 +599,7 @@ fn immense_options() {
     let error = new(DeviceOptions { slots: usize::MAX, ..usual });
     assert_eq!(error, EngineError::Options { needed: limit, limit: usual.memory_limit });
     for chunk in [2_000_000, 1 << 33, usize::MAX] {
-        // The device has no memory for the first array, that of the keys.
+        // The device has no memory for the array that is allocated first, the array of the keys.
         match new(DeviceOptions { chunk, memory_limit: limit, ..usual }) {
             EngineError::Device { error: RuntimeError::OutOfMemory { requested, .. }, .. } => {
                 let keys = requested / P::DECAPSULATION_KEY_BYTES;

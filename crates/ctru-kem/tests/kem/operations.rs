@@ -307,15 +307,15 @@ fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_b
     let encapsulation_key = decapsulation_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q as u16);
 
-    // The bytes of the root, at the end, are a value that is not below its radix.
+    // The last bytes encode the root. They get values that are not below the radix of the root.
     for value in (root..1 << (8 * root_bytes)).step_by(1 + (root as usize / 97)) {
         let mut bytes = encapsulation_key.as_ref().to_vec();
         let start = bytes.len() - root_bytes;
         bytes[start..].copy_from_slice(&value.to_le_bytes()[..root_bytes]);
         refused(&decapsulation_key, &bytes, error);
     }
-    // Two coefficients q - 1 whose two low bytes make the pair q^2 or more, for each pair of the
-    // first level.
+    // Two neighbouring coefficients are q - 1, so they combine to q^2 - 1. Two bytes of the string
+    // are the low bytes of this number. With 0xff in both bytes, the number is q^2 or more.
     for pair in [0, 1, 2, n / 4, n / 2 - 2, n / 2 - 1] {
         let mut coefficients = vec![0; n];
         coefficients[2 * pair..2 * pair + 2].fill(q - 1);
@@ -402,8 +402,8 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
     let mutations = vec((any::<Index>(), any::<u8>()), 0..4);
     let seen = std::cell::Cell::new([0; 2]);
     proptest(400, (mutations, any::<bool>(), any::<bool>()), |(mutations, in_z, other_key)| {
-        // Reading accepts the encapsulation key of another key: it does not check that it
-        // belongs to f.
+        // Reading accepts the encapsulation key of another key, because it does not check that f
+        // and h belong together.
         let mut bytes = match other_key {
             true => with_encapsulation_key(&first, second.encapsulation_key().as_ref()),
             false => first.as_ref().to_vec(),
@@ -461,7 +461,7 @@ fn accepted_encapsulation_keys_are_canonical<P: ParameterSet>() {
         prop_assert_ne!(secret, SharedSecret::default());
         Ok(())
     });
-    // Packing the polynomial of a key with 13 bits per coefficient and unpacking it returns it.
+    // Unpacking inverts packing with 13 bits per coefficient.
     let poly = decode::<P>(honest.as_ref());
     assert_eq!(bits::unpack13(&bits::pack13(&poly)), Ok(poly));
 }

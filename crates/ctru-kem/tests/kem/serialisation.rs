@@ -106,7 +106,8 @@ fn refused_values_are_errors<P: ParameterSet>() {
     with_nibble[1] = 0xff;
     refused::<DecapsulationKey<P>>(&with_nibble, "coefficients that no key has");
 
-    // Text that is not hexadecimal, half a byte, and other JSON types.
+    // JSON with half a byte, with other digits than hexadecimal ones, or with another type is
+    // refused.
     let hex = const_hex::encode(ciphertext.as_ref());
     let odd = format!("\"{}\"", &hex[1..]);
     let letters = format!("\"zz{}\"", &hex[2..]);

@@ -1,8 +1,9 @@
-//! Packing and unpacking in AVX-512: one vector holds a block of 32 values, `4 width` bytes.
+//! Packing and unpacking in AVX-512, in blocks of 32 values. One vector holds the values of a block
+//! at 16 bits each, and one vector holds the `4 width` packed bytes of the block.
 //!
 //! Four values have 40 to 52 bits. Both directions go through 64-bit words of four values each.
-//! Word `j` begins at bit `4 width j` of the block: at a byte if `width` is even, or in the middle
-//! of a byte.
+//! Word `j` begins at bit `4 width j` of the packed block. If `width` and `j` are odd, this is the
+//! middle of a byte; otherwise it is the start of a byte.
 
 use core::arch::x86_64::*;
 use core::mem::transmute;
@@ -15,13 +16,13 @@ const BLOCK: usize = 32;
 /// The 64 bytes of a vector.
 pub(crate) type Bytes = [u8; 64];
 
-/// Returns the byte and the bit where word `j` of a block begins.
+/// Returns the byte in which word `j` of a packed block begins, and the bit in this byte.
 const fn start(width: usize, j: usize) -> (usize, usize) {
     (4 * width * j / 8, 4 * width * j % 8)
 }
 
-/// Returns for each byte of the eight words the index of the byte of the packed block that it is
-/// a copy of.
+/// Returns, for each byte of the eight words, the index of the byte of the packed block to copy
+/// there.
 pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     let mut indices = [0; 64];
     let mut i = 0;
@@ -32,7 +33,7 @@ pub(crate) const fn words_from_bytes(width: usize) -> Bytes {
     indices
 }
 
-/// Returns for each byte of the 16-bit values the index of its first bit in a word.
+/// Returns, for each byte of the 16-bit values, the index of its first bit in its word.
 const fn values_from_words(width: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -44,14 +45,15 @@ const fn values_from_words(width: usize) -> Bytes {
     positions
 }
 
-/// Returns for each byte of the packed block the index of the byte of the words that contains it.
-/// If two words share the byte, the second list has the index in the other word, and the mask has
-/// the bit of the byte set.
+/// Returns, for each byte of the packed block, the index of the byte of the words that contains it.
+/// If two words share a byte, the first list has the index in the lower word, the second list has
+/// the index in the upper word, and the mask has the bit of this byte set.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;
     while i < 64 {
-        // Backwards, so that the lower one of two words that share a byte comes last.
+        // The loop goes from the last word to the first, so that the lower one of two words that
+        // share a byte comes last.
         let (word, byte) = (7 - i / 8, i % 8);
         let at = start(width, word).0 + byte;
         if at < 4 * width && 8 * byte < start(width, word).1 + 4 * width {
@@ -84,7 +86,7 @@ pub(crate) fn mask(count: usize) -> u64 {
 /// Does the work of [`unpack`](crate::kernel::bits::unpack); `WIDTH <= 13`.
 #[inline(always)]
 pub(super) fn unpack<const WIDTH: u32>(_token: Avx512, bytes: &[u8], values: &mut [u16]) {
-    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    // SAFETY: the token exists only if the CPU has the parts of AVX-512 that the function needs.
     #[allow(unsafe_code)]
     unsafe {
         unpack_blocks::<WIDTH>(bytes, values);
@@ -97,7 +99,8 @@ fn unpack_blocks<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
     let words_from_bytes = vector(const { words_from_bytes(WIDTH as usize) });
     let values_from_words = vector(const { values_from_words(WIDTH as usize) });
     for (bytes, values) in bytes.chunks(4 * WIDTH as usize).zip(values.chunks_mut(BLOCK)) {
-        // SAFETY: the masks let through the bytes and the values that the slices have.
+        // SAFETY: the masks limit the load to the bytes of one slice and the store to the values of
+        // the other slice.
         #[allow(unsafe_code)]
         unsafe {
             let block = _mm512_maskz_loadu_epi8(mask(bytes.len()), bytes.as_ptr().cast());
@@ -118,7 +121,7 @@ fn unpack_blocks<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
 /// Does the work of [`pack`](crate::kernel::bits::pack); `WIDTH <= 13`.
 #[inline(always)]
 pub(super) fn pack<const WIDTH: u32>(_token: Avx512, values: &[u16], bytes: &mut [u8]) {
-    // SAFETY: the token exists only where the CPU has these parts of AVX-512.
+    // SAFETY: the token exists only if the CPU has the parts of AVX-512 that the function needs.
     #[allow(unsafe_code)]
     unsafe {
         pack_blocks::<WIDTH>(values, bytes);
@@ -131,12 +134,13 @@ fn pack_blocks<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
     let (first, second, shared) = const { bytes_from_words(WIDTH as usize) };
     let (first, second) = (vector(first), vector(second));
     for (values, bytes) in values.chunks(BLOCK).zip(bytes.chunks_mut(4 * WIDTH as usize)) {
-        // SAFETY: the masks let through the values and the bytes that the slices have.
+        // SAFETY: the masks limit the load to the values of one slice and the store to the bytes of
+        // the other slice.
         #[allow(unsafe_code)]
         unsafe {
             let values =
                 _mm512_maskz_loadu_epi16(mask(values.len()) as u32, values.as_ptr().cast());
-            // Two values in each half of a word, then four in the word.
+            // Joins two values in each half of a word, then the two halves.
             let pairs = _mm512_madd_epi16(values, _mm512_set1_epi32(1 | 1 << (16 + WIDTH)));
             let upper = _mm512_srli_epi64::<32>(pairs);
             let lower = _mm512_and_si512(pairs, _mm512_set1_epi64(u32::MAX as i64));

@@ -37,7 +37,7 @@ impl fmt::Display for Packed13Error {
 
 impl core::error::Error for Packed13Error {}
 
-/// Packs on a backend: see [`pack`].
+/// The work of [`pack`] for a constant width, on any backend.
 struct Pack<'a, const WIDTH: u32> {
     values: &'a [u16],
     bytes: &'a mut [u8],
@@ -58,7 +58,7 @@ impl<const WIDTH: u32> WithSimd for Pack<'_, WIDTH> {
     }
 }
 
-/// Unpacks on a backend: see [`unpack`].
+/// The work of [`unpack`] for a constant width, on any backend.
 struct Unpack<'a, const WIDTH: u32> {
     bytes: &'a [u8],
     values: &'a mut [u16],
@@ -107,7 +107,8 @@ pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, 
     dispatch(Unpack::<PUBLIC_KEY_WIDTH> { bytes: bytes.as_ref(), values: coeffs.as_mut() });
 
     let excess = |&coeff: &u16| u32::from(coeff) >= R::Q;
-    // Vectors can compute one flag over all coefficients, but not search for the first one.
+    // Vector instructions can compute one flag for all coefficients, but cannot search. So the
+    // search for the first bad coefficient is a second step.
     if coeffs.as_ref().iter().fold(false, |any, coeff| any | excess(coeff))
         && let Some(index) = coeffs.as_ref().iter().position(excess)
     {
@@ -140,8 +141,8 @@ pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBy
 
 /// Unpacks the polynomial of a ciphertext. Every string is valid.
 ///
-/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with a
-/// packed one.
+/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with those
+/// of a ciphertext that it packs itself.
 #[must_use]
 pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     R::unpack_rounded(bytes)

@@ -2,8 +2,8 @@
 //!
 //! Coefficient `f_i` becomes the nibble `B - f_i`, `B = 2 eta + 1`. The low nibble of a byte comes
 //! first. `n` is odd, so the high nibble of the last byte is free and 0. Because `|f'_i| <= eta`,
-//! the nibbles of a key are odd and in `1..=4 eta + 1`, but the nibble of `f_0` is even and in
-//! `0..=4 eta`.
+//! the nibble of `f_0` is even and in `0..=4 eta`, and the nibbles of all other coefficients are
+//! odd and in `1..=4 eta + 1`.
 
 use core::fmt;
 
@@ -13,8 +13,8 @@ use crate::poly::SmallPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// The string is not an output of [`pack`]. The error does not tell where, because the string is
-/// secret.
+/// The string is not an output of [`pack`]. The error does not tell which nibble is wrong, because
+/// the string is secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSecretPoly;
 

@@ -7,11 +7,11 @@
 //! 1 / left = (1 / node) * right,   1 / right = (1 / node) * left.
 //! ```
 //!
-//! All products of one level are independent. Each factor is transformed once, on the way up, and
-//! serves again on the way down. A product with a leaf needs two primes only, because leaves are
-//! small.
+//! All products of one level are independent. Each element and each product is transformed once, on
+//! the way up, and this transform serves again on the way down. A product with a leaf needs two
+//! primes only, because leaves are small.
 //!
-//! Cost: three products per element, and one inversion.
+//! Cost: `3 (m - 1)` products and one inversion for `m` elements.
 //! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization",
 //! Mathematics of Computation 48, 1987, section 10.3.1.
 
@@ -27,11 +27,11 @@ use crate::simd::{Simd, WithSimd, dispatch};
 
 /// Working memory of a batch of inversions: one value per element, wiped when dropped.
 pub struct BatchNode<R: Ring> {
-    /// In value `i`, element `i` of the batch in NTT form.
+    /// The NTT form of element `i` of the batch, in value `i`.
     element: NttPoly2<R>,
-    /// In value `i`, the product at inner node `i` of the tree, in NTT form.
+    /// The NTT form of the product at inner node `i` of the tree, in value `i`.
     product: NttPoly3<R>,
-    /// The inverse of that product.
+    /// The inverse of this product, in value `i`.
     inverse: Poly<R>,
 }
 
@@ -112,8 +112,8 @@ pub(crate) fn invert_all<R: Ring>(
     Ok(())
 }
 
-/// The work of a batch of at least two elements. The nodes from `elements.len()` on are the
-/// elements.
+/// The work of a batch of at least two elements. The nodes `1..elements.len()` of the tree are
+/// inner nodes. Node `elements.len() + i` is the leaf of element `i`.
 struct InvertTree<'a, R: Ring> {
     elements: &'a [&'a SmallPoly<R>],
     inverses: &'a mut [Poly<R>],
@@ -165,7 +165,9 @@ impl<R: Ring> WithSimd for InvertTree<'_, R> {
     }
 }
 
-/// A factor in NTT form. If one factor has the form `Small`, one of the two polynomials is small.
+/// A factor of a product, in NTT form: `Small` modulo two primes, `General` modulo three. Two
+/// primes are enough if one of the two polynomials is small, so `Small` is either a small
+/// polynomial or a polynomial that is multiplied by small ones only.
 #[derive(Copy, Clone)]
 enum Factor<'a, R: Ring> {
     Small(&'a NttPoly2<R>),
@@ -181,7 +183,7 @@ impl<'a, R: Ring> Factor<'a, R> {
     }
 }
 
-/// Room for the products of a tree.
+/// Working memory for the products of a tree.
 struct Multiplier<S, R: Ring> {
     simd: S,
     products: [NttPoly3<R>; 2],

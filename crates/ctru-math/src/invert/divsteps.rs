@@ -7,13 +7,16 @@
 //! (delta, f, g) -> (1 + delta, f, (f(0) g - g(0) f) / x)   otherwise.
 //! ```
 //!
-//! The cofactors `v` and `r` keep `v a = f` and `r a = g` up to known factors. After `2n - 1` steps
-//! `f` is a constant, and `v` is a multiple of the reversed inverse.
+//! The first `g`, multiplied by the cofactors `v` and `r`, is congruent to the current `f` and `g`
+//! modulo the first `f`, up to known powers of `x`. After `2n - 1` steps `f` is a constant, and `v`
+//! is a multiple of the reversed inverse.
 //!
-//! The pairs `(f, v)` and `(g, r)` matter up to common constant factors only, so the sign that a
-//! swap gives `f(0) g - g(0) f` does not matter. Step `k` computes only coefficients that can reach
-//! the result: the `2n - 1 - k` lowest ones of `f` and `g`, and the `k + 1` lowest ones of `v` and
-//! `r`.
+//! A constant factor that `f` and `v` have in common does not matter, and neither does one of `g`
+//! and `r`. So both cases of a step take `f(0) g - g(0) f`, although a swap reverses its sign.
+//!
+//! Step `k` computes the lowest `2n - 1 - k` coefficients of `f` and `g`, because only these can
+//! reach the result, and the lowest `k + 2` coefficients of `v` and `r`, because all others are
+//! zero. Both numbers are at most `n + 1`, and are rounded up to whole vectors.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
 //! TCHES 2019 (3), section 5 and Theorem 7.2.
@@ -26,7 +29,7 @@ use crate::ring::Ring;
 use crate::simd::{Modulus, Simd, Vector, WithSimd, dispatch};
 use crate::wipe::Scratch;
 
-/// Returns the inverse of `a`, or some polynomial without meaning if `a` is zero.
+/// Returns the inverse of `a`, or zero if `a` is zero: then no step swaps, and `v` stays zero.
 pub(crate) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
     dispatch(Inverse(a))
 }
@@ -42,7 +45,7 @@ impl<R: Ring> WithSimd for Inverse<'_, R> {
     }
 }
 
-/// A buffer for one polynomial.
+/// A buffer for one polynomial, wiped when dropped.
 type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
 /// Index of the first coefficient of `v` in its buffer. Zeros fill the cache line before it, so
@@ -66,14 +69,16 @@ fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
     let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
     for k in 0..2 * n - 1 {
         let current = step.splat(simd, R::Q);
-        // f and g go upwards, because g is loaded one place up. Their first vectors determine the
-        // next step long before it begins.
+        // The loop over f and g goes upwards, because each vector of g is loaded one place above
+        // the place where it is stored. The first vectors determine the next step, long before this
+        // step begins.
         divide_step(simd, &current, &mut f, &mut g, 0);
         step = Step::new::<R>(&mut delta, f[0], g[1]);
         for start in (S::LANES..(n + 1).min(2 * n - 1 - k)).step_by(S::LANES) {
             divide_step(simd, &current, &mut f, &mut g, start);
         }
-        // v and r go downwards, because v is loaded one place down.
+        // The loop over v and r goes downwards, because each vector of v is loaded one place below
+        // the place where it is stored.
         for start in (0..(n + 1).min(k + 2)).step_by(S::LANES).rev() {
             multiply_step(simd, &current, &mut v, &mut r, start);
         }
@@ -90,7 +95,7 @@ fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
 struct Step<T> {
     /// All ones if `f` becomes `g`, or else 0.
     swap: T,
-    /// The constant coefficients, centred.
+    /// The constant coefficients of `f` and `g`, centred.
     f0: T,
     g0: T,
     /// The constant coefficients times `2^16 / q`, rounded.
@@ -143,8 +148,8 @@ impl<V: Vector> Step<V> {
 
 /// Applies the step to a vector of `f` and `g`, and divides `g` by `x`.
 ///
-/// The results for `g` are stored in place, with a zero at `x^0`; the next step loads them one
-/// place up.
+/// The new `g` is stored before its division by `x`: its coefficient of `x^0` is a multiple of `q`.
+/// The next step divides by loading `g` one place up.
 #[inline(always)]
 fn divide_step<S: Simd>(
     simd: S,
@@ -206,14 +211,16 @@ impl<R: Ring> Lazy<R> {
     /// Proves that a step maps values up to `COEFFICIENT` to values up to `COEFFICIENT`.
     const BOUND: () = {
         let (q, coefficient) = (R::Q as i64, Self::COEFFICIENT);
-        // Centring: the error of the quotient, at most coefficient / 2^32, is smaller than the
-        // distance of a multiple of 1/q from the next half.
+        // Centring: the error of the quotient before rounding is at most coefficient / 2^32. This
+        // is less than 1/(2q), the least distance between a multiple of 1/q and a half-integer, so
+        // the quotient is rounded to the right integer.
         assert!(coefficient * q < 1 << 31);
-        // Ratios fit a lane: that of (q - 1) / 2 is 2^15 (1 - 1/q), and 2^15 > q.
+        // Ratios fit a lane: the largest one is that of (q - 1) / 2, which is 2^15 - 2^15 / q
+        // before rounding, and 2^15 / q is more than 1.
         assert!(q < 1 << 15 && q / 2 * Self::RATIO as i64 + (1 << 14) < 1 << 30);
-        // A quotient has an error below 1 from rounding down, with the same sign for both
-        // quotients, and an error of the coefficient times the error of a ratio, which is below
-        // 9/16, over 2^16.
+        // Each quotient has two errors. The error from rounding down is below 1 and has the same
+        // sign for both quotients, so that of their difference is below 1. The error of the ratio,
+        // below 1/2 + 1/16 = 9/16, is multiplied by coefficient / 2^16, once for each quotient.
         assert!(q / 2 * 16 < 1 << 16);
         assert!(
             ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16

@@ -17,7 +17,7 @@ pub fn invert<R: Ring>(a: &Poly<R>) -> CtOption<Poly<R>> {
     CtOption::new(R::inverse_or_zero(a), is_nonzero(a.coefficients().iter().copied()))
 }
 
-/// Returns whether some number is not zero.
+/// Returns whether at least one number is not zero.
 fn is_nonzero(numbers: impl Iterator<Item = u16>) -> Choice {
     let any = u32::from(numbers.fold(0, |any, c| any | c));
     Choice::from((any.wrapping_neg() >> 31) as u8)

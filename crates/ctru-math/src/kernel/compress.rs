@@ -5,8 +5,8 @@ use crate::ring::Ring;
 /// Rounds `sigma q2 / q` to the nearest integer. `q` is odd, so there is no tie.
 ///
 /// The result is `t = floor((q2 sigma + (q - 1)/2) / q)`. A product of 16 bits by 16 bits gives `t`
-/// or `t - 1`. The remainder, in `0..2q`, tells which; arithmetic modulo 2^16 is enough for it. So
-/// 16-bit lanes of vectors can do all steps.
+/// or `t - 1`. The remainder, which lies in `0..2q`, tells which of the two. It is computed modulo
+/// 2^16, so 16-bit lanes of vectors can do all steps.
 ///
 /// Input: `sigma` in `0..q`. Output: `0..=q2`.
 #[inline(always)]
@@ -35,8 +35,8 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
 }
 
-/// Returns the ciphertext coefficient of `sigma` and bit `j` of a codeword: `sigma` is rounded, and
-/// a 1 adds `q2/2`, modulo `q2`.
+/// Returns the ciphertext coefficient of `sigma` and bit `j` of a codeword: the rounded `sigma`,
+/// plus `q2/2` if the bit is 1, modulo `q2`.
 ///
 /// Input: `sigma` in `0..q`, `j < 8`. Output: `0..q2`.
 #[inline(always)]
@@ -52,7 +52,9 @@ pub(crate) fn codeword_bit<R: Ring>(codeword: u8, j: usize) -> u16 {
     u16::from(codeword) << (R::Q2_BITS as usize - 1 - j) & (R::Q2 as u16 / 2)
 }
 
-/// Rounds `sigma` and adds a number, modulo `q2`.
+/// Returns the rounded `sigma` plus `added`, modulo `q2`.
+///
+/// Input: `sigma` in `0..q`, `added` in `0..q2`. Output: `0..q2`.
 #[inline(always)]
 pub(crate) fn compress_onto<R: Ring>(sigma: u16, added: u16) -> u16 {
     (compress::<R>(sigma) + added) & (R::Q2 as u16 - 1)

@@ -1,6 +1,6 @@
-//! The E8 code on single blocks: [`e8`](crate::e8) tells the code.
+//! The E8 code on single blocks; [`e8`](crate::e8) describes the code.
 
-/// Coefficients of a codeword.
+/// Number of coefficients of a codeword.
 pub const BLOCK: usize = 8;
 
 /// Returns the codeword of a nibble `a_0 + 2 a_1 + 4 a_2 + 8 a_3`. Bit `j` belongs to coefficient
@@ -36,11 +36,12 @@ pub fn reliability(q2: u16, v: u16) -> i16 {
 
 /// Returns the nibble of a nearest codeword for the [`reliability`] of each coefficient.
 ///
-/// A codeword with `a_0 = 0` holds 0, 0 or 1, 1 in each of its four pairs of neighbours, and an
-/// even number of pairs hold 1, 1. A codeword with `a_0 = 1` holds 1, 0 or 0, 1 in the same way.
-/// For each `a_0`, the function decides pair by pair whether to complement the pair. If the number
-/// of complemented pairs is odd, it reverses the decision that costs least. In a tie a pair is not
-/// complemented, the first pair is reversed, and `a_0` is 0.
+/// A codeword has four pairs of neighbours. With `a_0 = 0`, each pair is `00` or its complement
+/// `11`; with `a_0 = 1`, each pair is `10` or its complement `01`. In both cases an even number of
+/// pairs are complemented. For each `a_0`, the function decides pair by pair whether to complement
+/// the pair. If the number of complemented pairs is odd, it reverses the decision whose reversal
+/// costs least. In a tie a pair is not complemented, the first of several cheapest decisions is
+/// reversed, and `a_0` is 0.
 ///
 /// Input: `|u_i| <= 2^10`.
 #[inline(always)]
@@ -56,10 +57,10 @@ pub fn nearest(u: [i16; BLOCK]) -> u8 {
     ((odd_is_nearer & 1) | (p0 & 2) | ((p0 ^ p1) & 4) | (p3 & 8)) as u8
 }
 
-/// Decides which of four pairs to complement: an even number of them.
+/// Decides which of four pairs to complement, so that an even number of pairs are complemented.
 ///
-/// `differences[j]` is the additional cost of a complemented pair `j`. Returns the total cost
-/// relative to no complement, and for each pair -1 if it is complemented or else 0.
+/// `differences[j]` is the cost of complementing pair `j`. Returns the total cost relative to no
+/// complement, and for each pair -1 if it is complemented or else 0.
 #[inline(always)]
 fn nearest_in_coset(differences: [i16; 4]) -> (i16, [i16; 4]) {
     let [p0, p1, p2, p3] = differences.map(negative);

@@ -1,17 +1,19 @@
-//! The product as eight products of byte matrices, for tensor cores. It is an oracle for kernels.
+//! The product as eight products of byte matrices, for tensor cores. This form is an oracle for
+//! kernels.
 //!
-//! Write powers of `x` as `8l + w` in the small operand `r` and `8m + v` in the plain product `r *
-//! h`, `0 <= w, v < 8`. Then the coefficient at `8m + v` is the sum over `w` and `l` of `r[8l + w]
-//! * h[8(m - l) + v - w]`, which is
+//! Write the exponents of `x` as `8l + w` in the small operand `r` and as `8m + v` in the plain
+//! product `r * h`, `0 <= w, v < 8`. The coefficients of `r` with the same `w` are a phase of `r`.
+//! Then the coefficient at `8m + v` is the sum over `w` and `l` of
+//! `r[8l + w] * h[8(m - l) + v - w]`, which is
 //!
 //! ```text
 //! sum over w of (A_w B_w)[m][v],   A_w[m][k] = r[8 (m - k) + w],   B_w[k][v] = h[8 k + v - w],
 //! ```
 //!
-//! with zeros outside both operands. `A_w` is Toeplitz in one phase of `r`; `B_w` is `h` in rows of
-//! eight, shifted by `w`. `A_w` has [`output_rows`] rows, `B_w` has [`inner_rows`]. The entries of
-//! `B_w` have up to 13 bits and are split in two signed bytes ([`split`]), for two products `A_w
-//! B_w` whose sums fit in 32 bits.
+//! with zeros outside both operands. `A_w` is the Toeplitz matrix of phase `w` of `r`; `B_w` is `h`
+//! in rows of eight, shifted by `w`. `A_w` has [`output_rows`] rows, `B_w` has [`inner_rows`]. The
+//! entries of `B_w` have up to 13 bits. Each entry is split into two signed bytes ([`split`]), so
+//! `A_w B_w` takes two products of byte matrices, whose sums fit in 32 bits.
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
@@ -20,15 +22,15 @@ use crate::ring::Ring;
 /// Number of phases, and of columns of `B_w`.
 pub const PHASES: usize = 8;
 
-/// Returns the number of rows of `A_w`: the `2n - 1` coefficients of the plain product in rows of
-/// eight.
+/// Returns the number of rows of `A_w`: the rows of eight that hold the `2n - 1` coefficients of
+/// the plain product.
 #[must_use]
 pub const fn output_rows<R: Ring>() -> usize {
     (2 * R::N - 1).div_ceil(PHASES)
 }
 
-/// Returns the number of columns of `A_w` and of rows of `B_w`: `n` coefficients, shifted by up to
-/// seven, reach that number of rows.
+/// Returns the number of columns of `A_w` and of rows of `B_w`: the rows that `n` coefficients need
+/// if they are shifted by up to seven places.
 #[must_use]
 pub const fn inner_rows<R: Ring>() -> usize {
     (R::N - 1).div_ceil(PHASES) + 1

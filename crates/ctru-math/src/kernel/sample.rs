@@ -22,7 +22,8 @@ pub fn spread_sextets(coins: [u8; 6]) -> [u8; 8] {
     let [a, b, c, d, e, f] = coins;
     let halves = u64::from(u32::from_le_bytes([a, b, c, 0]))
         | u64::from(u32::from_le_bytes([d, e, f, 0])) << 32;
-    // The upper part of each half moves up to its place, then the upper part of each quarter.
+    // The upper 12 of the 24 bits of each half move up, then the upper 6 of the 12 bits of each
+    // quarter.
     let quarters = halves & 0x0000_0fff_0000_0fff | (halves & 0x00ff_f000_00ff_f000) << 4;
     let eighths = quarters & 0x003f_003f_003f_003f | (quarters & 0x0fc0_0fc0_0fc0_0fc0) << 2;
     eighths.to_le_bytes()

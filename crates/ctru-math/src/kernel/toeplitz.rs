@@ -1,10 +1,10 @@
-//! The product as a matrix and a vector: `h * r = T(h) r`, where the `n x n` matrix `T(h)` contains
-//! the fold by `x^n = x + 1`. It is an oracle for kernels, and reduces only at the end.
+//! The product of a matrix and a vector: `h * r = T(h) r`, where the `n x n` matrix `T(h)` contains
+//! the fold by `x^n = x + 1`. This form is an oracle for kernels. It reduces only at the end.
 //!
 //! Column `j` of `T(h)` is `x^j h mod x^n - x - 1`. The coefficient `h_t` lands on `x^(j + t)`, and
-//! if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is `h_((i
-//! - j) mod n)`, plus `h_(n - 1 + i - j)` if `1 <= i <= j`. Everywhere except in row 0 it depends
-//! on `i - j` only.
+//! if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So entry `(i, j)` is
+//! `h_((i - j) mod n)`, plus `h_(n - 1 + i - j)` if `1 <= i <= j`. In all rows except row 0, an
+//! entry depends on `i - j` only.
 //!
 //! Source: CTRU-Prime paper, equation (4).
 

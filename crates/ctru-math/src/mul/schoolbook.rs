@@ -1,5 +1,5 @@
-//! The definition: multiplies over the integers, folds by `x^n = x + 1` and reduces. It is slow.
-//! Tests compare all other products with it.
+//! The product by definition: multiplies over the integers, folds by `x^n = x + 1` and reduces. It
+//! is slow and serves as the oracle: tests compare all other products with it.
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};

@@ -9,8 +9,9 @@ use crate::ring::Ring;
 /// Returns the largest absolute value after the forward layers, for inputs up to
 /// `NttRing::OPERAND_BOUND`.
 ///
-/// Block 0 of each layer has the twiddle 1. Where its butterflies leave out the product, its bound
-/// doubles, also in block 1 of the next layer. Everywhere else a layer adds one reduced product.
+/// Block 0 of each layer has the twiddle 1. Its butterflies leave out the product, so its bound
+/// doubles in the two blocks that it becomes, blocks 0 and 1 of the next layer. In all other
+/// blocks, a layer adds one reduced product to the bound.
 pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
     let out = <R::Butterfly as Reducer>::OUTPUT_BOUND as i64;
     let (mut block0, mut others) = (R::OPERAND_BOUND as i64, R::OPERAND_BOUND as i64);
@@ -27,8 +28,8 @@ pub(super) const fn forward<R: NttRing<A>, A>() -> i64 {
     max(block0, others)
 }
 
-/// Returns the inverse radix-2 layer before which all numbers must be normalised, and the largest
-/// absolute value at the end.
+/// Returns the inverse radix-2 layer before which all numbers must be normalised, if there is one,
+/// and the largest absolute value after the last layer.
 ///
 /// Each inverse layer doubles (radix 3: triples) the bound of the low coefficients, which are never
 /// multiplied.
@@ -62,8 +63,8 @@ pub(super) const fn is_exact<R: NttRing<A>, A>(small: u32) -> bool {
     2 * largest_coefficient::<R>(R::Q / 2, small) < <R::Reducer as Reducer>::MODULUS as u64
 }
 
-/// Returns how many operands of a leaf product must be normalised to bound sums of products: 0, 1
-/// or 2.
+/// Returns how many operands of a leaf product must be normalised so that the reducer can take the
+/// sums of products: 0, 1 or 2.
 pub(super) const fn normalised_operands<R: NttRing<A>, A>() -> u32 {
     let bound = <R::Reducer as ReduceSum>::SUM_BOUND - reduced_product::<R, A>();
     let mut normalised = 0;
@@ -82,7 +83,8 @@ const fn leaf_sum<R: NttRing<A>, A>(normalised: u32) -> i64 {
     R::LEAF_DEGREE as i64 * first * second
 }
 
-/// Returns the largest product of a reduced number and `zeta`, which is added to such a sum.
+/// Returns the largest product of a reduced number and `zeta`. A leaf product adds it to a sum of
+/// products.
 const fn reduced_product<R: NttRing<A>, A>() -> i64 {
     <R::Reducer as Reducer>::OUTPUT_BOUND as i64 * <R::Reducer as Reducer>::MODULUS as i64
 }
@@ -100,8 +102,8 @@ pub(super) const fn check<R: NttRing<A>, A>() {
     // The fold reads coefficient 2n - 1, which exists and is 0.
     assert!(2 * R::N <= R::NTT_LEN);
 
-    // Numbers of the forward layers, the sums of two of them in the leaves, and the sums of
-    // products there.
+    // These numbers fit: the outputs of the forward layers, the sums of two outputs in Karatsuba's
+    // method, and the sums of products in the leaves.
     assert!(2 * forward::<R, A>() <= input);
     let sum = leaf_sum::<R, A>(normalised_operands::<R, A>()) + reduced_product::<R, A>();
     assert!(sum <= <R::Reducer as ReduceSum>::SUM_BOUND);

@@ -1,7 +1,8 @@
 //! Butterflies: the steps of the transform, one at a time.
 //!
-//! Butterflies do not reduce sums. The stated bounds of outputs hold for inputs up to `x`, if `2x`
-//! and `3x` are within the reducer's input bound. `OUT` is the reducer's output bound.
+//! Butterflies do not reduce sums. The stated bounds of outputs hold for inputs up to `x` if `2x`
+//! (radix 2) or `3x` (radix 3) is within the reducer's input bound. `OUT` is the reducer's output
+//! bound.
 
 use crate::reduce::{Reducer, Residue};
 
@@ -58,8 +59,8 @@ pub fn radix3<M: Reducer>(
 #[must_use]
 #[inline(always)]
 pub fn radix3_unit<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
-    // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2, and the other way
-    // round.
+    // omega^2 = -1 - omega, so omega x1 + omega^2 x2 = omega (x1 - x2) - x2
+    // and omega^2 x1 + omega x2 = -omega (x1 - x2) - x1.
     let t = M::mul(x[1] - x[2], omega);
     [x[0] + x[1] + x[2], x[0] - x[2] + t, x[0] - x[1] - t]
 }
@@ -70,12 +71,13 @@ pub fn radix3_unit<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Resi
 #[must_use]
 #[inline(always)]
 pub fn radix3_unit_inverse<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> [M::Residue; 3] {
-    // The inverse has omega^-1 = omega^2 for omega, which swaps the last two outputs.
+    // The inverse has omega^-1 = omega^2 in place of omega, which swaps the last two outputs.
     let [a, b, c] = radix3_unit::<M>(x, omega);
     [a, c, b]
 }
 
-/// Undoes [`radix3`] and multiplies by 3; `z` holds the inverse factors, `omega` is the same one.
+/// Undoes [`radix3`] and multiplies by 3; `z` holds the inverse factors, `omega` is the same as in
+/// [`radix3`].
 ///
 /// Output: up to `3x`, `OUT` and `OUT` for inputs up to `x`.
 #[must_use]

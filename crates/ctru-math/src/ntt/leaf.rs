@@ -4,9 +4,9 @@ use crate::reduce::ReduceSum;
 
 /// Returns `a * b mod x^D - zeta`, divided by [`ReduceSum::RADIX`].
 ///
-/// It uses Karatsuba's method in pairs: `a_i b_j + a_j b_i = (a_i + a_j) (b_i + b_j) - a_i b_i -
-/// a_j b_j` takes one product instead of two. Sums stay in `i64`, and each of the `2 D - 1`
-/// coefficients of the plain product is reduced once.
+/// The function uses Karatsuba's method for each pair of indices: `a_i b_j + a_j b_i = (a_i + a_j)
+/// (b_i + b_j) - a_i b_i - a_j b_j` takes one product instead of two. Sums stay in `i64`, and each
+/// of the `2 D - 1` coefficients of the plain product is reduced once.
 ///
 /// Input: `|a_i|, |b_i| <= x` with `2 x < 2^31` and `D x^2 + OUTPUT_BOUND * MODULUS <= SUM_BOUND`.
 /// Output: up to `OUTPUT_BOUND` in absolute value.

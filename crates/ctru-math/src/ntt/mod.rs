@@ -1,16 +1,17 @@
 //! Products by the incomplete number-theoretic transform over a pseudo-Mersenne prime.
 //!
 //! `Z_q` has no roots of unity for a transform, so the product is computed over the integers:
-//! modulo a prime `q'` that is larger than twice any coefficient, and modulo `x^N - 1` with `N >=
-//! 2n`. It is then folded by `x^n = x + 1` and reduced modulo `q`. With roots `z` of unity, the
-//! transform splits
+//! modulo a prime `q'` that is larger than twice any coefficient, and modulo `x^N - 1` with
+//! `N >= 2n`. This product is then folded by `x^n = x + 1` and reduced modulo `q`. With roots `z`
+//! of unity, the transform splits
 //!
 //! ```text
 //! x^(2m) - z^2 = (x^m - z) (x^m + z),
 //! x^(3m) - z^3 = (x^m - z) (x^m - w z) (x^m - w^2 z),   w^3 = 1,
 //! ```
 //!
-//! until leaves `x^d - zeta` of a small odd degree remain, where it multiplies plainly.
+//! until leaves `x^d - zeta` of a small odd degree `d` remain. Products modulo a leaf are computed
+//! without a transform.
 //!
 //! | ring | N | q' | layers | leaves |
 //! |---|---:|---|---|---|
@@ -26,8 +27,7 @@
 //!
 //! Layers reduce only the product of each butterfly. `bounds.rs` derives the resulting bounds and
 //! fails to compile if a number could overflow. The last step of the inverse must reduce each
-//! coefficient anyway, and does so by a product with `1 / LEAVES`, so the scaling has no cost of
-//! its own.
+//! coefficient anyway. A product by `RADIX / LEAVES` does this together with the scaling.
 //!
 //! [`forward`], [`multiply_leaves`] and [`inverse`] are the three steps of a product. [`butterfly`]
 //! and [`leaf`] hold their parts, for code that spreads a transform over threads.
@@ -140,7 +140,7 @@ pub fn forward<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
 /// Multiplies the transform `b` by the transform `a` leaf by leaf and divides it by `RADIX` of the
 /// reducer.
 ///
-/// Inputs up to `FORWARD_BOUND`, outputs up to the reducer's output bound.
+/// Input: up to `FORWARD_BOUND` in absolute value. Output: up to the reducer's output bound.
 pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs) {
     let leaves =
         a.as_ref().chunks_exact(R::LEAF_DEGREE).zip(b.as_mut().chunks_exact_mut(R::LEAF_DEGREE));
@@ -154,8 +154,11 @@ pub fn multiply_leaves<R: NttRing<A>, A>(a: &R::NttCoeffs, b: &mut R::NttCoeffs)
     }
 }
 
-/// A coefficient of an operand of [`NttRing::leaf_product`], which is normalised if at least `from`
-/// operands are: 1 for the second operand, 2 for the first.
+/// Returns a coefficient of an operand of [`NttRing::leaf_product`], normalised if the ring needs
+/// it.
+///
+/// `from` is 2 for the first operand and 1 for the second. The coefficient is normalised if
+/// [`NttRing::NORMALISED_OPERANDS`] is at least `from`.
 #[must_use]
 #[inline(always)]
 pub fn leaf_operand<R: NttRing<A>, A>(x: i32, from: u32) -> i32 {
@@ -165,8 +168,8 @@ pub fn leaf_operand<R: NttRing<A>, A>(x: i32, from: u32) -> i32 {
 /// Undoes [`forward`] and the division of [`multiply_leaves`], in place: the transform of `c`
 /// becomes `RADIX * c`.
 ///
-/// Inputs up to the reducer's output bound, so a transform that was not multiplied has to be
-/// normalised first; outputs centred modulo `q'`.
+/// Input: up to the reducer's output bound, so a transform that was not multiplied must be
+/// normalised first. Output: centred modulo `q'`.
 pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     if let Some(Radix3 { omega, inverse, .. }) = R::TWIDDLES.radix3 {
         for_each_triple::<R, A>(coeffs, |j, x| match j {
@@ -196,7 +199,8 @@ pub fn inverse<R: NttRing<A>, A>(coeffs: &mut R::NttCoeffs) {
     }
 }
 
-/// Applies `f` to the three coefficients of each radix-3 butterfly and the number of their block.
+/// Calls `f` for each radix-3 butterfly with the number of its block and its three coefficients,
+/// and stores the three results in their place.
 #[inline(always)]
 fn for_each_triple<R: NttRing<A>, A>(
     coeffs: &mut R::NttCoeffs,
@@ -211,11 +215,11 @@ fn for_each_triple<R: NttRing<A>, A>(
     }
 }
 
-/// Returns `a * b` in `R_q`, for every `b`.
+/// Returns `a * b` in `R_q` for a small `b`.
 ///
-/// Where `q'` is too small for coefficients of `b` as large as they may be (rings 653 and 1277),
-/// `b` is taken as `2 b1 + b0`, `|b1| <= eta + 1` and `b0` 0 or 1, for two more transforms.
-/// [`mul_sampled`] saves them.
+/// In the rings 653 and 1277, `q'` is too small for the largest coefficients of `b`. There the
+/// function splits `b` into `2 b1 + b0` with `|b1| <= eta + 1` and `b0` 0 or 1, and computes two
+/// products, which takes two more transforms. [`mul_sampled`] does not need them.
 #[must_use]
 pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     if const { bounds::is_exact::<R, A>(SmallPoly::<R>::BOUND) } {
@@ -230,9 +234,10 @@ pub fn mul_small<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
 }
 
 /// Returns `a * b` in `R_q` for a `b` whose coefficients are at most `eta` in absolute value, such
-/// as all that are sampled.
+/// as a sampled polynomial.
 ///
-/// A larger coefficient may make the result wrong, and panics where debug assertions are on.
+/// If a coefficient is larger, the result may be wrong, and the function panics if debug assertions
+/// are on.
 #[must_use]
 pub fn mul_sampled<R: NttRing<A>, A>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     debug_assert!(b.coefficients().iter().all(|c| u32::from(c.unsigned_abs()) <= R::ETA));

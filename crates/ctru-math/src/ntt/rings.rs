@@ -56,7 +56,8 @@ macro_rules! table {
     }};
 }
 
-/// Implements [`NttRing`] for named types, because constants cannot call functions of traits.
+/// Implements [`NttRing`] for one ring and one arithmetic. The macro names the types of the
+/// reducers, because constants cannot call functions of traits.
 macro_rules! ntt_ring {
     (@radix3 1, $layers:literal, $butterfly:ty, $roots:ident) => {
         None

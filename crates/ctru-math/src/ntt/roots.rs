@@ -4,10 +4,11 @@ use crate::modular::{inverse_mod, power};
 
 /// A principal root of unity of order `leaves = 2^layers` or `3 * 2^layers`.
 ///
-/// Exponents below are of this root. A block of the transform is a residue modulo `x^len - root^e`.
-/// A radix-2 layer splits it with the twiddle `root^(e / 2)` into the blocks of exponents `e / 2`
-/// and `e / 2 + leaves / 2`, in this order, starting from `x^N - 1`, `e = 0`. Block `j` of `2^l`
-/// therefore has `e = bit_reverse(j) * leaves / 2^l`.
+/// Exponents below are exponents of this root. A block of the transform is a residue modulo
+/// `x^len - root^e`. A radix-2 layer splits it with the twiddle `root^(e / 2)` into the blocks of
+/// exponents `e / 2` and `e / 2 + leaves / 2`, in this order, starting from `x^N - 1`, `e = 0`. Of
+/// the `2^l` blocks that radix-2 layer `l` splits, block `j` therefore has
+/// `e = bit_reverse(j) * leaves / 2^l`.
 pub(super) struct Roots {
     modulus: u64,
     root: u64,
@@ -53,7 +54,7 @@ impl Roots {
 
     const fn radix2_exponent(&self, j: usize) -> usize {
         // bit_reverse(j) * leaves / 2^(l + 1) does not depend on the layer l: with one more bit,
-        // both factors double.
+        // bit_reverse(j) and 2^(l + 1) both double.
         bit_reverse(j, self.layers - 1) * (self.leaves >> self.layers)
     }
 

@@ -31,7 +31,7 @@ impl<const M: u32> Barrett<M> {
     const MU: i64 = ((1 << (Self::BITS + 30)) + (M as i64) / 2) / M as i64;
     const ROUNDING: i64 = (1 << 30) + Self::MU / 2;
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> i32 {

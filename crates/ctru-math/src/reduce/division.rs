@@ -1,12 +1,13 @@
-//! Division by the processor or by the compiler: what `%` does.
+//! Reduction by the operator `%`: with a modulus that is data, and with one that the compiler
+//! knows.
 
 use core::num::NonZeroU32;
 
 use super::packed::{Packed, join, split};
 use super::{ReduceSum, Reducer};
 
-/// A fixed factor of [`RuntimeDivision`]; it brings the modulus along, so that the compiler does
-/// not know it.
+/// A fixed factor of [`RuntimeDivision`]. It contains the modulus as data, so that the compiler
+/// does not know the modulus.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DivisionFactor {
     /// The residue, at most half of the modulus in absolute value.
@@ -35,7 +36,8 @@ impl Packed for DivisionFactor {
     }
 }
 
-/// The operator `%` with a modulus that is known when the program runs, `3 <= M < 2^30`.
+/// The operator `%` with an odd modulus, `3 <= M < 2^30`, that the program reads from each factor
+/// at run time.
 ///
 /// **Not constant time**: on most processors, the time of a division depends on the operands. The
 /// laboratory compares other methods with this one, on public data.
@@ -46,8 +48,7 @@ impl Packed for DivisionFactor {
 ///   cycles on CPUs, a subroutine on GPUs.
 /// - Precomputation: none; the fixed factor is the plain residue and the modulus, 8 bytes.
 ///
-/// Source: D. E. Knuth, "The Art of Computer Programming", volume 2, section 4.3.1, is the
-/// definition.
+/// Source: D. E. Knuth, "The Art of Computer Programming", volume 2, section 4.3.1.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct RuntimeDivision<const M: u32>;
 
@@ -69,18 +70,18 @@ impl<const M: u32> Reducer for RuntimeDivision<M> {
     fn mul(a: i32, w: DivisionFactor) -> i32 {
         debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
         let product = i64::from(a) * i64::from(w.value);
-        // An unsigned division by what cannot be 0 is the one that cannot panic.
+        // Only an unsigned division by a `NonZero` number cannot panic.
         let remainder = (product.unsigned_abs() % core::num::NonZeroU64::from(w.modulus)) as i32;
         let sign = (product >> 63) as i32;
         (remainder ^ sign) - sign
     }
 }
 
-/// The operator `%` with a modulus that the compiler knows, `3 <= M < 2^30`: it makes two or more
-/// products and shifts of it.
+/// The operator `%` with an odd modulus that the compiler knows, `3 <= M < 2^30`. The compiler
+/// replaces the division by two or more products and shifts.
 ///
-/// Optimised code has no division and is constant time in practice; unoptimised code divides. That
-/// is the compiler's choice and nothing that the language promises, so it is for public data only.
+/// Optimised code has no division and is constant time in practice; unoptimised code divides. The
+/// language does not promise this, so this type is for public data only.
 ///
 /// - Input: any `|a| < 2^31`; any sum of 63 bits.
 /// - Output: `|r| < M`.

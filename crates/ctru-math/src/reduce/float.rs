@@ -29,15 +29,14 @@ impl Packed for FloatFactor {
 
 /// Multiplication by fixed factors modulo an odd `M`, `3 <= M <= 2^24 - 9`, in single precision.
 ///
-/// A product `a * w` is `high + low` exactly: its rounded value and what a fused multiplication
-/// finds missing. Its quotient is `a * (w / M)`, rounded by adding and subtracting `3 * 2^22`,
-/// which is right for quotients below 2^22. The stored `w / M` is off by at most 2^-26, so the
-/// quotient is off by at most `1/2 + |a| / 2^26 <= 5/8`, but for a rounding below 2^-20. Then `high
-/// - quotient * M` is below `5/8 M + |low| < 2^24`, an integer and therefore exact, and so is its
-/// sum with `low`.
+/// A product `a * w` is exactly `high + low`, where `high` is the rounded product and `low` is its
+/// rounding error, which a fused multiplication computes. The quotient by `M` is `a * (w / M)`,
+/// rounded by adding and subtracting `3 * 2^22`, which is right for quotients below 2^22. The
+/// stored `w / M` is off by at most 2^-26, so the quotient is off by at most
+/// `1/2 + |a| / 2^26 <= 5/8`, apart from a rounding error below 2^-20. Then `high - quotient * M`
+/// is an integer below `5/8 M + |low| < 2^24` and therefore exact, and so is its sum with `low`.
 ///
-/// For `M` above 2^23.67 a remainder may be larger than the inputs allowed: it is centred once
-/// more.
+/// For `M` above 2^23.67 this remainder may exceed the input bound, so it is centred once more.
 ///
 /// - Input: `|a| <= 2^23 - 4`; for [`Reducer::normalise`] too.
 /// - Output: `|r| <= 5/8 M + 17`, or `(M + 1) / 2` where it is centred.
@@ -51,7 +50,8 @@ impl Packed for FloatFactor {
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Float<const M: u32>;
 
-/// Its sum with a number below 2^22 in absolute value has no room for a fraction.
+/// `3 * 2^22`. The sum of this and a number below 2^22 in absolute value has no room for a
+/// fraction.
 const ROUNDING: f32 = 12_582_912.0;
 
 impl<const M: u32> Float<M> {
@@ -104,15 +104,15 @@ impl<const M: u32> Reducer for Float<M> {
     }
 }
 
-/// `a * b + c`, rounded once.
+/// Returns `a * b + c`, rounded once.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     core::f32::math::mul_add(a, b, c)
 }
 
-/// `a * b + c`, rounded once if it has at most 53 bits, as all do whose exact value matters here; a
-/// quotient may be rounded twice.
+/// Returns `a * b + c`. The result is rounded once if the exact value has at most 53 bits, as all
+/// values have whose exactness matters here. A quotient may be rounded twice.
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {

@@ -7,24 +7,26 @@
 //!
 //! | type | modulus `m` | products for `a * w mod m` | fixed factor | output |
 //! |---|---|---|---|---|
-//! | [`RuntimeDivision`] | below 2^30, at run time | 1, and a division | plain, and `m` | `m - 1` |
-//! | [`ConstantDivision`] | below 2^30 | 7 or more, by the compiler | plain | `m - 1` |
+//! | [`RuntimeDivision`] | odd, below 2^30, as data | 1 and a division | plain, and `m` | `m - 1` |
+//! | [`ConstantDivision`] | odd, below 2^30 | 7 or more, by the compiler | plain | `m - 1` |
 //! | [`Barrett`] | odd, below 2^30 | 3: full, high, low | plain | `3m/2` |
 //! | [`Montgomery`] | odd, below 2^30 | 3: full, low, high | `w * 2^32 mod m` | `m - 1` |
 //! | [`Shoup`] | odd, below 2^30 | 3: high, low, low | `w` and `w * 2^32 / m` | `11m/8` |
-//! | [`Plantard`] | odd, below 2^30 | 3: high, low, high | `-w * 2^64 / m mod 2^64` | `m/2` |
+//! | [`Plantard`] | odd, below 2^30 | 3: high, low, high | `(-w 2^64 mod m) / m mod 2^64` | `m/2` |
 //! | [`PseudoMersenne`] | `2^A + S 2^B + T` | 1: full; shifts and sums | plain | above `m/2` |
 //! | [`Proth`] | `K 2^E + 1` | 1: full; 3 by `K` | `w / K^2 mod m` | above `m/2` |
 //! | [`Float`] | odd, below 2^24 | 4 floats, 3 with a sum | `w` and `w / m` | `5m/8` |
 //!
-//! [`RuntimeDivision`] is **not constant time**.
+//! [`RuntimeDivision`] is **not constant time**. [`ConstantDivision`] is constant time only where
+//! the compiler replaces its division by products.
 //!
-//! The products have 32 x 32 bits: the low half, the high half or all 64 bits. On GPUs, LLVM would
-//! compute many of them in 64 bits; there the module `narrow` keeps it from that.
+//! The table counts products of 32 x 32 bits, of which a method needs the low half, the high half
+//! or all 64 bits. On GPUs, LLVM would compute many of these products in 64 bits; the module
+//! `narrow` prevents this.
 //!
-//! All methods except the first use operations that take constant time, and have no branch and no
-//! index that depends on a value. Const code computes all constants. Integers are `i32`, and
-//! [`Float`] calculates with `f32`: [`Residue`] stands for both.
+//! All other methods use operations that take constant time, and have no branch and no index that
+//! depends on a value. Const code computes all constants. Integers are `i32`, and [`Float`]
+//! calculates with `f32`: [`Residue`] stands for both.
 
 mod barrett;
 mod division;
@@ -52,10 +54,10 @@ use core::fmt::Debug;
 /// Multiplication modulo one number by one method, on signed lazy representatives.
 ///
 /// An implementor is a zero-sized type. It chooses [`Factor`](Self::Factor), the form of a
-/// multiplicand that is known beforehand (a twiddle factor), and states two bounds, from which the
-/// code that uses it derives the room for lazy additions at compile time. All functions except
-/// those of [`RuntimeDivision`] take constant time, and all stay within 64 bits, so they also serve
-/// as device code.
+/// multiplicand that is known beforehand (a twiddle factor), and states bounds, from which callers
+/// derive the room for lazy additions at compile time. All functions except those of
+/// [`RuntimeDivision`] and of unoptimised [`ConstantDivision`] take constant time. All functions
+/// stay within 64 bits, so they also serve as device code.
 ///
 /// An implementor guarantees:
 ///
@@ -102,8 +104,8 @@ pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
         let a = a.value();
         debug_assert!(a.unsigned_abs() <= Self::OUTPUT_BOUND as u32);
         let modulus = Self::MODULUS as i32;
-        // `x >> 31` is all ones for a negative x, so each step adds the modulus to a negative
-        // number only.
+        // `x >> 31` is all ones for a negative x and 0 otherwise, so each masked sum adds the
+        // modulus to negative numbers only.
         let mut a = a + (modulus & (a >> 31));
         if Self::OUTPUT_BOUND >= modulus {
             a += modulus & (a >> 31);
@@ -130,7 +132,8 @@ pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
 pub trait ReduceSum: Reducer<Residue = i32> {
     /// Largest `|sum|` that [`reduce`](Self::reduce) takes, at least `INPUT_BOUND * MODULUS / 2`.
     const SUM_BOUND: i64;
-    /// The divisor of `reduce`, as a residue in `0..MODULUS`: 1, or the Montgomery radix.
+    /// The divisor of `reduce`, as a residue in `0..MODULUS`: 2^32 for [`Montgomery`], `K^-2` for
+    /// [`Proth`], 1 for all other methods.
     const RADIX: u32;
 
     /// Returns `a * w * RADIX` unreduced, to be added to a sum.

@@ -42,7 +42,7 @@ impl<const M: u32> Montgomery<M> {
         if square > M as i64 / 2 { square - M as i64 } else { square }
     };
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> i32 {
@@ -55,8 +55,8 @@ impl<const M: u32> Montgomery<M> {
         debug_assert!(sum.unsigned_abs() <= <Self as ReduceSum>::SUM_BOUND as u64);
         let quotient = narrow(sum).wrapping_mul(Self::INVERSE);
         let multiple = quotient as i64 * <Self as Reducer>::MODULUS as i64;
-        // Both have the same low half, so the high half of the difference is the difference of the
-        // high halves.
+        // `sum` and `multiple` have the same low half, so the high half of their difference is the
+        // difference of their high halves.
         narrow(sum >> 32) - narrow(multiple >> 32)
     }
 }

@@ -1,9 +1,9 @@
 //! The low half of a number of 64 bits.
 //!
-//! LLVM computes `trunc` of a product, its product with a constant and so on in 64 bits throughout,
-//! because the results are the same. On machines with a 32-bit multiplier, such as GPUs, that costs
-//! up to three times as many products. The functions here hide the truncation from the compiler for
-//! the device, which then keeps 32 bits.
+//! Where a product is truncated to 32 bits and multiplied again, LLVM computes all steps in 64
+//! bits, because the low halves are the same. On machines with a 32-bit multiplier, such as GPUs,
+//! this takes up to three times as many products. On the device, the functions here hide the
+//! truncation from LLVM, which then computes the later steps in 32 bits.
 
 /// Returns the low 32 bits.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -22,7 +22,7 @@ pub(super) const fn narrow(a: i64) -> i32 {
     #[inline(always)]
     fn hidden(a: i64) -> i32 {
         let low;
-        // SAFETY: one instruction on registers.
+        // SAFETY: the instruction reads and writes registers only.
         #[allow(unsafe_code)]
         unsafe {
             core::arch::asm!("cvt.u32.u64 {}, {};", out(reg32) low, in(reg64) a,
@@ -33,7 +33,8 @@ pub(super) const fn narrow(a: i64) -> i32 {
     core::intrinsics::const_eval_select((a,), visible, hidden)
 }
 
-/// Returns a number of 32 bits unchanged, so that the compiler uses products of 32 bits for it.
+/// Returns `a`, a number of 32 bits, unchanged. On the device, the compiler then multiplies `a` in
+/// 32 bits.
 #[inline(always)]
 pub(super) const fn narrowed(a: i64) -> i64 {
     debug_assert!(a == a as i32 as i64);

@@ -1,4 +1,4 @@
-//! Residues and factors as machine words, for arrays that leave the program.
+//! Residues and factors as machine words, for arrays that the host and a device share.
 
 use core::fmt::Debug;
 use core::ops::{Add, Sub};

@@ -6,13 +6,13 @@ use super::montgomery::Montgomery;
 use super::narrow::narrow;
 use super::packed::{Packed, join, split};
 
-/// A fixed factor `w` of [`Plantard`]: `-w * 2^64 * M^-1 mod 2^64`, as `high * 2^32 + low` with
-/// signed halves.
+/// A fixed factor `w` of [`Plantard`]: with `v` congruent to `-w * 2^64` modulo `M`, the number
+/// `v * M^-1 mod 2^64`, as `high * 2^32 + low` with signed halves.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlantardFactor {
     /// Low half, signed, so that one signed product takes it.
     pub low: i32,
-    /// High half, one more where the low half is negative.
+    /// High half. If the low half is negative, the high half is greater by one.
     pub high: i32,
 }
 
@@ -33,14 +33,15 @@ impl Packed for PlantardFactor {
 /// Plantard multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`, with words of 32
 /// bits.
 ///
-/// Let `v` be congruent to `-w * 2^64`, `|v| < M`, and `p = a * v / M` modulo 2^64, signed. Then `p
-/// * M - a * v` is a multiple `r * 2^64` with `r = a * w` modulo `M`. With `p = p1 * 2^32 + p0`,
+/// Let `v` be congruent to `-w * 2^64` modulo `M`, `|v| < M`, and `p = a * v / M` modulo 2^64,
+/// signed. Then `p * M - a * v` is a multiple `r * 2^64` with `r = a * w` modulo `M`. With
+/// `p = p1 * 2^32 + p0`,
 ///
 /// `(p1 + 2) * M / 2^32 = r + (a * v / 2^64) + (2 - p0 / 2^32) * M / 2^32`.
 ///
-/// What follows `r` is less than 1, and not negative because `|a * v| <= 2^31 M` and the last term
-/// is above `M / 2^32`: so `r` is the left side rounded down. And `|r| <= M / 2 + |a * v| / 2^64`,
-/// which rounds to below `M / 2`.
+/// The two terms after `r` sum to less than 1, and to at least 0 because `|a * v| <= 2^31 M` and
+/// the last term is above `M / 2^32`. So `r` is the left side rounded down. And
+/// `|r| <= M / 2 + |a * v| / 2^64`, so the integer `r` is at most `(M - 1) / 2` in absolute value.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `|r| <= (M - 1) / 2`, the centred representative itself.
@@ -68,14 +69,14 @@ impl<const M: u32> Plantard<M> {
         inverse
     };
 
-    /// `-2^96 mod M`, centred: Montgomery's reduction makes `-w * 2^64` of its product with `w`.
+    /// `-2^96 mod M`, centred: Montgomery's reduction of `SCALE * w` gives `-w * 2^64`.
     const SCALE: i64 = {
         let radix = (1 << 32) % M as i64;
         let cube = radix * radix % M as i64 * radix % M as i64;
         if cube > M as i64 / 2 { M as i64 - cube } else { -cube }
     };
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> PlantardFactor {

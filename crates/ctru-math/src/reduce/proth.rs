@@ -6,14 +6,14 @@ use super::{ReduceSum, Reducer};
 /// Reduction modulo `M = K * 2^E + 1` with a small `K`.
 ///
 /// `K * 2^E = -1 mod M`, so `s = high * 2^E + low` gives `high - K * low`, congruent to `-K * s`
-/// and `E` bits shorter. Two such steps make a number below `M` of any product; fixed factors carry
-/// `K^-2`, so that products come out plain.
+/// and `E` bits shorter. Two such steps reduce any product and multiply it by `K^2`. Fixed factors
+/// carry `K^-2`, so that products come out plain.
 ///
 /// - Input: any `|a| < 2^31`; sums below `2^31 * M`.
-/// - Output: a little above `M / 2`: the second step adds what is left of the high part, below
-///   `2^(32 - E) K`.
-/// - Cost: one product, 32 x 32 -> 64 bits, one by the constant `K` with a sum of 64 bits, two by
-///   constants with 32 bits.
+/// - Output: `|r|` is at most a little above `M / 2`: `M / 2` from the low part of the second step,
+///   and less than `2^(32 - E) K` from its high part.
+/// - Cost: one product, 32 x 32 -> 64 bits; then two products by the constant `K`, one in 64 bits
+///   and one in 32 bits, with shifts and sums.
 /// - Precomputation: `K^-4 mod M`; the fixed factor is `w * K^-2 mod M`.
 ///
 /// Source: P. Longa, M. Naehrig, "Speeding up the number theoretic transform for faster ideal
@@ -25,7 +25,8 @@ impl<const K: u32, const E: u32> Proth<K, E> {
     const LOW: i64 = (1 << E) - 1;
     const HALF: i64 = 1 << (E - 1);
 
-    /// `K^-2` and `K^-4` modulo `M`, for `-2^E` is the inverse of `K`.
+    /// `K^-2` and `K^-4` modulo `M`: the squares of `-2^E`, which is the inverse of `K`, and of
+    /// `K^-2`.
     const RADIX: i64 = Self::square(1 << E);
     const SCALE: i64 = Self::square(Self::RADIX);
 
@@ -34,12 +35,12 @@ impl<const K: u32, const E: u32> Proth<K, E> {
         a % modulus * (a % modulus) % modulus
     }
 
-    /// Largest absolute value after one step on a sum up to `bound`.
+    /// Returns the largest absolute value after one step on a sum up to `bound`.
     const fn step_bound(bound: i64) -> i64 {
         (bound >> E) + 1 + K as i64 * Self::LOW
     }
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> i32 {

@@ -6,9 +6,9 @@ use super::{ReduceSum, Reducer};
 /// Reduction modulo `M = 2^A + S * 2^B + T` with `S` and `T` 1 or -1, by shifts and sums.
 ///
 /// `2^A = -S 2^B - T mod M`, so `s = high * 2^A + low` folds to `low - (S 2^B + T) * high`, `A - B`
-/// bits shorter. One or two folds in 64 bits make a number of 32 bits, and folds with the high part
-/// rounded centre it. Const code computes the number of folds and the bound of the inputs: one fold
-/// is enough for small `B` if inputs are a little smaller.
+/// bits shorter. One or two folds in 64 bits give a number of 32 bits. Further folds, whose high
+/// part is rounded, centre this number. Const code computes the numbers of folds and the bound of
+/// the inputs. For small `B`, one fold in 64 bits is enough if inputs are a little smaller.
 ///
 /// - Input: up to [`Reducer::INPUT_BOUND`], which is at least `32 M` if there is one fold; sums up
 ///   to [`ReduceSum::SUM_BOUND`] (about 2^57 for `2^25 - 2^12 + 1`).
@@ -31,17 +31,18 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
     /// The largest absolute value to which a centred fold can be applied.
     const NARROW_BOUND: i64 = (i32::MAX - Self::HALF) as i64;
 
-    /// Folds in 64 bits: one if it leaves room for lazy additions.
+    /// Number of folds in 64 bits: one if this leaves room for lazy additions.
     const WIDE_FOLDS: u32 = {
         let bound = Self::largest(1, <Self as Reducer>::MODULUS as i64 / 2);
         if bound >= 32 * <Self as Reducer>::MODULUS as i64 { 1 } else { 2 }
     };
-    /// Centred folds of a reduced sum, and of an input.
+    /// Number of centred folds of a sum, after the folds in 64 bits.
     const SUM_FOLDS: u32 =
         Self::centred_folds(Self::folds_bound(Self::WIDE_FOLDS, Self::SUM_BOUND)).0;
+    /// Number of centred folds of an input.
     const INPUT_FOLDS: u32 = Self::centred_folds(<Self as Reducer>::INPUT_BOUND as i64).0;
 
-    /// Largest absolute value after `folds` folds of numbers up to `bound`.
+    /// Returns the largest absolute value after `folds` folds of numbers up to `bound`.
     const fn folds_bound(folds: u32, mut bound: i64) -> i64 {
         let mut fold = 0;
         while fold < folds {
@@ -51,8 +52,8 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         bound
     }
 
-    /// Returns the largest `b` such that `folds` folds bring numbers up to `scale b` down to 32
-    /// bits. Finds `b` bit by bit.
+    /// Returns the largest `b` such that `folds` folds bring numbers up to `scale * b` down to 32
+    /// bits. The function finds `b` bit by bit.
     const fn largest(folds: u32, scale: i64) -> i64 {
         let (mut bound, mut bit) = (0i64, 62);
         while bit > 0 {
@@ -91,7 +92,7 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         (product & Self::LOW) + narrowed(product >> A) * Self::FOLD
     }
 
-    /// Reduces `sum` with as many folds as it needs. `fold` does the folds on 64-bit numbers.
+    /// Reduces `sum`: `fold` does the folds in 64 bits, and centred folds follow.
     #[inline(always)]
     fn reduce_by(sum: i64, fold: impl Fn(i64) -> i64) -> i32 {
         let folded = narrow((0..Self::WIDE_FOLDS).fold(sum, |sum, _| fold(sum)));
@@ -105,7 +106,7 @@ impl<const A: u32, const B: u32, const S: i32, const T: i32> PseudoMersenne<A, B
         a - (high << A) + high * Self::FOLD as i32
     }
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> i32 {

@@ -1,4 +1,4 @@
-//! Shoup's multiplication by a fixed factor: the factor brings its own quotient along.
+//! Shoup's multiplication by a fixed factor, whose quotient by the modulus is computed beforehand.
 
 use super::Reducer;
 use super::narrow::narrow;
@@ -29,9 +29,9 @@ impl Packed for ShoupFactor {
 
 /// Shoup multiplication by fixed factors modulo an odd `M`, `3 <= M < 2^30`.
 ///
-/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. The rounding makes
-/// it too small by less than 1, the error of the stored quotient off by at most `|a| / 2^32 * 3/4
-/// <= 3/8`.
+/// The quotient of `a * w` is estimated as `a * quotient / 2^32`, rounded down. Rounding down makes
+/// the estimate too small by less than 1. The error of the stored quotient changes the estimate by
+/// at most `|a| / 2^32 * 3/4 <= 3/8`.
 ///
 /// - Input: any `|a| < 2^31`.
 /// - Output: `-3/8 M < r < 11/8 M`.
@@ -47,10 +47,10 @@ pub struct Shoup<const M: u32>;
 
 impl<const M: u32> Shoup<M> {
     const BITS: u32 = u32::BITS - M.leading_zeros();
-    /// `2^(32 + BITS) / M`, rounded: quotients of factors are found without a division.
+    /// `2^(32 + BITS) / M`, rounded. With it, [`Shoup::factor`] needs no division.
     const RECIPROCAL: i64 = ((1 << (Self::BITS + 32)) + (M as i64) / 2) / M as i64;
 
-    /// [`Reducer::factor`] for use in constants.
+    /// Computes [`Reducer::factor`]. Constants can call this function.
     #[must_use]
     #[inline(always)]
     pub const fn factor(w: i32) -> ShoupFactor {

@@ -5,11 +5,11 @@ use core::arch::x86_64::*;
 use crate::backend::Avx512;
 use crate::codec::avx512::{Bytes, mask, vector, words_from_bytes};
 
-/// Coefficients that are sampled together.
+/// Number of coefficients that one vector samples.
 const BLOCK: usize = 64;
 
-/// Returns for each coefficient the index of its first coin in its word. A word holds the coins of
-/// eight coefficients.
+/// Returns, for each coefficient, the index of its first coin in its word. A word holds the coins
+/// of eight coefficients.
 const fn coins_from_words(eta: usize) -> Bytes {
     let mut positions = [0; 64];
     let mut i = 0;
@@ -20,8 +20,8 @@ const fn coins_from_words(eta: usize) -> Bytes {
     positions
 }
 
-/// Returns the coefficient for each value of six bits, of which the low `2 eta` are coins: the
-/// number of ones in the first half minus the number of ones in the second half.
+/// Returns the coefficient for each number of six bits, whose low `2 eta` bits are coins: the
+/// number of ones in the first half of the coins minus the number of ones in the second half.
 const fn coefficients(eta: usize) -> Bytes {
     let (mut coefficients, half) = ([0; 64], (1 << eta) - 1);
     let mut i = 0u8;
@@ -52,7 +52,8 @@ fn write_coefficients<const ETA: usize>(coins: &[u8], sampled: &mut [i8]) {
     let coefficients = vector(const { coefficients(ETA) });
     for (block, sampled) in sampled.chunks_mut(BLOCK).enumerate() {
         let rest = &coins[2 * ETA * BLOCK / 8 * block..];
-        // SAFETY: the masks let through the bytes and the coefficients that the slices have.
+        // SAFETY: the masks limit the load to the bytes of one slice and the store to the
+        // coefficients of the other slice.
         #[allow(unsafe_code)]
         unsafe {
             let block = _mm512_maskz_loadu_epi8(mask(rest.len()), rest.as_ptr().cast());

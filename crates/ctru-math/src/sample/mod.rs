@@ -4,8 +4,8 @@
 //! the number of ones among the others. Coins have the bit order of
 //! [`codec::bits`](crate::codec::bits). Coins that remain at the end do not matter.
 //!
-//! Source: CTRU-Prime paper, Table 1 (`eta`; for n = 761 it is 2 as in Table 2) and Algorithm 1
-//! (`f = 2 f' + 1`).
+//! Source: CTRU-Prime paper, Table 1 (`eta`, except for n = 761, where Table 2 has 2) and Algorithm
+//! 1 (`f = 2 f' + 1`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

@@ -1,6 +1,7 @@
 //! Vectors that check lazy arithmetic: eight lanes in which every sum and difference must fit.
 //!
-//! A sum that leaves its lane panics. So do the factors on whose product the backends disagree.
+//! An operation panics if a sum leaves its lane, or if it multiplies the two numbers on whose
+//! product the backends disagree.
 
 use super::{Simd, Sums, Vector, WithSimd};
 use crate::backend::Portable;
@@ -30,7 +31,7 @@ impl CheckedVector {
         }
         Self(Portable.load(&lanes))
     }
-    /// Panics for the factors that [`Vector`] excludes.
+    /// Panics if a lane has the two factors that [`Vector`] excludes.
     fn assert_products_agree(self, y: Self) {
         assert!(
             !self.lanes().into_iter().zip(y.lanes()).any(|factors| factors == (i16::MIN, i16::MIN))

@@ -24,7 +24,7 @@ pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
     dispatch_to(backend::in_use(), work)
 }
 
-/// Does the work on `backend`, or in plain Rust if this CPU does not have the backend.
+/// Does the work on `backend`, or on the portable backend if this CPU does not have `backend`.
 #[inline]
 pub(crate) fn dispatch_to<W: WithSimd>(backend: Backend, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]

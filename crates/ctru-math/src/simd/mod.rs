@@ -1,8 +1,9 @@
 //! Vectors of 16-bit integers, behind traits that every backend implements.
 //!
-//! [`Simd`] is a token: a value of it proves that the CPU has the instructions, and only detection
-//! makes one (see [`backend`](crate::backend)). The token makes a [`Vector`], so a vector proves
-//! the same. [`Sums`] holds sums of products in 32 bits. All operations run in constant time.
+//! A [`Simd`] is a token: it proves that the CPU has the instructions of a backend, and only the
+//! module [`backend`](crate::backend) makes one. Only a token makes a [`Vector`], so a vector
+//! proves the same. [`Sums`] holds sums of products in 32 bits. All operations run in constant
+//! time.
 //!
 //! [`WithSimd`] is work that is written once for all backends; [`dispatch`] runs it.
 
@@ -31,7 +32,7 @@ pub(crate) trait Simd: Copy {
     /// Does the work in a function that is compiled with the backend's instructions.
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output;
 
-    /// Returns the token of AVX-512 if this is it.
+    /// Returns this token if it is the token of AVX-512.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn avx512(self) -> Option<crate::backend::Avx512> {
@@ -49,14 +50,14 @@ pub(crate) trait Simd: Copy {
     fn load_twice(self, x: &[u16]) -> Self::Vector;
     /// Loads the first `HALF` elements of `x` to both halves. Panics if `x` is shorter.
     fn load_twice_bytes(self, x: &[i8]) -> Self::Vector;
-    /// Returns empty sums.
+    /// Returns sums that are zero.
     fn no_sums(self) -> <Self::Vector as Vector>::Sums;
 }
 
 /// A vector of signed 16-bit integers, made by a token. All arithmetic is lane by lane.
 ///
-/// Backends disagree on the product of -2^15 and -2^15 where it is rounded or its high half is
-/// taken. Callers never multiply these two.
+/// Backends disagree on the results of `mul_high`, `mul_high_difference` and `mul_round` where both
+/// factors are -2^15. Callers never multiply these two numbers.
 pub(crate) trait Vector: Copy {
     /// A signed 32-bit integer for each lane.
     type Sums: Sums<Vector = Self>;
@@ -114,7 +115,8 @@ mod tests {
     const MOST_LANES: usize = 32;
     const OPERATIONS: usize = 11;
 
-    /// All operations on all backends agree over pairs of edge values and a pseudo-random walk.
+    /// Checks that all backends give the same results, for pairs of edge values and pseudo-random
+    /// numbers.
     #[test]
     fn every_backend_equals_portable() {
         let edges = [
@@ -141,7 +143,7 @@ mod tests {
         for rotation in 0..256 {
             let mut other = inputs;
             other.rotate_left(rotation);
-            // The product that backends do not agree on.
+            // Avoids the product on which backends disagree.
             for (x, y) in inputs.iter().zip(&mut other) {
                 *y += i16::from((*x, *y) == (i16::MIN, i16::MIN));
             }
@@ -189,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Two matrices in the halves, transposed; then two numbers and the first row twice.
+    /// Checks the operations that load, store and arrange lanes.
     struct Layout<'a>(&'a [i16]);
 
     impl WithSimd for Layout<'_> {

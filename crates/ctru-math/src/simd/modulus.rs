@@ -56,7 +56,7 @@ impl Twiddle<i16> {
 impl Modulus {
     pub(crate) const fn new(m: u32) -> Self {
         assert!(m % 2 == 1 && m > 1 << 12 && m < 1 << 14);
-        // Newton: an inverse modulo 2^k gives one modulo 2^2k, and m is its own modulo 8.
+        // Newton: an inverse modulo 2^k gives one modulo 2^2k, and m is its own inverse modulo 8.
         let mut inverse = m;
         let mut bits = 3;
         while bits < 16 {
@@ -107,7 +107,7 @@ impl Modulus {
 
     /// Bounds [`LaneModulus::reduce`] for inputs up to `a` in absolute value.
     pub(crate) const fn reduce_bound(&self, a: i32) -> i32 {
-        // The quotient is a / m, rounded, apart from the error of round(2^15 / m).
+        // Apart from the error of `barrett`, the quotient is a / m, rounded.
         let error = (self.barrett as i32 * self.m as i32 - (1 << 15)).abs();
         self.half() as i32 + a * error / (1 << 15) + 2
     }
@@ -168,7 +168,8 @@ impl<V: Vector> LaneModulus<V> {
     /// Returns the representative in `-(m-1)/2..=(m-1)/2` for `|a| < m`.
     #[inline(always)]
     pub(crate) fn centre(&self, a: V) -> V {
-        // canonical(a) - (m+1)/2 is negative where the representative stays as it is.
+        // `shifted` is negative where canonical(a) is at most (m-1)/2. There the second `canonical`
+        // adds m, and the result is canonical(a). Elsewhere the result is canonical(a) - m.
         let shifted = self.canonical(a).sub(self.above_half);
         self.canonical(shifted).sub(self.half)
     }
@@ -190,7 +191,7 @@ mod tests {
         Modulus::new(12289),
     ];
 
-    /// Calls `check` for each modulus and 16-bit number with the number reduced, centred and
+    /// Calls the function with each modulus, each 16-bit number and the number reduced, centred and
     /// canonical.
     struct Reductions<F>(F);
 
@@ -242,7 +243,8 @@ mod tests {
         }
     }
 
-    /// Calls `check` with `a`, `w` and their products with `w` as a constant and as a variable.
+    /// Calls the function with each modulus, numbers `a` and `w`, and two products of `a` by `w`:
+    /// with `w` as a constant and as a variable.
     struct Products<F>(F);
 
     impl<F: FnMut(&Modulus, i16, i16, [i16; 2])> WithSimd for Products<F> {

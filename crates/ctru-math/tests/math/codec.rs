@@ -12,7 +12,7 @@ use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::prelude::*;
 
-/// Bit-by-bit packing.
+/// Packs values bit by bit.
 fn packed_bit_by_bit(width: usize, values: &[u16]) -> Vec<u8> {
     let mut bytes = vec![0; (width * values.len()).div_ceil(8)];
     for (i, value) in values.iter().enumerate() {
@@ -24,7 +24,7 @@ fn packed_bit_by_bit(width: usize, values: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// NTRU Prime's Encode of pairs (value, radix).
+/// Encodes pairs (value, radix) by NTRU Prime's Encode.
 fn encoded_plainly(list: &[(u32, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let [(mut value, mut radix)] = *list {
@@ -53,7 +53,7 @@ fn encoded_plainly(list: &[(u32, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// NTRU Prime's Decode for a list of radices.
+/// Decodes values with these radices by NTRU Prime's Decode.
 fn decoded_plainly(bytes: &[u8], radices: &[u32]) -> Vec<u32> {
     if let [radix] = *radices {
         return vec![
@@ -61,7 +61,7 @@ fn decoded_plainly(bytes: &[u8], radices: &[u32]) -> Vec<u32> {
         ];
     }
     let mut bytes = bytes.iter();
-    // Low part, radix of the low part and joined radix of each pair.
+    // For each pair: the low part, the factor of the high part, and the radix of the high part.
     let mut pairs = Vec::new();
     for pair in radices.chunks(2) {
         let (mut low, mut unit, mut radix) = (0, 1, pair.iter().product::<u32>());
@@ -145,7 +145,8 @@ fn packing<R: Ring>() {
     });
 }
 
-/// Every coefficient is checked, and every padding bit; the ciphertext's padding bits are ignored.
+/// Checks that unpacking a public key refuses every bad coefficient and every padding bit, and that
+/// unpacking a ciphertext ignores padding bits.
 fn unpacking_refuses<R: Ring>() {
     let q = R::Q as u16;
     let unpacked = |values: &[u16]| unpack13::<R>(&array(&packed_bit_by_bit(13, values)));
@@ -191,7 +192,7 @@ fn secret_polys<R: Ring>() {
         prop_assert!(secret_poly::unpack::<R>(&bytes) == Ok(f));
     });
 
-    // Every value of every nibble, that of the free one included.
+    // Every value of every nibble, also of the free nibble.
     let one: Vec<i8> = (0..R::N).map(|i| i8::from(i == 0)).collect();
     let valid = secret_poly::pack(&SmallPoly::<R>::from_coefficients(&one).unwrap());
     for index in 0..=R::N {
@@ -319,7 +320,7 @@ fn division_is_exact_for_the_radices_of_the_rings() {
     }
 }
 
-/// The premises of the proof at `Radix::divide`.
+/// Checks the premises of the proof at `Radix::divide` for all radices.
 #[test]
 fn reciprocals_of_all_radices() {
     for value in 2..LIMIT {
@@ -331,7 +332,7 @@ fn reciprocals_of_all_radices() {
 }
 
 proptest! {
-    /// Lists of any length and radix.
+    /// Checks lists of up to 299 values of any radix.
     #[test]
     fn mixed_radix_is_the_recursion((radix, values) in (2u32..LIMIT, 1usize..300)
         .prop_flat_map(|(radix, len)| {
@@ -359,7 +360,8 @@ proptest! {
     }
 }
 
-/// Decoding agrees with the recursion, and is canonical exactly if encoding leads back.
+/// Checks that decoding agrees with the recursion, and that the checked decoder accepts a string
+/// exactly if encoding gives the same string.
 fn decodes_as_the_recursion<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<(), TestCaseError> {
     let decoded = decode::<R>(bytes);
     let expected = decoded_plainly(bytes.as_ref(), &vec![R::Q; R::N]);
@@ -381,7 +383,8 @@ fn mixed_radix<R: Ring>() {
         prop_assert!(decode_canonical::<R>(&bytes) == Ok(h));
 
         decodes_as_the_recursion::<R>(&array(&noise))?;
-        // One wrong byte: some are canonical, many of the last are not.
+        // One changed byte, anywhere or among the last 30 bytes: some of the strings are canonical,
+        // others are not.
         for index in [index, len - 1 - index % 30] {
             let mut bytes = bytes;
             bytes.as_mut()[index] = byte;
@@ -390,7 +393,8 @@ fn mixed_radix<R: Ring>() {
     });
 }
 
-/// The first value that no encoding has: of the root, and of the first pair.
+/// Checks the first value that no encoding has, of the root and of the first pair, and a string of
+/// bytes 0xff.
 fn mixed_radix_refuses<R: Ring>() {
     let plan = Plan::of::<R>();
     for (root, canonical) in [(0, true), (plan.root().value - 1, true), (plan.root().value, false)]

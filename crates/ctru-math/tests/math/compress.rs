@@ -30,8 +30,8 @@ fn every_coefficient() {
     every_coefficient_of::<R1277>();
 }
 
-/// Every coefficient in a polynomial, so at most places of a vector, with a message of zeros and
-/// one of ones.
+/// Checks every coefficient at about four places of a polynomial, with messages whose nibbles are
+/// all 0, all 1 and all 15.
 fn every_coefficient_on_every_backend<R: Ring>() {
     for first in (0..R::Q).step_by(R::N / 4) {
         let sigma: Vec<u16> = (0..R::N as u32).map(|i| ((first + i) % R::Q) as u16).collect();

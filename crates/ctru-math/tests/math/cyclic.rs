@@ -9,7 +9,7 @@ use ctru_math::reduce::{
 };
 use proptest::prelude::*;
 
-/// The product by transforms with the reducers `M` and `P`.
+/// Returns the product by transforms with the reducers `M` and `P`.
 fn multiply<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
     let n = a.len();
     let (mut forward, mut inverse) =
@@ -39,7 +39,7 @@ fn operands(modulus: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
     })
 }
 
-/// Coefficients that no two polynomials share.
+/// Returns pseudo-random coefficients, other ones for each `state`.
 fn pseudorandom(modulus: u32, len: usize, mut state: u64) -> Vec<u32> {
     let mut next = || {
         state =
@@ -104,7 +104,7 @@ moduli! {
 
 products! { float: Float<7_340_033>, Montgomery<7_340_033>; }
 
-/// One coefficient of a product of length 2^17 by its definition.
+/// Compares four coefficients of a product of length 2^17 with the definition.
 #[test]
 fn a_coefficient_at_full_length() {
     const MODULUS: u32 = 469_762_049;
@@ -140,8 +140,8 @@ fn plans() {
     // 2^31 is 292 times the modulus: seventeen layers fit.
     let small = Plan::new::<Montgomery<7_340_033>, Montgomery<7_340_033>>(17);
     assert_eq!((small.forward.normalise, small.inverse.normalise), (0, 0));
-    // 2^31 is 4.57 times the modulus. Inputs are below one modulus, and each layer adds one to
-    // the bound. Layer 3 would reach five, so it normalises.
+    // 2^31 is 4.57 times the modulus. Inputs are below one modulus, and each layer adds one modulus
+    // to the bound. Layer 3 would reach five moduli, so it normalises.
     let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6);
     assert_eq!(large.normalise, 0b00_1000);
 }

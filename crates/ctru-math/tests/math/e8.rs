@@ -19,7 +19,7 @@ fn decoded<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
     message
 }
 
-/// The codewords as the sums of the rows of the generator matrix.
+/// Returns a codeword as a sum of rows of the generator matrix.
 fn codeword(nibble: u8) -> u8 {
     [0x55, 0x0f, 0x3c, 0xf0]
         .iter()
@@ -32,8 +32,9 @@ fn squared_distance(q2: i32, v: u16, bit: u8) -> i32 {
     if bit == 0 { v.min(q2 - v).pow(2) } else { (v - q2 / 2).pow(2) }
 }
 
-/// The decoder in terms of squared distances, with the rules for ties: a pair is complemented, and
-/// `a_0 = 1` chosen, only where it is strictly nearer; the first of the equal pairs is reversed.
+/// Decodes by squared distances, with the rules for ties: a pair is complemented only if this is
+/// strictly nearer, `a_0 = 1` is chosen only if its codeword is strictly nearer, and the first of
+/// several cheapest pairs is reversed.
 fn decoded_with_squares(q2: u16, v: [u16; BLOCK]) -> u8 {
     let d = |i: usize, bit: u8| squared_distance(q2.into(), v[i], bit);
     let candidates = [0, 1].map(|s| {
@@ -112,7 +113,7 @@ fn vectors<R: Ring>() {
     }
 }
 
-/// All blocks of multiples of `q2/4`: nearly all of them are ties.
+/// Checks all blocks of multiples of `q2/4`. Nearly all of them are ties.
 #[test]
 fn coarse_grid() {
     for q2 in [1024, 2048] {
@@ -122,7 +123,8 @@ fn coarse_grid() {
     }
 }
 
-/// A coefficient anywhere, on a multiple of `q2/8` or right beside one.
+/// Generates coefficients: any ones, multiples of `q2/8`, and numbers at most 1 away from such a
+/// multiple.
 fn coefficient(q2: u16) -> impl Strategy<Value = u16> {
     let near_grid =
         (0..8u16, 0..3u16).prop_map(move |(k, offset)| (k * (q2 / 8) + q2 + offset - 1) % q2);
@@ -169,8 +171,9 @@ fn polynomials<R: Ring>() {
         }
     });
 
-    // What encryption with sigma = 0 makes is the codewords themselves; all noise inside the code's
-    // radius is taken away: q2/8 at each coefficient, or q2/4 at two of them.
+    // With sigma = 0, encryption gives the codewords themselves. The decoder removes all noise
+    // within the code's radius: less than q2/8 at each coefficient, or less than q2/4 at two
+    // coefficients of each block.
     let q2 = R::Q2 as u16;
     let quarter = q2 / 4 - 1;
     proptest!(|(

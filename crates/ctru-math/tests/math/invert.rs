@@ -69,7 +69,8 @@ fn special_elements() {
     special::<R1277>();
 }
 
-/// The longest batches have products of wide and of narrow factors on every level.
+/// Checks batches of zeros, of ones and of extreme constants. The tree of 13 elements has products
+/// of two general factors, of two small ones, and of one of each kind.
 fn extreme_batches<R: Ring>() {
     let bound = SmallPoly::<R>::BOUND as i8;
     for size in 0..6 {

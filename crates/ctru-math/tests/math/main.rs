@@ -1,4 +1,4 @@
-//! The mathematics: definitions, oracles, every backend.
+//! Tests of the mathematics against definitions and oracles, on every backend.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]

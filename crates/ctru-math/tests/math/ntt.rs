@@ -18,7 +18,7 @@ fn sampled_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     numbers(R::N, -eta, eta).prop_map(|c| small(&c))
 }
 
-/// An array that `forward` takes.
+/// Generates arrays that `forward` takes.
 fn operand<R: NttRing<A>, A>() -> impl Strategy<Value = Vec<i64>> {
     numbers(R::NTT_LEN, -i64::from(R::OPERAND_BOUND), R::OPERAND_BOUND.into())
 }
@@ -40,7 +40,7 @@ fn pow<M: Reducer>(base: u64, exponent: usize) -> u64 {
     (0..exponent).fold(1, |power, _| power * base % u64::from(M::MODULUS))
 }
 
-/// Sign patterns that make products, sums or differences large.
+/// Returns sign patterns that make products, sums or differences large.
 fn patterns(len: usize, values: &[i64]) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     for &a in values {
@@ -52,8 +52,8 @@ fn patterns(len: usize, values: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-/// Leaf `j` is the input modulo `x^d - zeta_j`, and the `zeta_j` are all roots of unity of order
-/// `LEAVES`.
+/// Checks that leaf `j` is the input modulo `x^d - zeta_j`, and that the `zeta_j` are the `LEAVES`
+/// different roots of `x^LEAVES - 1`.
 fn check_leaves<R: NttRing<A>, A>(input: &[i64]) {
     let modulus = u64::from(R::Reducer::MODULUS);
     let mut coeffs = ntt_coeffs::<R, A>(input);
@@ -91,16 +91,17 @@ fn check_round_trip<R: NttRing<A>, A>(input: &[i64]) {
     }
 }
 
-/// Returns the bound of the coefficients that the reducer of the transform puts out.
+/// Returns the output bound of the transform's reducer.
 fn output_bound<R: NttRing<A>, A>() -> i64 {
     i64::from(<R::Reducer as Reducer>::OUTPUT_BOUND)
 }
 
-/// The inverse of any array within its bound goes back to that array.
+/// Checks that the inverse of any array within its bound has this array, times `RADIX`, as its
+/// transform.
 fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
     let mut coeffs = ntt_coeffs::<R, A>(input);
     ntt::inverse::<R, A>(&mut coeffs);
-    // The outputs are too large for `forward`, so evaluate at two leaves of each kind by hand.
+    // The outputs are too large for `forward`, so the test computes four leaves by definition.
     for j in [0, 1, R::LEAVES / 2, R::LEAVES - 1] {
         let zeta = value::<R::Reducer>(R::TWIDDLES.leaves[j]);
         for i in 0..R::LEAF_DEGREE {
@@ -115,7 +116,7 @@ fn check_inverse<R: NttRing<A>, A>(input: &[i64]) {
     }
 }
 
-/// A leaf product against the definition.
+/// Compares a leaf product with the definition.
 fn check_leaf_product<M: ReduceSum, const D: usize>(a: [i32; D], b: [i32; D], zeta: i32) {
     let mut expected = [0i128; D];
     for i in 0..D {
@@ -143,7 +144,7 @@ fn check_extreme_leaf_products<M: ReduceSum, const D: usize>(bound: i32) {
     }
 }
 
-/// All combinations of extreme coefficients, through every product.
+/// Compares every product with the schoolbook, for all combinations of extreme coefficients.
 fn check_extreme_products<R: NttRing<A>, A>() {
     let (q, q2) = (R::Q as u16, R::Q2 as u16);
     let (eta, bound) = (R::ETA as i8, SmallPoly::<R>::BOUND as i8);
@@ -265,7 +266,7 @@ fn extreme_leaf_products() {
 }
 
 proptest! {
-    /// With a reducer whose radix is not 1 as well.
+    /// Checks leaf products also with a reducer whose radix is not 1.
     #[test]
     fn leaf_products(a: [i16; 5], b: [i16; 5], zeta in -3840i32..=3840) {
         let (a, b) = (a.map(i32::from), b.map(i32::from));
@@ -273,7 +274,8 @@ proptest! {
         check_leaf_product::<PseudoMersenne<25, 12>, 5>(a, b, zeta);
     }
 
-    /// Each butterfly is the evaluation that it claims to be, and its inverse undoes it.
+    /// Checks that each butterfly evaluates its polynomial at the right points, and that its
+    /// inverse undoes it.
     #[test]
     fn butterflies(x in -10_000_000i32..10_000_000, y: i16, u: i16, exponent in 0usize..192) {
         type M = PseudoMersenne<24, 6>;

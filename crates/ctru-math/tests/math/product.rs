@@ -6,7 +6,8 @@ use ctru_math::mul::{self, schoolbook};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::prelude::*;
 
-/// Constant polynomials at the ends of each range: the largest plain coefficients, of both signs.
+/// Multiplies polynomials whose coefficients all have the same value, at the ends of each range.
+/// Their products have the largest plain coefficients, of both signs.
 fn extremes<R: Ring>() {
     let q = R::Q as u16;
     let bound = SmallPoly::<R>::BOUND as i8;

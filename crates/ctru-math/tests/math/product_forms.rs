@@ -30,8 +30,8 @@ fn check_columns<R: Ring>() {
     }
 }
 
-/// The matrices of the polyphase form hold every coefficient: `A_w` in each column that has room
-/// for it, `B_w` once.
+/// Checks that each matrix `B_w` holds every coefficient once, and that `A_w` holds a coefficient
+/// of phase `w` on the right diagonal.
 fn check_polyphase_matrices<R: Ring>() {
     let ramp: Vec<u16> = (0..R::N as u16).map(|i| i + 1).collect();
     for w in 0..polyphase::PHASES {
@@ -43,7 +43,7 @@ fn check_polyphase_matrices<R: Ring>() {
         seen.retain(|&c| c != 0);
         assert_eq!(seen, ramp);
     }
-    // x^(8l + w) shows in phase w alone, on the diagonal m - k = l.
+    // x^(8l + w) appears in phase w only, on the diagonal m - k = l.
     let r = monomial::<R>(8 * 5 + 3);
     for (w, m, k) in [(3, 5, 0), (3, 7, 2), (3, 4, 0), (3, 6, 0), (2, 5, 0), (4, 5, 0)] {
         assert_eq!(polyphase::small_entry(&r, w, m, k), i8::from(w == 3 && m == k + 5));

@@ -15,7 +15,7 @@ fn assert_congruent<M: Reducer>(a: i128, b: i128, what: &str) {
     assert_eq!((a - b).rem_euclid(modulus::<M>()), 0, "{what} modulo {}", M::MODULUS);
 }
 
-/// The promises of `Reducer` for one input and one factor.
+/// Checks the promises of `Reducer` for one input and one factor.
 fn check_mul<M: Reducer>(a: i32, w: i32) {
     let what = format!("{} * {w}", a);
     let factor = M::factor(w);
@@ -35,7 +35,7 @@ fn check_mul<M: Reducer>(a: i32, w: i32) {
     assert_congruent::<M>(small.into(), a.into(), "normalise");
 }
 
-/// The promises of `ReduceSum` for one sum.
+/// Checks the promises of `ReduceSum` for one sum.
 fn check_sum<M: ReduceSum>(sum: i64) {
     let reduced = M::reduce(sum);
     assert!(reduced.abs() <= M::OUTPUT_BOUND, "reduce({sum}) = {reduced} modulo {}", M::MODULUS);
@@ -67,8 +67,8 @@ fn check_canonical<M: Reducer>(a: i32) {
     );
 }
 
-/// 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and some
-/// powers of two, each with its neighbours.
+/// Returns 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and
+/// some powers of two, each with its neighbours.
 fn edges(bound: i64, step: i64) -> Vec<i64> {
     let multiples = [0, 1, 2, 3, step, bound / step].map(|k| k.checked_mul(step));
     let halves = [Some(step / 2), Some(bound / 2), Some(bound)];
@@ -112,7 +112,8 @@ fn check_sum_edges<M: ReduceSum>() {
     }
 }
 
-/// All values of a small range, so that no sign or carry combination is missed.
+/// Checks all numbers up to the output bound with all factors, for a small modulus, so that no
+/// combination of signs and carries is missed.
 fn check_small_exhaustively<M: Reducer>() {
     let half = (M::MODULUS / 2) as i32;
     for a in -M::OUTPUT_BOUND..=M::OUTPUT_BOUND {
@@ -174,8 +175,8 @@ macro_rules! sum_tests {
     };
 }
 
-/// Moduli just above and below powers of two are the hardest for quotient estimates; the
-/// laboratory's and the scheme's own.
+/// Tests moduli just above and below powers of two, which are the hardest for estimates of
+/// quotients, and the moduli of the laboratory and of the scheme.
 macro_rules! for_moduli {
     ($($method:ident: $type:ident, $tests:ident);* $(;)?) => {
         $(mod $method {

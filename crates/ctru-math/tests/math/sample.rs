@@ -37,8 +37,8 @@ fn sampling<R: Ring>() {
         prop_assert_eq!(secret.coefficients(), expected);
     });
 
-    // Each coin counts for the coefficient that it belongs to and for no other; those left over do
-    // not count.
+    // Each coin counts for the coefficient that it belongs to and for no other; coins that are left
+    // over do not count.
     for bit in 0..8 * R::COIN_BYTES {
         let coins = R::CoinBytes::from_fn(|i| u8::from(i == bit / 8) << (bit % 8));
         let width = 2 * R::ETA as usize;

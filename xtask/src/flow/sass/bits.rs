@@ -11,7 +11,7 @@ use crate::flow::program::{Register, Spread};
 /// All bits of a register.
 const ALL: u32 = u32::MAX;
 
-/// An operand: its register if it may be secret, and its value if that is known.
+/// An operand: its register if it has one, and its value if the value is known.
 #[derive(Copy, Clone, Debug)]
 struct Source {
     register: Option<Register>,
@@ -112,15 +112,15 @@ fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
     if sources.iter().any(|source| source.sign != Sign::Plain) {
         return None;
     }
-    // Returns the bits in which an operand can have this value.
+    // Returns the bits in which an operand can have this value, 0 or 1.
     let can_be = |source: Source, value: usize| match (source.constant, value) {
         (None, _) => ALL,
         (Some(constant), 0) => !constant,
         (Some(constant), _) => constant,
     };
     let at = |bits: [usize; 3]| table >> (bits[0] << 2 | bits[1] << 1 | bits[2]) & 1;
-    // A bit of the result depends on the bit of an operand if, for some possible values of the two
-    // other operands, it changes with that bit.
+    // A bit of the result depends on the bit of an operand if, for some possible bits of the two
+    // other operands, a change of the operand's bit changes the result.
     let depends = [0, 1, 2].map(|changed| {
         let (one, other) = ((changed + 1) % 3, (changed + 2) % 3);
         let mut depends = 0;
@@ -141,8 +141,8 @@ fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
     }))
 }
 
-/// Spreads bits through a permutation: each of four bytes is one of eight bytes, or is filled with
-/// the sign of one.
+/// Spreads bits through a permutation: each byte of the result is one of the eight bytes of `a` and
+/// `b`, or consists of copies of the highest bit of one.
 fn permute(a: Source, selector: u32, b: Source) -> Option<Spread> {
     if a.sign != Sign::Plain || b.sign != Sign::Plain {
         return None;
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(spread_of("PRMT R9, R0, 0x5410, R1", &[0xffff_0000, 0]), 0);
         assert_eq!(spread_of("PRMT R9, R0, 0x5410, R1", &[0, 0xffff]), 0xffff_0000);
         assert_eq!(spread_of("PRMT R9, R0, 0x7632, R1", &[0xffff, 0xff00_0000]), 0xff00_0000);
-        // The sign of a byte.
+        // The digits 9 of the selector copy the sign of byte 1.
         assert_eq!(spread_of("PRMT R9, R0, 0x9910, RZ", &[0x8000]), 0xffff_8000);
         assert_eq!(spread_of("PRMT R9, R0, 0x9910, RZ", &[0x7fff]), 0x7fff);
         assert_eq!(spread_of("PRMT R9, R0, R1, R2", &[1, 0, 0]), ALL);

@@ -2,8 +2,8 @@
 //!
 //! `BSSY B0, L` sets a convergence barrier: threads will meet at `L`. `BSYNC B0` waits for them and
 //! continues at `L`. The decoder assumes that `BSYNC` continues at the next instruction. This
-//! module checks the assumption: at every `BSYNC`, on every path, the barrier was last set to the
-//! place directly after the `BSYNC`.
+//! module checks the assumption: at every `BSYNC`, some path has set the barrier, and every path
+//! that has set the barrier has last set it to the place directly after the `BSYNC`.
 
 use super::operand::{Operand, Text};
 use crate::flow::program::{Effect, Instruction};
@@ -79,8 +79,8 @@ fn successors(instruction: &Instruction, index: usize) -> Vec<usize> {
     }
 }
 
-/// Returns the places of barriers where two paths join. A barrier that the paths set to different
-/// places becomes unknown.
+/// Returns the places of barriers where two paths join. The place of a barrier that the paths set
+/// to different places becomes unknown. A path that does not set a barrier does not count for it.
 fn join(mut one: State, other: State) -> State {
     for (mine, theirs) in one.iter_mut().zip(other) {
         match (*mine, theirs) {

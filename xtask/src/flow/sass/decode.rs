@@ -75,7 +75,7 @@ impl Named {
         };
         if kind == Kind::Call {
             // For a call, the live ranges name the registers that the called function may write.
-            // But this call is only a jump, see `Kind::Call`.
+            // But the calls that `opcodes` allows are only jumps, see `Kind::Call`.
             return Ok(Vec::new());
         }
         let compare = |what: &str, text: &[Name], table: &[Name]| {
@@ -177,7 +177,7 @@ impl<'a> Decoder<'a> {
             demand(Class::ConstantAddress, sources[index].clone());
         }
         let guards = || Vec::from_iter(guard);
-        // The guard and the operands that must be public together with it.
+        // Returns the guard's predicate and `registers`. All of them must be public.
         let with_guard = |registers: &[Register]| [&guards()[..], registers].concat();
         match (kind, &text.operands[..]) {
             (Kind::Compute(_), operands) if operands.iter().all(is_value) => {
@@ -232,8 +232,8 @@ impl<'a> Decoder<'a> {
             }
             (Kind::Branch, [conditions @ .., label]) => {
                 demand(Class::Branch, with_guard(&sources.concat()));
-                // With modifiers or conditions, it may continue at the next instruction although
-                // its guard holds.
+                // A branch with modifiers or further conditions may continue at the next
+                // instruction although its guard holds.
                 let guard_decides = conditions.is_empty() && text.modifiers.is_empty();
                 instruction.effect = Effect::Jump {
                     targets: vec![self.label(Some(label))?],
@@ -272,7 +272,7 @@ impl<'a> Decoder<'a> {
                     guard_decides: false,
                 };
             }
-            // `convergence` checks that these continue at the next instruction.
+            // `convergence` checks that `BSYNC` continues at the next instruction.
             (Kind::SetConvergence, [Operand::Barrier(_), Operand::Label(_)])
             | (Kind::Converge, [Operand::Barrier(_)])
                 if guard.is_none() => {}
@@ -287,7 +287,7 @@ impl<'a> Decoder<'a> {
         if result.is_predicate() {
             return None;
         }
-        // The results are one register and perhaps predicates that are always true.
+        // The first operands are the only result, and perhaps predicates that are always true.
         bits::spread(text, &text.operands[results..], &mut |operand| match operand {
             Operand::Register(name, _) | Operand::Predicate(name, _) => {
                 name.map(|name| self.register(name))

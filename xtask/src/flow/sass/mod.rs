@@ -10,10 +10,9 @@
 //! # Rules
 //!
 //! - **Arithmetic** (`opcodes`): the time of operations on integers and on floating-point numbers
-//!   of 32 bits, of conversions, moves, selections and comparisons does not depend on their
+//!   of 16 and 32 bits, of conversions, moves, selections and comparisons does not depend on their
 //!   operands. Each bit of a result depends on all bits of all operands, unless `bits` knows
-//!   better.
-//!   Opcodes and modifiers that are not in the table are refused.
+//!   better. Opcodes and modifiers that are not in the table are refused.
 //! - **Predicates** guard instructions. The guard of an access to memory, a branch, an exit, a
 //!   barrier, a shuffle or a matrix product must be public. The guard of arithmetic may be secret,
 //!   and then the result is secret. `predicates` derives conditions on older predicates from newer
@@ -134,8 +133,8 @@ impl<'a> Constants<'a> {
         Ok(Self { entry, parameters })
     }
 
-    /// Returns the objects that constants point to. `offset` is their place in the bank, to which
-    /// an index is added if `is_indexed`.
+    /// Returns the objects to which `bytes` bytes of constants at `offset` of a bank can point. If
+    /// `is_indexed`, the instruction adds an unknown index to the offset.
     fn objects(
         &self,
         bank: u32,
@@ -247,8 +246,8 @@ fn drop_padding(program: &mut Program) {
     }
 }
 
-/// Checks that execution cannot continue after the last instruction. Otherwise returns the index of
-/// an instruction from which it can.
+/// Checks that execution cannot continue after the last instruction. The error is the index of an
+/// instruction from which execution can leave the kernel.
 fn check_ends(program: &Program) -> Result<(), usize> {
     let end = program.code.len();
     for (index, instruction) in program.code.iter().enumerate() {

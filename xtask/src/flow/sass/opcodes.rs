@@ -29,7 +29,8 @@ pub(super) enum Kind {
     /// It reads a register of another thread of the warp.
     Shuffle,
     Branch,
-    /// A branch that stores a return address. Nothing returns to it, because `RET` is refused.
+    /// A branch that stores a return address. Nothing returns to that address, because `RET` is
+    /// refused.
     Call,
     Exit,
     /// It waits for all threads of the block.
@@ -45,7 +46,7 @@ pub(super) enum Kind {
     Converge,
     /// It leaves a convergence barrier: `BREAK`.
     LeaveConvergence,
-    /// It has no effect that matters here.
+    /// It has no effect on registers or memory.
     Nothing,
 }
 

@@ -55,8 +55,8 @@ impl Name {
         matches!(self.file, File::Predicate | File::UniformPredicate)
     }
 
-    /// Reads a register. Registers that are always zero or always true are `Some(None)`, and other
-    /// texts are `None`.
+    /// Reads a register. Returns `Some(None)` for a register that is always zero or always true,
+    /// and `None` for a text that names no register.
     fn parse(text: &str) -> Option<Option<Self>> {
         match text {
             "RZ" | "URZ" | "PT" | "UPT" => return Some(None),
@@ -113,7 +113,7 @@ pub(super) enum Operand<'a> {
     Special(&'a str),
 }
 
-/// The parts of an instruction's text. Its name may be unknown.
+/// The parts of an instruction's text. The decoder may not know the opcode.
 #[derive(Clone, Debug)]
 pub(super) struct Text<'a> {
     /// The guard: its predicate, or `None` for the one that is always true, and the value that the
@@ -248,7 +248,7 @@ fn memory<'a>(text: &str) -> Option<Operand<'a>> {
     Some(Operand::Memory(registers))
 }
 
-/// Reads a sum of registers and a number. A register may be scaled.
+/// Reads a sum of registers and a number. Skips the scale of a register, such as `.X4`.
 fn sum(text: &str) -> Option<(Vec<Name>, i64)> {
     let (mut registers, mut offset) = (Vec::new(), 0);
     for part in text.split('+') {

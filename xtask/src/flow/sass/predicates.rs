@@ -8,8 +8,8 @@ use super::operand::{Name, Operand, Text};
 /// The condition that a predicate has a value.
 pub(super) type Condition = (Name, bool);
 
-/// Returns the conditions on predicates that an instruction defines, each with the conditions on
-/// the previous values of predicates that it implies.
+/// Returns conditions on the predicates that an instruction defines, each with the conditions on
+/// the previous values of predicates that follow from this condition.
 pub(super) fn implications(text: &Text<'_>) -> Vec<(Condition, Vec<Condition>)> {
     match (text.opcode, &text.operands[..]) {
         (

@@ -292,7 +292,7 @@ fn complementary_writes_join_clean() {
     is_secret("ISETP.GT.OR P1, PT, R0, 0x7, P0\n@P1 LDS R7, [R6]");
     // The predicate was overwritten before the access.
     is_secret("ISETP.NE.AND P0, PT, R0, 0x7, PT\n@P0 LDS R7, [R6]");
-    // The secret is which side has written the register.
+    // The register tells which move was the last one to be executed, and so tells the secret.
     leaks(
         Class::SharedLoadAddress,
         "ISETP.NE.AND P0, PT, R1, RZ, PT

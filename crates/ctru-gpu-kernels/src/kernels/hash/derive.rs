@@ -78,8 +78,9 @@ fn expand<S: Simt>(
     }
 }
 
-/// Derives the coins of key pairs and copies `z`. The first half of `SHAKE256(seed)` is the coins
-/// of `f'`, the second half is the coins of `g`.
+/// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first
+/// [`COIN_BYTES`](Ring::COIN_BYTES) bytes are the coins of `f'`, and the next `COIN_BYTES` bytes
+/// are the coins of `g`.
 ///
 /// Threads: one per operation.
 /// Arrays: `seeds`, rows of 8 words, each the seed and then `z`; `f_coins` and `g_coins`, rows of
@@ -95,8 +96,8 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let coin_bytes = R::COIN_BYTES as u32;
-    // The second half begins inside a word, so each of its words combines bits of two words of the
-    // stream.
+    // The coins of `g` begin inside a word of the stream, so each of their words combines bits of
+    // two words of the stream.
     let (skipped, shift) = (coin_bytes / 8 + 1, 8 * (coin_bytes % 8));
     const { assert!(!R::COIN_BYTES.is_multiple_of(8)) };
     let operation = own_operation(s);
@@ -271,7 +272,8 @@ fn secret_and_coins<R: Ring, T: State>(
     squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
 }
 
-/// Calls `output` with the first `words` words that `state` gives after each permutation.
+/// Calls `output(i, word)` for the first `words` words of the output stream. Each permutation of
+/// `state` gives one block of the stream.
 #[inline(always)]
 fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
     let rate = SHAKE256.rate;

@@ -1,6 +1,6 @@
-//! Implicit rejection, one thread per operation: computes the shared secret that an invalid
-//! ciphertext yields. It does not depend on the result of decryption, so it can run at the same
-//! time.
+//! Implicit rejection, one thread per operation: computes rejection secrets. A rejection secret is
+//! the shared secret of a ciphertext that decapsulation rejects. It does not depend on the result
+//! of decryption, so this kernel and decryption can run at the same time.
 //!
 //! Source: CTRU-Prime paper, Algorithm 6.
 
@@ -49,8 +49,9 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
     let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.row(inside(operation)) }, z);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
-        // The bytes of one ciphertext are neighbours in memory, so the warp loads the words of one
-        // operation after those of another to coalesce the accesses.
+        // The words of one ciphertext are neighbours in memory. So neighbouring lanes load
+        // neighbouring words of one operation, then those of the next operation, and the hardware
+        // coalesces the accesses.
         s.sync_warp();
         for k in 0..rate {
             let word = WARP * k + s.lane();

@@ -95,7 +95,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns pair `pair` of a level, or `None` if that is the last value and has no partner.
+    /// Returns pair `pair` of a level, or `None` if this pair consists of the last value alone.
     #[inline(always)]
     fn new(level: &Level, pair: u32) -> Option<Self> {
         let offset = level.offset as u32 + level.pair_bytes as u32 * pair;

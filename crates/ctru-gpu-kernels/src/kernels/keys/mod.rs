@@ -54,7 +54,7 @@ pub(crate) const fn shape<R: Ring>() -> Shape {
 }
 
 /// Decodes the public key that begins at byte `start` of `keys` and stores it as row `key` of `h`.
-/// Copies its first [`ID_BYTES`] bytes to row `key` of `ids`.
+/// Copies the key's first [`ID_BYTES`] bytes to row `key` of `ids`.
 #[inline(always)]
 pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,

@@ -22,8 +22,8 @@ use crate::simt::{Simt, U32x4};
 /// The weight of the high byte of a large coefficient.
 pub(crate) const HIGH: i32 = 128;
 
-/// Returns a multiple of `q`. If [`HIGH`] times this multiple is added to a coefficient of a
-/// product by a small polynomial, the sum is not negative.
+/// Returns a multiple of `q` that is so large that [`HIGH`] times this multiple, plus any
+/// coefficient of a product by a small polynomial, is not negative.
 pub(crate) const fn positive<R: Ring>() -> i32 {
     let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
     (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32

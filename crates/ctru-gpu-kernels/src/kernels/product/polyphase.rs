@@ -186,7 +186,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         let s = self.s;
         let start = Self::left(byte);
         self.clear_before(start);
-        // The blocks cover the words 0..ORIGIN / 4, zeros among them.
+        // The operand ends before the last block. The blocks after its end are zeros, which tiles
+        // read.
         let blocks = Geometry::<R>::ORIGIN / 4;
         let mut before = [0; PHASES as usize];
         for round in 0..blocks.div_ceil(WARP) {

@@ -59,8 +59,7 @@ pub fn encrypt<S: Simt, R: Ring>(
 }
 
 /// Encrypts as [`encrypt`] does and compares the result with the received ciphertext. If any bit
-/// differs, replaces the operation's shared secret by its rejection secret. Does so without a
-/// branch.
+/// differs, replaces the operation's shared secret by its rejection secret, without a branch.
 ///
 /// Threads: one warp per operation.
 /// Shared memory: as for [`encrypt`].

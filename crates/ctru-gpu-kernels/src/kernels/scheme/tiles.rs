@@ -1,5 +1,5 @@
 //! Tiles of ciphertext, through which a warp writes ciphertexts to global memory or compares them
-//! with it. A tile holds 64 packed coefficients of each of 32 ciphertexts.
+//! with received ciphertexts. A tile holds 64 packed coefficients of each of 32 ciphertexts.
 
 use core::marker::PhantomData;
 

@@ -1,12 +1,12 @@
 //! Products in the ring by the schoolbook method on tensor cores, one block per product. All
 //! operands may differ.
 //!
-//! This is the general form of the paper. It builds the matrix of one operand (initMA). The other
-//! operand is the first column of a second matrix, whose other columns are zero (initMB). The warps
-//! multiply tiles of the two matrices, separately for each byte of the coefficients, and then sum
-//! and reduce the products (Merge). The method computes a product of matrices where a product of a
-//! matrix and a vector suffices; it serves only for comparison. Unlike the paper, this kernel keeps
-//! the matrix in shared memory and stores only its diagonals.
+//! This is the general form of the paper's method. It builds the matrix of one operand (initMA).
+//! The other operand is the first column of a second matrix, whose other columns are zero (initMB).
+//! The warps multiply tiles of the two matrices, separately for each byte of the coefficients, and
+//! then sum and reduce the products (Merge). The method computes a product of matrices where a
+//! product of a matrix and a vector suffices; it serves only for comparison. Unlike the paper, this
+//! kernel keeps the matrix in shared memory and stores only its diagonals.
 //!
 //! Source: CTRU-Prime paper, Algorithm 7.
 

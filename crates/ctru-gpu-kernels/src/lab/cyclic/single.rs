@@ -57,8 +57,8 @@ impl Layer {
         Self { log_half, log_len, is_outermost: s.load(layer, 2) != 0 }
     }
 
-    /// Returns the index of the first number of this thread's butterfly, its position in its block,
-    /// and the number of its block in the polynomial.
+    /// Returns the index of the first number of this thread's butterfly, the butterfly's position
+    /// in its block, and the number of this block in the polynomial.
     #[inline(always)]
     fn place<S: Simt>(self, s: S) -> (u32, u32, u32) {
         let index = s.block() * s.threads() + s.thread();

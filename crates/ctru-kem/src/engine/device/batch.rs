@@ -1,9 +1,9 @@
 //! Cuts batches into chunks and runs each chunk in a slot.
 //!
 //! The chunks of a batch have equal size, except for the last one, and go to the devices in turn.
-//! Each device has one thread per slot, or one per chunk if there are fewer chunks. A thread takes
-//! one chunk after the other: it takes a free slot, issues copies and kernels, and waits for the
-//! results.
+//! For each device, a batch uses one thread per slot, or one thread per chunk if there are fewer
+//! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
+//! waits for a free slot, issues copies and kernels, and waits for the results.
 
 use core::ops::{Deref, DerefMut, Range};
 use std::collections::VecDeque;
@@ -26,8 +26,8 @@ use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// The smallest chunk into which a batch is cut to occupy more slots. On an H200, cutting a chunk
-/// of this size in half makes it slower.
+/// The smallest chunk into which a batch is cut to occupy more slots. On an H200, two chunks of
+/// half this size take longer than one chunk of this size.
 const LEAST_CHUNK: usize = 4096;
 
 /// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
@@ -74,15 +74,16 @@ impl<D: Device> Batches<D> {
         options: DeviceOptions,
     ) -> Result<Self, EngineError> {
         let DeviceOptions { chunk, slots, memory_limit, products } = options;
-        let each = Footprint::of(set).device_bytes;
-        let fitting = memory_limit / slots.max(1) / each;
-        let chunk = chunk.min(fitting).min(set.most_operations());
         if chunk == 0 || slots == 0 || devices.is_empty() {
-            return Err(EngineError::Options {
-                needed: each.saturating_mul(slots),
-                limit: memory_limit,
-            });
+            return Err(EngineError::NoSlots);
         }
+        let each = Footprint::of(set).device_bytes;
+        let fitting = memory_limit / slots / each;
+        if fitting == 0 {
+            let needed = each.saturating_mul(slots);
+            return Err(EngineError::Options { needed, limit: memory_limit });
+        }
+        let chunk = chunk.min(fitting).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let slot = |_| Slot::new([device.queue()?, device.queue()?], set, chunk, products);
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
@@ -136,9 +137,9 @@ impl<D: Device> Batches<D> {
         Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
     }
 
-    /// Calls `work` for each chunk with a slot of its device and with its element of `parts`, the
-    /// chunk's parts of the caller's slices. After a failure or a cancellation, it begins no
-    /// further chunk.
+    /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
+    /// `parts`: the parts of the caller's slices that belong to the chunk. After a failure or a
+    /// cancellation, the function begins no further chunk.
     ///
     /// # Errors
     /// [`EngineError::Device`] or [`EngineError::Cancelled`], with the operations that were done.
@@ -164,7 +165,7 @@ impl<D: Device> Batches<D> {
             let device = (plan.first + number) % devices;
             queues[device].push_back((Chunk { number, device, operations }, part));
         }
-        // The device of each thread. The thread of the caller is the first one.
+        // The device of each thread. The first thread is the caller's.
         let servers: Vec<usize> = queues
             .iter()
             .enumerate()
@@ -279,8 +280,8 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
     }
 
-    /// Returns the plan of a batch of `count` operations with these keys. Its chunks are those of
-    /// the keys, if the keys were loaded in chunks.
+    /// Returns the plan of a batch of `count` operations with these keys. If the keys were loaded
+    /// in chunks, the batch has the same chunks.
     ///
     /// # Errors
     /// [`EngineError::Length`] if an engine with chunks of another size loaded the keys.
@@ -296,7 +297,7 @@ impl<D: Device> Batches<D> {
 
 /// Decoded keys on the devices, cut into the chunks of the batches that use them.
 pub(super) struct LoadedChunks<K> {
-    /// One copy of the only key per device, or the keys of each chunk.
+    /// If there is a single key, one copy per device; otherwise, the keys of each chunk.
     chunks: Vec<K>,
     /// The number of keys.
     keys: usize,
@@ -326,7 +327,8 @@ impl<K> BatchKeys<'_, K> {
     fn of_chunk(&self, chunk: &Chunk, row: usize) -> ChunkKeys<'_, K> {
         let Range { start, end } = chunk.operations;
         match self {
-            // Every chunk decodes the key again, because waiting for another chunk takes longer.
+            // Every chunk decodes the key again. It would take longer to wait until another chunk
+            // has decoded the key.
             Self::One(key) => ChunkKeys::Host(key),
             Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row]),
             Self::Loaded(loaded) if loaded.keys == 1 => {
@@ -341,9 +343,9 @@ impl<K> BatchKeys<'_, K> {
 
 /// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
 ///
-/// A batch that cannot fill half of the slots with such chunks is cut into smaller chunks, one for
-/// each of half the slots, in multiples of [`LEAST_CHUNK`]. Half of the slots are enough to hide
-/// most of the transfers.
+/// If the batch cannot fill half of the slots with chunks of `most` operations, it is divided
+/// evenly among half of the slots, and the number of operations per chunk is rounded up to a
+/// multiple of [`LEAST_CHUNK`]. Half of the slots are enough to hide most of the transfers.
 fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
     count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
 }

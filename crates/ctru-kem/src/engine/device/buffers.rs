@@ -6,7 +6,7 @@ use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 use super::inversion::Tree;
 use super::set::Set;
 
-/// 64-bit words of a seed, a rejection secret or a shared secret.
+/// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
 
 /// An array of elements `T` in device memory.
@@ -66,6 +66,7 @@ pub(super) struct Buffers<Q: Queue> {
     /// The coins of `g` in key generation.
     pub(super) g_coins: Array<u64, Q>,
     pub(super) shared_secrets: Array<u64, Q>,
+    /// The shared secrets that operations return if their ciphertexts are rejected.
     pub(super) rejection_secrets: Array<u64, Q>,
     pub(super) ciphertexts: Array<u8, Q>,
     /// The ciphertexts of the second encryption in decapsulation, for the comparison.
@@ -141,7 +142,8 @@ pub(super) struct Footprint {
 impl Footprint {
     /// Returns the bytes of [`Buffers`] and [`Pinned`] per operation.
     ///
-    /// The result is an upper bound: it also counts the few bytes that a slot has only once.
+    /// The result is an upper bound for chunks of two or more operations, because it counts the few
+    /// bytes that a slot has only once for every operation.
     pub(super) fn of(set: &Set) -> Self {
         let Set { row, ciphertext_bytes, decapsulation_key_bytes: keys, .. } = *set;
         let seed = 8 * SEED;

@@ -2,8 +2,8 @@
 //!
 //! A node `p` is the product of its two children `a` and `b`. The inverse of a node gives the
 //! inverses of its children: `1/a = b (1/p)` and `1/b = a (1/p)`. Only the roots are inverted
-//! directly. Each secret polynomial, a leaf, costs about three products. The kernels call the step
-//! from a parent to its children `divide`.
+//! directly. The leaves are the secret polynomials, and each of them costs about three products.
+//! The kernels call the step from a parent to its children `divide`.
 
 use std::vec::Vec;
 

@@ -29,7 +29,7 @@ pub(super) enum ChunkKeys<'a, K> {
 type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Slot<Q> {
-    /// Decodes encapsulation keys into device memory that it allocates, and waits for the result.
+    /// Decodes encapsulation keys into newly allocated device memory, and waits for the result.
     pub(super) fn load_encapsulation_keys(
         &mut self,
         keys: &[u8],
@@ -43,7 +43,7 @@ impl<Q: Queue> Slot<Q> {
         Ok(decoded)
     }
 
-    /// Decodes decapsulation keys into device memory that it allocates, and waits for the result.
+    /// Decodes decapsulation keys into newly allocated device memory, and waits for the result.
     pub(super) fn load_decapsulation_keys(
         &mut self,
         keys: &[u8],

@@ -4,7 +4,7 @@
 //!
 //! - This module is the typed interface, generic over the parameter set and the device. The modules
 //!   below see keys and ciphertexts as bytes and the parameter set as data, so that they are
-//!   compiled once per device and not once per parameter set.
+//!   compiled once per type of device and not once per parameter set.
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
@@ -46,8 +46,8 @@ pub use options::{DeviceOptions, Products};
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///
-/// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot: its
-/// memory and its queues. Calls from several threads share the slots.
+/// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot,
+/// which is memory and queues for one chunk. Calls from several threads share the slots.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -69,12 +69,13 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// allow fewer.
     ///
     /// # Errors
-    /// - [`EngineError::Options`] if `chunk` or `slots` is 0, if there are no devices, or if chunks
-    ///   of one operation exceed the limit of memory.
+    /// - [`EngineError::NoSlots`] if `chunk` or `slots` is 0, or if there are no devices.
+    /// - [`EngineError::Options`] if chunks of one operation exceed the limit of memory.
     /// - [`EngineError::Device`] if a device or the host has too little memory.
     /// - [`EngineError::Threads`] if the system does not start the threads.
     pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
-        // Key generation sends encapsulation keys from the memory of ciphertexts, so they must fit.
+        // Key generation sends encapsulation keys from the device memory of ciphertexts, so these
+        // keys must fit into it.
         const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
         let batches = Batches::new(Set::of::<P>(), devices, options)?;
         Ok(Self { batches, parameter_set: PhantomData })
@@ -127,7 +128,7 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
 
 /// Encapsulation keys of the parameter set `P`, decoded on devices of type `D`.
 ///
-/// An engine accepts keys of its own parameter set and encoding only:
+/// An engine accepts loaded keys of its own parameter set and encoding:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;
@@ -144,6 +145,8 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
 /// another.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
 /// # }
 /// ```
+///
+/// Keys of another parameter set do not compile:
 ///
 /// ```compile_fail,E0308
 /// # use ctru_gpu_runtime::Device;
@@ -167,7 +170,7 @@ pub struct LoadedEncapsulationKeys<P: ParameterSet, D: Device> {
 
 /// Decapsulation keys of the parameter set `P`, decoded on devices of type `D`. Wiped when dropped.
 ///
-/// An engine accepts keys of its own parameter set and encoding only:
+/// An engine accepts loaded keys of its own parameter set and encoding:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;
@@ -183,6 +186,8 @@ pub struct LoadedEncapsulationKeys<P: ParameterSet, D: Device> {
 /// another.decapsulate(Keys::Loaded(&loaded), &ciphertexts, &mut secrets)
 /// # }
 /// ```
+///
+/// Keys with another encoding do not compile:
 ///
 /// ```compile_fail,E0308
 /// # use ctru_gpu_runtime::Device;
@@ -327,8 +332,8 @@ impl EngineError {
 
 /// Locks `mutex`, even if a thread panicked while it held the lock.
 ///
-/// A slot can be used again after a panic, because every operation writes its memory before it
-/// reads it.
+/// A slot can be used again after a panic, because every operation writes the slot's memory before
+/// it reads this memory.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,9 +13,11 @@ use super::DeviceEngine;
 use crate::engine::{Engine, EngineError, Keys, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::encoding::PublicKeyEncoding;
 use crate::params::ParameterSet;
 
-/// The options of a device engine: its memory on each device, and its products.
+/// The options of a device engine: the size and number of its slots, the limit of their memory, and
+/// the way to multiply.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// The largest number of operations of a chunk.
@@ -56,15 +58,16 @@ pub enum Products {
     SameKey,
 }
 
-/// The pairs of operations per chunk and slots that the calibration tries.
+/// The candidates that the calibration tries: operations per chunk and number of slots.
 const CANDIDATES: [(usize, usize); 5] = [(2048, 16), (4096, 8), (4096, 16), (8192, 8), (8192, 16)];
 /// The number of measurements of each candidate. The shortest time counts.
 const REPETITIONS: usize = 3;
 /// The seed of the measured operations. It is not secret, because their results are discarded.
 const SEED: &[u8; SEED_BYTES] = b"ctru calibration: not a secret..";
 
-/// The results of this process, by parameter set, devices with options, and number of operations.
-type Chosen = Mutex<HashMap<(&'static str, String, usize), DeviceOptions>>;
+/// The results of this process, by parameter set and encoding, devices with options, and number of
+/// operations.
+type Chosen = Mutex<HashMap<([&'static str; 2], String, usize), DeviceOptions>>;
 
 impl DeviceOptions {
     /// Returns these options with the fastest chunk and number of slots for batches of `operations`
@@ -76,7 +79,7 @@ impl DeviceOptions {
     ///
     /// # Errors
     /// [`EngineError`] if one operation per slot exceeds `memory_limit`, if the host has no memory
-    /// for `operations` operations, or if a device fails.
+    /// for `operations` operations, if a device fails, or if the system does not start the threads.
     pub fn calibrated<P: ParameterSet, D: Device>(
         self,
         devices: &[D],
@@ -84,8 +87,9 @@ impl DeviceOptions {
     ) -> Result<Self, EngineError> {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
+        let set = [P::NAME, P::Encoding::NAME];
         let key =
-            (P::NAME, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
+            (set, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
         if let Some(&options) = super::lock(chosen).get(&key) {
             return Ok(options);
         }

@@ -1,7 +1,7 @@
 //! The sizes and kernels of a parameter set, as data.
 //!
-//! The code below the typed interface of the engine reads this description. It is therefore
-//! compiled once per device, not once per parameter set and device.
+//! The code below the typed interface of the engine reads this description. This code is therefore
+//! compiled once per type of device, not once per parameter set.
 
 use core::ops::Range;
 
@@ -117,8 +117,8 @@ impl EncodingKernels {
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics
-    /// If there is no such encoding. [`Set::of`] calls this at compile time, so that the compiler
-    /// reports the panic.
+    /// If there is no such encoding. [`Set::of`] calls this function at compile time, so that the
+    /// compiler reports the panic.
     const fn of_name(name: &str) -> &'static Self {
         match name.as_bytes() {
             b"mixed-radix" => &MIXED_RADIX,

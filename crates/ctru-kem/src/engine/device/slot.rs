@@ -21,8 +21,9 @@ use crate::keys::SharedSecret;
 pub(super) const SENT_OF_EIGHT: usize = 2;
 
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
-/// memory of the slot. If there are more, the device reads them from the caller's memory and the
-/// host waits, which is then faster. On an H200, both ways take the same time at 50 to 250 KB.
+/// memory of the slot. If there are more, the device reads them from the caller's memory while the
+/// host waits, because this is faster for many bytes. On an H200, both ways take the same time at
+/// 50 to 250 KB.
 const COPIED_BYTES: usize = 64 << 10;
 
 /// The memory and queues of one chunk.
@@ -31,7 +32,8 @@ pub(super) struct Slot<Q: Queue> {
     pub(super) pinned: Pinned<Q>,
 }
 
-/// The part of a slot that lies on the device.
+/// The queues and the device memory of a slot, with the parameter set and the kind of products for
+/// its launches.
 pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
     pub(super) products: Products,
@@ -96,8 +98,8 @@ impl<Q: Queue> Slot<Q> {
     /// key for each decapsulation key, or it is empty.
     ///
     /// The device sends some of the encapsulation keys, and the host copies the others from the
-    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If a copy to pinned memory of the caller fails,
-    /// its destination is overwritten with placeholders.
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller
+    /// fail, their destinations are overwritten with placeholders.
     pub(super) fn receive_key_pairs(
         &mut self,
         encapsulation_keys: &mut [u8],
@@ -138,7 +140,7 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Launches on the queue the kernel of `kernels` that is for the ring of the parameter set.
+    /// Launches the kernel for the ring of the parameter set on the queue.
     pub(super) fn launch(
         &self,
         kernels: &'static RingKernels,
@@ -232,7 +234,7 @@ fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
 ///
 /// The device has just written `from`, so the caches of the host do not hold it. The loop
 /// prefetches the rows that it copies later. `host_copy_of_rows_gb_s` in
-/// docs/benchmarks/h200-machine.json has the rates with and without this.
+/// docs/benchmarks/h200-machine.json has the rates with and without the prefetch.
 fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
     /// The distance in rows between the prefetch and the copy.
     const AHEAD: usize = 2;

@@ -36,12 +36,14 @@ macro_rules! lanes {
             #[inline(always)]
             fn load(self, row: &Row) -> Self {
                 let lanes = *row.first_chunk::<$states>().expect("a row is as long");
-                // SAFETY: both types have as many bytes, in which every bit pattern is valid.
+                // SAFETY: both types have the same number of bytes, in which every bit pattern is
+                // valid.
                 Self(unsafe { transmute::<[u64; $states], $vector>(lanes) })
             }
             #[inline(always)]
             fn store(self, row: &mut Row) {
-                // SAFETY: both types have as many bytes, in which every bit pattern is valid.
+                // SAFETY: both types have the same number of bytes, in which every bit pattern is
+                // valid.
                 let lanes = unsafe { transmute::<$vector, [u64; $states]>(self.0) };
                 *row.first_chunk_mut::<$states>().expect("a row is as long") = lanes;
             }

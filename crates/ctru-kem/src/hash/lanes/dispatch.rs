@@ -19,7 +19,8 @@ pub(in crate::hash) trait Hashing {
     fn interleaved<V: Lanes>(self, zero: V);
 }
 
-/// A choice of vectors that this CPU has. Only the two constructors below make it.
+/// A choice of vectors that this CPU has. The constructors [`in_use`](Self::in_use) and `of` choose
+/// only backends that are available.
 #[derive(Copy, Clone)]
 pub(in crate::hash) struct Vectors {
     /// A backend that is available.

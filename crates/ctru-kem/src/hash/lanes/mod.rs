@@ -17,8 +17,8 @@ pub(super) type Row = [u64; MOST_STATES];
 
 /// A vector of `STATES` lanes, one lane of each state.
 ///
-/// A vector exists only where the CPU has its instructions. Every method but [`zero`](Self::zero)
-/// takes a vector, which proves that the CPU has them.
+/// A vector exists only if the CPU has its instructions. Every method but [`zero`](Self::zero)
+/// takes a vector, which proves that the CPU has these instructions.
 pub(super) trait Lanes: Copy {
     /// Number of states.
     const STATES: usize;

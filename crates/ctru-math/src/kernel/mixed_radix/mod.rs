@@ -1,14 +1,14 @@
 //! NTRU Prime's mixed-radix encoding of a list of numbers.
 //!
 //! The list holds values `r_i` below radices `m_i`. One level combines neighbours: `r_0 + m_0 r_1`
-//! is below `m_0 m_1`. While that radix is 2^14 or more, the level writes the low byte of the value
-//! and divides the radix by 256, rounded up. The combined values are the list of the next level,
-//! and an odd last value joins it unchanged. The end of the string holds the bytes of the last
-//! remaining value.
+//! is below `m_0 m_1`. While the radix of a combined value is 2^14 or more, the level moves the low
+//! byte of the value to the string and divides the radix by 256, rounded up. The combined values
+//! are the list of the next level. If the number of values is odd, the last value joins this list
+//! unchanged. The end of the string holds the bytes of the last remaining value.
 //!
 //! The radices follow from the length of the list and the radix of its values, so [`Plan`] computes
-//! them at compile time. On each level all radices are equal except the last one. One loop with
-//! constants takes all pairs except the last.
+//! them at compile time. On each level all radices are equal except perhaps the last one. So one
+//! loop with constants takes all pairs that do not contain the last value.
 //!
 //! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384. NTRU
 //! Prime adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they are.
@@ -23,7 +23,7 @@ use crate::ring::{R653, R761, R1277, Ring};
 /// All radices are below this number: a value has at most 14 bits, and a pair of values has 28.
 pub const LIMIT: u32 = 1 << 14;
 
-/// The largest number of levels of a [`Plan`]. So a list has at most `2^MAX_LEVELS` values.
+/// The largest number of levels of a [`Plan`]. A list has at most `2^MAX_LEVELS` values.
 pub const MAX_LEVELS: usize = 11;
 
 /// A radix with its reciprocal.
@@ -100,7 +100,7 @@ pub struct Level {
     /// Bytes that the pair of the last value writes: 0 if `count` is odd, when there is no such
     /// pair.
     pub last_pair_bytes: usize,
-    /// Offset of the bytes of this level.
+    /// Offset of the bytes of this level in the string.
     pub offset: usize,
 }
 
@@ -128,7 +128,7 @@ impl Level {
             bytes[..self.bytes()].split_at_mut(pairs * self.pair_bytes);
         let (regular, next_regular) = (regular.as_chunks::<2>().0, &mut next[..pairs]);
         match self.pair_bytes {
-            // Each pair writes no byte.
+            // Pairs that write no byte get empty arrays of bytes.
             0 => {
                 combine_pairs(
                     radix,
@@ -274,8 +274,8 @@ impl Plan {
     /// Encodes `values`, each below the radix of the plan. Overwrites `values` and `scratch`.
     ///
     /// # Panics
-    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`]
-    /// long.
+    /// Panics if `bytes` is not [`Plan::bytes`] long, or if `values` or `scratch` is too short.
+    /// Both are long enough if they are as long as the list.
     #[inline(always)]
     pub fn encode<'a>(
         &self,
@@ -292,16 +292,17 @@ impl Plan {
     }
 
     /// Decodes `bytes` to `values`, each reduced below the radix of the plan. Overwrites `scratch`.
-    /// Returns whether no value was reduced: exactly then [`Plan::encode`] writes the same bytes.
+    /// Returns whether no value had to be reduced: exactly in this case, [`Plan::encode`] gives the
+    /// same bytes.
     ///
     /// # Panics
-    /// Panics if `values` or `scratch` are shorter than the list or `bytes` is not [`Plan::bytes`]
-    /// long.
+    /// Panics if `bytes` is not [`Plan::bytes`] long, or if `values` or `scratch` is too short.
+    /// Both are long enough if they are as long as the list.
     #[inline(always)]
     #[must_use]
     pub fn decode(&self, bytes: &[u8], values: &mut [u16], scratch: &mut [u16]) -> bool {
         assert_eq!(bytes.len(), self.bytes());
-        // The buffers take turns, and the last turn writes `values`.
+        // The levels read one buffer and write the other in turns. The last level writes `values`.
         let (mut next, mut list) =
             if self.depth.is_multiple_of(2) { (values, scratch) } else { (scratch, values) };
         let (mut excess, root) = self.root.divide(little_endian(&bytes[self.root_offset()..]));
@@ -314,8 +315,8 @@ impl Plan {
     }
 }
 
-/// Divides a radix by 256, rounded up, until it is below `limit`. Returns it and the number of
-/// divisions.
+/// Divides a radix by 256, rounded up, until it is below `limit`. Returns the result and the number
+/// of divisions.
 const fn shrink(mut radix: u32, limit: u32) -> (u32, usize) {
     let mut bytes = 0;
     while radix >= limit {

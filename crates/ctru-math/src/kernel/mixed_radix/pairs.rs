@@ -1,9 +1,9 @@
-//! The pairs of one level that have the same radices, in blocks whose loops the compiler
-//! vectorises.
+//! The pairs of one level whose radices are equal. They are processed in blocks, whose loops the
+//! compiler vectorises.
 
 use super::{Radix, combine, split};
 
-/// Pairs of a block.
+/// Number of pairs in a block.
 const BLOCK: usize = 16;
 
 /// Combines all `pairs`. Each pair writes `BYTES` bytes.
@@ -30,8 +30,9 @@ pub(super) fn combine_pairs<const BYTES: usize>(
     }
 }
 
-/// Combines the pairs of a block. The array between the loops helps the compiler, which vectorises
-/// a loop on memory only if it knows that nothing overlaps.
+/// Combines the pairs of a block. The array between the two loops helps the compiler, which
+/// vectorises a loop only if it knows that the memory that the loop writes does not overlap the
+/// memory that it reads.
 #[inline(always)]
 fn combine_block<const BYTES: usize>(
     radix: u32,
@@ -49,7 +50,7 @@ fn combine_block<const BYTES: usize>(
     }
 }
 
-/// Returns what remains of a combined value for the next level, and the bytes to write.
+/// Returns the value that a combined value leaves to the next level, and the bytes to write.
 #[inline(always)]
 fn split_bytes<const BYTES: usize>(combined: u32) -> (u16, [u8; BYTES]) {
     let mut bytes = [0; BYTES];

@@ -6,7 +6,7 @@
 //! sum of a_i b_(k-i) for i <= k,   plus zeta times the sum of a_i b_(k+d-i) for i > k.
 //! ```
 //!
-//! The factors `zeta b_j` are computed once. The sums grow in 32 bits and are reduced once.
+//! The products `zeta b_j` are computed once. Each sum is computed in 32 bits and reduced once.
 
 use super::plan::input_bound;
 use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
@@ -15,8 +15,8 @@ use crate::ring::Ring;
 use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector};
 use crate::wipe::Scratch;
 
-/// Repeats `$body` with each power of `x` in a leaf as a constant, so that all values stay in
-/// registers.
+/// Repeats `$body` with the exponent of each power of `x` in a leaf as a constant, so that all
+/// values stay in registers.
 macro_rules! each_power {
     (|$power:ident| $body:expr) => {
         each_power!(@ $power, $body, 0, 1, 2, 3, 4)
@@ -31,7 +31,7 @@ macro_rules! each_power {
 
 /// Multiplies `a` by `b`, both in NTT form, and by [`Plan::SCALE`].
 ///
-/// Input: outputs of the transform. Output: bounded by `Modulus::mul_bound` of any lane.
+/// Input: outputs of the transform. Output: bounded by `Modulus::mul_bound` for any 16-bit number.
 #[inline(always)]
 pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     let table = P::forward_table::<S>();
@@ -77,14 +77,15 @@ fn basemul_leaf<P: Plan, S: Simd>(
     }
     let mut product = [zero; MOST_DEGREE];
     each_power!(|K| if K < degree {
-        // The factor of left[i].
+        // factors[i] is the factor of left[i].
         let mut factors = [zero; MOST_DEGREE + 1];
         for (i, factor) in factors[..degree].iter_mut().enumerate() {
             *factor = if i > K { folded[K + degree - i] } else { right[K - i] };
         }
-        // Instructions multiply pairs, and the degree is odd: the last coefficient is paired with
-        // zero. Its other factor is one that the sums of other powers pair as well, which saves
-        // work.
+        // The instructions multiply pairs, and the degree is odd, so the last coefficient of `left`
+        // is paired with zero. The factor of this zero does not matter. With folded[K], the last
+        // pair of factors is one that sums for other powers need too, so it is interleaved only
+        // once.
         if K != 0 {
             factors[degree] = folded[K];
         }
@@ -98,10 +99,11 @@ fn basemul_leaf<P: Plan, S: Simd>(
     store_rows::<S>(&product[..degree], a, leaf * degree, 1);
 }
 
-/// Multiplies the highest coefficients of two operands: the aliased coefficients of their product.
+/// Computes the aliased coefficients of a product, from the highest coefficients of its operands.
 ///
-/// Input: what the transform kept of each operand. Output in `a`: the aliased coefficients modulo
-/// the prime of the first tree, then modulo the prime of the second tree.
+/// Input: the `MOST_ALIASED` highest coefficients of each operand, which the transform kept. Output
+/// in `a`: the aliased coefficients modulo the prime of the first tree, then modulo the prime of
+/// the second tree.
 #[inline(always)]
 fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     const {
@@ -112,14 +114,14 @@ fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     let unscale = const { [P::MODULI[0].factor(1 << 16), P::MODULI[1].factor(1 << 16)] };
     let mut left = Scratch::<i16, [i16; MOST_ALIASED]>::new();
     left.copy_from_slice(&a[..MOST_ALIASED]);
-    // Zeros follow.
+    // Zeros follow, because the loads below go beyond the last coefficient.
     let mut right = Scratch::<i16, [i16; 2 * MOST_ALIASED]>::new();
     right[..MOST_ALIASED].copy_from_slice(&b[..MOST_ALIASED]);
     let (low, high) = a.split_at_mut(MOST_ALIASED);
     for at in (0..MOST_ALIASED).step_by(S::LANES) {
         // Aliased coefficient k is the sum of the a_i b_j with i + j = 2 MOST_ALIASED - 1 - ALIASED
-        // + k, counted among the highest coefficients. The first pair of terms may begin with a
-        // zero.
+        // + k, where i and j count the kept coefficients. The first term may be zero: it makes the
+        // number of terms even.
         let mut sums = simd.no_sums();
         for i in ((MOST_ALIASED - P::ALIASED + at) / 2 * 2..MOST_ALIASED).step_by(2) {
             let j = 2 * MOST_ALIASED - 1 - P::ALIASED - i + at;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! These are mixed-radix digits (Garner). A product by a small element needs only `r0` and `u`. The
-//! digits are signed and lazily reduced; [`check`] proves that they are the right ones, because `x`
-//! is small. The sum is taken modulo `q` or `q2`.
+//! digits are signed and lazily reduced; [`check`] proves that the sum is `x` nevertheless, because
+//! `x` is small. The code computes the sum modulo `q` or `q2`.
 //!
 //! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers,
 //! 1959.
@@ -47,8 +47,9 @@ const _: () = {
 
 /// Fails to compile unless products are exact and no sum below leaves a lane.
 const fn check<R: Ring>() {
-    // Plain coefficients are so small that the last digit, about x / p0, or x / (p0 p1) for two
-    // general operands, is the only number of its residue class that the digit's bound allows.
+    // The last digit is exact: the exact one is (x - r0) / p0, or (x - r0 - p0 u) / (p0 p1) for two
+    // general operands. The computed one is congruent to it modulo the digit's prime. As x is
+    // small, the two differ by less than this prime, so they are equal.
     let (n, small) = (R::N as i64, SmallPoly::<R>::BOUND as i64);
     let (half_q, half_q2) = (R::Q as i64 / 2, R::Q2 as i64 / 2);
     let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
@@ -77,7 +78,7 @@ fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
 pub(super) fn two_primes_to_q<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16]) -> Poly<R> {
     let q = const { modulus_q::<R>() }.splat(simd);
     let p0_q = const { modulus_q::<R>().factor(P0) }.splat(simd);
-    // Not by `zip`, which divides to know its length.
+    // A loop over `zip` would divide to compute its length.
     for at in (0..r1.len()).step_by(S::LANES) {
         let low = simd.load(&r0[at..]);
         let u = second_digit(simd, low, simd.load(&r1[at..]));
@@ -94,9 +95,9 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
     r1: &[i16],
 ) -> RoundedPoly<R> {
     let p0 = simd.splat(MODULI[0].m);
-    // Not by `zip`, which divides to know its length.
+    // A loop over `zip` would divide to compute its length.
     for at in (0..r1.len()).step_by(S::LANES) {
-        // Lanes wrap modulo 2^16, which q2 divides.
+        // Lanes may wrap, because q2 divides 2^16.
         let low = simd.load(&r0[at..]);
         let u = second_digit(simd, low, simd.load(&r1[at..]));
         low.add(u.mul_low(p0)).store(&mut r0[at..]);
@@ -133,15 +134,17 @@ pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
             add_third_digit::<R, S>(simd, &mut r0[at..], &r1[at..], minus.add(plus));
             add_third_digit::<R, S>(simd, &mut r0[half + at..], &r1[half + at..], minus.sub(plus));
         } else {
-            // Both have the same aliased coefficients.
+            // Aliased coefficients: both arrays hold the same ones, so their sum is twice the
+            // residues.
             add_third_digit::<R, S>(simd, &mut r0[half + at..], &r1[half + at..], minus.add(plus));
         }
     }
     fold_to_q(simd, &const { modulus_q::<R>() }.splat(simd), r0)
 }
 
-/// Replaces a vector of residues modulo the first prime by the numbers modulo `q`. `twice_r2` holds
-/// their doubles modulo the third prime.
+/// Replaces a vector of residues modulo the first prime by the plain coefficients modulo `q`. `r1`
+/// holds their residues modulo the second prime, `twice_r2` holds twice their residues modulo the
+/// third prime.
 #[inline(always)]
 fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_r2: S::Vector) {
     let (q, p2) = (const { modulus_q::<R>() }.splat(simd), MODULI[2].splat(simd));
@@ -172,8 +175,9 @@ fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut 
 
 /// Returns a vector of folded coefficients, from `x^at` on.
 ///
-/// Coefficient `i` is the sum of the plain coefficients `i`, `n + i` and `n + i - 1`. The last one
-/// does not belong to coefficient 0, so callers subtract it from `plain[0]` before.
+/// Coefficient `i` is the sum of the plain coefficients `i`, `n + i` and `n + i - 1`. For `i = 0`
+/// the last of these three, coefficient `n - 1`, does not belong to the sum, so callers subtract it
+/// from `plain[0]` before the call.
 #[inline(always)]
 fn fold<R: Ring, S: Simd>(simd: S, plain: &[i16], at: usize) -> S::Vector {
     let above = simd.load(&plain[R::N + at..]).add(simd.load(&plain[R::N + at - 1..]));

@@ -11,13 +11,13 @@
 //! crt         the plain product, folded by x^n = x + 1, modulo q or q2
 //! ```
 //!
-//! Operands are centred first. The coefficients of a product by a small element are then below `p0
-//! p1 / 2` (41.3 million) and those of a product of any two elements are below `p0 p1 p2 / 2`, so
-//! products are exact for every input. For `n = 653` the transform is 25 coefficients shorter than
-//! the plain product; these aliased coefficients are computed on their own.
+//! Operands are centred first. The coefficients of a product by a small element are then below
+//! `p0 p1 / 2` (41.3 million) and those of a product of any two elements are below `p0 p1 p2 / 2`,
+//! so products are exact for every input. For `n = 653` the transform is 25 coefficients shorter
+//! than the plain product; these 25 aliased coefficients are computed separately.
 //!
-//! A vector holds two primes side by side, one in each half. For the third prime it holds the
-//! residues modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
+//! A vector holds residues modulo two primes side by side, one prime in each half. For the third
+//! prime, the halves of a vector hold the residues modulo `x^(N/2) - 1` and modulo `x^(N/2) + 1`.
 //!
 //! Sources: incomplete NTTs for NTRU-type rings: C.-M. M. Chung, V. Hwang, M. J. Kannwischer, G.
 //! Seiler, C.-J. Shih, B.-Y. Yang, "NTT multiplication for NTT-unfriendly rings", TCHES 2021 (2);
@@ -41,15 +41,15 @@ pub(crate) use plan::RnsRing;
 use plan::TwoPrimes;
 use transform::{Operand, forward_pair};
 
-/// Room for products by small elements, wiped when dropped. Many products with one room clear it
-/// once.
+/// Working memory for products by small elements, wiped when dropped. Operations with several
+/// products share one `Multiplier`, so that it is cleared and wiped only once.
 pub struct Multiplier<R: Ring> {
     left: NttPoly2<R>,
     right: NttPoly2<R>,
 }
 
 impl<R: Ring> Multiplier<R> {
-    /// Returns cleared room.
+    /// Returns a cleared `Multiplier`.
     #[must_use]
     pub fn new() -> Self {
         Self { left: NttPoly2::zero(), right: NttPoly2::zero() }

@@ -1,7 +1,7 @@
-//! Polynomials in NTT form, for products of any two elements and for those who multiply often.
+//! Polynomials in NTT form, for products of any two elements and for factors of several products.
 //!
-//! The order of the numbers depends on the width of vectors, so the functions that make, multiply
-//! and undo a form take the same token.
+//! The order of the numbers depends on the width of vectors, so callers must use the same token to
+//! transform a polynomial, to multiply its NTT form and to transform the product back.
 
 use super::basemul::basemul;
 use super::crt;
@@ -24,7 +24,7 @@ pub(crate) trait NttForm<R: Ring> {
     /// Multiplies by `b`.
     fn multiply<S: Simd>(&mut self, simd: S, b: &Self);
 
-    /// Returns the product in `R_q` whose NTT form this is. Both forms become scratch.
+    /// Returns the product in `R_q` whose NTT form this is. Overwrites this form and `scratch`.
     fn take<S: Simd>(&mut self, simd: S, scratch: &mut Self) -> Poly<R>;
 }
 
@@ -44,7 +44,8 @@ impl<R: Ring> NttPoly2<R> {
         Self(Scratch::new())
     }
 
-    /// Undoes the transform: returns the plain product modulo each prime, which lies in `scratch`.
+    /// Transforms back: writes the plain product modulo each of the two primes to `scratch`, and
+    /// returns both.
     #[inline(always)]
     pub(super) fn residues<'a, S: Simd>(
         &mut self,

@@ -20,7 +20,7 @@ use crate::wipe::Scratch;
 /// Radix of the last pass over rows.
 pub(super) const LAST_RADIX: usize = 8;
 
-/// Most vectors of a pass.
+/// Largest number of vectors in a pass.
 const MOST_ROWS: usize = 16;
 
 /// A polynomial that can be transformed.
@@ -83,8 +83,8 @@ fn load_canonical<S: Simd>(simd: S, c: &[u16], modulus: u32, at: usize) -> S::Ve
     below.min_unsigned(c.add(offset)).sub(offset)
 }
 
-/// Returns the elements of `c` from `at` on, fewer than 16, and zeros. It stays out of the loops
-/// that rarely need it.
+/// Returns the elements of `c` from `at` on, fewer than 16, and zeros. The function is not inlined,
+/// because the loops rarely need it.
 #[cold]
 #[inline(never)]
 fn padded<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; MOST_ROWS]> {
@@ -97,7 +97,8 @@ fn padded<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; MOST_ROWS]> {
 
 /// Transforms two polynomials.
 ///
-/// Input: centred coefficients up to `input_bound`. Output: any representatives, for `basemul`.
+/// Input: centred coefficients up to `input_bound`. Output: representatives with the bounds that
+/// [`Plan::SCHEDULE`] proves, for `basemul`.
 #[inline(always)]
 pub(super) fn forward_pair<P: Plan, S: Simd>(
     simd: S,
@@ -131,14 +132,15 @@ fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut 
     let read = if P::WHOLE { S::HALF / 2 } else { S::HALF };
     assert!(operand.len() <= read * block + if P::ALIASED > 0 { block } else { 0 });
     for column in (0..block).step_by(S::HALF) {
-        // The last columns may overlap those before.
+        // The last group of columns may overlap the group before.
         let column = column.min(block - S::HALF);
         let mut x = [simd.splat(0); MOST_ROWS];
         let x = &mut x[..S::HALF];
         for (j, x) in x[..read].iter_mut().enumerate() {
             *x = operand.load_twice(simd, j * block + column);
         }
-        // Layer 0 of a whole tree: the second operands are zero, apart from those added below.
+        // Layer 0 of a whole tree: its butterflies copy their first operand, because the second one
+        // is zero, apart from the coefficients that are added below.
         for j in read..S::HALF {
             x[j] = x[j - read];
         }
@@ -186,10 +188,11 @@ fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
     }
 }
 
-/// Undoes the transform on a product of leaves, and writes the residues of the two trees.
+/// Transforms the products of leaves back, and writes the residues of the plain product for both
+/// trees.
 ///
-/// Output: `low` and `high`, the residues of the two trees, up to `OUTPUT_BOUND` in absolute value.
-/// `ntt` is scratch.
+/// Output: `low` and `high`, the residues for the first and the second tree, up to `OUTPUT_BOUND`
+/// in absolute value. `ntt` is scratch.
 #[inline(always)]
 pub(super) fn inverse<P: Plan, S: Simd>(
     simd: S,
@@ -223,14 +226,14 @@ pub(super) fn inverse<P: Plan, S: Simd>(
         store_rows::<S>(x, rows, first, stride);
     }
     for column in (0..block).step_by(S::HALF) {
-        // The last columns may overlap those before.
+        // The last group of columns may overlap the group before.
         let column = column.min(block - S::HALF);
         let x = &mut x[..S::HALF];
         load_rows(simd, rows, column, 1, x);
         Vector::transpose(x);
         inverse_layers::<P, S>(simd, &modulus, x, 0, table.column(), 1);
         let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
-        // Not by `zip`, which divides to know its length.
+        // A loop over `zip` would divide to compute its length.
         for x in x {
             let (Some(low), Some(high)) = (low.next(), high.next()) else { break };
             x.store_halves(&mut low[column..], &mut high[column..]);
@@ -258,7 +261,8 @@ fn keep_highest<S: Simd>(simd: S, operand: &impl Operand, kept: &mut [i16]) {
     }
 }
 
-/// Subtracts the aliased coefficients from the lowest ones of each tree and appends them.
+/// Subtracts the aliased coefficients from the lowest coefficients of each tree, and appends them
+/// to the tree's coefficients.
 ///
 /// `length` is the number of coefficients of each tree.
 #[inline(always)]
@@ -421,7 +425,7 @@ mod tests {
 
     /// Returns the residues of the plain product of two polynomials.
     fn residues<P: Plan, S: Simd>(simd: S, a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
-        // Of each of the two trees.
+        // The number of coefficients of each tree.
         let length = P::LEAF_DEGREE << P::LAYERS;
         let room = length + if P::ALIASED > 0 { MOST_ALIASED } else { 0 };
         let (mut left, mut right) = (vec![0; 2 * room], vec![0; 2 * room]);
@@ -433,8 +437,8 @@ mod tests {
     }
 
     /// Checks that no sum leaves 16 bits and that the residues of whole trees are those of the
-    /// definition. The `n` coefficients are at both ends of the input range, with signs in runs of
-    /// every length, and at random.
+    /// definition. The `n` coefficients are the ends of the input range, with signs in runs of
+    /// several lengths and with random signs.
     fn check_extremes<P: Plan>(n: usize) {
         let end = input_bound::<P::Ring>() as i16;
         let runs = |length: usize| {

@@ -1,14 +1,15 @@
 //! Products modulo `x^n - 1` over prime fields by complete transforms, for `n` a power of two.
 //!
-//! They compare methods of modular multiplication, and are an example of the use of one.
+//! The reduction laboratory compares methods of modular multiplication by these products. They are
+//! also an example of the use of a [`Reducer`].
 //!
 //! The forward transform splits polynomials as [`ntt`](super) does: block `j` of every layer has
-//! the factor `j` of one table, and values come out in bit-reversed order. The inverse takes them
-//! in that order and merges blocks by the same butterfly, with factors that depend on the position
-//! in the block. In both directions each butterfly multiplies first and adds afterwards, so numbers
-//! grow by one product per layer. [`Plan`] says which layers normalise.
+//! the factor `j` of one table, and values come out in bit-reversed order. The inverse takes the
+//! values in this order and merges blocks by the same butterfly, with factors that depend on the
+//! position in the block. In both directions each butterfly multiplies first and adds afterwards,
+//! so numbers grow by one product per layer. [`Plan`] says which layers normalise.
 //!
-//! The tables are public, and their computation uses division.
+//! The tables are not secret, and their computation uses division.
 //!
 //! Source: J. W. Cooley, J. W. Tukey, "An algorithm for the machine calculation of complex Fourier
 //! series", Mathematics of Computation 19, 1965; the order of the factors: G. Seiler, "Faster AVX2
@@ -24,7 +25,7 @@ pub use plan::{Layers, Plan, butterfly};
 
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
-/// There is no product.
+/// The reason why a cyclic product cannot be computed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CyclicError {
@@ -104,6 +105,10 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
     ///
     /// # Errors
     /// Returns [`CyclicError::Length`] if the length of `a` or `b` is not `n`.
+    ///
+    /// # Panics
+    /// Panics if `M` and `P` have different moduli, or if their bounds leave no room for a
+    /// butterfly or a pointwise product.
     pub fn multiply(&self, a: &mut [M::Residue], b: &mut [M::Residue]) -> Result<(), CyclicError> {
         check_len(self.inverse.len(), a.len())?;
         check_len(self.inverse.len(), b.len())?;

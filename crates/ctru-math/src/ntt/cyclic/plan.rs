@@ -15,6 +15,9 @@ pub struct Layers {
 impl Layers {
     /// Derives the layers for inputs up to `bound`: each butterfly adds a product to a number or
     /// subtracts it.
+    ///
+    /// # Panics
+    /// Panics if `bound` exceeds `INPUT_BOUND`, or if `INPUT_BOUND` leaves no room for a butterfly.
     #[must_use]
     pub const fn new<M: Reducer>(mut bound: i64, layers: u32) -> Self {
         let (product, limit) = (M::OUTPUT_BOUND as i64, M::INPUT_BOUND as i64);
@@ -55,6 +58,10 @@ pub struct Plan {
 
 impl Plan {
     /// Returns the plan for length `2^layers`.
+    ///
+    /// # Panics
+    /// Panics if `M` and `P` have different moduli, or if their bounds leave no room for a
+    /// butterfly or a pointwise product.
     #[must_use]
     pub const fn new<M: Reducer, P: ReduceSum>(layers: u32) -> Self {
         assert!(M::MODULUS == P::MODULUS, "one modulus throughout");
@@ -85,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Computes a butterfly, `x + y z` and `x - y z`. It normalises `x` first if `normalise`.
+/// Computes a butterfly, `x + y z` and `x - y z`. It normalises `x` first if `normalise` is set.
 #[must_use]
 #[inline(always)]
 pub fn butterfly<M: Reducer>(

@@ -1,4 +1,5 @@
-//! Tables of twiddle factors, for lengths that are known at run time. They are public.
+//! Tables of twiddle factors, for lengths that are known only at run time. The tables are not
+//! secret.
 
 use super::CyclicError;
 use crate::modular::{inverse_mod, power};
@@ -11,7 +12,7 @@ fn root(modulus: u32, len: usize) -> Result<u64, CyclicError> {
     if !len.is_power_of_two() || len < 2 || !order.is_multiple_of(len as u64) {
         return Err(CyclicError::NoRoot { modulus, len });
     }
-    // Its half power is -1, so its order is the whole power of two.
+    // The root to the power len / 2 is -1, so the root has the order len.
     (2..u64::from(modulus))
         .map(|base| power(base, order / len as u64, modulus.into()))
         .find(|&root| power(root, len as u64 / 2, modulus.into()) == order)

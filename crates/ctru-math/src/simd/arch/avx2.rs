@@ -12,7 +12,8 @@ use crate::simd::{Simd, Sums, Vector, WithSimd};
 #[derive(Copy, Clone)]
 pub(crate) struct I16x16(__m256i);
 
-/// Sixteen 32-bit integers: those of lanes 0 to 3 and 8 to 11, and those of the others.
+/// Sixteen 32-bit integers. The first vector has those of lanes 0 to 3 and 8 to 11, the second one
+/// those of the other lanes.
 #[derive(Copy, Clone)]
 pub(crate) struct I32x16([__m256i; 2]);
 

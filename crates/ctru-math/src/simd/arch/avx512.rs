@@ -19,8 +19,9 @@ pub(crate) struct I16x32(__m512i);
 pub(crate) struct I32x32([__m512i; 2]);
 
 /// The indices of the 16-bit words of an [`I32x32`] that are the low halves of its sums, in the
-/// order of the lanes. The index of the high half is greater by one. Each quarter takes the words
-/// 0, 2, 4 and 6 of its quarter in the first vector, then those in the second vector.
+/// order of the lanes. The index of the high half of a sum is greater by one. Each quarter takes
+/// the words 0, 2, 4 and 6 of the same quarter of the first vector, then those of the second
+/// vector.
 const LOW_WORDS: [i16; 32] = {
     let mut words = [0; 32];
     let mut i = 0;
@@ -40,7 +41,7 @@ impl Simd for Avx512 {
         fn run<W: WithSimd>(simd: Avx512, work: W) -> W::Output {
             work.with_simd(simd)
         }
-        // SAFETY: the token exists only where the CPU has all these parts of AVX-512.
+        // SAFETY: the token exists only where the CPU has AVX2 and all these parts of AVX-512.
         #[allow(unsafe_code)]
         unsafe {
             run(self, work)
@@ -157,8 +158,8 @@ impl Vector for I16x32 {
     }
 }
 
-/// Transposes eight rows: the results hold columns 0 to 7 in their even quarters and columns 8 to
-/// 15 in their odd quarters.
+/// Transposes eight rows of each matrix. Result `i` holds column `i` in its even quarters and
+/// column `i + 8` in its odd quarters.
 #[inline(always)]
 fn eight_rows(rows: &[I16x32]) -> [I16x32; 8] {
     transpose::eight([rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]])

@@ -1,10 +1,10 @@
 //! The implementations of [`Simd`](super::Simd), one file for each instruction set.
 
-/// Implements methods of a token, a vector or sums by functions that are compiled for a CPU
-/// feature.
+/// Implements methods of a token, a vector or sums. The body of each method becomes a function that
+/// is compiled for a CPU feature.
 ///
-/// Inside such a function the intrinsics of the feature are safe to call. The first parameter is
-/// the receiver: the method passes `self` for it.
+/// Inside such a function the intrinsics of the feature are safe to call. The first parameter of
+/// the function is the receiver: the method passes `self` for it.
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_endian = "little", target_feature = "neon")

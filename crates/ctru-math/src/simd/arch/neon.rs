@@ -82,8 +82,9 @@ impl Vector for I16x8 {
             I16x8(vshrq_n_s16::<1>(vqdmulhq_s16(x.0, y.0)))
         }
         fn mul_high_difference(a: I16x8, x: I16x8, y: I16x8, z: I16x8) -> I16x8 {
-            // Equal low halves have the same bit 15, which doubling moves into both high halves,
-            // where the difference cancels it. The instruction halves a difference of 17 bits.
+            // Doubling moves bit 15 of a low half into the high half. The low halves are equal, so
+            // the difference cancels this bit. `vhsubq` halves the difference, which may have 17
+            // bits, without overflow.
             I16x8(vhsubq_s16(vqdmulhq_s16(a.0, x.0), vqdmulhq_s16(y.0, z.0)))
         }
         fn mul_round(x: I16x8, y: I16x8) -> I16x8 {
@@ -111,7 +112,7 @@ impl Vector for I16x8 {
 
     #[inline(always)]
     fn transpose(rows: &mut [Self]) {
-        // Blocks of two by two lanes, then blocks of two by two of those.
+        // Transposes blocks of two by two lanes, then the matrix of two by two such blocks.
         let (even01, odd01) = rows[0].transpose_words(rows[1]);
         let (even23, odd23) = rows[2].transpose_words(rows[3]);
         (rows[0], rows[2]) = even01.transpose_pairs(even23);

@@ -14,7 +14,7 @@ pub(crate) struct I32x8([i32; 8]);
 impl I16x8 {
     #[inline(always)]
     fn zip(self, y: Self, f: impl Fn(i16, i16) -> i16) -> Self {
-        // Loops, because the compiler does not always inline `array::from_fn`.
+        // The code uses a loop, because the compiler does not always inline `array::from_fn`.
         let mut lanes = self.0;
         for (x, y) in lanes.iter_mut().zip(y.0) {
             *x = f(*x, y);
@@ -108,7 +108,7 @@ impl Vector for I16x8 {
     }
     #[inline(always)]
     fn min_unsigned(self, y: Self) -> Self {
-        // The sign of x - y in 32 bits: there is no comparison that could become a branch.
+        // The mask is the sign of x - y in 32 bits, because a comparison could become a branch.
         self.zip(y, |x, y| {
             let less = ((i32::from(x as u16) - i32::from(y as u16)) >> 31) as i16;
             y ^ (less & (x ^ y))

@@ -95,8 +95,8 @@ impl Vector for I16x8 {
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
-            // On a CPU with AVX, the SSE encoding of the instruction would cost a transition of the
-            // vector unit between SSE and AVX.
+            // In a build for CPUs with AVX, the SSE encoding of the instruction would cost a
+            // transition of the vector unit between SSE and AVX.
             // SAFETY: the target has AVX, and the instruction reads and writes registers only.
             #[cfg(target_feature = "avx")]
             #[allow(unsafe_code)]
@@ -181,7 +181,7 @@ impl Sums for I32x8 {
         }
         fn split(sums: I32x8) -> [I16x8; 2] {
             let [x, y] = sums.0;
-            // Packing saturates, so both halves are sign-extended to 32 bits before.
+            // Packing saturates, so shifts first sign-extend the halves to 32 bits.
             let (low_x, low_y) = (_mm_slli_epi32::<16>(x), _mm_slli_epi32::<16>(y));
             let low = _mm_packs_epi32(_mm_srai_epi32::<16>(low_x), _mm_srai_epi32::<16>(low_y));
             let high = _mm_packs_epi32(_mm_srai_epi32::<16>(x), _mm_srai_epi32::<16>(y));

@@ -1,17 +1,18 @@
 //! Transposition of square matrices by interleaving.
 
-/// Interleaving of the lower and of the upper halves of two vectors, in each part of a vector that
-/// the instructions treat alone.
+/// Vectors that the CPU can interleave. Each method returns the lower halves of two vectors
+/// interleaved, and the upper halves interleaved. Each 128-bit part of the vectors is interleaved
+/// by itself.
 pub(super) trait Interleave: Copy {
-    /// Interleaves one lane at a time.
+    /// Interleaves single lanes.
     fn interleave_words(self, y: Self) -> (Self, Self);
-    /// Interleaves two lanes at a time.
+    /// Interleaves pairs of lanes.
     fn interleave_pairs(self, y: Self) -> (Self, Self);
-    /// Interleaves four lanes at a time.
+    /// Interleaves groups of four lanes.
     fn interleave_quads(self, y: Self) -> (Self, Self);
 }
 
-/// Transposes eight rows of eight lanes in each part of a vector.
+/// Transposes the matrix of eight rows of eight lanes in each 128-bit part of the vectors.
 #[inline(always)]
 pub(super) fn eight<V: Interleave>(rows: [V; 8]) -> [V; 8] {
     let [r0, r1, r2, r3, r4, r5, r6, r7] = rows;

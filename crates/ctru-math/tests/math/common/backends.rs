@@ -1,14 +1,14 @@
-//! The same test on every backend that this CPU has.
+//! Runs a test on every backend that this CPU has.
 
 use std::sync::{Mutex, PoisonError};
 
 use ctru_math::backend;
 
-/// The backend in use is one for the whole process, so tests that choose take turns.
+/// All threads of a process use the same backend, so tests that select a backend take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs `test` on one available backend after the other, and puts back what was in use. A panic
-/// names the backend.
+/// Runs `test` on one available backend after the other, then selects the backend that was in use
+/// before. A panic names the backend.
 pub fn on_every_backend(mut test: impl FnMut()) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let before = backend::in_use();

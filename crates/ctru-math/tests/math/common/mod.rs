@@ -1,8 +1,8 @@
-//! What these tests share, and those of `ctru-tests` with them.
+//! Helpers that these tests and those of `ctru-tests` share.
 
 pub mod backends;
 pub mod rings;
 pub mod strategies;
-// These tests read the part that belongs to the mathematics.
+// These tests read only those fields of the vectors that belong to the mathematics.
 #[allow(dead_code)]
 pub mod vectors;

@@ -1,7 +1,7 @@
-//! One test for each ring.
+//! A macro that makes one test for each ring.
 
-/// Makes a module of three tests, one for each ring, of every generic function `fn check<R:
-/// Ring>()` that is named, and runs it on every backend.
+/// Makes a module of three tests, one for each ring, from each named generic function
+/// `fn check<R: Ring>()`. Each test runs on every backend.
 #[macro_export]
 macro_rules! every_ring_on_every_backend {
     ($($check:ident),* $(,)?) => {

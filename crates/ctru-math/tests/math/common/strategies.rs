@@ -4,9 +4,9 @@ use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// `len` numbers of `low..=high`: uniform, all from the two ends, all zero but a few, or one value
-/// throughout. Products are tested with these because lazy reductions fail at the ends of their
-/// ranges first.
+/// Generates `len` numbers of `low..=high`: uniform, all from the two ends, all zero but a few, or
+/// one value throughout. Products are tested with these because lazy reductions fail at the ends of
+/// their ranges first.
 pub fn numbers(len: usize, low: i64, high: i64) -> impl Strategy<Value = Vec<i64>> {
     let ends = prop_oneof![Just(low), Just(high)];
     prop_oneof![
@@ -17,14 +17,14 @@ pub fn numbers(len: usize, low: i64, high: i64) -> impl Strategy<Value = Vec<i64
     ]
 }
 
-/// Any element of `R_q`.
+/// Generates any element of `R_q`.
 pub fn poly<R: Ring>() -> impl Strategy<Value = Poly<R>> {
     numbers(R::N, 0, i64::from(R::Q) - 1).prop_map(|c| {
         Poly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap()
     })
 }
 
-/// Any small polynomial, coefficients up to [`SmallPoly::BOUND`] in absolute value.
+/// Generates any small polynomial, with coefficients up to [`SmallPoly::BOUND`] in absolute value.
 pub fn small_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     let bound = i64::from(SmallPoly::<R>::BOUND);
     numbers(R::N, -bound, bound).prop_map(|c| {
@@ -32,14 +32,14 @@ pub fn small_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     })
 }
 
-/// Any polynomial modulo `q2`.
+/// Generates any polynomial modulo `q2`.
 pub fn rounded_poly<R: Ring>() -> impl Strategy<Value = RoundedPoly<R>> {
     numbers(R::N, 0, i64::from(R::Q2) - 1).prop_map(|c| {
         RoundedPoly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap()
     })
 }
 
-/// `len` bytes: uniform, or one value throughout.
+/// Generates `len` bytes: uniform, or one value throughout.
 pub fn bytes(len: usize) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => vec(any::<u8>(), len), 1 => any::<u8>().prop_map(move |byte| vec![byte; len])]
 }

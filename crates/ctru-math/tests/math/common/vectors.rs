@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// A test vector: one key generation, and one encapsulation and decapsulation for each public-key
-/// encoding, with all intermediate values. A list has the coefficients of a polynomial, the one of
-/// the lowest power first.
+/// encoding, with all intermediate values. A list has the coefficients of a polynomial, lowest
+/// power first.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Intermediate {
@@ -55,12 +55,12 @@ pub struct Encapsulation {
     pub sigma: Vec<u16>,
     #[serde(with = "const_hex")]
     pub e8_codeword_bytes: Vec<u8>,
-    /// Before the message is added.
+    /// The rounded `sigma`, before the message is added.
     pub sigma_compressed: Vec<u16>,
     pub c: Vec<u16>,
     #[serde(with = "const_hex")]
     pub ct: Vec<u8>,
-    /// `c f` modulo `q2`, what the E8 decoder reads.
+    /// `c f` modulo `q2`, which the E8 decoder reads.
     pub decoded: Vec<u16>,
     pub decoded_nibbles: Vec<u8>,
     #[serde(with = "const_hex")]
@@ -73,13 +73,13 @@ pub struct Encapsulation {
 }
 
 impl Intermediate {
-    /// The vector for the ring of degree `n`.
+    /// Loads the vector for the ring of degree `n`.
     #[must_use]
     pub fn load(n: usize) -> Self {
         serde_json::from_str(&read(&format!("intermediate-{n}.json"))).expect("a valid vector")
     }
 
-    /// The records of both public-key encodings.
+    /// Returns the records of both public-key encodings.
     #[must_use]
     pub fn encapsulations(&self) -> [&Encapsulation; 2] {
         [&self.mixed_radix, &self.packed13]
@@ -93,31 +93,31 @@ pub struct E8Block {
     pub q2: u16,
     /// Values in `0..q2`.
     pub v: [u16; 8],
-    /// What the decoder returns.
+    /// The nibble that the decoder returns.
     pub nibble: u8,
     /// Whether two codewords are equally near.
     pub tie: bool,
 }
 
 impl E8Block {
-    /// All blocks.
+    /// Loads all blocks.
     #[must_use]
     pub fn load() -> Vec<Self> {
         json_lines("e8-decode.jsonl")
     }
 }
 
-/// The bytes as an array.
+/// Returns the bytes as an array.
 ///
 /// # Panics
-/// If their number differs.
+/// Panics if the array has another length.
 #[must_use]
 pub fn array<A: Array<u8>>(bytes: &[u8]) -> A {
     assert_eq!(bytes.len(), A::LEN);
     A::from_fn(|i| bytes[i])
 }
 
-/// The records of a file that holds one JSON object a line.
+/// Returns the records of a file that holds one JSON object per line.
 fn json_lines<T: DeserializeOwned>(name: &str) -> Vec<T> {
     read(name).lines().map(|line| serde_json::from_str(line).expect("a valid record")).collect()
 }

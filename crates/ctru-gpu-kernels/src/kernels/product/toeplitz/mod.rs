@@ -2,7 +2,7 @@
 //! them as one product of matrices: the matrix of the key times a matrix with one column per
 //! operation.
 //!
-//! The matrix of the key is that of [`ctru_math::kernel::toeplitz`]. All its rows but row 0 form a
+//! [`ctru_math::kernel::toeplitz`] defines the matrix of the key. All its rows but row 0 form a
 //! Toeplitz matrix. If the Toeplitz matrix is continued by a row `n`, with `h_0` in place of the
 //! missing coefficient `h_n`, then this row equals row 0. So the kernels compute the rows `1..=n`,
 //! whose entry `(i, j)` is `t(i - j)` with
@@ -92,12 +92,13 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
 
     /// Address of the operands.
     const OPERANDS: u32 = KEY as u32 * Self::MATRIX_BYTE;
-    /// Bytes per column of operands, for one byte of the coefficients. It is an odd number of
-    /// steps, so that neighbouring columns begin in different banks.
+    /// Bytes per column of operands, for one byte of the coefficients. A column has room for an odd
+    /// number of steps, so that neighbouring columns begin in different banks.
     const COLUMN: u32 = TILE * (Self::STEPS | 1);
     const OPERAND_BYTE: u32 = Self::COLUMN * Self::COLUMNS;
 
-    /// Address of coefficient 0 of every column, which is valid once row `n` has been computed.
+    /// Address of a list of coefficient 0 of every column. The warp that computes row `n` writes
+    /// this list.
     const FIRST: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
     /// Address of the first free byte after the product, a multiple of 16.
     pub(crate) const END: u32 = Self::FIRST + 2 * Self::COLUMNS;
@@ -205,8 +206,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 
     /// Multiplies the matrix by the operands in shared memory. Each warp calls `output(number,
-    /// tile)` for each of its tiles. Tiles after the end of the product have no meaning. `128
-    /// offset` is added to each sum, and `residue` maps the result to a coefficient.
+    /// tile)` for each of its tiles. Tiles after the end of the product have no meaning. The
+    /// function adds `128 offset` to each sum, and `residue` maps the result to a coefficient.
     #[inline(always)]
     pub(crate) fn multiply(
         self,

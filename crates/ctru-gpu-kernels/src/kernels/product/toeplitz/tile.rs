@@ -71,14 +71,13 @@ impl<const COLUMN_TILES: usize> Tile<COLUMN_TILES> {
     }
 }
 
-/// Returns the number in the tile of the thread's column `k`.
+/// Returns which column of the tile is the thread's column number `k`.
 #[inline(always)]
 pub(super) fn column<S: Simt>(s: S, k: u32) -> u32 {
     TILE_COLUMNS * (k / 2) + 2 * (s.lane() % 4) + k % 2
 }
 
-/// Returns the number in the polynomial of the group that this thread holds in every column of a
-/// tile.
+/// Returns which group of the polynomials this thread holds in every column of tile `tile`.
 #[inline(always)]
 pub(crate) fn group<S: Simt>(s: S, tile: u32) -> u32 {
     TILE / GROUP as u32 * tile + s.lane() / 4

@@ -7,6 +7,7 @@
 use super::{MOST_LAYERS, Plan};
 use crate::ring::Ring;
 
+/// Largest number in a lane.
 const LANE: i32 = i16::MAX as i32;
 
 /// Largest absolute value after an inverse transform: the sum or difference of two fits a lane.
@@ -73,7 +74,8 @@ impl Forward {
     /// for the sums in products of leaves.
     const fn new<P: Plan>(reduced_at_end: usize) -> Self {
         let (mut reduce, mut by_one) = ([false; MOST_LAYERS], [false; MOST_LAYERS]);
-        // Operands with aliased coefficients are longer than half a transform: the columns add two.
+        // Operands with aliased coefficients are longer than half a transform: their columns add
+        // two coefficients.
         let input = input_bound::<P::Ring>();
         let mut bound = if P::ALIASED > 0 { 2 * input } else { input };
         // The bound of the first block as long as it is not multiplied.

@@ -34,7 +34,7 @@ pub(super) const MODULI: [Modulus; 3] =
 pub(super) const MOST_LAYERS: usize = 9;
 /// Largest degree of a leaf.
 pub(super) const MOST_DEGREE: usize = 5;
-/// Largest number of aliased coefficients: those of a plain product beyond the transform's length.
+/// Room for aliased coefficients: those of a plain product beyond the transform's length.
 pub(super) const MOST_ALIASED: usize = 32;
 /// Most lanes of a vector.
 const MOST_LANES: usize = 32;
@@ -98,7 +98,7 @@ pub(super) trait Plan: Sized {
     /// The reductions.
     const SCHEDULE: Schedule = Schedule::new::<Self>();
 
-    /// Returns the moduli in the halves of vectors.
+    /// Returns the modulus of each tree in the tree's half of a vector.
     #[inline(always)]
     fn modulus<S: Simd>(simd: S) -> LaneModulus<S::Vector> {
         let [low, high] = const { Self::MODULI };
@@ -128,7 +128,7 @@ const fn scale(modulus: &Modulus, layers: usize) -> Twiddle<i16> {
     modulus.factor((1 << 16) * inverse_mod(1 << layers, modulus.m as u64) as i64)
 }
 
-/// Residues modulo the first two primes.
+/// Residues modulo the first two primes, one prime in each tree.
 pub(super) struct TwoPrimes<R>(PhantomData<R>);
 
 impl<R: Ring> Plan for TwoPrimes<R> {
@@ -137,7 +137,8 @@ impl<R: Ring> Plan for TwoPrimes<R> {
     const ROOTS: [usize; 2] = [1, 1];
 }
 
-/// Residues modulo the third prime, and modulo `x^(N/2) - 1` and `x^(N/2) + 1`.
+/// Residues modulo the third prime: modulo `x^(N/2) - 1` in the first tree and `x^(N/2) + 1` in the
+/// second.
 pub(super) struct ThirdPrime<R>(PhantomData<R>);
 
 impl<R: Ring> Plan for ThirdPrime<R> {
@@ -153,9 +154,11 @@ impl<R: Ring> Plan for ThirdPrime<R> {
 /// different block and has different factors.
 #[repr(C, align(64))]
 pub(super) struct Table {
-    /// Vector `2^l + j` holds the factor of block `j` of column layer `l` in all lanes.
+    /// Vector `2^l + j` holds the factors of block `j` of layer `l`: that of each tree in all lanes
+    /// of the tree's half.
     column: Twiddle<[i16; MOST_LANES * MOST_LANES / 2]>,
-    /// Vector `2^l + j` holds the factors of block `j` of layer `log2(B) + l`.
+    /// Vector `2^l + j` holds the factors on layer `log2(B) + l`: each lane has that of block `j`
+    /// below the lane's own block.
     row: Twiddle<[i16; 2 << MOST_LAYERS]>,
 }
 
@@ -219,8 +222,8 @@ impl Factors<'_> {
     }
 }
 
-/// Returns the node below `root` whose place in the subtree of `root` is the place of `node` in the
-/// whole tree.
+/// Returns the number of a node in the subtree of `root`. If the subtree were numbered as a tree of
+/// its own, with 1 for `root`, the node would have the number `node`.
 const fn descendant(root: usize, node: usize) -> usize {
     let layer = node.ilog2();
     (root << layer) + node - (1 << layer)
