@@ -19,7 +19,7 @@
 //! zero. Both numbers are at most `n + 1`, and are rounded up to whole vectors.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
-//! TCHES 2019 (3), section 5 and Theorem 7.2.
+//! TCHES 2019 (3), section 3 and Theorem 6.2.
 
 use crate::array::Array;
 use crate::mul::rns_ntt::RnsRing;

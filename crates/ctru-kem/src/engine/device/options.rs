@@ -10,10 +10,10 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
 
 use super::DeviceEngine;
+use crate::encoding::PublicKeyEncoding;
 use crate::engine::{Engine, EngineError, Keys, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::encoding::PublicKeyEncoding;
 use crate::params::ParameterSet;
 
 /// The options of a device engine: the size and number of its slots, the limit of their memory, and
