@@ -14,10 +14,6 @@ mod lengths;
 mod operations;
 mod product;
 mod ptx;
-#[path = "../../../ctru-math/tests/math/common/strategies.rs"]
-#[allow(unreachable_pub)]
-mod strategies;
 mod traces;
-#[path = "../../../ctru-math/tests/math/common/vectors.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod vectors;
+
+use ctru_tests::{strategies, vectors};

@@ -12,12 +12,12 @@
 //! takes the encapsulation key, the decapsulation key, the ciphertext, the shared secret, and the
 //! shared secret of the ciphertext with that bit flipped.
 
-use crate::common::array;
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
+use ctru_tests::vectors::array;
 use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 

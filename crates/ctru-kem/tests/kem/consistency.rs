@@ -1,7 +1,10 @@
 //! Tests the checks that the secret polynomial and the encapsulation key of a decapsulation key
 //! belong together.
 
-use crate::common::{array, decode, encode, every_set, strategies};
+use ctru_tests::vectors::array;
+use ctru_tests::{every_set, strategies};
+
+use crate::common::{decode, encode};
 use ctru_kem::{
     DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, SEED_BYTES,
 };

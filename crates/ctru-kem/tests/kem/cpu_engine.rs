@@ -3,14 +3,14 @@
 
 use std::fmt::Debug;
 
-use crate::common::array;
-use crate::common::every_set;
-use crate::common::on_every_backend;
 use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES,
     SharedSecret,
 };
+use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_set;
+use ctru_tests::vectors::array;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 every_set!(

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;
 
-use crate::common::{array, decode, encode, every_set, strategies};
+use ctru_tests::vectors::array;
+use ctru_tests::{every_set, strategies};
+
+use crate::common::{decode, encode};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, MixedRadix, Packed13,

@@ -1,10 +1,10 @@
 //! `Serialize` and `Deserialize`: hexadecimal in JSON, bytes in postcard.
 
-use crate::common::every_set;
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES,
 };
 use ctru_math::Ring;
+use ctru_tests::every_set;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;

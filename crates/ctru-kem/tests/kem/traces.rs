@@ -1,7 +1,6 @@
 //! Checks that the addresses that the threads of a device access do not depend on secrets, in whole
 //! operations of the engine.
 
-use crate::common::every_set;
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
@@ -10,6 +9,7 @@ use ctru_kem::engine::{
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
+use ctru_tests::every_set;
 
 every_set!(key_generation, encapsulation, decapsulation);
 

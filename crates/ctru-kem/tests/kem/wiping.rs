@@ -7,11 +7,11 @@
 
 use std::collections::HashSet;
 
-use crate::common::every_set;
-use crate::common::on_every_backend;
 use corosensei::stack::{DefaultStack, Stack};
 use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
 use ctru_math::Ring;
+use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_set;
 use sha3::{Digest, Sha3_512};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 

@@ -1,6 +1,5 @@
 //! Packing, the secret polynomial and the mixed-radix encoding against vectors and plain oracles.
 
-use crate::every_ring_on_every_backend;
 use crate::strategies::{bytes, numbers, poly, rounded_poly};
 use crate::vectors::{Intermediate, array};
 use ctru_math::array::Array;
@@ -10,6 +9,7 @@ use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::kernel::bits::{pack, unpack};
 use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
 /// Packs values bit by bit.

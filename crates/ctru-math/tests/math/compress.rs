@@ -1,11 +1,11 @@
 //! Rounding to `q2` and adding the message, against vectors and the definition.
 
-use crate::every_ring_on_every_backend;
 use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
 use ctru_math::compress::compress_with_message;
 use ctru_math::kernel::compress::{compress, compress_with_codeword};
 use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
 fn rounded_plainly<R: Ring>(sigma: u16) -> u32 {

@@ -3,7 +3,6 @@
 
 use std::array::from_fn;
 
-use crate::every_ring_on_every_backend;
 use crate::strategies::{bytes, rounded_poly};
 use crate::vectors::{E8Block, Intermediate, array};
 use ctru_math::array::Array;
@@ -11,6 +10,7 @@ use ctru_math::compress::compress_with_message;
 use ctru_math::e8::decode;
 use ctru_math::kernel::e8::{BLOCK, decode_block, encode_nibble, encode_pair};
 use ctru_math::{Poly, Ring, RoundedPoly};
+use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
 fn decoded<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {

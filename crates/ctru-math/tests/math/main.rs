@@ -2,11 +2,8 @@
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
-// The package `ctru-tests` exports what is in `common`.
-#![allow(unreachable_pub)]
 
 mod codec;
-mod common;
 mod compress;
 mod cyclic;
 mod e8;
@@ -17,4 +14,4 @@ mod product_forms;
 mod reduce;
 mod sample;
 
-use common::{backends, strategies, vectors};
+use ctru_tests::{backends, strategies, vectors};

@@ -1,11 +1,11 @@
 //! The centred binomial distribution against vectors and a plain oracle.
 
-use crate::every_ring_on_every_backend;
 use crate::strategies::bytes;
 use crate::vectors::{Intermediate, array};
 use ctru_math::kernel::sample::{centred_binomial, spread_sextets};
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Ring, array::Array};
+use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
 fn sampled_bit_by_bit<R: Ring>(coins: &[u8]) -> Vec<i8> {
