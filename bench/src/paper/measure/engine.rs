@@ -26,10 +26,9 @@ const CASES: [(Operation, KeyUse); 8] = [
 
 /// The degree of the parameter set of figure 7.
 pub(super) const STREAMS_SET: usize = 761;
-/// The number of operations of figure 7.
-const STREAMED: usize = 16384;
-/// The numbers of chunks of figure 7.
-const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
+/// The numbers of operations of figure 7, each with its numbers of chunks: the paper's, and more
+/// operations, as a larger GPU needs them.
+const STREAMED: [(usize, &[usize]); 2] = [(768, &[2, 4, 8]), (16384, &[2, 4, 8, 16])];
 
 /// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
@@ -114,21 +113,34 @@ pub(super) fn streams<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
-    for count in STREAM_COUNTS {
-        let chunk = STREAMED / count;
-        for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
-            let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
-            let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, STREAMED)?;
-            for operation in Operation::ALL {
-                let statistics =
-                    workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
-                let record = Record {
-                    threads: slots,
-                    ..new_record::<P>(bench, operation, KeyUse::Each, chunk)
-                };
-                session.time(statistics, STREAMED as f64, record)?;
+    for (operations, counts) in STREAMED {
+        for &count in counts {
+            for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
+                chunks::<P>(session, device, bench, operations, count, slots)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Measures `operations` operations in `count` equal chunks on `slots` slots.
+fn chunks<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+    bench: &str,
+    operations: usize,
+    count: usize,
+    slots: usize,
+) -> Result<(), Error> {
+    let chunk = operations / count;
+    let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
+    let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, operations)?;
+    for operation in Operation::ALL {
+        let statistics =
+            workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
+        let record =
+            Record { threads: slots, ..new_record::<P>(bench, operation, KeyUse::Each, chunk) };
+        session.time(statistics, operations as f64, record)?;
     }
     Ok(())
 }

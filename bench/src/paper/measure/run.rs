@@ -8,7 +8,7 @@ use ctru_math::Ring;
 
 use super::kernels::Devices;
 use super::session::{Options, Part, Session};
-use super::{ceilings, engine, kernels};
+use super::{ceilings, cpu, engine, inversion, kernels};
 use crate::error::Error;
 use crate::records::Report;
 
@@ -40,9 +40,13 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Resu
     let device = devices.engine;
     if options.wants(Part::Products) {
         kernels::products::<P::Ring>(session, devices)?;
+        cpu::product::<P::Ring>(session)?;
     }
     if options.wants(Part::Fusion) {
         kernels::encryption::<P::Ring>(session, devices)?;
+    }
+    if options.wants(Part::Inversion) && P::Ring::N == inversion::SET {
+        inversion::inversions::<P::Ring>(session, device)?;
     }
     if options.wants(Part::Resources) {
         kernels::resources::<P::Ring>(session, devices)?;
