@@ -55,7 +55,7 @@ struct ReportB {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Paper {
     pub(crate) setting: Setting,
-    c_product: Vec<CProduct>,
+    pub(crate) c_product: Vec<CProduct>,
     pub(crate) figure_6: Vec<Factors>,
     pub(crate) occupancy: Occupancy,
     pub(crate) table_4: Table4,
@@ -81,9 +81,9 @@ pub(crate) struct Setting {
 
 /// The time of one product in `R_q` by the paper's C code on one core.
 #[derive(Debug, Deserialize)]
-struct CProduct {
-    set: String,
-    us: f64,
+pub(crate) struct CProduct {
+    pub(crate) set: String,
+    pub(crate) us: f64,
 }
 
 /// Figure 6: how many times as fast as the product in C the product on CUDA cores is.

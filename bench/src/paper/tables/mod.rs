@@ -70,12 +70,30 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     roofline::write(records, out)
 }
 
+/// The columns of a title's lines.
+const COLUMNS: usize = 100;
+
 /// Writes a table under its title, if the table has rows.
 fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error> {
     if table.row_count() > 0 {
-        writeln!(out, "\n{title}\n\n{table}")?;
+        writeln!(out, "\n{}\n\n{table}", wrapped(title))?;
     }
     Ok(())
+}
+
+/// Breaks a text into lines of at most [`COLUMNS`] columns.
+fn wrapped(text: &str) -> String {
+    let mut column = 0;
+    text.split(' ').fold(String::new(), |mut lines, word| {
+        if column > 0 {
+            let fits = column + 1 + word.len() <= COLUMNS;
+            lines.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        column += word.len();
+        lines
+    })
 }
 
 /// Formats a number with three significant digits, or with four decimals if it is below 1. Returns
@@ -118,6 +136,13 @@ pub(crate) fn saving(before: f64, time: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_are_wrapped() {
+        let word = "a".repeat(49);
+        assert_eq!(wrapped(&format!("{word} {word}")), format!("{word} {word}"));
+        assert_eq!(wrapped(&format!("{word} {word}b b c")), format!("{word} {word}b\nb c"));
+    }
 
     #[test]
     fn numbers_keep_three_digits() {

@@ -7,7 +7,7 @@ use ctru_measure::{Record, table};
 use super::{batch_us, digits, fixed, ratio, section, unit};
 use crate::error::Error;
 use crate::records::{Records, kind, method};
-use crate::sources;
+use crate::sources::{self, CProduct};
 
 /// Writes the machines of the paper and ours.
 pub(super) fn machines(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
@@ -31,8 +31,8 @@ pub(super) fn machines(records: &Records, out: &mut dyn Write) -> Result<(), Err
     table.add_row(["runs per value", &paper.runs.to_string(), &runs]);
     table.add_row(["transfers", &paper.transfers, "see the titles"]);
     section(
-        "The setting of the paper, which states means, and ours. Memory of the GPU: the paper's \
-         from the data sheet, ours measured",
+        "The setting of the paper, whose values are means, and ours. The rate of our GPU's memory is \
+         measured",
         &table,
         out,
     )
@@ -41,12 +41,10 @@ pub(super) fn machines(records: &Records, out: &mut dyn Write) -> Result<(), Err
 /// Writes the time of one product on one core of a CPU.
 pub(super) fn c_product(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let mut table = table::markdown(["n", "paper us", "our us", "ratio"], 0..4);
-    for set in ["653", "761", "1277"] {
-        let paper = sources::paper().c_product_us(set);
-        let ours = records.of_kind(kind::PRODUCT_ON_CPU).find(|record| record.set == set);
+    for CProduct { set, us } in &sources::paper().c_product {
+        let ours = records.of_kind(kind::PRODUCT_ON_CPU).find(|record| record.set == *set);
         let ours = ours.map(batch_us);
-        let theirs = paper.map_or_else(|| "-".to_owned(), |us| fixed(us, 2));
-        table.add_row([set.to_owned(), theirs, digits(ours), ratio(paper, ours)]);
+        table.add_row([set.clone(), fixed(*us, 2), digits(ours), ratio(Some(*us), ours)]);
     }
     section(
         "One product in R_q on one core of a CPU: us of the paper's C code, and of our Rust code; \
