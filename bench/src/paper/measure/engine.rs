@@ -11,6 +11,7 @@ use super::power;
 use super::session::Session;
 use crate::error::Error;
 use crate::records::{figure, kind, watts};
+use crate::sources;
 
 /// Each operation with each kind of keys.
 const CASES: [(Operation, KeyUse); 8] = [
@@ -24,11 +25,10 @@ const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Decaps, KeyUse::Resident),
 ];
 
-/// The degree of the parameter set of figure 7.
-pub(super) const STREAMS_SET: usize = 761;
-/// The numbers of operations of figure 7, each with its numbers of chunks: the paper's, and more
-/// operations, as a larger GPU needs them.
-const STREAMED: [(usize, &[usize]); 2] = [(768, &[2, 4, 8]), (16384, &[2, 4, 8, 16])];
+/// The number of operations of figure 7 besides the paper's. A larger GPU needs more.
+const STREAMED: usize = 16384;
+/// The numbers of chunks of these operations.
+const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 
 /// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
@@ -113,7 +113,10 @@ pub(super) fn streams<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
-    for (operations, counts) in STREAMED {
+    let paper = &sources::paper().figure_7;
+    for (operations, counts) in
+        [(paper.operations, paper.streams.as_slice()), (STREAMED, &STREAM_COUNTS)]
+    {
         for &count in counts {
             for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
                 chunks::<P>(session, device, bench, operations, count, slots)?;

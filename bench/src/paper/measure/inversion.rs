@@ -12,14 +12,10 @@ use super::session::Session;
 use crate::error::Error;
 use crate::gpu::{self, Array};
 use crate::records::{kind, method};
+use crate::sources;
 
-/// The degree of the parameter set of section 4.2.1.
-pub(super) const SET: usize = 653;
-/// Elements per batch: the paper's, and one that fills a GPU.
-const BATCHES: [u32; 2] = [100, 65536];
-
-/// The largest batch whose products run one after the other. Larger ones would take minutes.
-const LONGEST_CHAIN: u32 = 100;
+/// Elements of a batch that fills a GPU. It is measured besides the paper's batch.
+const LARGE_BATCH: u32 = 65536;
 
 /// Bytes per coefficient of the large arrays, and of the leaves.
 const LARGE: u32 = 2;
@@ -31,7 +27,8 @@ pub(super) fn inversions<R: Ring>(
     device: CudaDevice,
 ) -> Result<(), Error> {
     let queue = &device.queue()?;
-    for count in BATCHES {
+    let paper = sources::paper().section_4_2_1.batch as u32;
+    for count in [paper, LARGE_BATCH] {
         let elements = Arrays::new(queue, count)?;
         let mut report = |op, statistics| {
             session.time(statistics, f64::from(count), on_device(kind::INVERSION, op, count))
@@ -40,7 +37,8 @@ pub(super) fn inversions<R: Ring>(
         report(method::INVERT_EACH, gpu::time_in_a_row(queue, each)?)?;
         let tree = || elements.tree::<R>(queue);
         report(method::INVERT_TREE, gpu::time_in_a_row(queue, tree)?)?;
-        if count <= LONGEST_CHAIN {
+        // In the large batch, the products of the chain would take minutes.
+        if count == paper {
             let chain = || elements.chain::<R>(queue);
             report(method::INVERT_CHAIN, gpu::time_in_a_row(queue, chain)?)?;
         }

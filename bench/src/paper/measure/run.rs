@@ -11,6 +11,7 @@ use super::session::{Options, Part, Session};
 use super::{ceilings, cpu, engine, inversion, kernels};
 use crate::error::Error;
 use crate::records::Report;
+use crate::sources;
 
 /// Measures the parts and parameter sets that the user has chosen.
 ///
@@ -45,13 +46,13 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Resu
     if options.wants(Part::Fusion) {
         kernels::encryption::<P::Ring>(session, devices)?;
     }
-    if options.wants(Part::Inversion) && P::Ring::N == inversion::SET {
+    if options.wants(Part::Inversion) && session.set == sources::paper().section_4_2_1.set {
         inversion::inversions::<P::Ring>(session, device)?;
     }
     if options.wants(Part::Resources) {
         kernels::resources::<P::Ring>(session, devices)?;
     }
-    if options.wants(Part::Streams) && P::Ring::N == engine::STREAMS_SET {
+    if options.wants(Part::Streams) && session.set == sources::paper().figure_7.set {
         engine::streams::<P>(session, device)?;
     }
     if options.wants(Part::Operations) {

@@ -1,5 +1,5 @@
-//! Table 5: the kernels of an encryption after the product, fused and unfused, and whole encryptions
-//! in one kernel and in several.
+//! Table 5: the kernels of an encryption after the product, fused and unfused. A further table
+//! shows whole encryptions in one kernel and in several.
 
 use std::io::Write;
 

@@ -60,8 +60,9 @@ pub(super) fn table_7(records: &Records, out: &mut dyn Write) -> Result<(), Erro
         ]);
     }
     section(
-        "Table 7: 1000 operations per second. CPU: one core, one operation per call. GPU: transfers \
-         included; ours with one key per operation, the largest batch; ratio: ours / paper",
+        "Table 7: 1000 operations per second. CPU: one core, one operation per call. GPU: \
+         transfers included; ours with one key per operation, the largest batch; ratio: ours / \
+         paper",
         &table,
         out,
     )

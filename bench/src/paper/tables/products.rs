@@ -113,8 +113,8 @@ pub(super) fn table_4(records: &Records, out: &mut dyn Write) -> Result<(), Erro
     section(
         &format!(
             "Table 4, n = {set}, same key: 10^12 operations per second. Ours counts 4 n^2 per \
-             product, which is two products of bytes by definition; how the paper counts is not \
-             known; ratio: ours / paper"
+             product: a multiplication and an addition for each pair of coefficients and each of \
+             two bytes. How the paper counts is not known. Ratio: ours / paper"
         ),
         &table,
         out,

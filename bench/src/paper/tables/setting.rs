@@ -31,8 +31,8 @@ pub(super) fn machines(records: &Records, out: &mut dyn Write) -> Result<(), Err
     table.add_row(["runs per value", &paper.runs.to_string(), &runs]);
     table.add_row(["transfers", &paper.transfers, "see the titles"]);
     section(
-        "The setting of the paper, whose values are means, and ours. The rate of our GPU's memory is \
-         measured",
+        "The setting of the paper, whose values are means, and ours. The rate of our GPU's memory \
+         is measured",
         &table,
         out,
     )
@@ -85,8 +85,8 @@ pub(super) fn inversions(records: &Records, out: &mut dyn Write) -> Result<(), E
     section(
         &format!(
             "Section 4.2.1, n = {}: x, the time of Montgomery's trick divided by that of one \
-             inversion per element; ours: products one after the other, and as a tree; ratio: ours \
-             / paper, below 1 where our trick loses less",
+             inversion per element; ours: products one after the other, one launch each, and as a \
+             tree; ratio: ours / paper, below 1 where our trick loses less",
             paper.set
         ),
         &table,
