@@ -175,6 +175,7 @@ fn places(paper: &Value) -> Places<'_> {
         let count = all.key(&format!("/figure_7/streams/{i}"));
         for operation in ["keygen", "encaps", "decaps"] {
             let first = [operation, &operations, &count];
+            all.add(format!("/figure_7/chunks/{i}"), &title, &first, "chunk");
             if operation == op && count == streams {
                 all.add("/figure_7/saved/percent".to_owned(), &title, &first, "paper %");
                 continue;

@@ -59,6 +59,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         "op",
         "operations",
         "streams",
+        "chunk",
         "sequential us",
         "streams us",
         "paper %",
@@ -66,7 +67,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         "ratio",
         "authors, H200 %",
     ];
-    let mut table = table::markdown(header, 1..9);
+    let mut table = table::markdown(header, 1..10);
     for operation in Operation::ALL {
         let comparisons = comparisons(records, operation);
         let measured = comparisons.iter().map(|ours| (ours.operations, ours.streams));
@@ -88,6 +89,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
                 operation.name().to_owned(),
                 operations.to_string(),
                 streams.to_string(),
+                (operations / streams).to_string(),
                 digits(ours.map(|ours| ours.sequential_us)),
                 digits(ours.map(|ours| ours.streams_us)),
                 theirs,
