@@ -16,6 +16,7 @@ mod peers;
 mod plot;
 mod records;
 mod references;
+mod sources;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

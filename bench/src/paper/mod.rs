@@ -15,7 +15,8 @@ pub(crate) use tables::{comparisons, digits};
 /// Measure the tables and figures of the paper on a GPU, and print them beside known results
 ///
 /// The tables cover products, fused and unfused encryption, streams, resources, power, all
-/// operations with and without transfers, and latencies. A roofline table compares the time of each
+/// operations with and without transfers, latencies and inversions. Each figure of the paper stands
+/// beside ours, with the ratio. A roofline table compares the time of each
 /// operation with the ceilings of transfer, hashing, tensor cores and memory, which are measured in
 /// the same run. The command needs an NVIDIA GPU, or --from.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use super::chart::{self, Axis, Layout, Line, Panel};
 use super::palette;
 use crate::lab::{giga_products, len, modulus};
 use crate::records::{Records, distinct, kind};
-use crate::references;
+use crate::sources;
 
 /// Returns one line per method, with the best value for each position on the horizontal axis.
 fn lines(
@@ -80,11 +80,9 @@ pub(super) fn products(records: &Records) -> Option<String> {
         return None;
     }
     let x = Axis::logarithmic("products per launch", &[1.0, 4.0, 16.0, 64.0, 256.0]);
-    lines.extend(
-        references::CYCLIC
-            .iter()
-            .map(|known| Line::level(known.who, palette::GREY, &x, 1000.0 * known.milliseconds)),
-    );
+    lines.extend(sources::cyclic().map(|(gpu, milliseconds)| {
+        Line::level(&format!("report, {gpu}"), palette::GREY, &x, 1000.0 * milliseconds)
+    }));
     let panel = Panel {
         title: "microseconds per product".to_owned(),
         x,

@@ -15,6 +15,8 @@ use crate::error::Error;
 
 /// Kinds of measurements.
 pub(crate) mod kind {
+    /// The methods of the key types, one operation per call.
+    pub(crate) const SINGLE: &str = "single";
     /// Batches on an engine, transfers included.
     pub(crate) const BATCH: &str = "batch";
     /// The kernels of one chunk on data on the device, without transfers.
@@ -24,8 +26,16 @@ pub(crate) mod kind {
     /// One launch of a multiplication kernel from its call to its end, measured with the host's
     /// clock.
     pub(crate) const PRODUCTS_ALONE: &str = "products alone";
+    /// A product on one core of the CPU.
+    pub(crate) const PRODUCT_ON_CPU: &str = "product on the CPU";
     /// The kernels of an encryption on data on the device.
     pub(crate) const ENCRYPTION: &str = "encryption";
+    /// The kernels of an encryption after the product, on data on the device.
+    pub(crate) const AFTER_PRODUCT: &str = "after the product";
+    /// Inversions of elements of `R_q` on data on the device.
+    pub(crate) const INVERSION: &str = "inversion";
+    /// The share of a multiprocessor's warps that run a kernel, as Nsight Compute measures it.
+    pub(crate) const OCCUPANCY: &str = "occupancy";
     /// Chunks in parallel, one per stream.
     pub(crate) const STREAMS: &str = "streams";
     /// The same chunks one after the other.
@@ -58,6 +68,28 @@ pub(crate) mod kind {
     pub(crate) const RING_PRODUCT: &str = "ring product";
 }
 
+/// The names of methods in the field `op` of records that the tables compare with known results.
+pub(crate) mod method {
+    /// The product by the paper's transform, on CUDA cores.
+    pub(crate) const NTT: &str = "NTT";
+    /// The product that the engine uses.
+    pub(crate) const POLYPHASE: &str = "polyphase, tensor cores";
+    /// The paper's product on tensor cores for operands that share one large polynomial.
+    pub(crate) const ONE_KEY: &str = "one key, tensor cores";
+    /// The paper's general product on tensor cores.
+    pub(crate) const SCHOOLBOOK: &str = "schoolbook, tensor cores";
+    /// The steps after the product in one kernel.
+    pub(crate) const FUSED: &str = "fused";
+    /// The steps after the product in three kernels.
+    pub(crate) const UNFUSED: &str = "unfused";
+    /// One inversion per element.
+    pub(crate) const INVERT_EACH: &str = "each";
+    /// Montgomery's trick, one product after the other.
+    pub(crate) const INVERT_CHAIN: &str = "serial chain";
+    /// Montgomery's trick as a tree of products.
+    pub(crate) const INVERT_TREE: &str = "tree";
+}
+
 /// The names of a record's further numbers.
 pub(crate) mod figure {
     /// Bytes per operation to the device.
@@ -78,6 +110,8 @@ pub(crate) mod figure {
     pub(crate) const SHARED_BYTES: &str = "shared_bytes";
     /// Blocks that fit on a multiprocessor.
     pub(crate) const BLOCKS: &str = "blocks";
+    /// Percentage of the warps that a multiprocessor can hold.
+    pub(crate) const OCCUPANCY: &str = "occupancy";
     /// Bytes of device memory that an engine holds.
     pub(crate) const DEVICE_BYTES: &str = "device_bytes";
     /// Bytes of pinned host memory that an engine holds, without the caller's.

@@ -11,6 +11,7 @@ use super::power;
 use super::session::Session;
 use crate::error::Error;
 use crate::records::{figure, kind, watts};
+use crate::sources;
 
 /// Each operation with each kind of keys.
 const CASES: [(Operation, KeyUse); 8] = [
@@ -24,11 +25,9 @@ const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Decaps, KeyUse::Resident),
 ];
 
-/// The degree of the parameter set of figure 7.
-pub(super) const STREAMS_SET: usize = 761;
-/// The number of operations of figure 7.
+/// The number of operations of figure 7 besides the paper's. A larger GPU needs more.
 const STREAMED: usize = 16384;
-/// The numbers of chunks of figure 7.
+/// The numbers of chunks of these operations.
 const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 
 /// The sizes of the batches whose latencies are measured.
@@ -114,21 +113,37 @@ pub(super) fn streams<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
-    for count in STREAM_COUNTS {
-        let chunk = STREAMED / count;
-        for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
-            let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
-            let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, STREAMED)?;
-            for operation in Operation::ALL {
-                let statistics =
-                    workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
-                let record = Record {
-                    threads: slots,
-                    ..new_record::<P>(bench, operation, KeyUse::Each, chunk)
-                };
-                session.time(statistics, STREAMED as f64, record)?;
+    let paper = &sources::paper().figure_7;
+    for (operations, counts) in
+        [(paper.operations, paper.streams.as_slice()), (STREAMED, &STREAM_COUNTS)]
+    {
+        for &count in counts {
+            for (bench, slots) in [(kind::STREAMS, count), (kind::SEQUENTIAL, 1)] {
+                chunks::<P>(session, device, bench, operations, count, slots)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Measures `operations` operations in `count` equal chunks on `slots` slots.
+fn chunks<P: ParameterSet>(
+    session: &mut Session<'_>,
+    device: CudaDevice,
+    bench: &str,
+    operations: usize,
+    count: usize,
+    slots: usize,
+) -> Result<(), Error> {
+    let chunk = operations / count;
+    let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
+    let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, operations)?;
+    for operation in Operation::ALL {
+        let statistics =
+            workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
+        let record =
+            Record { threads: slots, ..new_record::<P>(bench, operation, KeyUse::Each, chunk) };
+        session.time(statistics, operations as f64, record)?;
     }
     Ok(())
 }

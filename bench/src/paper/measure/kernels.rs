@@ -14,7 +14,7 @@ use ctru_measure::{KeyUse, Record};
 use super::session::Session;
 use crate::error::Error;
 use crate::gpu::{self, Array};
-use crate::records::{figure, kind};
+use crate::records::{figure, kind, method};
 
 /// A method to multiply elements of `R_q` by small ones.
 struct Method {
@@ -26,26 +26,20 @@ struct Method {
 
 /// The methods of table 4.
 static METHODS: [Method; 4] = [
-    Method { name: "NTT", kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
+    Method { name: method::NTT, kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
+    Method { name: method::POLYPHASE, kernels: &table::POLYPHASE_SMALL, keys: KeyUse::Each },
     Method {
-        name: "polyphase, tensor cores",
-        kernels: &table::POLYPHASE_SMALL,
-        keys: KeyUse::Each,
-    },
-    Method {
-        name: "one key, tensor cores",
+        name: method::ONE_KEY,
         kernels: &compared::SAME_PUBLIC_KEY_MULTIPLY,
         keys: KeyUse::One,
     },
-    Method {
-        name: "schoolbook, tensor cores",
-        kernels: &compared::SCHOOLBOOK_SMALL,
-        keys: KeyUse::Each,
-    },
+    Method { name: method::SCHOOLBOOK, kernels: &compared::SCHOOLBOOK_SMALL, keys: KeyUse::Each },
 ];
 
-/// Products per launch.
-const PRODUCT_BATCHES: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
+/// Products per launch: the paper's batches up to 1024, that of the authors' products with one key,
+/// and larger ones.
+const PRODUCT_BATCHES: [u32; 15] =
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536];
 
 /// A sequence of kernels that computes ciphertexts from coins and messages.
 struct Path {
@@ -53,7 +47,7 @@ struct Path {
     kernels: &'static [&'static RingKernels],
 }
 
-/// The paths of table 5. The savings are relative to the first one.
+/// The paths of whole encryptions. The savings are relative to the first one.
 static PATHS: [Path; 4] = [
     Path {
         name: "NTT, five kernels",
@@ -84,6 +78,23 @@ static PATHS: [Path; 4] = [
 
 /// Encryptions per launch.
 const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
+
+/// The paths of table 5. Both compute ciphertexts from products and messages: they encode the
+/// message, compress the sum and pack it.
+static AFTER_PRODUCT: [Path; 2] = [
+    Path { name: method::FUSED, kernels: &[&compared::ENCRYPT] },
+    Path {
+        name: method::UNFUSED,
+        kernels: &[
+            &compared::UNFUSED_ENCODE_MESSAGE,
+            &compared::UNFUSED_COMPRESS_AND_ADD,
+            &compared::UNFUSED_PACK_CIPHERTEXT,
+        ],
+    },
+];
+
+/// Ciphertexts per launch: the paper's batches, and one that fills a GPU.
+const AFTER_PRODUCT_BATCHES: [u32; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 65536];
 
 /// The kernels of table 6 besides those of [`METHODS`].
 static OTHERS: [&RingKernels; 9] = [
@@ -134,30 +145,43 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
     Ok(())
 }
 
-/// Measures table 5: the paths of encryption.
+/// Measures table 5, the kernels after the product, and whole encryptions.
 pub(super) fn encryption<R: Ring>(
     session: &mut Session<'_>,
     devices: Devices,
 ) -> Result<(), Error> {
-    let most = ENCRYPTION_BATCHES.into_iter().max().unwrap_or(1);
-    for Path { name, kernels } in &PATHS {
+    paths::<R>(session, devices, kind::AFTER_PRODUCT, &AFTER_PRODUCT, &AFTER_PRODUCT_BATCHES)?;
+    paths::<R>(session, devices, kind::ENCRYPTION, &PATHS, &ENCRYPTION_BATCHES)
+}
+
+/// Measures sequences of kernels in batches.
+fn paths<R: Ring>(
+    session: &mut Session<'_>,
+    devices: Devices,
+    bench: &str,
+    paths: &[Path],
+    batches: &[u32],
+) -> Result<(), Error> {
+    let most = batches.iter().copied().max().unwrap_or(1);
+    for Path { name, kernels } in paths {
         let kernels: Vec<&Kernel> = kernels.iter().map(|kernels| kernels.of::<R>()).collect();
         let queue = &devices.with(kernels[0]).queue()?;
         let arrays = Arrays::new(queue, kernels.iter().copied(), most)?;
-        for count in ENCRYPTION_BATCHES {
+        for &count in batches {
             let launch = || {
                 kernels
                     .iter()
                     .try_for_each(|kernel| arrays.launch(queue, kernel, Batch::each(count)))
             };
             let statistics = gpu::time_in_a_row(queue, launch)?;
-            session.time(statistics, f64::from(count), on_device(kind::ENCRYPTION, name, count))?;
+            session.time(statistics, f64::from(count), on_device(bench, name, count))?;
         }
     }
     Ok(())
 }
 
-fn on_device(bench: &str, op: &str, count: u32) -> Record {
+/// Makes a record of kernels on data on the device.
+pub(super) fn on_device(bench: &str, op: &str, count: u32) -> Record {
     Record {
         bench: bench.to_owned(),
         op: op.to_owned(),
@@ -172,21 +196,39 @@ fn on_device(bench: &str, op: &str, count: u32) -> Record {
 pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     for kernels in METHODS.iter().map(|method| method.kernels).chain(OTHERS) {
         let kernel = kernels.of::<R>();
-        let resources = devices.with(kernel).resources(kernel)?;
+        let device = devices.with(kernel);
+        let resources = device.resources(kernel)?;
+        let held = threads_of_multiprocessor(device.info()?.compute_capability);
+        let occupancy = held.map(|held| {
+            let running = f64::from(resources.blocks * kernel.shape().threads());
+            (figure::OCCUPANCY, 100.0 * running / f64::from(held))
+        });
         let record = Record {
             bench: kind::RESOURCES.to_owned(),
             op: kernel.name().trim_end_matches(&format!("_{}", R::N)).to_owned(),
             threads: kernel.shape().threads() as usize,
             ..Record::default()
         };
-        session.count(record.with_figures([
+        let record = record.with_figures([
             (figure::REGISTERS, resources.registers.into()),
             (figure::LOCAL_BYTES, resources.local_bytes.into()),
             (figure::SHARED_BYTES, resources.shared_bytes.into()),
             (figure::BLOCKS, resources.blocks.into()),
-        ]))?;
+        ]);
+        session.count(record.with_figures(occupancy))?;
     }
     Ok(())
+}
+
+/// Returns the number of threads that a multiprocessor can hold, if it is known for this compute
+/// capability. Source: CUDA C++ Programming Guide, technical specifications per compute capability.
+fn threads_of_multiprocessor(compute_capability: (u32, u32)) -> Option<u32> {
+    match compute_capability {
+        (7, 5) => Some(1024),
+        (8, 6..=9) | (12, _) => Some(1536),
+        (7 | 8, 0) | (9 | 10, 0) => Some(2048),
+        _ => None,
+    }
 }
 
 /// The arrays of random elements for a sequence of kernels, by the name of their contents.

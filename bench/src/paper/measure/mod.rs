@@ -5,7 +5,11 @@ mod ceilings;
 mod cost;
 mod counting;
 #[cfg(feature = "cuda")]
+mod cpu;
+#[cfg(feature = "cuda")]
 mod engine;
+#[cfg(feature = "cuda")]
+mod inversion;
 #[cfg(feature = "cuda")]
 mod kernels;
 #[cfg(feature = "cuda")]

@@ -8,9 +8,10 @@ use ctru_math::Ring;
 
 use super::kernels::Devices;
 use super::session::{Options, Part, Session};
-use super::{ceilings, engine, kernels};
+use super::{ceilings, cpu, engine, inversion, kernels};
 use crate::error::Error;
 use crate::records::Report;
+use crate::sources;
 
 /// Measures the parts and parameter sets that the user has chosen.
 ///
@@ -40,14 +41,18 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Resu
     let device = devices.engine;
     if options.wants(Part::Products) {
         kernels::products::<P::Ring>(session, devices)?;
+        cpu::product::<P::Ring>(session)?;
     }
     if options.wants(Part::Fusion) {
         kernels::encryption::<P::Ring>(session, devices)?;
     }
+    if options.wants(Part::Inversion) && session.set == sources::paper().section_4_2_1.set {
+        inversion::inversions::<P::Ring>(session, device)?;
+    }
     if options.wants(Part::Resources) {
         kernels::resources::<P::Ring>(session, devices)?;
     }
-    if options.wants(Part::Streams) && P::Ring::N == engine::STREAMS_SET {
+    if options.wants(Part::Streams) && session.set == sources::paper().figure_7.set {
         engine::streams::<P>(session, device)?;
     }
     if options.wants(Part::Operations) {

@@ -1,8 +1,15 @@
 //! Formats the tables of the measurements beside known results.
+//!
+//! Each table of the paper shows every figure of its source, also where the records hold nothing to
+//! compare with it. Such a place of ours has a dash.
 
-mod kernels;
+mod figure_6;
+mod fusion;
 mod operations;
+mod products;
+mod resources;
 mod roofline;
+mod setting;
 mod streams;
 
 use std::io::Write;
@@ -25,8 +32,12 @@ pub(in crate::paper) mod unit {
     pub(crate) const BYTE_PRODUCTS: &str = "byte products";
 }
 
-/// Writes each table for which there are measurements.
+/// Writes the paper's tables, and each other table for which there are measurements. Writes nothing
+/// if there are no measurements at all.
 pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    if records.0.is_empty() {
+        return Ok(());
+    }
     if let Some(Record { device, commit, date, .. }) =
         records.0.iter().find(|record| record.samples > 0)
     {
@@ -36,24 +47,53 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
              medians."
         )?;
     }
-    kernels::products(records, out)?;
-    kernels::fusion(records, out)?;
+    setting::machines(records, out)?;
+    setting::c_product(records, out)?;
+    products::table_4(records, out)?;
+    figure_6::factors(records, out)?;
+    figure_6::latencies(records, out)?;
+    figure_6::occupancy(records, out)?;
+    products::measured(records, out)?;
+    fusion::after_product(records, out)?;
+    fusion::encryption(records, out)?;
     streams::write(records, out)?;
-    kernels::resources(records, out)?;
-    operations::loads(records, out)?;
+    resources::table_6(records, out)?;
+    resources::kernels(records, out)?;
+    resources::loads(records, out)?;
+    operations::table_7(records, out)?;
+    operations::others(records, out)?;
     operations::rates(records, out)?;
     operations::on_device(records, out)?;
     operations::latencies(records, out)?;
+    setting::inversions(records, out)?;
     roofline::ceilings(records, out)?;
     roofline::write(records, out)
 }
 
+/// The columns of a title's lines.
+const COLUMNS: usize = 100;
+
 /// Writes a table under its title, if the table has rows.
 fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error> {
     if table.row_count() > 0 {
-        writeln!(out, "\n{title}\n\n{table}")?;
+        writeln!(out, "\n{}\n\n{table}", wrapped(title))?;
     }
     Ok(())
+}
+
+/// Breaks a text into lines of at most [`COLUMNS`] columns.
+fn wrapped(text: &str) -> String {
+    let mut column = 0;
+    text.split(' ').fold(String::new(), |mut lines, word| {
+        if column > 0 {
+            let fits = column + 1 + word.len() <= COLUMNS;
+            lines.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        column += word.len();
+        lines
+    })
 }
 
 /// Formats a number with three significant digits, or with four decimals if it is below 1. Returns
@@ -66,6 +106,16 @@ pub(crate) fn digits(value: Option<f64>) -> String {
         Some(value) if value >= 1.0 => format!("{value:.2}"),
         Some(value) => format!("{value:.4}"),
     }
+}
+
+/// Formats a figure of a source with the number of decimals that the source gives.
+fn fixed(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
+}
+
+/// Formats the ratio of two numbers, or a dash if one of them is missing.
+fn ratio(value: Option<f64>, to: Option<f64>) -> String {
+    digits(value.zip(to).map(|(value, to)| value / to))
 }
 
 /// Formats a rate in millions per second.
@@ -88,10 +138,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn titles_are_wrapped() {
+        let word = "a".repeat(49);
+        assert_eq!(wrapped(&format!("{word} {word}")), format!("{word} {word}"));
+        assert_eq!(wrapped(&format!("{word} {word}b b c")), format!("{word} {word}b\nb c"));
+    }
+
+    #[test]
     fn numbers_keep_three_digits() {
         let texts = [123.4, 56.78, 9.876, 0.0544].map(|value| digits(Some(value)));
         assert_eq!(texts, ["123", "56.8", "9.88", "0.0544"]);
         assert_eq!((digits(None), mega(Some(2_745_000.0))), ("-".to_owned(), "2.75".to_owned()));
         assert_eq!(saving(200.0, 50.0), 75.0);
+        assert_eq!((fixed(10.2, 2), fixed(60.0, 2)), ("10.20".to_owned(), "60.00".to_owned()));
+        assert_eq!(ratio(Some(3.0), Some(2.0)), "1.50");
+        assert_eq!(ratio(None, Some(2.0)), "-");
     }
 }

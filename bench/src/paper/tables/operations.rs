@@ -1,20 +1,21 @@
-//! The tables of the engine: table 7, the second half of table 6, and latencies.
+//! The tables of the engine: table 7, rates with and without transfers, and latencies.
 
 use std::io::Write;
 
 use ctru_measure::{KeyUse, Operation, Record, table};
 
-use super::{batch_us, digits, mega, section};
+use super::{batch_us, digits, fixed, mega, ratio, section};
 use crate::error::Error;
-use crate::records::{Records, distinct, figure, kind};
+use crate::records::{Records, distinct, kind};
 use crate::references;
+use crate::sources;
 
 /// The largest batch that counts as small. For small batches, the time matters, not the rate.
 const SMALL: usize = 1024;
 
-/// Returns the parameter sets whose batches were measured.
-fn sets(records: &Records) -> Vec<String> {
-    distinct(records.of_kind(kind::BATCH).map(|record| record.set.clone()))
+/// Returns the batches on GPUs.
+fn batches(records: &Records) -> impl Iterator<Item = &Record> {
+    records.of_kind(kind::BATCH).filter(|record| record.engine == "gpu")
 }
 
 /// Returns the measurement of the largest batch of an operation, if it is not small.
@@ -24,11 +25,76 @@ pub(super) fn rate<'a>(
     operation: Operation,
     keys: KeyUse,
 ) -> Option<&'a Record> {
-    let large = records.of(kind::BATCH, set, operation, keys).filter(|record| record.batch > SMALL);
+    let large = records.of(kind::BATCH, set, operation, keys);
+    let large = large.filter(|record| record.engine == "gpu" && record.batch > SMALL);
     large.max_by_key(|record| record.batch)
 }
 
-/// Writes table 7: the rates of operations, transfers included.
+/// Returns our thousands of operations per second on a GPU, each with its own key.
+fn kilo_on_gpu(records: &Records, set: &str, op: &str) -> Option<f64> {
+    let operation = Operation::ALL.into_iter().find(|operation| operation.name() == op)?;
+    rate(records, set, operation, KeyUse::Each).map(|record| record.ops_per_s / 1e3)
+}
+
+/// Writes table 7: the paper's rates beside ours.
+pub(super) fn table_7(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let header =
+        ["n", "op", "paper C", "our CPU", "ratio CPU", "paper GPU", "our GPU", "ratio GPU"];
+    let mut table = table::markdown(header, 2..8);
+    for paper in &sources::paper().table_7.ctru_prime {
+        let on_cpu = records.of_kind(kind::SINGLE).find(|record| {
+            let is_it = record.set == paper.set && record.op == paper.op;
+            is_it && record.engine == "cpu"
+        });
+        let on_cpu = on_cpu.map(|record| record.ops_per_s / 1e3);
+        let on_gpu = kilo_on_gpu(records, &paper.set, &paper.op);
+        table.add_row([
+            paper.set.clone(),
+            paper.op.clone(),
+            fixed(paper.c, 3),
+            digits(on_cpu),
+            ratio(on_cpu, Some(paper.c)),
+            fixed(paper.gpu, 3),
+            digits(on_gpu),
+            ratio(on_gpu, Some(paper.gpu)),
+        ]);
+    }
+    section(
+        "Table 7: 1000 operations per second. CPU: one core, one operation per call. GPU: \
+         transfers included; ours with one key per operation, the largest batch; ratio: ours / \
+         paper",
+        &table,
+        out,
+    )
+}
+
+/// Writes the other schemes of table 7.
+pub(super) fn others(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    /// The parameter set whose security is similar.
+    const SET: &str = "761";
+    let mut table = table::markdown(["scheme", "GPU", "op", "paper", "ours", "ratio"], 3..6);
+    for other in &sources::paper().table_7.others {
+        let ours = kilo_on_gpu(records, SET, &other.op);
+        table.add_row([
+            other.scheme.clone(),
+            other.gpu.clone(),
+            other.op.clone(),
+            fixed(other.rate, 0),
+            digits(ours),
+            ratio(ours, Some(other.rate)),
+        ]);
+    }
+    section(
+        &format!(
+            "Table 7, other schemes: 1000 operations per second, as the paper quotes them; ours: \
+             CTRU-Prime, n = {SET}, on our GPU; ratio: ours / quoted"
+        ),
+        &table,
+        out,
+    )
+}
+
+/// Writes our rates of operations by use of keys, beside those of peers.
 pub(super) fn rates(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let header = [
         "n",
@@ -38,12 +104,11 @@ pub(super) fn rates(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         "one key",
         "loaded keys",
         "private keys alone",
-        "paper, RTX 3060 Ti",
         "authors, H200",
         "CUDA-PQC, H200",
     ];
-    let mut table = table::markdown(header, 2..10);
-    for set in sets(records) {
+    let mut table = table::markdown(header, 2..9);
+    for set in distinct(batches(records).map(|record| record.set.clone())) {
         for operation in Operation::ALL {
             let known = references::operations(&set, operation);
             let Some(each) = rate(records, &set, operation, KeyUse::Each) else { continue };
@@ -57,14 +122,13 @@ pub(super) fn rates(records: &Records, out: &mut dyn Write) -> Result<(), Error>
                 of(KeyUse::One),
                 of(KeyUse::Resident),
                 of(KeyUse::Private),
-                mega(known.as_ref().map(|known| known.paper)),
                 mega(known.as_ref().map(|known| known.authors)),
                 mega(known.as_ref().and_then(|known| known.peer)),
             ]);
         }
     }
     section(
-        "Table 7: M operations per second, transfers from and to pinned memory included",
+        "M operations per second by use of keys, transfers from and to pinned memory included",
         &table,
         out,
     )
@@ -105,12 +169,12 @@ pub(super) fn on_device(records: &Records, out: &mut dyn Write) -> Result<(), Er
 
 /// Writes the latencies of small batches.
 pub(super) fn latencies(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
-    let small = || records.of_kind(kind::BATCH).filter(|record| record.batch <= SMALL);
-    let batches = distinct(small().map(|record| record.batch));
-    let names = batches.iter().map(|batch| format!("us of {batch}"));
+    let small = || batches(records).filter(|record| record.batch <= SMALL);
+    let sizes = distinct(small().map(|record| record.batch));
+    let names = sizes.iter().map(|batch| format!("us of {batch}"));
     let header: Vec<String> =
         ["n", "op", "keys"].map(str::to_owned).into_iter().chain(names).collect();
-    let mut table = table::markdown(header, 3..3 + batches.len());
+    let mut table = table::markdown(header, 3..3 + sizes.len());
     for (set, op, keys) in distinct(small().map(|r| (r.set.as_str(), r.op.as_str(), r.keys))) {
         let time = |&batch: &usize| {
             let found = small().find(|r| {
@@ -119,40 +183,10 @@ pub(super) fn latencies(records: &Records, out: &mut dyn Write) -> Result<(), Er
             digits(found.map(batch_us))
         };
         let cells = [set, op, keys.name()].map(str::to_owned);
-        table.add_row(cells.into_iter().chain(batches.iter().map(time)).collect::<Vec<_>>());
+        table.add_row(cells.into_iter().chain(sizes.iter().map(time)).collect::<Vec<_>>());
     }
     section(
         "Latency of small batches: us from the call to the result, transfers included",
-        &table,
-        out,
-    )
-}
-
-/// Writes the second half of table 6: power and memory of the engine.
-pub(super) fn loads(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
-    let mut table =
-        table::markdown(["n", "op", "W, median", "W, most", "device MiB", "pinned MiB"], 2..6);
-    let mebibytes = |bytes: Option<f64>| format!("{:.0}", bytes.unwrap_or_default() / 1048576.0);
-    let watt = |value: Option<f64>| {
-        value.map_or_else(|| "no nvidia-smi".to_owned(), |watts| format!("{watts:.0}"))
-    };
-    for load in records.of_kind(kind::LOAD) {
-        table.add_row([
-            load.set.clone(),
-            load.op.clone(),
-            watt(load.figure(figure::WATTS)),
-            watt(load.figure(figure::MOST_WATTS)),
-            mebibytes(load.figure(figure::DEVICE_BYTES)),
-            mebibytes(load.figure(figure::PINNED_BYTES)),
-        ]);
-    }
-    if table.row_count() > 0 {
-        let (least, most) = references::WATTS;
-        let power = format!("{least} to {most}");
-        table.add_row(["", "authors, H200", &power, "", "", ""]);
-    }
-    section(
-        "Table 6: power and memory of the engine under load, each operation with its own key",
         &table,
         out,
     )

@@ -4,16 +4,17 @@ use std::io::Write;
 
 use ctru_measure::{Operation, Record, table};
 
-use super::{batch_us, saving, section};
+use super::{batch_us, digits, fixed, ratio, saving, section};
 use crate::error::Error;
 use crate::records::{Records, distinct, kind};
 use crate::references;
+use crate::sources;
 
 /// The times of operations that are cut into one chunk per stream.
 pub(crate) struct Comparison {
     pub(crate) streams: usize,
     /// The number of operations in all chunks together.
-    operations: usize,
+    pub(crate) operations: usize,
     /// The microseconds with one chunk after the other.
     sequential_us: f64,
     /// The microseconds with all chunks in parallel.
@@ -29,7 +30,10 @@ impl Comparison {
 
 /// Returns the measurements of an operation by number of streams.
 pub(crate) fn comparisons(records: &Records, operation: Operation) -> Vec<Comparison> {
-    let of = |bench| records.of_kind(bench).filter(move |record| record.op == operation.name());
+    let of = |bench| {
+        let of_set = records.of_kind(bench).filter(|r| r.set == sources::paper().figure_7.set);
+        of_set.filter(move |record| record.op == operation.name())
+    };
     // The field `batch` of these records is the size of a chunk. Both measurements have as many
     // chunks as the parallel one has threads.
     let compare = |streams: &Record| {
@@ -50,38 +54,62 @@ pub(crate) fn comparisons(records: &Records, operation: Operation) -> Vec<Compar
 
 /// Writes the table of figure 7.
 pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let paper = &sources::paper().figure_7;
     let header = [
         "op",
-        "streams",
         "operations",
+        "streams",
+        "chunk",
         "sequential us",
         "streams us",
-        "saved %",
+        "paper %",
+        "our %",
+        "ratio",
         "authors, H200 %",
     ];
-    let mut table = table::markdown(header, 1..7);
+    let mut table = table::markdown(header, 1..10);
     for operation in Operation::ALL {
-        for comparison in comparisons(records, operation) {
-            let Comparison { streams, operations, sequential_us, streams_us } = comparison;
-            let known =
-                (streams == references::STREAMS).then(|| references::streams_save(operation));
+        let comparisons = comparisons(records, operation);
+        let measured = comparisons.iter().map(|ours| (ours.operations, ours.streams));
+        let all = paper.streams.iter().map(|&streams| (paper.operations, streams)).chain(measured);
+        for (operations, streams) in distinct(all) {
+            let ours = comparisons
+                .iter()
+                .find(|ours| (ours.operations, ours.streams) == (operations, streams));
+            let of_paper = operations == paper.operations && paper.streams.contains(&streams);
+            let saved = paper.streams_save(operation, streams).filter(|_| of_paper);
+            let theirs = match saved {
+                Some(saved) => fixed(saved, 2),
+                None if of_paper && streams == paper.loses_with_streams => "below 0".to_owned(),
+                None if of_paper => "no number".to_owned(),
+                None => "-".to_owned(),
+            };
+            let authors = (operations, streams) == references::STREAMED;
             table.add_row([
                 operation.name().to_owned(),
-                streams.to_string(),
                 operations.to_string(),
-                format!("{sequential_us:.0}"),
-                format!("{streams_us:.0}"),
-                format!("{:.0}", comparison.saving()),
-                known.map_or_else(String::new, |saved| format!("{saved:.0}")),
+                streams.to_string(),
+                (operations / streams).to_string(),
+                digits(ours.map(|ours| ours.sequential_us)),
+                digits(ours.map(|ours| ours.streams_us)),
+                theirs,
+                ours.map_or_else(|| "-".to_owned(), |ours| fixed(ours.saving(), 1)),
+                ratio(ours.map(Comparison::saving), saved),
+                if authors {
+                    fixed(references::streams_save(operation), 0)
+                } else {
+                    "-".to_owned()
+                },
             ]);
         }
     }
-    let sets =
-        distinct(records.of_kind(kind::STREAMS).map(|record| record.set.as_str())).join(", ");
     section(
         &format!(
-            "Figure 7: streams compared with the same number of sequential runs, n = {sets}, each \
-             operation with its own key, transfers included"
+            "Figure 7, n = {}: % of time that streams save against the same chunks one after the \
+             other, transfers included. Ours: each operation has its own key. The text gives one \
+             number of the paper, and says that more streams and more bytes to copy save more; \
+             ratio: ours / paper",
+            paper.set
         ),
         &table,
         out,

@@ -1,0 +1,42 @@
+//! Measures one product on one core of the CPU, as the paper does with its code in C.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use ctru_math::mul::Multiplier;
+use ctru_math::{Poly, Ring, SmallPoly, backend};
+use ctru_measure::{Record, cpu_name, sample};
+
+use super::session::Session;
+use crate::error::Error;
+use crate::records::kind;
+
+/// Products per repetition, so that reading the clock takes no part of the time.
+const PRODUCTS: u32 = 64;
+
+/// Measures the product of an element of `R_q` and a small one.
+///
+/// Its time does not depend on the operands.
+pub(super) fn product<R: Ring>(session: &mut Session<'_>) -> Result<(), Error> {
+    let (large, small) = (Poly::<R>::one(), SmallPoly::<R>::one());
+    let mut multiplier = Multiplier::new();
+    let Ok(statistics) = sample(session.options.budget(), || -> Result<(), Infallible> {
+        for _ in 0..PRODUCTS {
+            black_box(multiplier.mul_small(black_box(&large), black_box(&small)));
+        }
+        Ok(())
+    });
+    let record = Record {
+        bench: kind::PRODUCT_ON_CPU.to_owned(),
+        engine: "cpu".to_owned(),
+        device: cpu_name(),
+        backend: backend::in_use().name().to_owned(),
+        set: session.set.clone(),
+        op: "product by NTTs modulo two primes".to_owned(),
+        batch: 1,
+        transfers: "none".to_owned(),
+        threads: 1,
+        ..Record::default()
+    };
+    session.of_cpu(record.timed(statistics, f64::from(PRODUCTS)))
+}
