@@ -1,4 +1,4 @@
-//! The choice of a parameter set and of an encoding of public keys at run time.
+//! The choice of a parameter set at run time: of a degree and of an encoding of public keys.
 //!
 //! The types of `ctru-kem` carry both as type parameters. [`Selection::accept`] is the only place
 //! where a choice becomes a type: it calls a [`Visitor`], which is generic over the parameter set.
@@ -11,7 +11,7 @@ use ctru_kem::{
     PublicKeyEncoding,
 };
 
-/// A parameter set.
+/// The degree of a parameter set.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Set {
     /// CTRU-Prime-653.
@@ -34,8 +34,7 @@ pub(crate) enum Encoding {
     Packed13,
 }
 
-/// A parameter set with an encoding of public keys. Each key and each ciphertext belongs to one
-/// selection.
+/// A parameter set as a value. Each key and each ciphertext belongs to one selection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) set: Set,

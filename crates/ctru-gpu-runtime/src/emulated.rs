@@ -45,7 +45,8 @@ impl State {
         let left = self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        // A driver returns this code for a GPU that has stopped working.
+        // A driver returns this code from every call after an exception in a kernel, because the
+        // process can then no longer use the GPU.
         let lost = |_| RuntimeError::Driver {
             call: "EmulatedDevice::lost_after",
             code: 719,
@@ -75,7 +76,7 @@ impl EmulatedDevice {
     }
 
     /// Creates a device that executes `operations` copies, wipes and launches. All later ones fail,
-    /// as on a GPU that has stopped working.
+    /// as on a GPU after an exception in a kernel.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
         Self::from_parts(isize::MAX as usize, None, operations)

@@ -50,7 +50,7 @@ fn damaged_private_keys_are_wiped() {
     // the end of the file.
     let long = key.repeat(10);
     let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &long).unwrap();
-    // The third line from the end gets a character that Base64 does not have.
+    // The third Base64 line from the end gets a character that Base64 does not have.
     let at = text.rfind("\n-----END").unwrap() - 150;
     let damaged = format!("{}!{}", &text[..at], &text[at + 1..]);
     let name = "a-name-that-the-message-has";

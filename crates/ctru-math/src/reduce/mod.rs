@@ -15,18 +15,18 @@
 //! | [`Plantard`] | odd, below 2^30 | 3: high, low, high | `(-w 2^64 mod m) / m mod 2^64` | `m/2` |
 //! | [`PseudoMersenne`] | `2^A + S 2^B + T` | 1: full; shifts and sums | plain | above `m/2` |
 //! | [`Proth`] | `K 2^E + 1` | 1: full; 3 by `K` | `w / K^2 mod m` | above `m/2` |
-//! | [`Float`] | odd, below 2^24 | 4 floats, 3 with a sum | `w` and `w / m` | `5m/8` |
+//! | [`Float`] | odd, at most 2^24 - 9 | 4 of `f32`, 3 of them fused | `w` and `w / m` | `5m/8` |
 //!
 //! [`RuntimeDivision`] is **not constant time**. [`ConstantDivision`] is constant time only where
-//! the compiler replaces its division by products.
+//! the compiler replaces its division by products. All other methods use operations that take
+//! constant time, and have no branch and no index that depends on a value.
 //!
 //! The table counts products of 32 x 32 bits, of which a method needs the low half, the high half
 //! or all 64 bits. On GPUs, LLVM would compute many of these products in 64 bits; the module
 //! `narrow` prevents this.
 //!
-//! All other methods use operations that take constant time, and have no branch and no index that
-//! depends on a value. Const code computes all constants. Integers are `i32`, and [`Float`]
-//! calculates with `f32`: [`Residue`] stands for both.
+//! Const code computes all constants. Integers are `i32`, and [`Float`] calculates with `f32`:
+//! [`Residue`] stands for both.
 
 mod barrett;
 mod division;
