@@ -251,7 +251,7 @@ fn every_figure_of_the_paper_is_in_its_place() {
     // No figure is left out.
     let mut all = BTreeSet::new();
     leaves(paper, "", &mut all);
-    for cited in ["/citation", "/cited_by", "/table_7/unit"] {
+    for cited in ["/citation", "/public_code", "/table_7/unit"] {
         assert!(all.remove(cited));
     }
     let mut checked: BTreeSet<String> = places.iter().map(|place| place.pointer.clone()).collect();
