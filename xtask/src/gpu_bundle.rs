@@ -1,5 +1,5 @@
-//! Builds a folder with all files that the GPU tests and benchmarks need on a machine without
-//! Rust.
+//! Builds a folder with the programs and the script that test and measure a GPU on a machine
+//! without Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -72,7 +72,7 @@ pub(crate) mod kind {
 pub(crate) mod method {
     /// The product by the paper's transform, on CUDA cores.
     pub(crate) const NTT: &str = "NTT";
-    /// The product that the engine uses.
+    /// The product that the engine uses by default.
     pub(crate) const POLYPHASE: &str = "polyphase, tensor cores";
     /// The paper's product on tensor cores for operands that share one large polynomial.
     pub(crate) const ONE_KEY: &str = "one key, tensor cores";
@@ -98,7 +98,7 @@ pub(crate) mod figure {
     pub(crate) const DOWNLOADED: &str = "downloaded";
     /// Permutations of Keccak per operation.
     pub(crate) const PERMUTATIONS: &str = "permutations";
-    /// Products per operation of polynomials whose coefficients are bytes.
+    /// Products of polynomials whose coefficients are bytes, per operation.
     pub(crate) const BYTE_PRODUCTS: &str = "byte_products";
     /// Bytes of device memory per operation that kernels read and write.
     pub(crate) const MEMORY_BYTES: &str = "memory_bytes";

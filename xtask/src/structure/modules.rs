@@ -365,7 +365,7 @@ impl Reader<'_> {
     }
 
     /// Returns the reference of the path `names`, or `None` if the path does not lead into this
-    /// crate. Only a path of a `use` may begin with the name of a child.
+    /// crate. A path that begins with the name of a child counts only in a `use`.
     fn reference(&self, names: &[String], in_use: bool) -> Option<Reference> {
         let mut rest = names;
         let mut up = 0;

@@ -133,7 +133,8 @@ impl Step<i16> {
 impl<V: Vector> Step<V> {
     /// Returns `(f, f(0) g - g(0) f)`, or `(g, f(0) g - g(0) f)` if the step swaps.
     ///
-    /// The quotients of both products by `q` are estimated and subtracted together.
+    /// The quotients of both products by `q` are estimated, and `q` times their difference is
+    /// subtracted.
     ///
     /// Input and output: up to `6q/5` in absolute value.
     /// Source: H. Becker, V. Hwang, M. J. Kannwischer, B.-Y. Yang, S.-Y. Yang, "Neon NTT", TCHES

@@ -287,7 +287,8 @@ impl<'a> Decoder<'a> {
         if result.is_predicate() {
             return None;
         }
-        // The first operands are the only result, and perhaps predicates that are always true.
+        // The operands before `results` are the only result, and `PT` in place of predicates that
+        // are not needed.
         bits::spread(text, &text.operands[results..], &mut |operand| match operand {
             Operand::Register(name, _) | Operand::Predicate(name, _) => {
                 name.map(|name| self.register(name))

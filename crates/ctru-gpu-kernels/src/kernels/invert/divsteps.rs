@@ -79,7 +79,8 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
         let swap = (-delta >> 31) & (-g0 >> 31);
         delta = (delta ^ (swap & (delta ^ -delta))) + 1;
         let step = Step::<R> { swap, f0, minus_g0: -g0, ring: PhantomData };
-        // Only these coefficients can still change the result. Their number is public.
+        // The other coefficients of `f` and `g` can no longer reach the result, and those of `v`
+        // and `r` are still zero. The numbers of coefficients are public.
         if first < (n + 1).min(steps - number) {
             step.divide(&mut own.f, &mut own.g, g_above);
         }

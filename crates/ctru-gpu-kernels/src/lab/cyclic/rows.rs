@@ -14,7 +14,7 @@ use crate::simt::{Simt, Word};
 
 /// Number of coefficients of each operand that a thread holds.
 const HELD: u32 = 8;
-/// Number of layers that a thread applies to the coefficients that it holds.
+/// Number of layers that a thread applies in a pass to the coefficients that it holds.
 const FUSED: u32 = 3;
 
 /// Returns the block shape: `threads` threads, or as many as one row needs if that is more, and

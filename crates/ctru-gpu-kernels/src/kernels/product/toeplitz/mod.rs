@@ -55,8 +55,9 @@ const TILE_COLUMNS: u32 = 8;
 /// Sums for low bytes and for high bytes, indexed by column tile and then by row tile.
 type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; ROW_TILES]; COLUMN_TILES]; 2];
 
-/// The product that a block computes in shared memory. The key's coefficients have `KEY` bytes
-/// each. There are `8 COLUMN_TILES` operands, whose coefficients have `OPERAND` bytes each.
+/// The product that a block computes from the key's matrix and the operands, which lie in shared
+/// memory. The key's coefficients have `KEY` bytes each. There are `8 COLUMN_TILES` operands,
+/// whose coefficients have `OPERAND` bytes each.
 #[derive(Copy, Clone)]
 pub(crate) struct MatrixProduct<
     S,
