@@ -163,7 +163,7 @@ struct Fresh {
 fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
     let key = DecapsulationKey::<P>::try_generate()?;
     let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
-    // In some sets, the last bit is padding. A ciphertext with a changed padding bit must be
+    // The last bit is padding in every set. A ciphertext with a changed padding bit must be
     // rejected, too.
     let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
     let instead = key.decapsulate(&changed);

@@ -162,7 +162,7 @@ fn flipped_bit_gives_another_secret_and_no_error() {
         sandbox.succeed(&format!("keygen --set {set} --out k"));
         sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
         let ciphertext = sandbox.read("c");
-        // The last of these bits is padding in some sets.
+        // The last of these bits is padding in every set.
         for (byte, mask) in [(0, 1), (ciphertext.len() / 2, 16), (ciphertext.len() - 1, 128)] {
             let mut changed = ciphertext.clone();
             changed[byte] ^= mask;

@@ -185,7 +185,8 @@ fn traces<R: Ring>() {
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
-        // All operations of one input are accepted, all operations of the other input are rejected.
+        // All operations of `one` are rejected: a bit of their expected ciphertexts is flipped. All
+        // operations of `other` are accepted.
         let mut expected = operations.ciphertexts.clone();
         expected
             .iter_mut()
