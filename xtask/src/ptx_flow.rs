@@ -53,5 +53,5 @@ fn find_planted(text: &str, kernel: &str, seed: u64) -> Result<()> {
             Err(refused) => vec![Err(refused)],
         })
     };
-    plant::search(text, Plan { kernel, seed, most: 1 }, 1, decode)?.verdict(seed)
+    plant::search(text, Plan { kernel: &[kernel], seed, most: 1 }, 1, decode)?.verdict(seed)
 }

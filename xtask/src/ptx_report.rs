@@ -66,6 +66,9 @@ pub struct Options {
     /// in the machine code for sm_90
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
     plant: Option<u64>,
+    /// Plant leaks only in kernels whose name contains this text
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "plant")]
+    plant_in: String,
     /// Also write all counts to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -167,8 +170,8 @@ pub fn run(options: &Options) -> Result<()> {
     // More copies of kernels in one text would make its listing too large.
     const COPIES: usize = 100;
     let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
-    plant::search(&text, Plan { kernel: &options.kernel, seed, most: 1 }, COPIES, decode)?
-        .verdict(seed)
+    let kernel = &[options.kernel.as_str(), options.plant_in.as_str()];
+    plant::search(&text, Plan { kernel, seed, most: 1 }, COPIES, decode)?.verdict(seed)
 }
 
 /// Returns the shapes of all kernels' blocks. A separate program prints them, so that this one can

@@ -96,8 +96,8 @@ struct Leak {
 /// The choice of the leaks to plant.
 #[derive(Copy, Clone, Debug)]
 pub struct Plan<'a> {
-    /// Leaks are planted only in kernels whose names contain this text.
-    pub kernel: &'a str,
+    /// Leaks are planted only in kernels whose names contain all these texts.
+    pub kernel: &'a [&'a str],
     /// The seed of the random choice of places.
     pub seed: u64,
     /// The largest number of leaks per kind and kernel.
@@ -142,7 +142,10 @@ impl<'a> Garden<'a> {
             // Kernels with exceptions are left out: there, not every array is secret, or the kernel
             // divides secrets anyway.
             let is_strict = !divides(text.name) && public_arrays(text.name).is_empty();
-            if !text.name.contains(plan.kernel) || text.arrays.is_empty() || !is_strict {
+            if !plan.kernel.iter().all(|part| text.name.contains(part))
+                || text.arrays.is_empty()
+                || !is_strict
+            {
                 continue;
             }
             for &kind in Kind::ALL {
@@ -451,7 +454,7 @@ $L_1:
         })
     }
 
-    const PLAN: Plan<'_> = Plan { kernel: "a_653", seed: 1, most: 2 };
+    const PLAN: Plan<'_> = Plan { kernel: &["a_653"], seed: 1, most: 2 };
 
     #[test]
     fn plants_leaks_of_all_kinds() {
@@ -473,7 +476,7 @@ $L_1:
         });
         assert_eq!(texts(PLAN), texts(PLAN));
         assert_ne!(texts(PLAN), texts(Plan { seed: 2, ..PLAN }));
-        assert!(texts(Plan { kernel: "b_653", ..PLAN }).is_empty());
+        assert!(texts(Plan { kernel: &["b_653"], ..PLAN }).is_empty());
     }
 
     #[test]
