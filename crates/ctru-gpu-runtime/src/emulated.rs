@@ -4,7 +4,7 @@
 use core::fmt;
 use core::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{self, Emulator, Event};
@@ -149,6 +149,8 @@ pub struct EmulatedMemory {
     content: Mutex<Vec<u8>>,
     bytes: usize,
     element_bytes: u32,
+    /// Whether the memory counts as memory of the device; memory of the host does not.
+    is_counted: bool,
 }
 
 impl DeviceMemory for EmulatedMemory {
@@ -164,7 +166,9 @@ impl DeviceMemory for EmulatedMemory {
 impl Drop for EmulatedMemory {
     fn drop(&mut self) {
         lock(&self.content).zeroize();
-        self.device.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        if self.is_counted {
+            self.device.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 
@@ -174,24 +178,64 @@ impl fmt::Debug for EmulatedMemory {
     }
 }
 
-/// Host memory for copies of an [`EmulatedQueue`].
-pub struct EmulatedPinned<T: Plain>(Vec<T>);
+/// Host memory of an [`EmulatedQueue`].
+///
+/// The content is either in `content` or, after [`on_device`](HostMemory::on_device), in `memory`.
+pub struct EmulatedPinned<T: Plain> {
+    content: OnceLock<Vec<T>>,
+    memory: EmulatedMemory,
+}
+
+impl<T: Plain> EmulatedPinned<T> {
+    /// Returns the content. Takes it from `memory` if it is there.
+    fn content(&self) -> &Vec<T> {
+        self.content.get_or_init(|| elements(&lock(&self.memory.content)))
+    }
+}
 
 impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
+    type Device = EmulatedMemory;
+
     fn len(&self) -> usize {
-        self.0.len()
+        self.memory.bytes / size_of::<T>()
     }
 
     fn read(&self) -> Result<&[T], RuntimeError> {
-        Ok(&self.0)
+        Ok(self.content())
     }
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
-        Ok(&mut self.0)
+        self.content();
+        Ok(self.content.get_mut().map_or(&mut [], Vec::as_mut_slice))
+    }
+
+    fn on_device(&mut self) -> &EmulatedMemory {
+        if let Some(content) = self.content.take() {
+            let content = Wiped(content);
+            let mut bytes = lock(&self.memory.content);
+            bytes.zeroize();
+            bytes.extend(content.0.iter().flat_map(bytes_of));
+        }
+        &self.memory
     }
 }
 
 impl<T: Plain> Drop for EmulatedPinned<T> {
+    fn drop(&mut self) {
+        self.content.take().map(Wiped);
+    }
+}
+
+impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatedPinned({} elements)", self.len())
+    }
+}
+
+/// Numbers that are overwritten when dropped.
+struct Wiped<T: Plain>(Vec<T>);
+
+impl<T: Plain> Drop for Wiped<T> {
     fn drop(&mut self) {
         self.0.fill(T::default());
         // Without this use of the elements, the compiler could remove the writes.
@@ -199,10 +243,17 @@ impl<T: Plain> Drop for EmulatedPinned<T> {
     }
 }
 
-impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EmulatedPinned({} elements)", self.0.len())
-    }
+/// Returns the bytes of a number in the order in which a device stores them.
+fn bytes_of<T: Plain>(number: &T) -> impl Iterator<Item = u8> + use<T> {
+    number.to_bits().to_le_bytes().into_iter().take(size_of::<T>())
+}
+
+/// Returns the numbers that a device stores as these bytes.
+fn elements<T: Plain>(bytes: &[u8]) -> Vec<T> {
+    let number = |bytes: &[u8]| {
+        T::from_bits(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)))
+    };
+    bytes.chunks_exact(size_of::<T>()).map(number).collect()
 }
 
 /// A queue of an [`EmulatedDevice`]. A call returns when its operation is done.
@@ -255,6 +306,7 @@ impl Queue for EmulatedQueue {
             content: Mutex::new(content),
             bytes: requested,
             element_bytes: T::BYTES,
+            is_counted: true,
         }))
     }
 
@@ -263,7 +315,16 @@ impl Queue for EmulatedQueue {
         let requested = len.saturating_mul(size_of::<T>());
         content.try_reserve_exact(len).map_err(|_| RuntimeError::OutOfHostMemory { requested })?;
         content.resize(len, T::default());
-        Ok(EmulatedPinned(content))
+        Ok(EmulatedPinned {
+            content: OnceLock::from(content),
+            memory: EmulatedMemory {
+                device: self.device.clone(),
+                content: Mutex::default(),
+                bytes: requested,
+                element_bytes: T::BYTES,
+                is_counted: false,
+            },
+        })
     }
 
     fn upload<T: Plain>(
@@ -277,9 +338,9 @@ impl Queue for EmulatedQueue {
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
         let mut content = lock(&to.content);
-        let slots = content.chunks_exact_mut(size_of::<T>()).skip(start);
-        for (bytes, word) in slots.zip(&from.0[range]) {
-            bytes.copy_from_slice(&word.to_bits().to_le_bytes()[..size_of::<T>()]);
+        let to = content.iter_mut().skip(start * size_of::<T>());
+        for (to, byte) in to.zip(from.content()[range].iter().flat_map(bytes_of)) {
+            *to = byte;
         }
         Ok(())
     }
@@ -294,13 +355,9 @@ impl Queue for EmulatedQueue {
         self.check_owner(from)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
-        let content = lock(&from.content);
-        let words = content.chunks_exact(size_of::<T>()).skip(range.start).take(range.len());
-        for (word, bytes) in to.0[start..].iter_mut().zip(words) {
-            *word = T::from_bits(
-                bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
-            );
-        }
+        let bytes = range.start * size_of::<T>()..range.end * size_of::<T>();
+        let copied = Wiped(elements::<T>(&lock(&from.content)[bytes]));
+        to.write()?[start..][..range.len()].copy_from_slice(&copied.0);
         Ok(())
     }
 
@@ -308,7 +365,11 @@ impl Queue for EmulatedQueue {
         self.device.0.registered.contains(&registered::addresses(memory))
     }
 
-    fn upload_from(&self, copies: &[Upload<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
+    fn upload_from<T>(
+        &self,
+        copies: &[Upload<'_, EmulatedMemory>],
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
         for (from, to) in copies {
             self.check_owner(to)?;
             arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
@@ -317,7 +378,7 @@ impl Queue for EmulatedQueue {
             self.device.0.work()?;
             lock(&to.content)[..from.len()].copy_from_slice(from);
         }
-        Ok(())
+        then()
     }
 
     fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {

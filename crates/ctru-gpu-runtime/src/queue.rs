@@ -57,8 +57,8 @@ pub trait Device: Clone + Debug + Send + Sync {
 pub trait Queue: Debug + Send + Sync {
     /// The type of the device's memory, for elements of any type.
     type Memory: DeviceMemory;
-    /// The type of host memory for copies.
-    type Pinned<T: Plain>: HostMemory<T>;
+    /// The type of host memory for copies and kernels.
+    type Pinned<T: Plain>: HostMemory<T, Device = Self::Memory>;
 
     /// Allocates memory for `len` elements on the device. Its initial content is undefined.
     ///
@@ -102,20 +102,27 @@ pub trait Queue: Debug + Send + Sync {
     /// false if `memory` is empty.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Copies bytes of the host to the device. Waits for these copies and for all operations before
-    /// them. Copies from [registered](Device::register) memory are fast, because the driver copies
-    /// other memory through its own buffer.
+    /// Issues copies of bytes of the host to the device, and calls `then`, which issues the
+    /// operations on these bytes. Waits for the copies and for all operations before them, and
+    /// returns the result of `then`. If a copy is refused, `then` is not called.
+    ///
+    /// Copies from [registered](Device::register) memory are fast, because the driver copies other
+    /// memory through its own buffer.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload), and those of earlier operations.
-    fn upload_from(&self, copies: &[Upload<'_, Self::Memory>]) -> Result<(), RuntimeError>;
+    /// Those of [`upload`](Self::upload), those of earlier operations, and those of `then`.
+    fn upload_from<T>(
+        &self,
+        copies: &[Upload<'_, Self::Memory>],
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError>;
 
     /// Copies device memory to the host. Waits for these copies and for all operations before them.
     /// Copies to [registered](Device::register) memory are fast. After an error, the content of the
     /// slices is unspecified.
     ///
     /// # Errors
-    /// Those of [`upload_from`](Self::upload_from).
+    /// Those of [`upload`](Self::upload), and those of earlier operations.
     fn download_to(&self, copies: &mut [Download<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Overwrites device memory with zeros.

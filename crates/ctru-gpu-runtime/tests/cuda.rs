@@ -224,7 +224,7 @@ fn copies_end_with_their_calls() {
     let queue = device.unwrap().queue().unwrap();
     let buffer = queue.allocate::<u8>(4).unwrap();
     let mut bytes = [1, 2, 3, 4];
-    queue.upload_from(&[(&bytes, &buffer)]).unwrap();
+    queue.upload_from(&[(&bytes, &buffer)], || Ok(())).unwrap();
     bytes.fill(0);
     queue.download_to(&mut [(&buffer, &mut bytes)]).unwrap();
     assert_eq!(bytes, [1, 2, 3, 4]);

@@ -174,11 +174,13 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         self.queue.is_registered(memory)
     }
 
-    fn upload_from(&self, copies: &[Upload<'_, Q::Memory>]) -> Result<(), RuntimeError> {
-        if self.uploads(copies.iter().map(|(from, _)| from.len()).sum()) {
-            self.queue.upload_from(copies)?;
-        }
-        Ok(())
+    fn upload_from<T>(
+        &self,
+        copies: &[Upload<'_, Q::Memory>],
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
+        let makes_copies = self.uploads(copies.iter().map(|(from, _)| from.len()).sum());
+        self.queue.upload_from(if makes_copies { copies } else { &[] }, then)
     }
 
     fn download_to(&self, copies: &mut [Download<'_, Q::Memory>]) -> Result<(), RuntimeError> {

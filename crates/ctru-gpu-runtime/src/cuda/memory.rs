@@ -4,8 +4,7 @@
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::{fmt, slice};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cust::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use zeroize::Zeroize;
@@ -25,6 +24,8 @@ pub struct CudaMemory {
     pub(super) pointer: CUdeviceptr,
     bytes: usize,
     element_bytes: u32,
+    /// The uses of host memory that kernels access, or `None` for memory of the device.
+    pub(super) host: Option<Arc<Uses>>,
 }
 
 impl CudaMemory {
@@ -46,7 +47,7 @@ impl CudaMemory {
                 result => result?,
             }
         }
-        Ok(Self { device, pointer, bytes, element_bytes: T::BYTES })
+        Ok(Self { device, pointer, bytes, element_bytes: T::BYTES, host: None })
     }
 }
 
@@ -62,7 +63,8 @@ impl DeviceMemory for CudaMemory {
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
-        if self.bytes == 0 {
+        // `CudaPinned` frees host memory.
+        if self.bytes == 0 || self.host.is_some() {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
@@ -140,14 +142,41 @@ impl Drop for CudaRegistration {
     }
 }
 
-/// Pinned host memory for copies of the [`CudaQueue`](super::CudaQueue) that allocated it.
+/// Pinned host memory for copies of the [`CudaQueue`](super::CudaQueue) that allocated it, and for
+/// kernels on all queues of the device.
 pub struct CudaPinned<T: Plain> {
     pub(super) stream: Arc<Stream>,
     /// The address of the elements. Dangling if there are none.
     pub(super) pointer: NonNull<T>,
     len: usize,
-    /// The number of the queue's last operation that uses the memory.
-    last_use: AtomicU64,
+    uses: Arc<Uses>,
+    /// The same memory as kernels see it.
+    memory: CudaMemory,
+}
+
+/// The last operation of each queue that uses a piece of host memory.
+#[derive(Default)]
+pub(super) struct Uses(Mutex<Vec<(Arc<Stream>, u64)>>);
+
+impl Uses {
+    /// Records that the operation with this number of `stream` uses the memory.
+    pub(super) fn record(&self, stream: &Arc<Stream>, operation: u64) {
+        let mut uses = self.lock();
+        match uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, stream)) {
+            Some((_, last)) => *last = operation.max(*last),
+            None => uses.push((Arc::clone(stream), operation)),
+        }
+    }
+
+    /// Waits for all recorded operations.
+    fn wait(&self) -> Result<(), RuntimeError> {
+        self.lock().iter().try_for_each(|(stream, operation)| stream.wait(*operation))
+    }
+
+    /// Locks the list, which is valid even after a panic.
+    fn lock(&self) -> MutexGuard<'_, Vec<(Arc<Stream>, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // SAFETY: the value owns the memory, as a vector of numbers does, and the driver's functions may be
@@ -161,7 +190,20 @@ impl<T: Plain> CudaPinned<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let pointer =
             if bytes == 0 { NonNull::dangling() } else { Self::allocate(&stream, bytes)? };
-        Ok(Self { stream, pointer, len, last_use: AtomicU64::new(0) })
+        let uses = Arc::<Uses>::default();
+        let memory = CudaMemory {
+            device: stream.device,
+            // A device sees pinned memory of the host at the address that the host uses.
+            pointer: if bytes == 0 {
+                0
+            } else {
+                pointer.as_ptr().expose_provenance() as CUdeviceptr
+            },
+            bytes,
+            element_bytes: T::BYTES,
+            host: Some(Arc::clone(&uses)),
+        };
+        Ok(Self { stream, pointer, len, uses, memory })
     }
 
     /// Allocates `bytes > 0` bytes and sets them to zero.
@@ -185,33 +227,36 @@ impl<T: Plain> CudaPinned<T> {
         Ok(pointer)
     }
 
-    /// Records that the queue's operation with this number uses the memory.
+    /// Records that the operation with this number of the memory's own queue uses the memory.
     pub(super) fn used_by(&self, operation: u64) {
-        self.last_use.fetch_max(operation, Ordering::AcqRel);
-    }
-
-    fn wait(&self) -> Result<(), RuntimeError> {
-        self.stream.wait(self.last_use.load(Ordering::Acquire))
+        self.uses.record(&self.stream, operation);
     }
 }
 
 impl<T: Plain> HostMemory<T> for CudaPinned<T> {
+    type Device = CudaMemory;
+
     fn len(&self) -> usize {
         self.len
     }
 
     fn read(&self) -> Result<&[T], RuntimeError> {
-        self.wait()?;
+        self.uses.wait()?;
         // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not
-        // write to it: earlier operations are done, and an operation that writes needs `&mut self`.
+        // write to it: earlier operations are done, and an operation that writes needs `&mut self`,
+        // as does `on_device`, whose result cannot outlive that borrow.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) })
     }
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
-        self.wait()?;
+        self.uses.wait()?;
         // SAFETY: the memory has `len` numbers, at most `isize::MAX` bytes. The device does not
         // access it: earlier operations are done, and later ones need `&self`.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
+    }
+
+    fn on_device(&mut self) -> &CudaMemory {
+        &self.memory
     }
 }
 
@@ -225,7 +270,11 @@ impl<T: Plain> Drop for CudaPinned<T> {
         // still use the memory, so it is not freed. If the driver has shut down at the end of the
         // process, it has already freed the memory. After other errors the context has stopped.
         let Ok(_current) = self.stream.device.enter() else { return };
-        if self.wait().is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error)) {
+        if self
+            .uses
+            .wait()
+            .is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error))
+        {
             return;
         }
         // SAFETY: the memory has `bytes` bytes, and nothing else refers to it.

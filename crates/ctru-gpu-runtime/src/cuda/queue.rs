@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use cust::sys::CUdeviceptr;
 
-use super::device::CudaDevice;
+use super::device::{CudaDevice, Current};
 use super::driver;
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
 use super::stream::{CudaEvent, Stream};
@@ -66,22 +66,34 @@ impl CudaQueue {
         self.0.wait_for(event)
     }
 
-    /// Issues copies of memory that the caller has lent for this call, and waits for them.
-    fn issue_and_wait<C>(
+    /// Issues copies of memory that the caller has lent for this call, calls `then`, and waits for
+    /// the copies.
+    fn lend<C, T>(
         &self,
         mut copies: impl Iterator<Item = C>,
         issue: impl FnMut(C) -> Result<(), RuntimeError>,
-    ) -> Result<(), RuntimeError> {
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
         let current = self.0.device.enter()?;
+        // Even after an error or a panic, the copies that have been issued must end before the
+        // borrow ends. The context stays current until then, so that waiting cannot fail to enter
+        // it.
+        let mut lent = Lent { stream: &self.0, current: &current, last: u64::MAX };
         let issued = copies.try_for_each(issue);
-        // Even after an error, the copies that have been issued must end before the borrow ends.
-        let done = self.0.synchronise_in(&current);
-        if done.as_ref().is_err_and(driver::did_not_wait) {
-            // The GPU may still read or write the caller's memory, and the caller may free it as
-            // soon as this call returns. Only an abort prevents such an access.
-            std::process::abort();
+        lent.last = self.0.count();
+        let result = issued.and_then(|()| then());
+        let done = lent.wait();
+        result.and_then(|result| done.map(|()| result))
+    }
+
+    /// Records that the operation that was issued last uses this memory, as far as it is memory of
+    /// the host.
+    fn count_use(&self, memory: &[&CudaMemory]) {
+        let mut host = memory.iter().filter_map(|memory| memory.host.as_ref()).peekable();
+        if host.peek().is_some() {
+            let operation = self.0.count();
+            host.for_each(|uses| uses.record(&self.0, operation));
         }
-        issued.and(done)
     }
 
     fn check_device(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
@@ -96,6 +108,33 @@ impl CudaQueue {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" }),
         }
+    }
+}
+
+/// Copies of memory that a caller has lent. Dropping this value waits for them.
+struct Lent<'a> {
+    stream: &'a Stream,
+    current: &'a Current,
+    /// The number of the last copy, or the largest number while copies are being issued.
+    last: u64,
+}
+
+impl Lent<'_> {
+    /// Waits for the copies.
+    fn wait(&self) -> Result<(), RuntimeError> {
+        let done = self.stream.wait_in(self.current, self.last);
+        if done.as_ref().is_err_and(driver::did_not_wait) {
+            // The GPU may still read or write the caller's memory, and the caller may free it as
+            // soon as this call returns. Only an abort prevents such an access.
+            std::process::abort();
+        }
+        done
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let _ = self.wait();
     }
 }
 
@@ -184,12 +223,16 @@ impl Queue for CudaQueue {
         CudaRegistration::covers(memory)
     }
 
-    fn upload_from(&self, copies: &[Upload<'_, CudaMemory>]) -> Result<(), RuntimeError> {
+    fn upload_from<T>(
+        &self,
+        copies: &[Upload<'_, CudaMemory>],
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
         for (from, to) in copies {
             self.check_device(to)?;
             arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
         }
-        self.issue_and_wait(copies.iter().filter(|(from, _)| !from.is_empty()), |(from, to)| {
+        let issue = |(from, to): &Upload<'_, CudaMemory>| {
             // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done,
             // because this call waits for it.
             unsafe {
@@ -200,7 +243,8 @@ impl Queue for CudaQueue {
                     self.0.raw,
                 )
             }
-        })
+        };
+        self.lend(copies.iter().filter(|(from, _)| !from.is_empty()), issue, then)
     }
 
     fn download_to(&self, copies: &mut [Download<'_, CudaMemory>]) -> Result<(), RuntimeError> {
@@ -208,7 +252,7 @@ impl Queue for CudaQueue {
             self.check_device(from)?;
             arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
         }
-        self.issue_and_wait(copies.iter_mut().filter(|(_, to)| !to.is_empty()), |(from, to)| {
+        let issue = |(from, to): &mut Download<'_, CudaMemory>| {
             // SAFETY: the bytes exist on both sides, and `to` is borrowed until the copy is done,
             // because this call waits for it.
             unsafe {
@@ -219,7 +263,8 @@ impl Queue for CudaQueue {
                     self.0.raw,
                 )
             }
-        })
+        };
+        self.lend(copies.iter_mut().filter(|(_, to)| !to.is_empty()), issue, || Ok(()))
     }
 
     fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
@@ -228,8 +273,12 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let _current = self.0.device.enter()?;
-        // SAFETY: the memory has this many bytes, and dropping it waits for the device.
-        unsafe { driver::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) }
+        // SAFETY: the memory has this many bytes. Dropping memory of the device waits for the device,
+        // and memory of the host waits for the operation that is counted below.
+        let wiped =
+            unsafe { driver::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) };
+        self.count_use(&[memory]);
+        wiped
     }
 
     fn launch(
@@ -256,8 +305,10 @@ impl Queue for CudaQueue {
         // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
         // copies these arguments before it returns. The arrays are at least as long as the
         // descriptor requires, so by the promise of `Kernel::new` the kernel accesses nothing else.
-        // Dropping the memory waits for the device.
-        unsafe {
+        // Dropping memory of the device waits for the device. Memory of the host gives no access to
+        // its content and is not freed until the launch is done, because both wait for the
+        // operation that is counted below.
+        let launched = unsafe {
             driver::cuLaunchKernel(
                 function,
                 kernel.blocks(batch.operations()),
@@ -271,7 +322,9 @@ impl Queue for CudaQueue {
                 parameters.as_mut_ptr(),
                 ptr::null_mut(),
             )
-        }
+        };
+        self.count_use(memory);
+        launched
     }
 
     fn follow(&self, other: &Self) -> Result<(), RuntimeError> {

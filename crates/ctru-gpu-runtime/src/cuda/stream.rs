@@ -84,7 +84,17 @@ impl Stream {
 
     /// Waits for the operations up to number `operation`, unless they are known to be done.
     pub(super) fn wait(&self, operation: u64) -> Result<(), RuntimeError> {
-        if self.done.load(Ordering::Acquire) >= operation { Ok(()) } else { self.synchronise() }
+        if self.is_done(operation) { Ok(()) } else { self.synchronise() }
+    }
+
+    /// Does the same as [`wait`](Self::wait). The caller has made the device current.
+    pub(super) fn wait_in(&self, current: &Current, operation: u64) -> Result<(), RuntimeError> {
+        if self.is_done(operation) { Ok(()) } else { self.synchronise_in(current) }
+    }
+
+    /// Returns whether the operations up to this number are known to be done.
+    fn is_done(&self, operation: u64) -> bool {
+        self.done.load(Ordering::Acquire) >= operation
     }
 
     /// Waits for all operations of the stream.

@@ -104,6 +104,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, Batch::each(0))?;
     launches_of_nothing(device)?;
     queues_share_memory(device)?;
+    kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
     short_arrays(device)?;
     bad_arguments(device)?;
@@ -149,22 +150,33 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     assert!(!queue.is_registered(&content));
 
     let (short, long) = (queue.allocate::<u8>(100)?, queue.allocate::<u8>(BYTES)?);
-    queue.upload_from(&[(&registered[50..150], &short), (&registered, &long), (&[], &short)])?;
+    let copies = [(&registered[50..150], &short), (&registered[..], &long), (&[][..], &short)];
+    assert_eq!(queue.upload_from(&copies, || Ok("the result of `then`"))?, "the result of `then`");
     registered.fill(0);
     let (first, others) = registered.split_at_mut(100);
     queue.download_to(&mut [(&short, first), (&long, others), (&short, &mut [])])?;
     assert!(first == &content[50..150] && others == &content[..BYTES - 100]);
-    queue.upload_from(&[(&content[BYTES - 30..], &long)])?;
     let mut back = vec![0; BYTES];
-    queue.download_to(&mut [(&long, &mut back)])?;
+    // Operations of `then` follow the copies.
+    queue.upload_from(&[(&content[BYTES - 30..], &long)], || {
+        queue.download_to(&mut [(&long, &mut back)])
+    })?;
     assert!(back[..30] == content[BYTES - 30..] && back[30..] == content[30..]);
 
     let too_long = Err(RuntimeError::Range { start: 0, end: 101, len: 100 });
-    assert_eq!(queue.upload_from(&[(&[0; 5], &short), (&content[..101], &short)]), too_long);
+    let copies = [(&[0; 5][..], &short), (&content[..101], &short)];
+    let mut is_called = false;
+    let refused = queue.upload_from(&copies, || {
+        is_called = true;
+        Ok(())
+    });
+    assert!(refused == too_long && !is_called);
     assert_eq!(queue.download_to(&mut [(&short, &mut back[..101])]), too_long);
     // The refused calls have copied nothing.
     queue.download_to(&mut [(&short, &mut back[..100])])?;
     assert!(back[..100] == content[50..150]);
+    let failed: Done = Err(RuntimeError::OutOfHostMemory { requested: 1 });
+    assert_eq!(queue.upload_from(&[(&content[..5], &short)], || failed.clone()), failed);
     let content = registered.into_vec();
     assert!(!queue.is_registered(&content));
     Ok(())
@@ -188,6 +200,35 @@ fn launches<D: Device>(device: &D, batch: Batch) -> Done {
             assert_eq!(value, u32::from(input.read()?[key * N + N - 1 - i]) + i as u32);
         }
     }
+    Ok(())
+}
+
+/// Checks that kernels of several queues read and write host memory, and that the host sees what it
+/// and they have written before.
+fn kernels_on_host_memory<D: Device>(device: &D) -> Done {
+    let (owner, other) = (device.queue()?, device.queue()?);
+    let (mut input, mut output) = (owner.pinned::<u16>(N)?, owner.pinned::<u32>(2 * N)?);
+    let keys = owner.allocate::<u16>(N)?;
+    for round in 0..3u16 {
+        input.write()?.fill(100 * round);
+        output.write()?[N..].fill(7);
+        let queue = if round == 1 { &other } else { &owner };
+        queue.launch(&REVERSE, &[input.on_device(), output.on_device()], Batch::each(1))?;
+        let expected = |i: usize| 100 * u32::from(round) + i as u32;
+        assert!(output.read()?[..N].iter().enumerate().all(|(i, &value)| value == expected(i)));
+        assert!(output.read()?[N..].iter().all(|&value| value == 7));
+        assert!(input.read()?.iter().all(|&value| value == 100 * round));
+        // A copy reads what the kernel has written before.
+        owner.upload(&input, 0..N, &keys, 0)?;
+        owner.launch(&REVERSE, &[&keys, output.on_device()], Batch::shared(2))?;
+        assert!(output.read()?[N..].iter().enumerate().all(|(i, &value)| value == expected(i)));
+    }
+    owner.wipe(output.on_device())?;
+    assert_eq!(output.read()?, [0; 2 * N]);
+    let short = owner.launch(&REVERSE, &[input.on_device(), output.on_device()], Batch::each(2));
+    assert!(matches!(short, Err(RuntimeError::Length { needed, actual, .. }) if needed > actual));
+    let wrong = owner.launch(&REVERSE, &[output.on_device(), input.on_device()], Batch::each(1));
+    assert!(matches!(wrong, Err(RuntimeError::Argument { .. })));
     Ok(())
 }
 

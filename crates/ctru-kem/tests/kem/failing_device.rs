@@ -130,8 +130,12 @@ impl Queue for FailingQueue {
         self.queue.is_registered(memory)
     }
 
-    fn upload_from(&self, copies: &[Upload<'_, EmulatedMemory>]) -> Done {
-        self.waited_for(self.queue.upload_from(copies))
+    fn upload_from<T>(
+        &self,
+        copies: &[Upload<'_, EmulatedMemory>],
+        then: impl FnOnce() -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
+        self.queue.upload_from(copies, || self.given(then()))
     }
 
     fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Done {

@@ -166,7 +166,7 @@ impl<Q: Queue> OnDevice<Q> {
                 self.queue.upload(staged, 0..bytes.len(), to, 0)?;
             }
         }
-        if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy) }
+        if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy, || Ok(())) }
     }
 
     /// Writes the seeds of the operations `range` of a batch to the device. The caller gives the
