@@ -4,7 +4,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use ctru_kem::ParameterSet;
-use ctru_measure::{KeyUse, Operation, Record, Workload, cpu_name, parse_seconds, table};
+use ctru_measure::{
+    HostMemory, KeyUse, Operation, Record, Workload, cpu_name, parse_seconds, table,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
@@ -38,14 +40,18 @@ pub(crate) struct Args {
     operations: Vec<Operation>,
     #[command(flatten)]
     engine: EngineArgs,
-    /// Operations per batch
+    /// Operations per batch; repeat for several sizes
     #[arg(
-        long,
+        long = "batch",
         value_name = "N",
-        default_value_t = 512,
+        default_value = "512",
         value_parser = clap::value_parser!(u32).range(1..)
     )]
-    batch: u32,
+    batches: Vec<u32>,
+    /// Keep the batches in pageable memory. By default the engine pins their memory, which lets a
+    /// GPU read and write it directly
+    #[arg(long)]
+    pageable: bool,
     /// Threads that give batches to the engine at the same time
     #[arg(
         long,
@@ -80,7 +86,8 @@ fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> R
         .flat_map(|&set| args.encodings.iter().map(move |&encoding| Selection { set, encoding }))
         .collect();
 
-    let progress = progress_bar(selections.len() * cases.len(), args.json);
+    let steps = selections.len() * args.batches.len() * cases.len();
+    let progress = progress_bar(steps, args.json);
     let mut records = Vec::new();
     for selection in selections {
         let mut report = |record: Record| -> Result<(), Error> {
@@ -187,53 +194,58 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
 
     fn visit<P: ParameterSet>(self) -> Result<(), Error> {
         let Self { args, selection, factory, cases, progress, report } = self;
-        let (batch, callers) = (args.batch as usize, args.callers.into());
+        let callers = args.callers.into();
+        let memory = if args.pageable { HostMemory::Pageable } else { HostMemory::Pinned };
         let budget = Duration::from_secs_f64(args.seconds);
-        progress.set_message(format!("{selection}: keys"));
-        let workload = Workload::<P, _>::new(factory.engine::<P>()?, batch)?;
-        for &Case { operation, batch: keys } in cases {
-            progress.set_message(format!("{selection} {}", operation.name()));
-            let record = Record {
-                set: selection.set.degree().to_owned(),
-                pk_encoding: selection.encoding.name().to_owned(),
-                op: operation.name().to_owned(),
-                ..Record::default()
-            };
-            report(match keys {
-                Some(keys) => {
-                    let statistics = workload.batch(operation, keys, budget, callers)?;
-                    let record = Record {
-                        bench: "batch".to_owned(),
-                        engine: factory.name().to_owned(),
-                        device: factory.device(),
-                        backend: factory.backend().to_owned(),
-                        keys,
-                        batch,
-                        transfers: factory.transfers().to_owned(),
-                        threads: factory.threads(),
-                        callers,
-                        ..record
-                    };
-                    record.timed(statistics, batch as f64)
-                }
-                None => {
-                    let statistics = workload.single(operation, budget);
-                    let is_keygen = operation == Operation::Keygen;
-                    let record = Record {
-                        bench: "single".to_owned(),
-                        engine: "cpu".to_owned(),
-                        device: cpu_name(),
-                        backend: ctru_math::backend::in_use().name().to_owned(),
-                        keys: if is_keygen { KeyUse::Each } else { KeyUse::One },
-                        batch: 1,
-                        transfers: "none".to_owned(),
-                        threads: 1,
-                        ..record
-                    };
-                    record.timed(statistics, 1.0)
-                }
-            })?;
-            progress.inc(1);
+        let engine = factory.engine::<P>()?;
+        for &batch in &args.batches {
+            let batch = batch as usize;
+            progress.set_message(format!("{selection}: keys"));
+            let workload = Workload::<P, _>::new(&engine, batch, memory)?;
+            for &Case { operation, batch: keys } in cases {
+                progress.set_message(format!("{selection} {}", operation.name()));
+                let record = Record {
+                    set: selection.set.degree().to_owned(),
+                    pk_encoding: selection.encoding.name().to_owned(),
+                    op: operation.name().to_owned(),
+                    ..Record::default()
+                };
+                report(match keys {
+                    Some(keys) => {
+                        let statistics = workload.batch(operation, keys, budget, callers)?;
+                        let record = Record {
+                            bench: "batch".to_owned(),
+                            engine: factory.name().to_owned(),
+                            device: factory.device(),
+                            backend: factory.backend().to_owned(),
+                            keys,
+                            batch,
+                            transfers: factory.transfers(memory).to_owned(),
+                            threads: factory.threads(),
+                            callers,
+                            ..record
+                        };
+                        record.timed(statistics, batch as f64)
+                    }
+                    None => {
+                        let statistics = workload.single(operation, budget);
+                        let is_keygen = operation == Operation::Keygen;
+                        let record = Record {
+                            bench: "single".to_owned(),
+                            engine: "cpu".to_owned(),
+                            device: cpu_name(),
+                            backend: ctru_math::backend::in_use().name().to_owned(),
+                            keys: if is_keygen { KeyUse::Each } else { KeyUse::One },
+                            batch: 1,
+                            transfers: "none".to_owned(),
+                            threads: 1,
+                            ..record
+                        };
+                        record.timed(statistics, 1.0)
+                    }
+                })?;
+                progress.inc(1);
+            }
         }
         Ok(())
     }

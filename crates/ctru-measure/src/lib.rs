@@ -7,4 +7,4 @@ mod workload;
 
 pub use record::{KeyUse, Operation, Record, cpu_name};
 pub use statistics::{Statistics, parse_seconds, sample, times};
-pub use workload::Workload;
+pub use workload::{HostMemory, Workload};

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::hint::black_box;
 use std::iter::repeat_n;
+use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
@@ -18,13 +19,72 @@ use crate::{KeyUse, Operation, Statistics, sample, times};
 /// Keys of one parameter set, and the engine that runs batches on them.
 ///
 /// The keys come from a constant seed. They are not secret, and no time depends on the seed.
-pub struct Workload<P: ParameterSet, E: Engine<P>> {
-    engine: E,
-    public: E::Pinned<EncapsulationKey<P>>,
-    private: E::Pinned<DecapsulationKey<P>>,
+pub struct Workload<'a, P: ParameterSet, E: Engine<P>> {
+    engine: &'a E,
+    memory: HostMemory,
+    public: Content<EncapsulationKey<P>, E::Pinned<EncapsulationKey<P>>>,
+    private: Content<DecapsulationKey<P>, E::Pinned<DecapsulationKey<P>>>,
 }
 
-impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
+/// The kind of host memory from which an engine takes batches and to which it writes results.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum HostMemory {
+    /// Memory that the engine has [pinned](Engine::pin).
+    Pinned,
+    /// Memory as the allocator gives it.
+    Pageable,
+}
+
+/// The elements of one slice of a batch, in memory of one kind.
+enum Content<T, P> {
+    Pinned(P),
+    Pageable(Vec<T>),
+}
+
+impl<T, P: Deref<Target = [T]>> Deref for Content<T, P> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Pinned(content) => content,
+            Self::Pageable(content) => content,
+        }
+    }
+}
+
+impl<T, P: DerefMut<Target = [T]>> DerefMut for Content<T, P> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::Pinned(content) => content,
+            Self::Pageable(content) => content,
+        }
+    }
+}
+
+impl HostMemory {
+    /// Returns the name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned host memory",
+            Self::Pageable => "pageable host memory",
+        }
+    }
+
+    /// Puts `content` into memory of this kind.
+    fn of<P: ParameterSet, E: Engine<P>, T: Send + Sync>(
+        self,
+        engine: &E,
+        content: impl ExactSizeIterator<Item = T>,
+    ) -> Result<Content<T, E::Pinned<T>>, EngineError> {
+        Ok(match self {
+            Self::Pinned => Content::Pinned(engine.pin(apart(content))?),
+            Self::Pageable => Content::Pageable(content.collect()),
+        })
+    }
+}
+
+impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<'_, P, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Workload").field("batch", &self.public.len()).finish_non_exhaustive()
     }
@@ -33,17 +93,17 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
 /// The seed of all keys, messages and coins.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 
-impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
-    /// Generates one key pair for each of the `batch` operations of a batch, in memory that the
-    /// engine has [pinned](Engine::pin). Measurements with one key panic if `batch` is 0.
+impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
+    /// Generates one key pair for each of the `batch` operations of a batch. All slices of the
+    /// batch are in memory of the kind `memory`. Measurements with one key panic if `batch` is 0.
     ///
     /// # Errors
     /// [`EngineError`] if the engine fails.
-    pub fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
-        let mut public = engine.pin(apart(repeat_n(EncapsulationKey::placeholder(), batch)))?;
-        let mut private = engine.pin(apart(repeat_n(DecapsulationKey::placeholder(), batch)))?;
+    pub fn new(engine: &'a E, batch: usize, memory: HostMemory) -> Result<Self, EngineError> {
+        let mut public = memory.of(engine, repeat_n(EncapsulationKey::placeholder(), batch))?;
+        let mut private = memory.of(engine, repeat_n(DecapsulationKey::placeholder(), batch))?;
         engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
-        Ok(Self { engine, public, private })
+        Ok(Self { engine, memory, public, private })
     }
 
     /// Measures the method of the key types for `operation` on one thread. The method decodes the
@@ -107,21 +167,21 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
         keys: KeyUse,
         measure: impl FnOnce(&mut dyn FnMut() -> Result<(), EngineError>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let Self { engine, public, private } = self;
+        let &Self { engine, memory, ref public, ref private } = self;
         if operation == Operation::Keygen {
-            let mut private = engine.pin(apart(private.iter().cloned()))?;
+            let mut private = memory.of(engine, private.iter().cloned())?;
             if keys == KeyUse::Private {
                 return measure(&mut || {
                     engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
                 });
             }
-            let mut public = engine.pin(apart(public.iter().cloned()))?;
+            let mut public = memory.of(engine, public.iter().cloned())?;
             return measure(&mut || {
                 engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
             });
         }
-        let mut ciphertexts = engine.pin(apart(repeat_n(Ciphertext::default(), public.len())))?;
-        let mut secrets = engine.pin(apart(repeat_n(SharedSecret::default(), public.len())))?;
+        let mut ciphertexts = memory.of(engine, repeat_n(Ciphertext::default(), public.len()))?;
+        let mut secrets = memory.of(engine, repeat_n(SharedSecret::default(), public.len()))?;
         let resident = keys == KeyUse::Resident;
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());

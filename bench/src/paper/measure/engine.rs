@@ -3,7 +3,7 @@
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
 use ctru_kem::{ParameterSet, PublicKeyEncoding};
-use ctru_measure::{KeyUse, Operation, Record, Statistics, Workload, sample};
+use ctru_measure::{HostMemory, KeyUse, Operation, Record, Statistics, Workload, sample};
 
 use super::cost::{self, Work};
 use super::counting::{CountingDevice, Counts};
@@ -65,7 +65,7 @@ pub(super) fn operations<P: ParameterSet>(
     let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
     let (threads, device_bytes, pinned_bytes) =
         (engine.slots(), engine.device_bytes(), engine.pinned_bytes());
-    let workload = Workload::new(engine, batch)?;
+    let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
     let budget = session.options.budget();
     for (operation, keys) in CASES {
         let record = Record { threads, ..new_record::<P>(kind::BATCH, operation, keys, batch) };
@@ -95,9 +95,9 @@ pub(super) fn latencies<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
+    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
     for batch in LATENCY_BATCHES {
-        let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
-        let workload = Workload::new(engine, batch)?;
+        let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
         for (operation, keys) in CASES {
             let statistics = workload.batch(operation, keys, session.options.budget() / 2, 1)?;
             let record =
@@ -137,7 +137,8 @@ fn chunks<P: ParameterSet>(
 ) -> Result<(), Error> {
     let chunk = operations / count;
     let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
-    let workload = Workload::new(DeviceEngine::<P, _>::new(device, options)?, operations)?;
+    let engine = DeviceEngine::<P, _>::new(device, options)?;
+    let workload = Workload::new(&engine, operations, HostMemory::Pinned)?;
     for operation in Operation::ALL {
         let statistics =
             workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
@@ -161,7 +162,8 @@ pub(super) fn on_device<P: ParameterSet>(
         memory_limit: usize::MAX,
         ..DeviceOptions::default()
     };
-    let workload = Workload::new(DeviceEngine::<P, _>::new(device.clone(), options)?, batch)?;
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options)?;
+    let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
     for (operation, keys) in CASES {
         let (counts, statistics) =
             workload.with_batch(operation, keys, |run| count(&device, run))?;

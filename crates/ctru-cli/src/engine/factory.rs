@@ -3,7 +3,7 @@
 
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine};
-use ctru_measure::cpu_name;
+use ctru_measure::{HostMemory, cpu_name};
 
 use crate::error::Error;
 
@@ -25,8 +25,8 @@ pub(crate) trait EngineFactory {
     fn device(&self) -> String;
     /// Returns the kind of code that runs on the device.
     fn backend(&self) -> &'static str;
-    /// Returns how data travels between host and device.
-    fn transfers(&self) -> &'static str;
+    /// Returns how data travels between the host's memory and the device.
+    fn transfers(&self, memory: HostMemory) -> &'static str;
     /// Returns the number of host threads that compute or serve the device.
     fn threads(&self) -> usize;
 }
@@ -46,7 +46,7 @@ impl EngineFactory for CpuEngine {
     fn backend(&self) -> &'static str {
         ctru_math::backend::in_use().name()
     }
-    fn transfers(&self) -> &'static str {
+    fn transfers(&self, _: HostMemory) -> &'static str {
         "none"
     }
     fn threads(&self) -> usize {

@@ -4,6 +4,7 @@ use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
+use ctru_measure::HostMemory;
 
 use super::factory::EngineFactory;
 use crate::error::Error;
@@ -134,8 +135,8 @@ impl EngineFactory for Gpu {
     fn backend(&self) -> &'static str {
         "cuda"
     }
-    fn transfers(&self) -> &'static str {
-        "pinned host memory"
+    fn transfers(&self, memory: HostMemory) -> &'static str {
+        memory.name()
     }
     fn threads(&self) -> usize {
         self.infos.len() * self.options.slots
