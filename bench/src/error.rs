@@ -21,6 +21,15 @@ pub(crate) enum Error {
     /// A line of a file is not a record.
     #[error("{file}:{line}: not a record: {source}")]
     Record { file: String, line: usize, source: serde_json::Error },
+    /// A file of counters is not a table.
+    #[error("{file}: not a table: {source}")]
+    Table { file: String, source: csv::Error },
+    /// A table of counters lacks a column.
+    #[error("{file}: no column `{column}`")]
+    Column { file: String, column: String },
+    /// A counter of a launch is not a number.
+    #[error("{file}: launch {launch}, column `{column}`: `{text}` is not a number")]
+    Counter { file: String, launch: String, column: String, text: String },
     /// A file has no records for a picture.
     #[error("{file}: no records for {picture}")]
     Missing { file: String, picture: String },

@@ -64,7 +64,7 @@ fn measure(args: &Args, device: CudaDevice, report: Report<'_>) -> Result<(), Er
             continue;
         }
         let statistics = gpu::time_kernel(&queue, kernel, args.batch)?;
-        let (op, set) = kernel.name().rsplit_once('_').unwrap_or((kernel.name(), ""));
+        let (op, set) = records::operation_and_set(kernel.name());
         let record = Record {
             bench: kind::KERNEL.to_owned(),
             engine: "gpu".to_owned(),

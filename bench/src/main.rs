@@ -4,6 +4,7 @@
 //! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
 //! line.
 
+mod counters;
 mod error;
 #[cfg(feature = "cuda")]
 mod gpu;
@@ -47,6 +48,7 @@ enum Command {
     Lab(lab::Laboratory),
     #[cfg(feature = "cuda")]
     Kernels(kernels::Args),
+    Counters(counters::Args),
     Plot(plot::Args),
 }
 
@@ -72,6 +74,7 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Lab(laboratory) => laboratory.run(out),
         #[cfg(feature = "cuda")]
         Command::Kernels(args) => kernels::run(args, out),
+        Command::Counters(args) => counters::run(args, out),
         Command::Plot(args) => plot::run(args),
     }
 }

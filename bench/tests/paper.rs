@@ -65,8 +65,8 @@ fn measurements() -> Vec<Value> {
         each("sequential", "decaps", 96, 1, 100.0),
         each("streams", "decaps", 96, 8, 50.0),
         with(
-            each("occupancy", "multiply_sampled", 64, 1, 1.0),
-            json!({"figures": {"occupancy": 40.12}}),
+            each("counters", "multiply_sampled", 64, 192, 1.0),
+            json!({"figures": {"sm__warps_active.avg.pct_of_peak_sustained_active": 40.12}}),
         ),
         with(
             each("resources", "multiply_sampled", 0, 192, 1.0),

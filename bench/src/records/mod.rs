@@ -34,8 +34,8 @@ pub(crate) mod kind {
     pub(crate) const AFTER_PRODUCT: &str = "after the product";
     /// Inversions of elements of `R_q` on data on the device.
     pub(crate) const INVERSION: &str = "inversion";
-    /// The share of a multiprocessor's warps that run a kernel, as Nsight Compute measures it.
-    pub(crate) const OCCUPANCY: &str = "occupancy";
+    /// Counters of a kernel's launches from Nsight Compute, without times.
+    pub(crate) const COUNTERS: &str = "counters";
     /// Chunks in parallel, one per stream.
     pub(crate) const STREAMS: &str = "streams";
     /// The same chunks one after the other.
@@ -110,8 +110,13 @@ pub(crate) mod figure {
     pub(crate) const SHARED_BYTES: &str = "shared_bytes";
     /// Blocks that fit on a multiprocessor.
     pub(crate) const BLOCKS: &str = "blocks";
-    /// Percentage of the warps that a multiprocessor can hold.
+    /// The theoretical occupancy: the warps that fit on a multiprocessor beside each other, as a
+    /// percentage of those that it can hold.
     pub(crate) const OCCUPANCY: &str = "occupancy";
+    /// The achieved occupancy in percent, under the name that Nsight Compute gives it.
+    pub(crate) const WARPS_ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+    /// The launches over which counters are medians.
+    pub(crate) const LAUNCHES: &str = "launches";
     /// Bytes of device memory that an engine holds.
     pub(crate) const DEVICE_BYTES: &str = "device_bytes";
     /// Bytes of pinned host memory that an engine holds, without the caller's.
@@ -192,6 +197,13 @@ pub(crate) fn collect(
         file.flush().map_err(Error::write(path))?;
     }
     Ok(records)
+}
+
+/// Splits the name of a kernel into the operation and the parameter set. The set is empty if the
+/// name does not end with one.
+pub(crate) fn operation_and_set(kernel: &str) -> (&str, &str) {
+    let split = kernel.rsplit_once('_');
+    split.filter(|(_, set)| ["653", "761", "1277"].contains(set)).unwrap_or((kernel, ""))
 }
 
 /// Returns each value of `items` once, in the order of their first appearance.

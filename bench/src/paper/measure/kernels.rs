@@ -200,7 +200,9 @@ pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) ->
         let resources = device.resources(kernel)?;
         let held = threads_of_multiprocessor(device.info()?.compute_capability);
         let occupancy = held.map(|held| {
-            let running = f64::from(resources.blocks * kernel.shape().threads());
+            // A block takes whole warps.
+            let threads = kernel.shape().threads().next_multiple_of(WARP);
+            let running = f64::from(resources.blocks * threads);
             (figure::OCCUPANCY, 100.0 * running / f64::from(held))
         });
         let record = Record {
@@ -219,6 +221,9 @@ pub(super) fn resources<R: Ring>(session: &mut Session<'_>, devices: Devices) ->
     }
     Ok(())
 }
+
+/// The threads of a warp.
+const WARP: u32 = 32;
 
 /// Returns the number of threads that a multiprocessor can hold, if it is known for this compute
 /// capability. Source: CUDA C++ Programming Guide, technical specifications per compute capability.

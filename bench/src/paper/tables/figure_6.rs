@@ -109,21 +109,26 @@ fn grows_from(records: &Records, set: &str) -> Option<usize> {
 /// Writes the occupancy of the product on CUDA cores.
 pub(super) fn occupancy(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let paper = &sources::paper().occupancy;
-    let ours = |kind: &str, batch: Option<usize>| {
+    let ours = |kind: &str, figure: &str, batch: Option<usize>| {
         let mut found = records.of_kind(kind);
         let found = found.find(|record| {
             let is_batch = batch.is_none_or(|batch| record.batch == batch);
             record.set == paper.set && record.op == KERNEL && is_batch
         });
-        found.and_then(|record| record.figure(figure::OCCUPANCY))
+        found.and_then(|record| record.figure(figure))
     };
     let mut table = table::markdown(["batch", "paper %", "our %", "ratio"], 1..4);
     let mut row = |name: String, theirs: f64, decimals, ours| {
         table.add_row([name, fixed(theirs, decimals), digits(ours), ratio(ours, Some(theirs))]);
     };
-    row("theoretical".to_owned(), paper.theoretical, 1, ours(kind::RESOURCES, None));
+    row(
+        "theoretical".to_owned(),
+        paper.theoretical,
+        1,
+        ours(kind::RESOURCES, figure::OCCUPANCY, None),
+    );
     for measured in &paper.measured {
-        let found = ours(kind::OCCUPANCY, Some(measured.batch));
+        let found = ours(kind::COUNTERS, figure::WARPS_ACTIVE, Some(measured.batch));
         row(measured.batch.to_string(), measured.percent, 2, found);
     }
     section(
