@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
+use ctru_kem::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
@@ -32,6 +32,8 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
 
 /// The seed of all keys, messages and coins.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+/// The seed of each operation of a batch comes from the same seed.
+const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
     /// Generates one key pair for each of the `batch` operations of a batch, in memory that the
@@ -42,7 +44,7 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
     pub fn new(engine: E, batch: usize) -> Result<Self, EngineError> {
         let mut public = engine.pin(apart(repeat_n(EncapsulationKey::placeholder(), batch)))?;
         let mut private = engine.pin(apart(repeat_n(DecapsulationKey::placeholder(), batch)))?;
-        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+        engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)?;
         Ok(Self { engine, public, private })
     }
 
@@ -112,12 +114,12 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
             let mut private = engine.pin(apart(private.iter().cloned()))?;
             if keys == KeyUse::Private {
                 return measure(&mut || {
-                    engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
+                    engine.generate_decapsulation_keys(Seeds::Expand(EXPAND), &mut private)
                 });
             }
             let mut public = engine.pin(apart(public.iter().cloned()))?;
             return measure(&mut || {
-                engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
+                engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)
             });
         }
         let mut ciphertexts = engine.pin(apart(repeat_n(Ciphertext::default(), public.len())))?;
@@ -126,7 +128,7 @@ impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());
         let mut encapsulate =
-            || engine.encapsulate(public, Seeds::Expand(SEED), &mut ciphertexts, &mut secrets);
+            || engine.encapsulate(public, Seeds::Expand(EXPAND), &mut ciphertexts, &mut secrets);
         if operation == Operation::Encaps {
             return measure(&mut encapsulate);
         }
