@@ -17,7 +17,7 @@ use super::Subject;
 const BATCH: usize = 256;
 /// The seed of all keys and coins. It needs no secrecy, and no time depends on its value.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
-/// The seed of each operation of a batch comes from the same seed.
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
 const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 /// Returns single operations and batches of all parameter sets. n = 761, the degree of sntrup761,

@@ -20,7 +20,7 @@ fn main() {
 const BATCH: usize = 256;
 /// The seed of all keys and messages. The measured times do not depend on it.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
-/// The seed of each operation of a batch comes from the same seed.
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
 const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 fn select(backend: Backend) {

@@ -16,7 +16,7 @@ use ctru_kem::{
 use ctru_math::backend::{self, Backend};
 
 const SEED: &[u8; SEED_BYTES] = b"ctru repeat: this is no secret..";
-/// The seed of each operation of a batch comes from the same seed.
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
 const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 const BATCH: usize = 64;
 

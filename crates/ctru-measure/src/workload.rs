@@ -32,7 +32,7 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<P, E> {
 
 /// The seed of all keys, messages and coins.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
-/// The seed of each operation of a batch comes from the same seed.
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
 const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 impl<P: ParameterSet, E: Engine<P>> Workload<P, E> {
