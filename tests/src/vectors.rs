@@ -107,6 +107,40 @@ impl E8Block {
     }
 }
 
+/// A seed that is derived from a master seed.
+#[derive(Debug, Deserialize)]
+pub struct DerivedSeed {
+    /// The degree of the ring.
+    pub n: usize,
+    /// The name of the public-key encoding.
+    pub pk_encoding: String,
+    /// The operation that takes the seed: `keygen` or `encaps`.
+    pub op: String,
+    /// The context of the derivation.
+    #[serde(with = "const_hex")]
+    pub context: Vec<u8>,
+    /// The master seed.
+    #[serde(with = "const_hex")]
+    pub master: [u8; 32],
+    /// The row of the operation, little-endian.
+    #[serde(with = "const_hex")]
+    pub row: [u8; 8],
+    /// The first bytes of the key to which an encapsulation goes, or zeros.
+    #[serde(with = "const_hex")]
+    pub id: [u8; 33],
+    /// The derived seed.
+    #[serde(with = "const_hex")]
+    pub seed: Vec<u8>,
+}
+
+impl DerivedSeed {
+    /// Loads all seeds.
+    #[must_use]
+    pub fn load() -> Vec<Self> {
+        json_lines("seeds.jsonl")
+    }
+}
+
 /// Returns the bytes as an array.
 ///
 /// # Panics

@@ -5,20 +5,29 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
+#[path = "kem/seed_vectors.rs"]
+mod seed_vectors;
+
 use std::ops::DerefMut;
 
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::cuda::{self, CudaDevice};
-use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Seeds};
+use ctru_kem::engine::{
+    Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
+};
 use ctru_kem::{
     Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret,
 };
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 
-const KEY_SEED: [u8; 32] = *b"master seed of the keys of tests";
-const SEED: [u8; 32] = *b"master seed of encapsulation of ";
+/// The seeds of the tests. Batches of 4096 operations cross row 2^32.
+const SEEDS: Expand<'_> = Expand {
+    seed: b"master seed of the keys of tests",
+    context: Context::literal(b"tests of the engine on a GPU"),
+    first: (1 << 32) - 1000,
+};
 
 fn operations() -> usize {
     std::env::var("CTRU_GPU_OPERATIONS").map_or(4096, |count| count.parse().unwrap())
@@ -61,11 +70,11 @@ fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -
     let mut hash = Sha3_256::new();
     let mut public = vector(engine, place, EncapsulationKey::<P>::placeholder(), count);
     let mut private = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
-    engine.generate(Seeds::Expand(&KEY_SEED), &mut public, &mut private).unwrap();
+    engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
     public.iter().for_each(|key| hash.update(key));
     private.iter().for_each(|key| hash.update(key));
     let mut alone = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
-    engine.generate_decapsulation_keys(Seeds::Expand(&KEY_SEED), &mut alone).unwrap();
+    engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut alone).unwrap();
     assert!(alone[..] == private[..]);
     drop(alone);
 
@@ -74,7 +83,7 @@ fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -
     let mut secrets = vec![SharedSecret::default(); count];
     let loaded = resident.then(|| engine.load_encapsulation_keys(&public).unwrap());
     let keys = loaded.as_ref().map_or(Keys::Each(&public), Keys::Loaded);
-    engine.encapsulate(keys, Seeds::Expand(&SEED), &mut ciphertexts, &mut secrets).unwrap();
+    engine.encapsulate(keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets).unwrap();
     ciphertexts.iter().for_each(|ciphertext| hash.update(ciphertext));
     secrets.iter().for_each(|secret| hash.update(secret));
 
@@ -107,6 +116,11 @@ fn check_large<P: ParameterSet>() {
     for place in [Place::Host, Place::Pinned, Place::Loaded] {
         assert_eq!(hash::<P, _>(&engine, count, place), expected, "{place:?}");
     }
+}
+
+/// Checks the vectors of derived seeds.
+fn check_seeds<P: ParameterSet>() {
+    seed_vectors::check(&gpu::<P>());
 }
 
 /// Checks batch sizes close to those of warps, blocks and chunks.
@@ -148,7 +162,7 @@ fn check_callers<P: ParameterSet>() {
     });
 }
 
-every_set! { check_large, check_sizes, check_callers }
+every_set! { check_large, check_seeds, check_sizes, check_callers }
 
 #[test]
 fn no_such_gpu() {

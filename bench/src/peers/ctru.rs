@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
@@ -17,6 +17,8 @@ use super::Subject;
 const BATCH: usize = 256;
 /// The seed of all keys and coins. It needs no secrecy, and no time depends on its value.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
+const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 /// Returns single operations and batches of all parameter sets. n = 761, the degree of sntrup761,
 /// comes with both public-key encodings.
@@ -89,17 +91,17 @@ fn batch<P: ParameterSet>() -> Vec<Subject> {
     let mut ciphertexts = vec![Ciphertext::default(); BATCH];
     let mut secrets = vec![SharedSecret::default(); BATCH];
     engine()
-        .generate(Seeds::Expand(SEED), &mut public, &mut private)
+        .generate(Seeds::Expand(EXPAND), &mut public, &mut private)
         .expect("slices of one length");
     engine()
-        .encapsulate(Keys::Each(&public), Seeds::Expand(SEED), &mut ciphertexts, &mut secrets)
+        .encapsulate(Keys::Each(&public), Seeds::Expand(EXPAND), &mut ciphertexts, &mut secrets)
         .expect("slices of one length");
 
     let keygen = {
         let (engine, mut public, mut private) = (engine(), public.clone(), private.clone());
         move || {
             engine
-                .generate(Seeds::Expand(SEED), &mut public, &mut private)
+                .generate(Seeds::Expand(EXPAND), &mut public, &mut private)
                 .expect("slices of one length");
         }
     };
@@ -110,7 +112,7 @@ fn batch<P: ParameterSet>() -> Vec<Subject> {
             engine
                 .encapsulate(
                     Keys::Each(&public),
-                    Seeds::Expand(SEED),
+                    Seeds::Expand(EXPAND),
                     &mut ciphertexts,
                     &mut secrets,
                 )

@@ -170,13 +170,12 @@ macro_rules! for_each_kernel {
                     inverses: u16[EachOperation; row::<R>()]);
             EXPAND_SEEDS "expand_seeds" =
                 hash::derive::expand_seeds(
-                    master: u64[One; SEED_WORDS],
-                    first: u64[One; 1],
+                    expansion: u64[One; EXPANSION_WORDS],
+                    ids: u8[EachOrShared; ID_BYTES],
                     seeds: u64[EachOperation; SEED_WORDS]);
             EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" =
                 hash::derive::expand_key_pair_seeds(
-                    master: u64[One; SEED_WORDS],
-                    first: u64[One; 1],
+                    expansion: u64[One; EXPANSION_WORDS],
                     seeds: u64[EachOperation; 2 * SEED_WORDS]);
             DERIVE_KEY_PAIR "derive_key_pair" =
                 hash::derive::derive_key_pair(

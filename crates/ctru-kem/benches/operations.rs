@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p ctru-kem --bench operations`
 
-use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     Packed13, ParameterSet, SEED_BYTES, SharedSecret,
@@ -20,6 +20,8 @@ fn main() {
 const BATCH: usize = 256;
 /// The seed of all keys and messages. The measured times do not depend on it.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
+const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 fn select(backend: Backend) {
     backend::select(backend).expect("an available backend");
@@ -90,7 +92,7 @@ mod batch {
         fn generate(&mut self) {
             let Self { engine, encapsulation_keys, decapsulation_keys, .. } = self;
             engine
-                .generate(Seeds::Expand(SEED), encapsulation_keys, decapsulation_keys)
+                .generate(Seeds::Expand(EXPAND), encapsulation_keys, decapsulation_keys)
                 .expect("slices of one length");
         }
 
@@ -99,7 +101,7 @@ mod batch {
             engine
                 .encapsulate(
                     Keys::Each(encapsulation_keys),
-                    Seeds::Expand(SEED),
+                    Seeds::Expand(EXPAND),
                     ciphertexts,
                     secrets,
                 )

@@ -8,7 +8,7 @@ use std::env;
 use std::error::Error;
 use std::hint::black_box;
 
-use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     ParameterSet, SEED_BYTES, SharedSecret,
@@ -16,6 +16,8 @@ use ctru_kem::{
 use ctru_math::backend::{self, Backend};
 
 const SEED: &[u8; SEED_BYTES] = b"ctru repeat: this is no secret..";
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
+const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 const BATCH: usize = 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -66,24 +68,24 @@ fn batch<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn E
     let mut decapsulation_keys = vec![DecapsulationKey::<P>::placeholder(); BATCH];
     let mut ciphertexts = vec![Ciphertext::default(); BATCH];
     let mut secrets = vec![SharedSecret::default(); BATCH];
-    engine.generate(Seeds::Expand(SEED), &mut encapsulation_keys, &mut decapsulation_keys)?;
+    engine.generate(Seeds::Expand(EXPAND), &mut encapsulation_keys, &mut decapsulation_keys)?;
     engine.encapsulate(
         Keys::Each(&encapsulation_keys),
-        Seeds::Expand(SEED),
+        Seeds::Expand(EXPAND),
         &mut ciphertexts,
         &mut secrets,
     )?;
     for _ in 0..count {
         match operation {
             "keygen" => engine.generate(
-                Seeds::Expand(SEED),
+                Seeds::Expand(EXPAND),
                 &mut encapsulation_keys,
                 &mut decapsulation_keys,
             )?,
             "encaps" => {
                 engine.encapsulate(
                     Keys::Each(&encapsulation_keys),
-                    Seeds::Expand(SEED),
+                    Seeds::Expand(EXPAND),
                     &mut ciphertexts,
                     &mut secrets,
                 )?;

@@ -11,7 +11,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::encoding::Encode;
-use crate::hash::{self, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::expand::{Expand, Purpose};
+use crate::hash::{self, Id, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
 use crate::wipe::Secret;
@@ -33,10 +34,9 @@ const GROUP: usize = 8;
 pub enum Seeds<'a, const N: usize> {
     /// One seed for each operation.
     Each(&'a [[u8; N]]),
-    /// One master seed for the batch: the seed of operation `i` is
-    /// `SHAKE256("ctru batch seed" || N as one byte || master || i as 8 bytes, little-endian)`.
-    /// A master seed must serve one batch only.
-    Expand(&'a [u8; SEED_BYTES]),
+    /// One master seed, from which the engine derives a seed for each operation. [`Expand`] says
+    /// which operations get the same seed.
+    Expand(Expand<'a>),
 }
 
 /// The keys of a batch.
@@ -53,7 +53,7 @@ impl<const N: usize> fmt::Debug for Seeds<'_, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Each(seeds) => write!(f, "Seeds::Each({} seeds)", seeds.len()),
-            Self::Expand(_) => f.write_str("Seeds::Expand(..)"),
+            Self::Expand(expand) => write!(f, "Seeds::{expand:?}"),
         }
     }
 }
@@ -76,29 +76,22 @@ impl<K, L: ?Sized> Clone for Keys<'_, K, L> {
 }
 
 impl<const N: usize> Seeds<'_, N> {
-    /// Writes the seed of operation `index` to `seed`.
-    ///
-    /// # Panics
-    /// If the seeds are [`Each`](Self::Each) and `index` is not below their number.
-    pub fn write(&self, index: usize, seed: &mut [u8; N]) {
-        self.write_group(index, [seed]);
-    }
-
-    /// Writes the seeds of operations `first..first + G` to `group`.
-    fn write_group<const G: usize>(&self, first: usize, group: [&mut [u8; N]; G]) {
+    /// Writes the seeds of operations `first..first + G` to `group`. `ids` has the `ID(pk)` of the
+    /// operations' keys, or [`NO_ID`] for key generation.
+    fn write_group<const G: usize>(
+        &self,
+        purpose: Purpose,
+        first: usize,
+        ids: [&Id; G],
+        group: [&mut [u8; N]; G],
+    ) {
         match self {
             Self::Each(seeds) => {
                 for (seed, from) in group.into_iter().zip(&seeds[first..first + G]) {
                     seed.copy_from_slice(from);
                 }
             }
-            Self::Expand(master) => {
-                let indices: [[u8; 8]; G] = array::from_fn(|i| ((first + i) as u64).to_le_bytes());
-                let length = [N as u8];
-                let input =
-                    |i: usize| [b"ctru batch seed".as_slice(), &length, *master, &indices[i]];
-                hash::shake256(array::from_fn(input), group.map(|seed| seed.as_mut_slice()));
-            }
+            Self::Expand(expand) => expand.write_group(purpose, first, ids, group),
         }
     }
 }
@@ -266,8 +259,10 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     let mut group: [Secret<_>; N] = array::from_fn(|_| Secret::zeroed());
     for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(secrets).enumerate() {
         let first = first + index * N;
-        seeds.write_group(first, group.each_mut().map(|seed| &mut **seed));
         keys.with(first, DecodedEncapsulationKey::new::<E>, |keys| {
+            let ids = keys.map(DecodedEncapsulationKey::id);
+            let purpose = Purpose::encapsulation::<R, E>();
+            seeds.write_group(purpose, first, ids, group.each_mut().map(|seed| &mut **seed));
             kem::encapsulate(keys, group.each_ref().map(|seed| &**seed), ciphertexts, secrets);
         });
     }
@@ -303,10 +298,10 @@ fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
     let mut z: Vec<_> = (0..count).map(|_| Secret::zeroed()).collect();
     let (groups, rest) = z.as_chunks_mut();
     for z in groups {
-        sample_keys::<R, GROUP>(seeds, first, &mut sampled, z);
+        sample_keys::<R, E, GROUP>(seeds, first, &mut sampled, z);
     }
     for z in rest {
-        sample_keys::<R, 1>(seeds, first, &mut sampled, array::from_mut(z));
+        sample_keys::<R, E, 1>(seeds, first, &mut sampled, array::from_mut(z));
     }
     let elements: Vec<_> = sampled.iter().map(|key| &key.f).collect();
     let mut inverses = std::vec![Poly::zero(); count];
@@ -326,14 +321,16 @@ fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
 
 /// Samples the next `N` key pairs of a batch from number `first`, of which `sampled` holds the
 /// first ones. Appends their polynomials to `sampled`, and writes their rejection secrets to `z`.
-fn sample_keys<R: Ring, const N: usize>(
+fn sample_keys<R: Ring, E: Encode, const N: usize>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     sampled: &mut Vec<KeyPolynomials<R>>,
     z: &mut [Secret<[u8; SEED_BYTES]>; N],
 ) {
     let mut group: [Secret<[u8; KEY_PAIR_SEED_BYTES]>; N] = array::from_fn(|_| Secret::zeroed());
-    seeds.write_group(first + sampled.len(), group.each_mut().map(|seed| &mut **seed));
+    let purpose = Purpose::key_generation::<R, E>();
+    let index = first + sampled.len();
+    seeds.write_group(purpose, index, [&NO_ID; N], group.each_mut().map(|seed| &mut **seed));
     let key_seeds = group.each_ref().map(|seed| seed.first_chunk().expect("half of the seed"));
     let mut coins = array::from_fn(|_| [Secret::zeroed(), Secret::zeroed()]);
     hash::key_coins::<R, N>(key_seeds, &mut coins);

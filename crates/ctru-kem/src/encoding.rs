@@ -41,13 +41,14 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
-/// The encodings as values, for code that decides by encoding at run time.
+/// The encodings as values, for code that decides by encoding at run time. The numbers are part of
+/// the input from which seeds are derived.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// [`MixedRadix`].
-    MixedRadix,
+    MixedRadix = 1,
     /// [`Packed13`].
-    Packed13,
+    Packed13 = 2,
 }
 
 /// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.

@@ -1,4 +1,4 @@
-//! Errors of reading keys and ciphertexts.
+//! Errors of reading keys, ciphertexts and contexts.
 
 use ctru_math::codec::bits::Packed13Error;
 use thiserror::Error;
@@ -9,6 +9,15 @@ use thiserror::Error;
 pub struct InvalidLength {
     /// The number of bytes that the type has.
     pub expected: usize,
+    /// The number of bytes that were given.
+    pub actual: usize,
+}
+
+/// A [`Context`](crate::engine::Context) would have more than 32 bytes.
+#[cfg(feature = "std")]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[error("a context has at most 32 bytes, got {actual}")]
+pub struct ContextTooLong {
     /// The number of bytes that were given.
     pub actual: usize,
 }

@@ -60,6 +60,12 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
         Self { h: E::decode_validated(key), id }
     }
 
+    /// Returns `ID(pk)`.
+    #[cfg(feature = "std")]
+    pub(crate) fn id(&self) -> &Id {
+        &self.id
+    }
+
     /// Encapsulates once, with the randomness of `seed`. The caller wipes the shared secret.
     pub(crate) fn encapsulate(
         &self,

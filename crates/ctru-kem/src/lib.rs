@@ -18,6 +18,8 @@ mod encoding;
 #[cfg(feature = "std")]
 pub mod engine;
 mod error;
+#[cfg(feature = "std")]
+mod expand;
 mod hash;
 mod kem;
 mod keys;

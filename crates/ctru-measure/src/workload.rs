@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use ctru_kem::engine::{Engine, EngineError, Keys, Seeds};
+use ctru_kem::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
@@ -92,6 +92,8 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<'_, P, E> {
 
 /// The seed of all keys, messages and coins.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
+/// The seeds of the operations of a batch, which are derived from [`SEED`].
+const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     /// Generates one key pair for each of the `batch` operations of a batch. All slices of the
@@ -102,7 +104,7 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     pub fn new(engine: &'a E, batch: usize, memory: HostMemory) -> Result<Self, EngineError> {
         let mut public = memory.of(engine, repeat_n(EncapsulationKey::placeholder(), batch))?;
         let mut private = memory.of(engine, repeat_n(DecapsulationKey::placeholder(), batch))?;
-        engine.generate(Seeds::Expand(SEED), &mut public, &mut private)?;
+        engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)?;
         Ok(Self { engine, memory, public, private })
     }
 
@@ -172,12 +174,12 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
             let mut private = memory.of(engine, private.iter().cloned())?;
             if keys == KeyUse::Private {
                 return measure(&mut || {
-                    engine.generate_decapsulation_keys(Seeds::Expand(SEED), &mut private)
+                    engine.generate_decapsulation_keys(Seeds::Expand(EXPAND), &mut private)
                 });
             }
             let mut public = memory.of(engine, public.iter().cloned())?;
             return measure(&mut || {
-                engine.generate(Seeds::Expand(SEED), &mut public, &mut private)
+                engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)
             });
         }
         let mut ciphertexts = memory.of(engine, repeat_n(Ciphertext::default(), public.len()))?;
@@ -186,7 +188,7 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());
         let mut encapsulate =
-            || engine.encapsulate(public, Seeds::Expand(SEED), &mut ciphertexts, &mut secrets);
+            || engine.encapsulate(public, Seeds::Expand(EXPAND), &mut ciphertexts, &mut secrets);
         if operation == Operation::Encaps {
             return measure(&mut encapsulate);
         }

@@ -5,3 +5,5 @@
 
 mod intermediate;
 mod kat;
+mod seed_vectors;
+mod seeds;

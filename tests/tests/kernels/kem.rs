@@ -1,28 +1,26 @@
 //! Compares the hashing kernels with the KEM.
 
-use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_kernels::table::*;
-use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
 };
-use ctru_math::Poly;
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::compress::compress_with_message;
 use ctru_math::mul;
 use ctru_math::sample::sample;
+use ctru_math::{Poly, Ring};
 use ctru_tests::every_set;
 
-use crate::operations::{Operations, SEED_BYTES, launch, rows, select, unfilled, words};
+use crate::operations::{Operations, SEED_BYTES, batch, launch, rows, select, unfilled};
 
 /// Checks that the kernels compute the same as the KEM: the messages, coins and secrets of an
 /// honest exchange, and the rejection secrets of ciphertexts with one wrong bit, also in the
 /// padding.
 fn agrees_with_the_kem<P: ParameterSet>() {
     let operations = Operations::draw::<P::Ring>(3, 3);
-    let seed = |bytes: &[u8]| <[u8; SEED_BYTES]>::try_from(bytes).unwrap();
     let keys: Vec<_> = operations
         .key_pair_seeds
         .iter()
@@ -62,6 +60,10 @@ fn agrees_with_the_kem<P: ParameterSet>() {
     }
 }
 
+fn seed(bytes: &[u8]) -> [u8; SEED_BYTES] {
+    bytes.try_into().unwrap()
+}
+
 /// Encrypts one message with its coins.
 fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
     let h: Poly<P::Ring> = match P::Encoding::NAME {
@@ -79,23 +81,43 @@ fn expands_as_the_engine<P: ParameterSet>() {
     let operations = Operations::draw::<P::Ring>(COUNT, COUNT);
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let engine = CpuEngine::with_threads(1).unwrap();
+    let master = seed(&operations.seeds[0]);
+    let expand =
+        Expand { seed: &master, context: Context::literal(b"kernels"), first: u64::MAX - 2 };
+    let encoding = match P::Encoding::NAME {
+        "mixed-radix" => 1,
+        "packed13" => 2,
+        other => panic!("unknown encoding {other}"),
+    };
+    let [low, high] = (P::Ring::N as u16).to_le_bytes();
+    let operations = Operations {
+        batch: batch(COUNT, 1),
+        expansion: [
+            b"ctru expand\x02",
+            &[low, high, encoding, 7][..],
+            b"kernels",
+            &[0; 25],
+            &master,
+        ]
+        .concat(),
+        first: expand.first,
+        ids: vec![key.as_ref()[..ID_BYTES as usize].to_vec()],
+        ..operations
+    };
     let seeds = unfilled(COUNT, SEED_WORDS);
-    let master = words(std::slice::from_ref(&operations.master));
     launch(
         EXPAND_SEEDS.of::<P::Ring>(),
-        &[&master, &Buffer::new(&[0u64]), &seeds],
+        &[&operations.expansion_buffer(), &operations.id_buffer(), &seeds],
         operations.batch,
     );
-    let seeds: Vec<_> =
-        rows(&seeds, SEED_WORDS).iter().map(|seed| seed[..].try_into().unwrap()).collect();
+    let seeds: Vec<_> = rows(&seeds, SEED_WORDS).iter().map(|row| seed(row)).collect();
     let run = |seeds| {
         let mut ciphertexts = vec![Ciphertext::<P>::default(); COUNT];
         let mut secrets = vec![SharedSecret::default(); COUNT];
         engine.encapsulate(Keys::One(&key), seeds, &mut ciphertexts, &mut secrets).unwrap();
         (ciphertexts, secrets)
     };
-    let master = operations.master[..].try_into().unwrap();
-    assert!(run(Seeds::Each(&seeds)) == run(Seeds::Expand(&master)));
+    assert!(run(Seeds::Each(&seeds)) == run(Seeds::Expand(expand)));
 }
 
 every_set!(agrees_with_the_kem, expands_as_the_engine);

@@ -6,6 +6,7 @@ use std::{fs, thread};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::batches::{Operation, batch_seed};
 use crate::e8;
 use crate::encodings::{Encoding, pack_f};
 use crate::hashes::{id, shake256};
@@ -230,5 +231,47 @@ fn e8_blocks() {
         assert_eq!(distances[usize::from(block.nibble)], least, "{at}");
         let nearest = distances.iter().filter(|&&distance| distance == least).count();
         assert_eq!(nearest > 1, block.tie, "{at}");
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seed {
+    n: usize,
+    pk_encoding: String,
+    op: String,
+    context: Hex,
+    master: Hex,
+    row: Hex,
+    id: Hex,
+    seed: Hex,
+}
+
+#[test]
+fn seeds() {
+    let records: Vec<Seed> = read_lines("seeds.jsonl");
+    assert_eq!(records.len(), 48);
+    let mut k = 0;
+    for p in &COLUMNS {
+        let file: Intermediate =
+            serde_json::from_str(&read(&format!("intermediate-{}.json", p.n))).unwrap();
+        for (encoding, values) in Encoding::ALL.into_iter().zip([&file.mixed_radix, &file.packed13])
+        {
+            for operation in [Operation::KeyGen, Operation::Encaps(&values.id_pk.0)] {
+                let rows = [0, (1 << 32) - 1, 1 << 32, u64::MAX];
+                for (row, length) in rows.into_iter().zip([0, 1, 31, 32]) {
+                    let (record, at) = (&records[k], format!("seeds.jsonl, record {k}"));
+                    let set = (record.n, &record.pk_encoding[..], &record.op[..]);
+                    assert_eq!(set, (p.n, encoding.name(), operation.name()), "{at}");
+                    assert_eq!(record.context.0.len(), length, "{at}");
+                    assert_eq!(record.row.0, row.to_le_bytes(), "{at}");
+                    assert_eq!(record.id.0, operation.id(), "{at}");
+                    let (context, master) = (&record.context.0, &record.master.0);
+                    let seed = batch_seed(operation, p, encoding, context, master, row);
+                    assert_eq!(record.seed.0, seed, "{at}");
+                    k += 1;
+                }
+            }
+        }
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     use crate::paper::measure::counting::{CountingDevice, Launch};
     use ctru_gpu_kernels::table;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
-    use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
+    use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds};
     use ctru_kem::{
         Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet,
         SharedSecret,
@@ -118,6 +118,7 @@ mod tests {
 
     type Set = CtruPrime761<MixedRadix>;
     const COUNT: usize = 2;
+    const SEEDS: Expand<'_> = Expand { seed: &[1; 32], context: Context::EMPTY, first: 0 };
 
     /// Checks that the counts of encapsulation and decapsulation, with one key per operation,
     /// follow from the scheme.
@@ -130,24 +131,25 @@ mod tests {
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
         let (mut ciphertexts, mut secrets) =
             (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
-        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
         device.take();
 
         let keys = Keys::Each(&public);
-        engine.encapsulate(keys, Seeds::Expand(&[2; 32]), &mut ciphertexts, &mut secrets).unwrap();
+        engine.encapsulate(keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets).unwrap();
         let expected = secrets.clone();
         let seen = device.take();
-        // Each chunk uploads the master seed and the number of its first operation once.
-        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + 40);
+        // Each chunk uploads once what its seeds are expanded from: 88 bytes.
+        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + 88);
         assert_eq!(seen.downloaded, COUNT * (Set::CIPHERTEXT_BYTES + 32));
         // The permutations: one for the seed, one for the message, two for the secret and three for
         // the coins.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
         // The encoded key is read. `h` and ID are written and read, and so are the seed, the
-        // message and the coins. The secret and the ciphertext are written.
-        let expected_bytes = 1158 + 2 * (1536 + 33) + 2 * (32 + 48 + 384) + 32 + 952;
+        // message and the coins. The expansion of the seed reads ID as well. The secret and the
+        // ciphertext are written.
+        let expected_bytes = 1158 + 2 * (1536 + 33) + 33 + 2 * (32 + 48 + 384) + 32 + 952;
         let bytes: usize = seen.launches.iter().map(|launch| launch.bytes).sum::<u64>() as usize;
-        assert_eq!(bytes, COUNT * expected_bytes + 40);
+        assert_eq!(bytes, COUNT * expected_bytes + 88);
 
         engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
         assert_eq!(secrets, expected);
@@ -167,18 +169,13 @@ mod tests {
         let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
-        engine.generate(Seeds::Expand(&[1; 32]), &mut public, &mut private).unwrap();
+        engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
         let (mut ciphertexts, mut secrets) =
             (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
         let mut encapsulate = |ciphertexts: &mut [_]| {
             device.take();
             engine
-                .encapsulate(
-                    Keys::Each(&public),
-                    Seeds::Expand(&[2; 32]),
-                    ciphertexts,
-                    &mut secrets,
-                )
+                .encapsulate(Keys::Each(&public), Seeds::Expand(SEEDS), ciphertexts, &mut secrets)
                 .unwrap();
             device.take()
         };

@@ -36,6 +36,10 @@ pub const fn row<R: Ring>() -> u32 {
 /// rejection, a shared secret, a rejection secret.
 pub const SEED_WORDS: u32 = 4;
 
+/// Number of 64-bit words in the input from which a seed is expanded, without `ID(pk)`: two words
+/// for the purpose, four for the context, four for the master seed, and one for the row.
+pub const EXPANSION_WORDS: u32 = 11;
+
 /// Number of bytes in `ID(pk)`, the beginning of an encoded encapsulation key.
 pub const ID_BYTES: u32 = 33;
 

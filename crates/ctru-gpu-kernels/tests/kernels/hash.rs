@@ -15,18 +15,18 @@ use crate::operations::{
 const COUNTS: [usize; 5] = [1, 2, 31, 33, 129];
 
 fn check_expansion<R: Ring>(operations: &Operations) {
-    for (kernels, bytes) in [(&EXPAND_SEEDS, SEED_BYTES), (&EXPAND_KEY_PAIR_SEEDS, 2 * SEED_BYTES)]
-    {
-        let seeds = unfilled(operations.count(), bytes as u32 / 8);
-        let (master, first) =
-            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[operations.first]));
-        launch(kernels.of::<R>(), &[&master, &first, &seeds], operations.batch);
-        for (i, seed) in (operations.first..).zip(rows(&seeds, bytes as u32 / 8)) {
-            let input =
-                [b"ctru batch seed", &[bytes as u8][..], &operations.master, &i.to_le_bytes()]
-                    .concat();
-            assert_eq!(seed, shake256(&input, bytes));
-        }
+    let (expansion, ids) = (operations.expansion_buffer(), operations.id_buffer());
+    let seeds = unfilled(operations.count(), SEED_WORDS);
+    launch(EXPAND_SEEDS.of::<R>(), &[&expansion, &ids, &seeds], operations.batch);
+    let pair_seeds = unfilled(operations.count(), 2 * SEED_WORDS);
+    launch(EXPAND_KEY_PAIR_SEEDS.of::<R>(), &[&expansion, &pair_seeds], operations.batch);
+    let seeds = rows(&seeds, SEED_WORDS).into_iter().zip(rows(&pair_seeds, 2 * SEED_WORDS));
+    for (i, (seed, pair_seed)) in seeds.enumerate() {
+        let row = (operations.first + i as u64).to_le_bytes();
+        let expanded =
+            |id: &[u8], length| shake256(&[&operations.expansion, &row[..], id].concat(), length);
+        assert_eq!(seed, expanded(operations.id(i), SEED_BYTES), "operation {i}");
+        assert_eq!(pair_seed, expanded(&[0; 33], 2 * SEED_BYTES), "operation {i}");
     }
 }
 
@@ -180,8 +180,7 @@ fn traces<R: Ring>() {
             trace
         };
         let ids = operations.id_buffer();
-        let (master, first) =
-            (words(std::slice::from_ref(&operations.master)), Buffer::new(&[0u64]));
+        let expansion = operations.expansion_buffer();
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
@@ -193,8 +192,8 @@ fn traces<R: Ring>() {
             .for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
         let expected = Buffer::new(&expected.concat());
         [
-            trace(&EXPAND_SEEDS, &[&master, &first, &seed_rows()]),
-            trace(&EXPAND_KEY_PAIR_SEEDS, &[&master, &first, &unfilled(count, 2 * SEED_WORDS)]),
+            trace(&EXPAND_SEEDS, &[&expansion, &ids, &seed_rows()]),
+            trace(&EXPAND_KEY_PAIR_SEEDS, &[&expansion, &unfilled(count, 2 * SEED_WORDS)]),
             trace(
                 &DERIVE_KEY_PAIR,
                 &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()],

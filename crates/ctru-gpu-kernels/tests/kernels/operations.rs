@@ -2,7 +2,7 @@
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words};
+use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::SELECT;
 use ctru_math::Ring;
 use proptest::collection::vec;
@@ -71,7 +71,9 @@ pub(crate) fn batch(count: usize, keys: usize) -> Batch {
 #[derive(Clone, Debug)]
 pub(crate) struct Operations {
     pub(crate) batch: Batch,
-    pub(crate) master: Vec<u8>,
+    /// The input from which seeds are expanded, up to the row.
+    pub(crate) expansion: Vec<u8>,
+    /// The row of the first operation.
     pub(crate) first: u64,
     pub(crate) key_pair_seeds: Rows,
     pub(crate) seeds: Rows,
@@ -85,7 +87,7 @@ impl Operations {
     pub(crate) fn any<R: Ring>(count: usize, keys: usize) -> impl Strategy<Value = Self> {
         let rows = |count, length| vec(bytes(length), count);
         (
-            (bytes(SEED_BYTES), 0..u64::from(u32::MAX) << 8),
+            (bytes(8 * EXPANSION_WORDS as usize - 8), 0..=u64::MAX - (count - 1) as u64),
             rows(count, 2 * SEED_BYTES),
             rows(count, SEED_BYTES),
             rows(count, R::MESSAGE_BYTES),
@@ -96,7 +98,7 @@ impl Operations {
             .prop_map(
                 move |(expansion, key_pair_seeds, seeds, messages, ids, z, ciphertexts)| Self {
                     batch: batch(count, keys),
-                    master: expansion.0,
+                    expansion: expansion.0,
                     first: expansion.1,
                     key_pair_seeds,
                     seeds,
@@ -123,6 +125,11 @@ impl Operations {
 
     pub(crate) fn id_buffer(&self) -> Buffer {
         Buffer::new(&self.ids.concat())
+    }
+
+    /// Returns the array from which the kernels expand the seeds of the batch.
+    pub(crate) fn expansion_buffer(&self) -> Buffer {
+        words(&[[&self.expansion[..], &self.first.to_le_bytes()].concat()])
     }
 
     /// Runs a kernel that derives shared secrets and coins from messages.

@@ -29,6 +29,8 @@ pub use device::cuda;
 pub use device::{DeviceEngine, DeviceOptions, Products};
 
 pub use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
+pub use crate::error::ContextTooLong;
+pub use crate::expand::{Context, Expand};
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 
 /// The reason why a batch was not computed.
@@ -45,6 +47,14 @@ pub enum EngineError {
         expected: usize,
         /// The length of the slice.
         actual: usize,
+    },
+    /// The row of the last operation does not fit 64 bits.
+    #[error("a batch of {count} operations cannot begin at row {first}: a row has 64 bits")]
+    RowOverflow {
+        /// The row of the first operation.
+        first: u64,
+        /// The length of the batch.
+        count: usize,
     },
     /// The device failed.
     #[cfg(feature = "gpu")]
@@ -136,8 +146,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Generates one key pair for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
-    /// which outputs are written.
+    /// [`EngineError`] if the lengths differ, a row does not fit 64 bits, or the engine fails. The
+    /// variants of the error say which outputs are written.
     fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -152,8 +162,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// seeds. This function writes and transfers fewer bytes.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
-    /// which outputs are written.
+    /// [`EngineError`] if the lengths differ, a row does not fit 64 bits, or the engine fails. The
+    /// variants of the error say which outputs are written.
     fn generate_decapsulation_keys(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
@@ -163,8 +173,8 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Encapsulates once for each element of the output slices, which have the same length.
     ///
     /// # Errors
-    /// [`EngineError`] if the lengths differ or the engine fails. The variants of the error say
-    /// which outputs are written.
+    /// [`EngineError`] if the lengths differ, a row does not fit 64 bits, or the engine fails. The
+    /// variants of the error say which outputs are written.
     fn encapsulate(
         &self,
         keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
@@ -190,11 +200,17 @@ impl<const N: usize> Seeds<'_, N> {
     /// Checks that there are seeds for `expected` operations.
     ///
     /// # Errors
-    /// [`EngineError::Length`] if the number of seeds differs.
+    /// - [`EngineError::Length`] if the number of seeds differs.
+    /// - [`EngineError::RowOverflow`] if the row of an operation does not fit 64 bits.
     fn check(&self, expected: usize) -> Result<(), EngineError> {
         match self {
             Self::Each(seeds) => check_length("seeds", expected, seeds.len()),
-            Self::Expand(_) => Ok(()),
+            Self::Expand(Expand { first, .. }) => {
+                match first.checked_add(expected.saturating_sub(1) as u64) {
+                    Some(_) => Ok(()),
+                    None => Err(EngineError::RowOverflow { first: *first, count: expected }),
+                }
+            }
         }
     }
 }

@@ -20,6 +20,10 @@ pub(super) const REJECTION_INPUT: usize = 24 * Sha3_512::BLOCK;
 /// `ID(pk)`, the identifier of an encapsulation key.
 pub(crate) type Id = [u8; KEY_ID_BYTES];
 
+/// The field of [`Id`] in hashes that belong to no key.
+#[cfg(feature = "std")]
+pub(crate) const NO_ID: Id = [0; KEY_ID_BYTES];
+
 /// `K || s`: the shared secret and the seed of the coins.
 pub(super) type Digest = [u8; SHARED_SECRET_BYTES + SEED_BYTES];
 

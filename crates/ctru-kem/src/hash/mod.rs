@@ -33,6 +33,8 @@ use lanes::Vectors;
 use sponge::{Padded, Sha3_512, Shake256, hash};
 
 pub(crate) use inputs::Id;
+#[cfg(feature = "std")]
+pub(crate) use inputs::NO_ID;
 pub use inputs::{SEED_BYTES, SHARED_SECRET_BYTES};
 
 /// Bytes of the coins of the largest parameter set, those of `f'` and `g` together.

@@ -3,7 +3,9 @@
 
 use std::fmt::Debug;
 
-use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::engine::{
+    Context, CpuEngine, Engine, EngineError, Expand, KEY_PAIR_SEED_BYTES, Keys, Seeds,
+};
 use ctru_kem::{
     Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES,
     SharedSecret,
@@ -11,7 +13,8 @@ use ctru_kem::{
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_set;
 use ctru_tests::vectors::array;
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+use crate::seeds::expanded;
 
 every_set!(
     generates_what_the_single_operation_generates,
@@ -28,6 +31,8 @@ every_set!(
 const BATCHES: [usize; 12] = [0, 1, 2, 3, 7, 8, 9, 17, 127, 128, 129, LARGEST];
 const LARGEST: usize = 300;
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
+const SEEDS: Expand<'_> =
+    Expand { seed: &MASTER, context: Context::literal(b"tests"), first: u32::MAX as u64 - 20 };
 
 fn engines() -> [CpuEngine; 3] {
     [1, 2, 3].map(|threads| {
@@ -35,22 +40,6 @@ fn engines() -> [CpuEngine; 3] {
         assert_eq!(engine.threads(), threads);
         engine
     })
-}
-
-/// Returns the seeds that the documentation of [`Seeds::Expand`] defines.
-fn expanded<const N: usize>(count: usize) -> Vec<[u8; N]> {
-    (0..count as u64)
-        .map(|index| {
-            let shake = Shake256::default()
-                .chain(b"ctru batch seed")
-                .chain([N as u8])
-                .chain(MASTER)
-                .chain(index.to_le_bytes());
-            let mut seed = [0; N];
-            shake.finalize_xof().read(&mut seed);
-            seed
-        })
-        .collect()
 }
 
 /// Returns fixed seeds, one for each operation.
@@ -73,18 +62,19 @@ fn key_pairs<P: ParameterSet>(
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
     CpuEngine::new()
         .unwrap()
-        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
         .unwrap();
     (encapsulation_keys, decapsulation_keys)
 }
 
 fn generates_what_the_single_operation_generates<P: ParameterSet>() {
-    let (each, from_master) = (seeds(LARGEST), expanded(LARGEST));
+    let from_master = (0..LARGEST).map(|i| expanded::<P, KEY_PAIR_SEED_BYTES>(SEEDS, i, None));
+    let (each, from_master) = (seeds(LARGEST), from_master.collect());
     let expected = [&each, &from_master]
         .map(|seeds: &Vec<_>| seeds.iter().map(generate_one::<P>).collect::<Vec<_>>());
     for engine in engines() {
         for count in BATCHES {
-            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
+            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(SEEDS)];
             for (seeds, expected) in sources.into_iter().zip(&expected) {
                 let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
                 let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
@@ -109,18 +99,23 @@ fn generates_what_the_single_operation_generates<P: ParameterSet>() {
 
 fn encapsulates_as_the_single_operation_does<P: ParameterSet>() {
     let (keys, _) = key_pairs::<P>(LARGEST);
-    let (each, from_master) = (seeds(LARGEST), expanded(LARGEST));
+    let each = seeds(LARGEST);
+    let from_master = |key: &dyn Fn(usize) -> usize| -> Vec<_> {
+        (0..LARGEST).map(|i| expanded::<P, SEED_BYTES>(SEEDS, i, Some(&keys[key(i)]))).collect()
+    };
     let run = |seeds: &[[u8; SEED_BYTES]], key: &dyn Fn(usize) -> usize| -> (Vec<_>, Vec<_>) {
         let operations = seeds.iter().enumerate();
         operations.map(|(i, seed)| keys[key(i)].encapsulate_deterministic(seed)).unzip()
     };
-    let expected =
-        [&each, &from_master].map(|seeds: &Vec<_>| [run(seeds, &|_| 0), run(seeds, &|i| i)]);
+    let expected = [
+        [run(&each, &|_| 0), run(&each, &|i| i)],
+        [run(&from_master(&|_| 0), &|_| 0), run(&from_master(&|i| i), &|i| i)],
+    ];
     for engine in engines() {
         let one = engine.load_encapsulation_keys(&keys[..1]).unwrap();
         for count in BATCHES {
             let all = engine.load_encapsulation_keys(&keys[..count]).unwrap();
-            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(&MASTER)];
+            let sources = [Seeds::Each(&each[..count]), Seeds::Expand(SEEDS)];
             for (seeds, [with_one, with_each]) in sources.into_iter().zip(&expected) {
                 let kinds = [
                     (Keys::One(&keys[0]), with_one),
@@ -205,7 +200,7 @@ fn every_backend_gives_the_same<P: ParameterSet>() {
         engine
             .encapsulate(
                 Keys::Each(&encapsulation_keys),
-                Seeds::Expand(&MASTER),
+                Seeds::Expand(SEEDS),
                 &mut sent,
                 &mut secrets,
             )
@@ -285,7 +280,7 @@ fn wrong_lengths_leave_key_pairs_alone<P: ParameterSet>() {
             ("decapsulation keys", count, other),
             outputs(count, other),
             |encapsulation_keys, decapsulation_keys| {
-                engine.generate(Seeds::Expand(&MASTER), encapsulation_keys, decapsulation_keys)
+                engine.generate(Seeds::Expand(SEEDS), encapsulation_keys, decapsulation_keys)
             },
         );
         refused(
@@ -325,7 +320,7 @@ fn wrong_lengths_leave_encapsulations_alone<P: ParameterSet>() {
                 engine.encapsulate(kind, wrong, sent, secrets)
             });
         }
-        for seeds in [right, Seeds::Expand(&MASTER)] {
+        for seeds in [right, Seeds::Expand(SEEDS)] {
             refused(("keys", count, other), outputs(count, count), |sent, secrets| {
                 engine.encapsulate(Keys::Each(&keys[..other]), seeds, sent, secrets)
             });
@@ -379,7 +374,9 @@ fn debug_shows_no_secret() {
         format!("{loaded_decapsulation_keys:?}"),
         "LoadedDecapsulationKeys<CTRU-Prime-761>(2 keys)"
     );
-    assert_eq!(format!("{:?}", Seeds::Expand::<SEED_BYTES>(&MASTER)), "Seeds::Expand(..)");
+    let seeds = Seeds::Expand::<SEED_BYTES>(Expand { first: 5, ..SEEDS });
+    let expected = r#"Seeds::Expand { seed: .., context: Context("tests"), first: 5 }"#;
+    assert_eq!(format!("{seeds:?}"), expected);
     assert_eq!(format!("{:?}", Seeds::Each(&[MASTER, MASTER])), "Seeds::Each(2 seeds)");
     assert_eq!(format!("{:?}", Keys::<_, ()>::One(&decapsulation_keys[0])), "Keys::One(..)");
     assert_eq!(format!("{:?}", Keys::<_, ()>::Each(&decapsulation_keys)), "Keys::Each(2 keys)");
@@ -407,7 +404,7 @@ fn several_threads_share_one_engine() {
                 engine
                     .encapsulate(
                         Keys::Each(encapsulation_keys),
-                        Seeds::Expand(&MASTER),
+                        Seeds::Expand(SEEDS),
                         &mut sent,
                         &mut secrets,
                     )

@@ -6,14 +6,19 @@ use core::slice::from_ref;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
-    CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Keys, Products, Seeds,
+    Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Products,
+    Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     MixedRadix, Packed13, ParameterSet, SharedSecret,
 };
 
-const MASTER: [u8; 32] = *b"a master seed for the device's t";
+const SEEDS: Expand<'_> = Expand {
+    seed: b"a master seed for the device's t",
+    context: Context::literal(b"tests"),
+    first: 7,
+};
 
 fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
     engine_with(Products::Polyphase)
@@ -35,8 +40,8 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
         (0..count).map(|i| core::array::from_fn(|j| (i * 64 + j) as u8)).collect();
     let seeds: Vec<[u8; 32]> =
         (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
-    let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(&MASTER) };
-    let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(&MASTER) };
+    let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(SEEDS) };
+    let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(SEEDS) };
     engine.generate(pair_seeds, &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
     bytes.extend(encapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
     bytes.extend(decapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
@@ -107,9 +112,9 @@ fn several_devices_and_pinned_memory() {
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
     let mut expected = (encapsulation_keys.clone(), decapsulation_keys.clone());
-    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+    cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
     engine
-        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
         .unwrap();
     assert!((&encapsulation_keys, &decapsulation_keys) == (&expected.0, &expected.1));
 
@@ -139,10 +144,9 @@ fn several_devices_and_pinned_memory() {
             Keys::Each(keys) => Keys::Each(keys),
             Keys::Loaded(_) => unreachable!("not in the list"),
         };
-        cpu.encapsulate(cpu_keys, Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1)
-            .unwrap();
+        cpu.encapsulate(cpu_keys, Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
         engine
-            .encapsulate(encapsulation_keys, Seeds::Expand(&MASTER), &mut ciphertexts, &mut secrets)
+            .encapsulate(encapsulation_keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets)
             .unwrap();
         assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
         for decapsulation_keys in decapsulation_keys {
@@ -174,18 +178,18 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     };
     let (mut expected, pinned) = (blank(), blank());
     let cpu = CpuEngine::with_threads(1).unwrap();
-    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+    cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
 
     let mut encapsulation_keys = Engine::<P>::pin(&engine, pinned.0).unwrap();
     let mut decapsulation_keys = Engine::<P>::pin(&engine, pinned.1).unwrap();
     engine
-        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
         .unwrap();
     assert!(
         (&encapsulation_keys[..], &decapsulation_keys[..]) == (&expected.0[..], &expected.1[..])
     );
     decapsulation_keys.fill_with(DecapsulationKey::placeholder);
-    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut decapsulation_keys).unwrap();
+    engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut decapsulation_keys).unwrap();
     assert!(decapsulation_keys[..] == expected.1[..]);
 }
 
@@ -212,9 +216,9 @@ fn large_arrays_are_fetched() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
-    cpu.generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
+    cpu.generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
     let mut expected = (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
-    let seeds = Seeds::Expand(&MASTER);
+    let seeds = Seeds::Expand(SEEDS);
     cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
         .unwrap();
 
@@ -290,7 +294,7 @@ fn a_cancelled_batch_says_what_is_done() {
         let batch = scope.spawn(|| {
             engine.encapsulate(
                 Keys::One(&key),
-                Seeds::Expand(&MASTER),
+                Seeds::Expand(SEEDS),
                 &mut ciphertexts,
                 &mut secrets,
             )
@@ -308,7 +312,7 @@ fn a_cancelled_batch_says_what_is_done() {
     }
     // A cancellation has no effect on the next batch.
     let (ciphertexts, secrets) = (&mut ciphertexts[..2], &mut secrets[..2]);
-    engine.encapsulate(Keys::One(&key), Seeds::Expand(&MASTER), ciphertexts, secrets).unwrap();
+    engine.encapsulate(Keys::One(&key), Seeds::Expand(SEEDS), ciphertexts, secrets).unwrap();
 }
 
 /// Runs `batch` in chunks of one operation, on devices that are lost after 0, `step`, `2 * step`,
@@ -356,7 +360,7 @@ fn a_lost_device_says_what_is_done() {
         decapsulation_keys.iter().map(DecapsulationKey::encapsulation_key).collect();
     let blank = || (vec![Ciphertext::<P>::default(); COUNT], vec![SharedSecret::default(); COUNT]);
     let mut expected = blank();
-    let seeds = Seeds::Expand(&MASTER);
+    let seeds = Seeds::Expand(SEEDS);
     cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
         .unwrap();
     // For each smaller number of finished operations, the device was lost at several points.
@@ -419,7 +423,7 @@ fn a_lost_device_leaves_keys_well_formed() {
         )
     };
     let (mut expected, placeholders) = (blank(), blank());
-    let seeds = Seeds::Expand(&MASTER);
+    let seeds = Seeds::Expand(SEEDS);
     CpuEngine::with_threads(1).unwrap().generate(seeds, &mut expected.0, &mut expected.1).unwrap();
     let mut lengths = lose(
         (COUNT, 5),
@@ -461,8 +465,9 @@ fn a_lost_device_leaves_old_keys() {
             .unwrap();
         (encapsulation_keys, decapsulation_keys)
     };
-    let seeds = Seeds::Expand(&MASTER);
-    let (expected, old) = (generate(seeds), generate(Seeds::Expand(&[7; 32])));
+    let seeds = Seeds::Expand(SEEDS);
+    let (expected, old) =
+        (generate(seeds), generate(Seeds::Expand(Expand { seed: &[7; 32], ..SEEDS })));
     // The step is 1, because only the last of about ten copies and launches per key pair bring the
     // keys to the host.
     let mut lengths = lose(
@@ -545,7 +550,7 @@ fn a_failed_launch_leaves_nothing_under_way() {
         engine.load_encapsulation_keys(from_ref(&encapsulation_key)).map(drop)
     });
     fail_each_launch::<P>(products, |engine| {
-        engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut [decapsulation_key.clone()])
+        engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut [decapsulation_key.clone()])
     });
 }
 
@@ -640,19 +645,19 @@ fn keys_through_a_deep_tree() {
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
     engine
-        .generate(Seeds::Expand(&MASTER), &mut encapsulation_keys, &mut decapsulation_keys)
+        .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
         .unwrap();
     let mut expected = (encapsulation_keys.clone(), decapsulation_keys.clone());
     let cpu = CpuEngine::with_threads(1).unwrap();
-    cpu.generate(Seeds::Expand(&MASTER), &mut expected.0, &mut expected.1).unwrap();
+    cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
     assert!((encapsulation_keys, decapsulation_keys) == expected);
 }
 
 #[test]
 fn empty_batches() {
     let engine = engine::<CtruPrime761>();
-    engine.generate(Seeds::Expand(&MASTER), &mut [], &mut []).unwrap();
-    engine.generate_decapsulation_keys(Seeds::Expand(&MASTER), &mut []).unwrap();
+    engine.generate(Seeds::Expand(SEEDS), &mut [], &mut []).unwrap();
+    engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut []).unwrap();
     engine.encapsulate(Keys::Each(&[]), Seeds::Each(&[]), &mut [], &mut []).unwrap();
     engine.decapsulate(Keys::Each(&[]), &[], &mut []).unwrap();
 }
@@ -663,12 +668,8 @@ fn wrong_lengths_touch_nothing() {
     let keys = [EncapsulationKey::placeholder(), EncapsulationKey::placeholder()];
     let mut ciphertexts = vec![Ciphertext::default(); 3];
     let mut secrets = vec![SharedSecret::default(); 3];
-    let result = engine.encapsulate(
-        Keys::Each(&keys),
-        Seeds::Expand(&MASTER),
-        &mut ciphertexts,
-        &mut secrets,
-    );
+    let result =
+        engine.encapsulate(Keys::Each(&keys), Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(EngineError::Length { slice: "keys", expected: 3, actual: 2 }));
     let result = engine.encapsulate(
         Keys::One(&keys[0]),
@@ -680,7 +681,7 @@ fn wrong_lengths_touch_nothing() {
     let loaded = engine.load_encapsulation_keys(&keys).unwrap();
     let result = engine.encapsulate(
         Keys::Loaded(&loaded),
-        Seeds::Expand(&MASTER),
+        Seeds::Expand(SEEDS),
         &mut ciphertexts,
         &mut secrets,
     );

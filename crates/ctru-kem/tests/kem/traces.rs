@@ -4,7 +4,8 @@
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
-    DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Products, Seeds,
+    Context, DeviceEngine, DeviceOptions, Engine, Expand, KEY_PAIR_SEED_BYTES, Keys, Products,
+    Seeds,
 };
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
@@ -47,6 +48,10 @@ fn seeds<const N: usize>(secret: u8, count: usize) -> Vec<[u8; N]> {
     (0..count).map(|i| std::array::from_fn(|j| secret ^ (N * i + j) as u8)).collect()
 }
 
+fn expand(seed: &[u8; SEED_BYTES]) -> Expand<'_> {
+    Expand { seed, context: Context::EMPTY, first: 0 }
+}
+
 /// Generates keys to pinned memory, so that the device encodes some of the encapsulation keys.
 fn key_generation<P: ParameterSet>() {
     const COUNT: usize = 9;
@@ -63,7 +68,7 @@ fn key_generation<P: ParameterSet>() {
             decapsulation_keys[0].check().unwrap();
             engine
                 .generate_decapsulation_keys(
-                    Seeds::Expand(&[secret; SEED_BYTES]),
+                    Seeds::Expand(expand(&[secret; SEED_BYTES])),
                     &mut decapsulation_keys[..1],
                 )
                 .unwrap();
@@ -87,7 +92,7 @@ fn encapsulation<P: ParameterSet>() {
                 let (each, master) = (seeds(secret, COUNT), [secret; SEED_BYTES]);
                 for (keys, seeds) in [
                     (Keys::One(&encapsulation_keys[0]), Seeds::Each(&each)),
-                    (Keys::Each(&encapsulation_keys), Seeds::Expand(&master)),
+                    (Keys::Each(&encapsulation_keys), Seeds::Expand(expand(&master))),
                     (Keys::Loaded(&loaded), Seeds::Each(&each)),
                 ] {
                     let mut ciphertexts = vec![Ciphertext::default(); COUNT];

@@ -1,10 +1,14 @@
 //! Derives seeds, messages, shared secrets and coins, one thread per operation.
 
+use core::array;
+
 use ctru_math::Ring;
 
 use super::keccak::{PerThread, SHA3_512, SHAKE256, State, Words};
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, rolled, word_of_bytes};
+use crate::kernels::{
+    EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words, rolled, word_of_bytes,
+};
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, one per operation.
@@ -13,69 +17,74 @@ pub const fn shape<R: Ring>() -> Shape {
     Shape { threads: 128, per_block: 128, shared_bytes: 0 }
 }
 
-/// Expands a master seed to one 32-byte seed per encapsulation. [`expand_key_pair_seeds`] states
-/// the formula.
+/// Expands a master seed to one 32-byte seed per encapsulation. `ctru-kem` defines the input of
+/// SHAKE256, of which `expansion` holds the part before `ID(pk)`.
+///
+/// Operation `i` of this launch has the row of the first operation plus `i`. The caller makes sure
+/// that this row fits 64 bits.
 ///
 /// Threads: one per operation.
-/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word, the number of the launch's
-/// first operation; `seeds`, rows of [`SEED_WORDS`] words.
+/// Arrays: `expansion`, one row of [`EXPANSION_WORDS`] words, the last of which is the row of the
+/// launch's first operation; `ids`, rows of [`ID_BYTES`] bytes, one per operation or one shared
+/// row; `seeds`, rows of [`SEED_WORDS`] words.
+/// Cost: one permutation per operation.
 #[inline(always)]
 pub fn expand_seeds<S: Simt, R: Ring>(
     s: S,
-    master: S::Global<u64>,
-    first: S::Global<u64>,
+    expansion: S::Global<u64>,
+    ids: S::Global<u8>,
     seeds: S::Global<u64>,
     batch: Batch,
 ) {
-    expand(s, SEED_WORDS, master, first, seeds, batch);
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let id = Id { s, ids, key: batch.row(operation) };
+        let id = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
+        expand(s, operation, SEED_WORDS, expansion, id, seeds);
+    }
 }
 
 /// Expands a master seed to one 64-byte seed per key pair: 32 bytes from which the key pair is
-/// sampled, then `z`.
-///
-/// Operation `i` of this launch is operation `first[0] + i` of the whole batch. A seed of `N` bytes
-/// is `SHAKE256("ctru batch seed" || N as one byte || master || first[0] + i as 8 bytes)`, as
-/// `ctru-kem` defines it.
+/// sampled, then `z`. The formula is that of [`expand_seeds`], with zeros in place of `ID(pk)`.
 ///
 /// Threads: one per operation.
-/// Arrays: `master`, one row of [`SEED_WORDS`] words; `first`, one word, the number of the launch's
-/// first operation; `seeds`, rows of 8 words.
+/// Arrays: `expansion`, as for [`expand_seeds`]; `seeds`, rows of 8 words.
+/// Cost: one permutation per operation.
 #[inline(always)]
 pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
     s: S,
-    master: S::Global<u64>,
-    first: S::Global<u64>,
+    expansion: S::Global<u64>,
     seeds: S::Global<u64>,
     batch: Batch,
 ) {
-    expand(s, 2 * SEED_WORDS, master, first, seeds, batch);
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        expand(s, operation, 2 * SEED_WORDS, expansion, [0; ID_WORDS], seeds);
+    }
 }
 
-/// Expands a master seed to one seed of `words` words per operation.
+/// The number of words that hold `ID(pk)`.
+const ID_WORDS: usize = ID_BYTES.div_ceil(8) as usize;
+
+/// Writes the seed of one operation, which has `words` words. `id` is `ID(pk)`, then zeros.
 #[inline(always)]
 fn expand<S: Simt>(
     s: S,
+    operation: u32,
     words: u32,
-    master: S::Global<u64>,
-    first: S::Global<u64>,
+    expansion: S::Global<u64>,
+    id: [u64; ID_WORDS],
     seeds: S::Global<u64>,
-    batch: Batch,
 ) {
-    const LABEL: [u64; 2] = [u64::from_le_bytes(*b"ctru bat"), u64::from_le_bytes(*b"ch seed\0")];
-    const INDEX: u32 = 2 + SEED_WORDS;
-    const BYTES: u32 = 8 * (INDEX + 1);
-    let operation = own_operation(s);
-    if operation < batch.operations() {
-        let index = s.load(first, 0) + u64::from(operation);
-        let state: PerThread<S> = SHAKE256.absorb_block(s, BYTES, |i| match i {
-            0 => LABEL[0],
-            1 => LABEL[1] | u64::from(8 * words) << 56,
-            INDEX => index,
-            _ if i < INDEX => s.load(master, i - 2),
-            _ => 0,
-        });
-        state.permute().output(words, |i, word| s.store(seeds, words * operation + i, word));
-    }
+    const ROW: u32 = EXPANSION_WORDS - 1;
+    const BYTES: u32 = 8 * EXPANSION_WORDS + ID_BYTES;
+    let row = s.load(expansion, ROW) + u64::from(operation);
+    let state: PerThread<S> = SHAKE256.absorb_block(s, BYTES, |i| match i {
+        ROW => row,
+        _ if i < ROW => s.load(expansion, i),
+        _ => id.get((i - EXPANSION_WORDS) as usize).copied().unwrap_or(0),
+    });
+    state.permute().output(words, |i, word| s.store(seeds, words * operation + i, word));
 }
 
 /// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first

@@ -1,6 +1,6 @@
 //! The memory of loaded keys and of slots, on the device and on the host.
 
-use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
+use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::Tree;
@@ -8,6 +8,9 @@ use super::set::Set;
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
+
+/// 64-bit words of the input from which seeds are expanded, without `ID(pk)`.
+pub(super) const EXPANSION: usize = EXPANSION_WORDS as usize;
 
 /// An array of elements `T` in device memory.
 pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
@@ -55,10 +58,9 @@ pub(super) struct Buffers<Q: Queue> {
     pub(super) keys: Array<u8, Q>,
     /// Decoded encapsulation keys or decapsulation keys.
     pub(super) decoded: DecapsulationKeyBuffers<Q>,
-    /// The master seed of the batch: a single row.
-    pub(super) master_seed: Array<u64, Q>,
-    /// The index of the chunk's first operation in its batch: a single word.
-    pub(super) first: Array<u64, Q>,
+    /// The input from which the seed of the chunk's first operation is expanded, without `ID(pk)`:
+    /// a single row.
+    pub(super) expansion: Array<u64, Q>,
     pub(super) seeds: Array<u64, Q>,
     pub(super) messages: Array<u64, Q>,
     /// The coins of encryption, or of `f` in key generation.
@@ -91,8 +93,7 @@ impl<Q: Queue> Buffers<Q> {
         Ok(Self {
             keys: queue.allocate(chunk * set.decapsulation_key_bytes)?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
-            master_seed: queue.allocate(SEED)?,
-            first: queue.allocate(1)?,
+            expansion: queue.allocate(EXPANSION)?,
             seeds: queue.allocate(chunk * 2 * SEED)?,
             messages: queue.allocate(chunk * set.message_words)?,
             coins: queue.allocate(coins)?,
@@ -115,7 +116,7 @@ pub(super) struct Pinned<Q: Queue> {
     /// Encoded encapsulation keys or decapsulation keys.
     pub(super) keys: Q::Pinned<u8>,
     pub(super) ciphertexts: Q::Pinned<u8>,
-    /// One seed per operation, or a master seed and the index of the first operation.
+    /// One seed per operation, or the input from which seeds are expanded.
     pub(super) seeds: Q::Pinned<u64>,
     pub(super) shared_secrets: Q::Pinned<u64>,
 }
@@ -126,7 +127,7 @@ impl<Q: Queue> Pinned<Q> {
         Ok(Self {
             keys: queue.pinned(chunk * set.decapsulation_key_bytes)?,
             ciphertexts: queue.pinned(chunk * set.ciphertext_bytes)?,
-            seeds: queue.pinned(chunk * 2 * SEED + 1)?,
+            seeds: queue.pinned((chunk * 2 * SEED).max(EXPANSION))?,
             shared_secrets: queue.pinned(chunk * SEED)?,
         })
     }
@@ -149,12 +150,12 @@ impl Footprint {
         let seed = 8 * SEED;
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let hashed =
-            (seed + 8) + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
+            8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
         // The last term is the product tree, which has at most as many nodes as leaves.
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
             device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + polynomials,
-            pinned_bytes: keys + ciphertext_bytes + 2 * seed + 8 + seed,
+            pinned_bytes: keys + ciphertext_bytes + 2 * seed + seed,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The device engine on NVIDIA GPUs.
 //!
 //! ```no_run
-//! use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds, cuda};
+//! use ctru_kem::engine::{
+//!     Context, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds, cuda,
+//! };
 //! use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, SharedSecret};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,13 +16,13 @@
 //! let mut secrets = vec![SharedSecret::default(); COUNT];
 //! let mut answers = vec![SharedSecret::default(); COUNT];
 //!
-//! // Real master seeds are 32 random bytes, and each serves one batch.
-//! let (master, another) = ([1; 32], [2; 32]);
-//! engine.generate_decapsulation_keys(Seeds::Expand(&master), &mut keys)?;
+//! // A real master seed is 32 random bytes. The context names the job.
+//! let seeds = Expand { seed: &[1; 32], context: Context::literal(b"example"), first: 0 };
+//! engine.generate_decapsulation_keys(Seeds::Expand(seeds), &mut keys)?;
 //! // All operations use the first key. It is loaded once and can serve any number of batches.
 //! let loaded = engine.load_encapsulation_keys(&[keys[0].encapsulation_key()])?;
-//! let seeds = Seeds::Expand(&another);
-//! engine.encapsulate(Keys::Loaded(&loaded), seeds, &mut ciphertexts, &mut secrets)?;
+//! let one = Keys::Loaded(&loaded);
+//! engine.encapsulate(one, Seeds::Expand(seeds), &mut ciphertexts, &mut secrets)?;
 //! engine.decapsulate(Keys::One(&keys[0]), &ciphertexts, &mut answers)?;
 //! assert!(answers == secrets);
 //! # Ok(())

@@ -69,6 +69,7 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let all = Batch::each(range.len() as u32);
         let Buffers {
+            expansion,
             seeds: seed_rows,
             coins,
             g_coins,
@@ -81,7 +82,10 @@ impl<Q: Queue> Slot<Q> {
             ..
         } = &device.buffers;
         let DecapsulationKeyBuffers { f, z, .. } = decoded;
-        device.write_seeds(pinned, seeds, range, &table::EXPAND_KEY_PAIR_SEEDS)?;
+        device.send_seeds(pinned, seeds, device.set.key_generation, range)?;
+        if let Seeds::Expand(_) = seeds {
+            device.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[expansion, seed_rows], all)?;
+        }
         device.launch(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, g_coins, z], all)?;
         device.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
         device.launch(&table::SAMPLE, &[g_coins, small], all)?;
@@ -102,6 +106,7 @@ impl<Q: Queue> Slot<Q> {
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device, pinned } = self;
+        device.send_seeds(pinned, seeds, device.set.encapsulation, range)?;
         let (key, keys) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys),
             ChunkKeys::Host(rows) => {
@@ -113,8 +118,11 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let batch = batch_of(range.len(), keys);
-        let Buffers { seeds: seed_rows, messages, shared_secrets, coins, .. } = &device.buffers;
-        device.write_seeds(pinned, seeds, range, &table::EXPAND_SEEDS)?;
+        let Buffers { expansion, seeds: seed_rows, messages, shared_secrets, coins, .. } =
+            &device.buffers;
+        if let Seeds::Expand(_) = seeds {
+            device.launch(&table::EXPAND_SEEDS, &[expansion, &key.ids, seed_rows], batch)?;
+        }
         device.launch(
             by_size(batch, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
             &[seed_rows, &key.ids, messages, shared_secrets, coins],

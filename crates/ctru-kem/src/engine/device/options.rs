@@ -11,8 +11,7 @@ use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
 
 use super::DeviceEngine;
 use crate::encoding::PublicKeyEncoding;
-use crate::engine::{Engine, EngineError, Keys, Seeds};
-use crate::hash::SEED_BYTES;
+use crate::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
@@ -63,7 +62,8 @@ const CANDIDATES: [(usize, usize); 5] = [(2048, 16), (4096, 8), (4096, 16), (819
 /// The number of measurements of each candidate. The shortest time counts.
 const REPETITIONS: usize = 3;
 /// The seed of the measured operations. It is not secret, because their results are discarded.
-const SEED: &[u8; SEED_BYTES] = b"ctru calibration: not a secret..";
+const SEEDS: Expand<'_> =
+    Expand { seed: b"ctru calibration: not a secret..", context: Context::EMPTY, first: 0 };
 
 /// The results of this process, by parameter set and encoding, devices with options, and number of
 /// operations.
@@ -148,10 +148,10 @@ fn time<P: ParameterSet, D: Device>(
     let mut least = Duration::MAX;
     for _ in 0..REPETITIONS {
         let start = Instant::now();
-        engine.generate(Seeds::Expand(SEED), &mut encapsulation_keys, &mut decapsulation_keys)?;
+        engine.generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)?;
         engine.encapsulate(
             Keys::Each(&encapsulation_keys),
-            Seeds::Expand(SEED),
+            Seeds::Expand(SEEDS),
             &mut ciphertexts,
             &mut secrets,
         )?;

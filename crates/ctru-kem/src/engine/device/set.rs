@@ -11,6 +11,7 @@ use ctru_gpu_kernels::table;
 use ctru_math::Ring;
 
 use crate::encoding::PublicKeyEncoding;
+use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
@@ -33,6 +34,10 @@ pub(super) struct Set {
     pub(super) coin_words: usize,
     /// 64-bit words of a message on the device.
     pub(super) message_words: usize,
+    /// The purpose of seeds of key pairs.
+    pub(super) key_generation: Purpose,
+    /// The purpose of seeds of encapsulations.
+    pub(super) encapsulation: Purpose,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Overwrites rows of encapsulation keys with placeholders.
@@ -56,6 +61,8 @@ impl Set {
                 row: row::<P::Ring>() as usize,
                 coin_words: coin_words::<P::Ring>() as usize,
                 message_words: message_words::<P::Ring>() as usize,
+                key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
+                encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());

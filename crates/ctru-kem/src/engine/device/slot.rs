@@ -6,11 +6,12 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::buffers::{Array, Buffers, Pinned, SEED};
+use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
 use super::options::Products;
 use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
+use crate::expand::Purpose;
 use crate::keys::SharedSecret;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
@@ -169,36 +170,34 @@ impl<Q: Queue> OnDevice<Q> {
         if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy, || Ok(())) }
     }
 
-    /// Writes the seeds of the operations `range` of a batch to the device. The caller gives the
-    /// seeds, or the kernel `expand` derives them from a master seed.
-    pub(super) fn write_seeds<const N: usize>(
+    /// Sends the seeds of the operations `range` of a batch to the device, or the input from which
+    /// a kernel expands them. Does not wait.
+    ///
+    /// Call this function before [`send`](Self::send). The device does the copies of all slots one
+    /// after the other, so a small copy that is issued later may wait for keys of other slots.
+    pub(super) fn send_seeds<const N: usize>(
         &self,
         pinned: &mut Pinned<Q>,
         seeds: Seeds<'_, N>,
+        purpose: Purpose,
         range: &Range<usize>,
-        expand: &'static RingKernels,
     ) -> Result<(), RuntimeError> {
-        let Buffers { master_seed, first, seeds: rows, .. } = &self.buffers;
-        match seeds {
+        let Buffers { expansion, seeds: rows, .. } = &self.buffers;
+        let staged = pinned.seeds.write()?;
+        let (words, to) = match seeds {
             Seeds::Each(seeds) => {
-                let words = N / 8;
                 let seeds = &seeds[range.clone()];
-                for (seed, words) in seeds.iter().zip(pinned.seeds.write()?.chunks_exact_mut(words))
-                {
+                for (seed, words) in seeds.iter().zip(staged.chunks_exact_mut(N / 8)) {
                     bytes_to_words(seed, words);
                 }
-                self.queue.upload(&pinned.seeds, 0..words * seeds.len(), rows, 0)
+                (N / 8 * seeds.len(), rows)
             }
-            Seeds::Expand(master) => {
-                let staged = pinned.seeds.write()?;
-                bytes_to_words(master, &mut staged[..SEED]);
-                staged[SEED] = range.start as u64;
-                self.queue.upload(&pinned.seeds, 0..SEED, master_seed, 0)?;
-                self.queue.upload(&pinned.seeds, SEED..SEED + 1, first, 0)?;
-                let memory: [&Q::Memory; 3] = [master_seed, first, rows];
-                self.launch(expand, &memory, Batch::each(range.len() as u32))
+            Seeds::Expand(expand) => {
+                expand.write_words(purpose, range.start, &mut staged[..EXPANSION]);
+                (EXPANSION, expansion)
             }
-        }
+        };
+        self.queue.upload(&pinned.seeds, 0..words, to, 0)
     }
 
     /// Begins to copy the shared secrets of `count` operations to the host. Does not wait.
