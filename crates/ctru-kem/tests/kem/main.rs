@@ -10,6 +10,7 @@ mod cpu_engine;
 mod device_engine;
 mod failing_device;
 mod operations;
+mod powers;
 mod serialisation;
 mod traces;
 mod wiping;
