@@ -21,6 +21,7 @@ use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
 const FEW: usize = 64;
 
 /// The sizes, the steps and the kernels of a ring, as data.
+#[derive(Debug)]
 pub struct Chain {
     degree: usize,
     /// Elements per row of a polynomial on the device.
