@@ -61,8 +61,7 @@ macro_rules! rings {
         fn $name() {
             let matrices = matrices::<$ring>();
             extremes::<$ring>(&matrices);
-            let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4) };
-            proptest!(config, |(a in poly::<$ring>())| {
+            proptest!(ProptestConfig::with_cases(4), |(a in poly::<$ring>())| {
                 check_maps(&matrices, &a);
                 check_inverse(&matrices, &a);
             });

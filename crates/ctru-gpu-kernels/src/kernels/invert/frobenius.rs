@@ -1,10 +1,10 @@
 //! The maps from `a` to `a^(q^j)` (Frobenius), for inversion by powers.
 //! [`ctru_math::kernel::frobenius`] describes the method.
 //!
-//! A map is linear, so it is the product of a fixed matrix of `n x n` residues and an element. Eight
-//! elements are the columns of one product on tensor cores. For few elements, loading the matrix
-//! takes most of the time. So each block computes only 16 rows, and its warps share the columns of
-//! the matrix: many multiprocessors load parts of it at the same time.
+//! A map is linear, so it is the product of a fixed matrix of `n x n` residues and an element.
+//! Eight elements are the columns of one product on tensor cores. For few elements, loading the
+//! matrix takes most of the time. So each block computes only 16 rows, and its warps share the
+//! columns of the matrix: many multiprocessors load parts of it at the same time.
 //!
 //! The residues of both factors are split into bytes of 7 and 6 bits. The sums of products by two
 //! high bytes, by one of each and by two low bytes are kept apart.
@@ -66,13 +66,13 @@ pub const fn matrix_bytes<R: Ring>() -> u32 {
     2 * TILE_BYTES * Geometry::<R>::DOWN * Geometry::<R>::ACROSS
 }
 
-/// Writes a matrix in the form that [`map`] reads. `columns` holds its columns, each of `n` residues
-/// in `0..q`, one after the other. The host calls this function.
+/// Writes a matrix in the form that [`map`] reads. `columns` holds its columns, each of `n`
+/// residues in `0..q`, one after the other. The host calls this function.
 ///
-/// The tiles follow one another row by row. A tile has the low bytes of its residues first, then the
-/// high bytes. Each thread of a warp loads 16 neighbouring bytes of them: thread `4 i + j` loads
-/// entries of the rows `i` and `i + 8` in the columns `8 j..8 j + 8`, four columns of both rows at a
-/// time. Entries after row or column `n - 1` are zero.
+/// The tiles follow one another row by row. A tile has the low bytes of its residues first, then
+/// the high bytes. Each thread of a warp loads 16 neighbouring bytes of them: thread `4 i + j`
+/// loads entries of the rows `i` and `i + 8` in the columns `8 j..8 j + 8`, four columns of both
+/// rows at a time. Entries after row or column `n - 1` are zero.
 pub fn pack<R: Ring>(columns: &[u16], packed: &mut [u8]) {
     let entry = |row: usize, column: usize| {
         let column = if row < R::N { columns.get(column * R::N..) } else { None };
@@ -141,8 +141,8 @@ pub fn map<S: Simt, R: Ring>(
     }
 }
 
-/// What a thread loads for one step: its parts of a tile of the matrix, for the low and for the high
-/// bytes, and eight coefficients of an element.
+/// What a thread loads for one step: its parts of a tile of the matrix, for the low and for the
+/// high bytes, and eight coefficients of an element.
 #[derive(Copy, Clone, Default)]
 struct Vectors {
     low: U32x4,

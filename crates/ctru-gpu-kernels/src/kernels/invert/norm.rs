@@ -23,8 +23,8 @@ pub const fn shape<R: NttRing>() -> Shape {
     Shape { threads: THREADS, per_block: 2, shared_bytes: 4 * WARPS }
 }
 
-/// Divides the conjugates of elements by the norms, which gives the inverses. The inverse of zero is
-/// zero.
+/// Divides the conjugates of elements by the norms, which gives the inverses. The inverse of zero
+/// is zero.
 ///
 /// The conjugate of `a` is `a^(r-1)`, and its product by `a` is the norm, a residue. So coefficient
 /// 0 of this product is the norm. One operation is one of the two rows of an element.

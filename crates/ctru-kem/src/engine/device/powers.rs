@@ -111,7 +111,8 @@ impl<Q: Queue> Powers<Q> {
         Ok(Self { results: results.collect::<Result<_, _>>()?, pairs: queue.allocate(2 * room)? })
     }
 
-    /// Writes the inverses of the first `count` elements to `inverses`. The inverse of zero is zero.
+    /// Writes the inverses of the first `count` elements to `inverses`. The inverse of zero is
+    /// zero.
     ///
     /// `elements` has [`padded`] rows, of which those after row `count - 1` may have any content.
     ///
