@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, HostMemory, Plain, Queue, RuntimeError};
 use ctru_kem::engine::cuda;
@@ -88,7 +88,7 @@ pub(crate) fn upload<T: Plain>(
     Ok(array)
 }
 
-/// An upper bound of the bytes per row in all arrays of the kernels. The longest row is a
+/// An upper bound of the bytes per row of a polynomial or of encoded data. The longest row is a
 /// decapsulation key of n = 1277 in 13-bit encoding.
 const ROW_BYTES: usize = 2752;
 
@@ -100,7 +100,7 @@ pub(crate) enum Array {
 }
 
 impl Array {
-    /// Makes an array of `rows` rows, each with room for the longest row of any kernel.
+    /// Makes an array of `rows` rows, each with room for the longest row.
     pub(crate) fn new(
         queue: &CudaQueue,
         element_bytes: u32,
@@ -136,11 +136,12 @@ pub(crate) fn time_kernel(
     kernel: &Kernel,
     batch: u32,
 ) -> Result<Statistics, RuntimeError> {
-    let arrays: Vec<Array> = kernel
-        .parameters()
-        .iter()
-        .map(|parameter| Array::new(queue, parameter.element_bytes(), batch))
-        .collect::<Result<_, _>>()?;
+    let batch = Batch::each(batch);
+    let array = |parameter: &Parameter| {
+        let bytes = kernel.elements(parameter, batch) * u64::from(parameter.element_bytes());
+        Array::new(queue, parameter.element_bytes(), bytes.div_ceil(ROW_BYTES as u64) as u32)
+    };
+    let arrays: Vec<Array> = kernel.parameters().iter().map(array).collect::<Result<_, _>>()?;
     let memory: Vec<&CudaMemory> = arrays.iter().map(Array::memory).collect();
-    time_in_a_row(queue, || queue.launch(kernel, &memory, Batch::each(batch)))
+    time_in_a_row(queue, || queue.launch(kernel, &memory, batch))
 }

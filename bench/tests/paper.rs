@@ -60,6 +60,8 @@ fn measurements() -> Vec<Value> {
         of_653("inversion", "each", 100, 1000.0),
         of_653("inversion", "serial chain", 100, 28005.0),
         of_653("inversion", "tree", 100, 500.0),
+        of_653("inversion", "Itoh-Tsujii, each", 100, 250.0),
+        of_653("inversion", "tree with Itoh-Tsujii root", 100, 125.0),
         cpu(of_653("product on the CPU", "NTT", 1, 2000.0)),
         cpu(each("single", "encaps", 1, 1, 2000.0)),
         each("sequential", "decaps", 96, 1, 100.0),
@@ -216,6 +218,7 @@ fn tables_of_a_file() {
         report.row("Section 4.2.1", &["100"])[1..],
         ["56.01", "28.0", "0.5000", "0.5000", "0.0089"]
     );
+    assert_eq!(report.row("Inversions", &["653", "100"])[2..], ["100", "25.0", "50.0", "12.5"]);
 
     // The operation copies 1158 bytes at 0.02 ns, takes seven permutations and two products,
     // accesses 8000 bytes of memory, and was measured at 25 ns.

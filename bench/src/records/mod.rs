@@ -88,6 +88,10 @@ pub(crate) mod method {
     pub(crate) const INVERT_CHAIN: &str = "serial chain";
     /// Montgomery's trick as a tree of products.
     pub(crate) const INVERT_TREE: &str = "tree";
+    /// One inversion per element by powers.
+    pub(crate) const INVERT_EACH_BY_POWERS: &str = "Itoh-Tsujii, each";
+    /// Montgomery's trick as a tree whose root is inverted by powers.
+    pub(crate) const INVERT_TREE_BY_POWERS: &str = "tree with Itoh-Tsujii root";
 }
 
 /// The names of a record's further numbers.

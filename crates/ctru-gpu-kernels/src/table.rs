@@ -5,7 +5,7 @@
 
 use ctru_math::{R653, R761, R1277, Ring};
 
-use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, One};
+use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, InWholeBlocks, One};
 use crate::descriptor::{Kernel, Parameter, RingKernels};
 use crate::kernels::*;
 use crate::ptx::MODULE;
@@ -168,6 +168,23 @@ macro_rules! for_each_kernel {
                     parents: u16[EachPair; row::<R>()],
                     leaves: u8[EachOperation; row::<R>()],
                     inverses: u16[EachOperation; row::<R>()]);
+            FROBENIUS "frobenius" =
+                invert::frobenius::map(
+                    matrix: u8[One; invert::frobenius::matrix_bytes::<R>()],
+                    elements: u16[InWholeBlocks(invert::frobenius::operations::<R>());
+                        invert::frobenius::ELEMENTS * row::<R>()],
+                    factors: u16[InWholeBlocks(invert::frobenius::operations::<R>());
+                        invert::frobenius::ELEMENTS * row::<R>()],
+                    pairs: u16[InWholeBlocks(invert::frobenius::operations::<R>());
+                        2 * invert::frobenius::ELEMENTS * row::<R>()]);
+            MULTIPLY_PAIRS "multiply_pairs" =
+                product::rows::multiply_pairs(
+                    pairs: u16[InWholeBlocks(product::rows::operations::<R>()); 2 * row::<R>()],
+                    products: u16[InWholeBlocks(product::rows::operations::<R>()); row::<R>()]);
+            DIVIDE_BY_NORM "divide_by_norm" =
+                invert::norm::divide_by_norm(
+                    pairs: u16[InWholeBlocks(1); row::<R>()],
+                    inverses: u16[EachPair; row::<R>()]);
             EXPAND_SEEDS "expand_seeds" =
                 hash::derive::expand_seeds(
                     expansion: u64[One; EXPANSION_WORDS],

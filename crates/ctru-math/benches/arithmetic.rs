@@ -5,6 +5,7 @@
 
 use ctru_math::backend::{self, Backend};
 use ctru_math::invert::{BatchNode, invert, invert_batch};
+use ctru_math::kernel::frobenius;
 use ctru_math::mul;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use divan::counter::ItemsCount;
@@ -60,6 +61,25 @@ fn inversion<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
     backend::select(backend).expect("an available backend");
     let a = poly::<R>(0);
     bencher.bench_local(|| invert(black_box(&a)));
+}
+
+fn matrices<R: Ring>() -> Vec<u16> {
+    let mut matrices = vec![0; frobenius::maps::<R>() * R::N * R::N];
+    frobenius::fill::<R>(&mut matrices);
+    matrices
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available(), sample_count = 10)]
+fn matrices_of_powers<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    bencher.bench_local(matrices::<R>);
+}
+
+#[divan::bench(types = [R653, R761, R1277], args = backend::available())]
+fn inversion_by_powers<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+    backend::select(backend).expect("an available backend");
+    let (matrices, a) = (matrices::<R>(), poly::<R>(0));
+    bencher.bench_local(|| frobenius::invert(&matrices, black_box(&a)));
 }
 
 #[divan::bench(types = [R653, R761, R1277], args = backend::available())]

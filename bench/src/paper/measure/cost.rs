@@ -55,6 +55,8 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         "multiply_nodes" => (0, 2.0),
         "divide_nodes" => (0, 4.0),
         "divide_leaves" => (0, 2.0),
+        // An operation is 16 coefficients of eight products of a matrix and a vector.
+        "frobenius" => (0, 4.0 * 16.0 * 8.0 / R::N as f64),
         "multiply_sampled"
         | "multiply_rounded"
         | "sample"
@@ -71,6 +73,8 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "unpack_secret_key_packed13"
         | "pack_secret_key_packed13"
         | "invert"
+        | "multiply_pairs"
+        | "divide_by_norm"
         | "select" => (0, 0.0),
         _ => return None,
     };

@@ -46,7 +46,7 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Resu
     if options.wants(Part::Fusion) {
         kernels::encryption::<P::Ring>(session, devices)?;
     }
-    if options.wants(Part::Inversion) && session.set == sources::paper().section_4_2_1.set {
+    if options.wants(Part::Inversion) {
         inversion::inversions::<P::Ring>(session, device)?;
     }
     if options.wants(Part::Resources) {

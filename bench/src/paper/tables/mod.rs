@@ -66,6 +66,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     operations::on_device(records, out)?;
     operations::latencies(records, out)?;
     setting::inversions(records, out)?;
+    setting::methods_of_inversion(records, out)?;
     roofline::ceilings(records, out)?;
     roofline::write(records, out)
 }

@@ -6,7 +6,7 @@ use ctru_measure::{Record, table};
 
 use super::{batch_us, digits, fixed, ratio, section, unit};
 use crate::error::Error;
-use crate::records::{Records, kind, method};
+use crate::records::{Records, distinct, kind, method};
 use crate::sources::{self, CProduct};
 
 /// Writes the machines of the paper and ours.
@@ -89,6 +89,32 @@ pub(super) fn inversions(records: &Records, out: &mut dyn Write) -> Result<(), E
              tree; ratio: ours / paper, below 1 where our trick loses less",
             paper.set
         ),
+        &table,
+        out,
+    )
+}
+
+/// Writes the times of all methods of inversion.
+pub(super) fn methods_of_inversion(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let methods = [
+        method::INVERT_EACH,
+        method::INVERT_EACH_BY_POWERS,
+        method::INVERT_TREE,
+        method::INVERT_TREE_BY_POWERS,
+    ];
+    let mut table = table::markdown(["n", "batch"].into_iter().chain(methods), 0..6);
+    let of_kind = || records.of_kind(kind::INVERSION);
+    for (set, batch) in distinct(of_kind().map(|record| (record.set.clone(), record.batch))) {
+        let us = |op: &&str| {
+            let mut same = of_kind().filter(|record| record.set == set && record.batch == batch);
+            digits(same.find(|record| record.op == *op).map(batch_us))
+        };
+        table.add_row([set.clone(), batch.to_string()].into_iter().chain(methods.iter().map(us)));
+    }
+    section(
+        "Inversions: us per batch on the device. Each: one inversion per element, by division \
+         steps or by powers (Itoh-Tsujii). Tree: Montgomery's trick with one inversion at the \
+         root, by division steps or by powers",
         &table,
         out,
     )

@@ -12,6 +12,7 @@ mod invert;
 mod lab;
 mod lengths;
 mod operations;
+mod powers;
 mod product;
 mod ptx;
 mod traces;

@@ -10,6 +10,7 @@ mod cpu_engine;
 mod device_engine;
 mod failing_device;
 mod operations;
+mod powers;
 mod seeds;
 mod serialisation;
 mod traces;

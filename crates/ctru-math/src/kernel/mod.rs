@@ -6,6 +6,7 @@
 pub mod bits;
 pub mod compress;
 pub mod e8;
+pub mod frobenius;
 pub mod mixed_radix;
 pub mod polyphase;
 pub mod sample;

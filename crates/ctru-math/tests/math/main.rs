@@ -7,6 +7,7 @@ mod codec;
 mod compress;
 mod cyclic;
 mod e8;
+mod frobenius;
 mod invert;
 mod ntt;
 mod product;

@@ -250,13 +250,13 @@ impl<S: Simt, R: NttRing> Area<S, R> {
 
 /// Prepares a residue as a factor for [`Reducer::mul`].
 #[inline(always)]
-fn factor<R: NttRing>(x: i32) -> <R::CoefficientReducer as Reducer>::Factor {
+pub(super) fn factor<R: NttRing>(x: i32) -> <R::CoefficientReducer as Reducer>::Factor {
     R::CoefficientReducer::factor(R::CoefficientReducer::centred(x))
 }
 
 /// Returns `1 / x = x^(q-2)` (Fermat). The exponent is public.
 #[inline(always)]
-fn reciprocal<R: NttRing>(x: i32) -> i32 {
+pub(super) fn reciprocal<R: NttRing>(x: i32) -> i32 {
     let exponent = R::Q - 2;
     let mut power = x;
     for bit in (0..exponent.ilog2()).rev() {

@@ -2,6 +2,7 @@
 //!
 //! - [`ntt`]: the incomplete NTT on CUDA cores, one block per product.
 //! - [`polyphase`]: tensor cores, one warp per product. All operands may differ.
+//! - [`rows`]: CUDA cores, many blocks per product, for few products of two general elements.
 //! - `toeplitz`: tensor cores. All products of a batch share one operand.
 //!
 //! Products on tensor cores split coefficients of up to 13 bits into a low byte of 7 bits and a
@@ -11,6 +12,7 @@
 pub mod ntt;
 pub(crate) mod operand;
 pub mod polyphase;
+pub mod rows;
 pub(crate) mod toeplitz;
 
 use ctru_math::kernel::bits::GROUP;

@@ -11,6 +11,7 @@
 //! - `slot` has the memory and queues of a chunk, and copies between the caller and the device.
 //! - `buffers` has the memory of slots and of loaded keys.
 //! - `inversion` is the product tree of key generation.
+//! - `powers` is another inversion of few elements, for measurements. The engine does not use it.
 //! - `set` has the sizes and kernels of a parameter set.
 
 mod batch;
@@ -20,6 +21,8 @@ pub mod cuda;
 mod inversion;
 mod kem;
 mod options;
+#[doc(hidden)]
+pub mod powers;
 mod prefetch;
 mod set;
 mod slot;

@@ -143,7 +143,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         while vector < Self::VECTORS {
             let lowest = (STRIDE * vector) as i32 - (STRIDE * Self::ORIGIN) as i32 - 7;
             let entries: [[u32; KEY]; 15] =
-                array::from_fn(|k| split(Self::entry(lowest + k as i32, &coefficient)));
+                array::from_fn(|k| split(entry::<R>(lowest + k as i32, &coefficient)));
             let word = |byte: usize, highest: usize| {
                 (0..4).fold(0, |word, b| word | entries[highest - b][byte] << (8 * b))
             };
@@ -162,23 +162,6 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     #[inline(always)]
     fn vector(byte: usize, row_tile: usize, vector: u32) -> u32 {
         Self::MATRIX_BYTE * byte as u32 + Self::ROW_TILE * row_tile as u32 + 16 * vector
-    }
-
-    /// Returns `t(d)`, not reduced modulo `q`. Returns 0 for numbers that are not diagonals of the
-    /// rows `1..=n`.
-    #[inline(always)]
-    fn entry(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
-        let n = R::N as i32;
-        let wrapped = if d > 0 { d } else { d + n };
-        let carried = d + n - 1;
-        let wrapped = if wrapped < n { wrapped } else { 0 };
-        if d > n || carried <= 0 {
-            0
-        } else if d > 0 {
-            coefficient(wrapped as u32)
-        } else {
-            coefficient(wrapped as u32) + coefficient(carried as u32)
-        }
     }
 
     /// Writes the operands to shared memory. `source(column, block)` returns the bytes of one block
@@ -281,6 +264,23 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
                 tile.set_first(k, s.load_shared(address(k)));
             }
         }
+    }
+}
+
+/// Returns `t(d)`, not reduced modulo `q`. Returns 0 for numbers that are not diagonals of the
+/// rows `1..=n`.
+#[inline(always)]
+pub(crate) fn entry<R: Ring>(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
+    let n = R::N as i32;
+    let wrapped = if d > 0 { d } else { d + n };
+    let carried = d + n - 1;
+    let wrapped = if wrapped < n { wrapped } else { 0 };
+    if d > n || carried <= 0 {
+        0
+    } else if d > 0 {
+        coefficient(wrapped as u32)
+    } else {
+        coefficient(wrapped as u32) + coefficient(carried as u32)
     }
 }
 

@@ -1,0 +1,154 @@
+//! Inverts few elements by powers (Itoh and Tsujii). [`ctru_math::kernel::frobenius`] describes the
+//! method.
+//!
+//! The division steps of an inversion follow one another in one block. The method here takes about
+//! 25 launches instead, and each of them occupies many multiprocessors.
+
+use std::vec;
+use std::vec::Vec;
+
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
+use ctru_gpu_kernels::kernels::invert::frobenius::{self, ELEMENTS};
+use ctru_gpu_kernels::kernels::product::rows;
+use ctru_gpu_kernels::kernels::row;
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::{Buffer, HostMemory, Queue, RuntimeError};
+use ctru_math::Ring;
+use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
+
+/// The largest number of elements for which many blocks compute each product. For more elements,
+/// one warp per product fills the GPU.
+const FEW: usize = 64;
+
+/// The sizes, the steps and the kernels of a ring, as data.
+#[derive(Debug)]
+pub struct Chain {
+    degree: usize,
+    /// Elements per row of a polynomial on the device.
+    row: usize,
+    steps: &'static [Step],
+    /// The number of different maps.
+    maps: usize,
+    /// Bytes of the matrix of a map on the device.
+    matrix_bytes: usize,
+    /// Operations of the kernel `frobenius` per [`ELEMENTS`] elements.
+    map_operations: usize,
+    /// Operations of the kernel `multiply_pairs` per product.
+    product_operations: usize,
+    fill: fn(&mut [u16]),
+    pack: fn(&[u16], &mut [u8]),
+    kernel: fn(&'static RingKernels) -> &'static Kernel,
+}
+
+impl Chain {
+    /// Returns the description of the ring `R`.
+    #[must_use]
+    pub const fn of<R: Ring>() -> &'static Self {
+        const {
+            &Self {
+                degree: R::N,
+                row: row::<R>() as usize,
+                steps: steps::<R>(),
+                maps: maps::<R>(),
+                matrix_bytes: frobenius::matrix_bytes::<R>() as usize,
+                map_operations: frobenius::operations::<R>() as usize,
+                product_operations: rows::operations::<R>() as usize,
+                fill: fill::<R>,
+                pack: frobenius::pack::<R>,
+                kernel: RingKernels::of::<R>,
+            }
+        }
+    }
+}
+
+/// The matrices of the maps of a ring, in device memory. They are not secret.
+#[derive(Debug)]
+pub struct Maps<Q: Queue>(Vec<Buffer<u8, Q::Memory>>);
+
+impl<Q: Queue> Maps<Q> {
+    /// Computes the matrices and sends them to the device.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the device or the host has too little memory, or if a copy fails.
+    pub fn new(queue: &Q, chain: &Chain) -> Result<Self, RuntimeError> {
+        let mut columns = vec![0; chain.maps * chain.degree * chain.degree];
+        (chain.fill)(&mut columns);
+        let mut packed = queue.pinned(chain.matrix_bytes)?;
+        let send = |columns: &[u16]| {
+            let matrix = queue.allocate(chain.matrix_bytes)?;
+            (chain.pack)(columns, packed.write()?);
+            queue.upload(&packed, 0..chain.matrix_bytes, &matrix, 0)?;
+            Ok(matrix)
+        };
+        let matrices = columns.chunks_exact(chain.degree * chain.degree).map(send);
+        Ok(Self(matrices.collect::<Result<_, RuntimeError>>()?))
+    }
+}
+
+/// The device memory of an inversion by powers.
+#[derive(Debug)]
+pub struct Powers<Q: Queue> {
+    /// The results of the steps.
+    results: Vec<Buffer<u16, Q::Memory>>,
+    /// The factors of the next products, side by side.
+    pairs: Buffer<u16, Q::Memory>,
+}
+
+/// Returns the number of rows that an array of `count` elements needs.
+#[must_use]
+pub const fn padded(count: usize) -> usize {
+    count.next_multiple_of(ELEMENTS as usize)
+}
+
+impl<Q: Queue> Powers<Q> {
+    /// Allocates the memory for at most `count` elements.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the memory does not suffice.
+    pub fn new(queue: &Q, chain: &Chain, count: usize) -> Result<Self, RuntimeError> {
+        let room = padded(count) * chain.row;
+        let results = chain.steps.iter().map(|_| queue.allocate(room));
+        Ok(Self { results: results.collect::<Result<_, _>>()?, pairs: queue.allocate(2 * room)? })
+    }
+
+    /// Writes the inverses of the first `count` elements to `inverses`. The inverse of zero is
+    /// zero.
+    ///
+    /// `elements` has [`padded`] rows, of which those after row `count - 1` may have any content.
+    ///
+    /// # Errors
+    /// The errors of [`Queue::launch`].
+    pub fn invert(
+        &self,
+        queue: &Q,
+        chain: &Chain,
+        maps: &Maps<Q>,
+        count: usize,
+        elements: &Q::Memory,
+        inverses: &Q::Memory,
+    ) -> Result<(), RuntimeError> {
+        let run = |kernels, memory: &[&Q::Memory], operations: usize| {
+            queue.launch((chain.kernel)(kernels), memory, Batch::each(operations as u32))
+        };
+        let element = |number: usize| match number.checked_sub(1) {
+            None => elements,
+            Some(step) => &*self.results[step],
+        };
+        let pair_up = |&Step { mapped, factor, map }: &Step| {
+            let memory = [&*maps.0[map], element(mapped), element(factor), &*self.pairs];
+            let operations = chain.map_operations * count.div_ceil(ELEMENTS as usize);
+            run(&table::FROBENIUS, &memory, operations)
+        };
+        for (step, result) in chain.steps.iter().zip(&self.results) {
+            pair_up(step)?;
+            if count <= FEW {
+                let operations = chain.product_operations * count;
+                run(&table::MULTIPLY_PAIRS, &[&self.pairs, result], operations)?;
+            } else {
+                run(&table::MULTIPLY_NODES, &[&self.pairs, result], 2 * count)?;
+            }
+        }
+        pair_up(&Step { mapped: chain.steps.len(), factor: 0, map: 0 })?;
+        run(&table::DIVIDE_BY_NORM, &[&self.pairs, inverses], 2 * count)
+    }
+}
