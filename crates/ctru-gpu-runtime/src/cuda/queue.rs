@@ -7,7 +7,7 @@ use core::{fmt, ptr};
 use std::sync::Arc;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use cust::sys::CUdeviceptr;
+use cust::sys::{CUDA_KERNEL_NODE_PARAMS, CUdeviceptr};
 
 use super::device::CudaDevice;
 use super::driver;
@@ -40,7 +40,7 @@ impl Device for CudaDevice {
 
 /// A queue of a [`CudaDevice`], which is a CUDA stream. Clones refer to the same queue.
 #[derive(Clone)]
-pub struct CudaQueue(Arc<Stream>);
+pub struct CudaQueue(pub(super) Arc<Stream>);
 
 impl CudaQueue {
     /// Returns the device of the queue.
@@ -64,6 +64,43 @@ impl CudaQueue {
     /// [`RuntimeError::Driver`] if the operation cannot be issued.
     pub fn wait_for(&self, event: &CudaEvent) -> Result<(), RuntimeError> {
         self.0.wait_for(event)
+    }
+
+    /// Checks a launch and describes it to `issue`, unless it has no operations. During the call of
+    /// `issue`, the device is current and the pointers of the description are valid.
+    pub(super) fn describe(
+        &self,
+        kernel: &Kernel,
+        memory: &[&CudaMemory],
+        batch: Batch,
+        issue: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        memory.iter().try_for_each(|memory| self.check_device(memory))?;
+        arguments::check(kernel, memory, batch)?;
+        if batch.operations() == 0 {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        let function = self.0.device.function(kernel)?;
+        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
+        let mut numbers = batch.arguments();
+        let mut parameters: Vec<*mut c_void> = pointers
+            .iter_mut()
+            .map(|pointer| ptr::from_mut(pointer).cast())
+            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
+            .collect();
+        issue(&CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: kernel.blocks(batch.operations()),
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: kernel.shape().threads(),
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: kernel.shape().shared_bytes(),
+            kernelParams: parameters.as_mut_ptr(),
+            extra: ptr::null_mut(),
+        })
     }
 
     /// Issues copies of memory that the caller has lent for this call, and waits for them.
@@ -238,40 +275,26 @@ impl Queue for CudaQueue {
         memory: &[&CudaMemory],
         batch: Batch,
     ) -> Result<(), RuntimeError> {
-        memory.iter().try_for_each(|memory| self.check_device(memory))?;
-        arguments::check(kernel, memory, batch)?;
-        if batch.operations() == 0 {
-            return Ok(());
-        }
-        let _current = self.0.device.enter()?;
-        let function = self.0.device.function(kernel)?;
-        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
-        let mut numbers = batch.arguments();
-        let mut parameters: Vec<*mut c_void> = pointers
-            .iter_mut()
-            .map(|pointer| ptr::from_mut(pointer).cast())
-            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
-            .collect();
         // SAFETY: the function belongs to the current device and to the module of the descriptor.
         // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
         // copies these arguments before it returns. The arrays are at least as long as the
         // descriptor requires, so by the promise of `Kernel::new` the kernel accesses nothing else.
         // Dropping the memory waits for the device.
-        unsafe {
+        self.describe(kernel, memory, batch, |launch| unsafe {
             driver::cuLaunchKernel(
-                function,
-                kernel.blocks(batch.operations()),
-                1,
-                1,
-                kernel.shape().threads(),
-                1,
-                1,
-                kernel.shape().shared_bytes(),
+                launch.func,
+                launch.gridDimX,
+                launch.gridDimY,
+                launch.gridDimZ,
+                launch.blockDimX,
+                launch.blockDimY,
+                launch.blockDimZ,
+                launch.sharedMemBytes,
                 self.0.raw,
-                parameters.as_mut_ptr(),
-                ptr::null_mut(),
+                launch.kernelParams,
+                launch.extra,
             )
-        }
+        })
     }
 
     fn follow(&self, other: &Self) -> Result<(), RuntimeError> {
