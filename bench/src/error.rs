@@ -21,6 +21,9 @@ pub(crate) enum Error {
     /// A line of a file is not a record.
     #[error("{file}:{line}: not a record: {source}")]
     Record { file: String, line: usize, source: serde_json::Error },
+    /// A file is not the output of Nsight Compute that a command needs.
+    #[error("{file}: no column {what}: make it with ncu --csv --page raw")]
+    NoColumn { file: String, what: &'static str },
     /// A file has no records for a picture.
     #[error("{file}: no records for {picture}")]
     Missing { file: String, picture: String },
