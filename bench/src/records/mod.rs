@@ -67,6 +67,8 @@ pub(crate) mod kind {
     pub(crate) const CYCLIC_GRAPH: &str = "cyclic graph";
     /// The same, one product from its call to its end, measured with the host's clock.
     pub(crate) const CYCLIC_GRAPH_ALONE: &str = "cyclic graph alone";
+    /// Batches of products modulo `x^n - 1` in chunks on one or several queues.
+    pub(crate) const CYCLIC_CHUNKS: &str = "cyclic chunks";
     /// Products modulo `x^n - 1` with one launch per layer of the transform.
     #[cfg(feature = "cuda")]
     pub(crate) const LAYERS_APART: &str = "layers apart";
@@ -137,6 +139,10 @@ pub(crate) mod figure {
     pub(crate) const LEN: &str = "len";
     /// Bytes of the arrays that a launch reads and writes, without tables of factors.
     pub(crate) const BYTES: &str = "bytes";
+    /// Products per launch of a batch in chunks.
+    pub(crate) const CHUNK: &str = "chunk";
+    /// Queues of a batch in chunks.
+    pub(crate) const QUEUES: &str = "queues";
     /// Instructions that warps execute.
     pub(crate) const WARP_INSTRUCTIONS: &str = "warp_instructions";
     /// Instructions that threads execute.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod chains;
+mod chunks;
 mod products;
 mod rings;
 
@@ -75,6 +76,8 @@ struct Launch {
     bytes: usize,
     /// What the time contains besides launches, see [`Record::transfers`].
     transfers: &'static str,
+    /// The products per launch and the queues of a batch in chunks.
+    chunk: Option<(usize, usize)>,
 }
 
 impl Launch {
@@ -88,6 +91,7 @@ impl Launch {
         threads: 0,
         bytes: 0,
         transfers: "none",
+        chunk: None,
     };
 }
 
@@ -122,7 +126,11 @@ impl Laboratory<'_> {
             (figure::LEN, launch.len as f64),
             (figure::BYTES, launch.bytes as f64),
         ];
-        (self.report)(record.timed(statistics, launch.batch as f64).with_figures(figures))
+        let chunk = launch.chunk.map(|(chunk, queues)| {
+            [(figure::CHUNK, chunk as f64), (figure::QUEUES, queues as f64)]
+        });
+        let record = record.timed(statistics, launch.batch as f64).with_figures(figures);
+        (self.report)(record.with_figures(chunk.into_iter().flatten()))
     }
 
     fn launch(

@@ -17,6 +17,8 @@ use crate::records::kind;
 
 /// Products of polynomials per launch.
 const BATCHES: [usize; 5] = [1, 4, 16, 64, 256];
+/// The methods by which batches in chunks are measured.
+const FASTEST: [&str; 2] = ["shoup", "rounding_shoup"];
 /// The length of the products that sources A and B time.
 const LONGEST: usize = 1 << 17;
 
@@ -38,7 +40,7 @@ pub(super) type Tables = [Factors; 2];
 pub(super) struct Arrays {
     /// All first operands, and then all second operands.
     pub(super) operands: Buffer<u32, CudaMemory>,
-    transforms: Buffer<u32, CudaMemory>,
+    pub(super) transforms: Buffer<u32, CudaMemory>,
     pub(super) products: Buffer<u32, CudaMemory>,
 }
 
@@ -110,6 +112,13 @@ impl Laboratory<'_> {
                     if n == LONGEST {
                         self.fused_calls(&product, &kernels, &tables, &arrays)?;
                     }
+                }
+                if n == LONGEST
+                    && threads == THREADS
+                    && batch == most
+                    && FASTEST.contains(&cyclic.method)
+                {
+                    self.chunks(&product, &kernels, &tables)?;
                 }
                 if threads == THREADS {
                     // An even batch takes the second kernel for the inverse of columns.
@@ -207,9 +216,9 @@ impl Laboratory<'_> {
 /// One of the launches that compute a batch of products.
 pub(super) struct Step<'a> {
     name: &'static str,
-    kernel: &'a Kernel,
-    memory: Vec<&'a CudaMemory>,
-    operations: usize,
+    pub(super) kernel: &'a Kernel,
+    pub(super) memory: Vec<&'a CudaMemory>,
+    pub(super) operations: usize,
     /// The number of words that it reads and writes, without factors.
     words: usize,
 }
