@@ -39,11 +39,11 @@ pub(crate) fn time_in_a_row(
 }
 
 /// Measures single runs of `operation` with the host's clock, each from its call to its end.
-pub(crate) fn time_alone(
+pub(crate) fn time_alone<E: From<RuntimeError>>(
     queue: &CudaQueue,
-    operation: impl Fn() -> Result<(), RuntimeError>,
-) -> Result<Statistics, RuntimeError> {
-    let sample = || -> Result<f64, RuntimeError> {
+    mut operation: impl FnMut() -> Result<(), E>,
+) -> Result<Statistics, E> {
+    let mut sample = || -> Result<f64, E> {
         let start = Instant::now();
         operation()?;
         queue.synchronise()?;

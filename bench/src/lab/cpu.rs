@@ -58,8 +58,8 @@ impl Visitor<'_> {
         }
     }
 
-    fn is_wanted(&self, method: &str) -> bool {
-        self.result.is_ok() && self.options.wants(method)
+    fn is_wanted(&self, method: &str, modulus: u32) -> bool {
+        self.result.is_ok() && self.options.wants(method, modulus)
     }
 }
 
@@ -78,13 +78,13 @@ impl ChainVisitor for Visitor<'_> {
     where
         FactorWord<M>: Word,
     {
-        if !self.is_wanted(chain.method) {
+        if !self.is_wanted(chain.method, chain.modulus) {
             return;
         }
-        let centred =
-            |len, seed| coefficients(M::MODULUS, len, seed).map(|x| centre(x, M::MODULUS));
-        let factors: Vec<M::Factor> = centred(LENGTH, 1).map(M::factor).collect();
-        let mut elements: Vec<M::Residue> = centred(ELEMENTS, 2).map(M::Residue::new).collect();
+        let factors = coefficients(M::MODULUS, LENGTH, 1);
+        let factors: Vec<_> = factors.map(|x| M::factor(centre(x, M::MODULUS))).collect();
+        let elements = coefficients(M::MODULUS, ELEMENTS, 2);
+        let mut elements: Vec<_> = elements.map(|x| M::from_canonical(x as u32)).collect();
         let statistics = sample(self.budget(), || {
             // The compiler must not know the factors, nor the modulus that some of them contain.
             let factors = black_box(&factors);
@@ -108,7 +108,7 @@ impl CyclicVisitor for Visitor<'_> {
     where
         FactorWord<M>: Word,
     {
-        if self.is_wanted(cyclic.method) {
+        if self.is_wanted(cyclic.method, cyclic.modulus) {
             self.result = self.products::<M, P>(cyclic);
         }
     }

@@ -1,5 +1,6 @@
 //! `ctru-bench lab`: measures every method of modular multiplication on this machine.
 
+mod counts;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod gpu;
@@ -12,9 +13,12 @@ use clap::ValueEnum;
 use ctru_measure::parse_seconds;
 
 use crate::error::Error;
-use crate::records::{self, Report};
+use crate::records::{self, Records, Report};
 
 pub(crate) use tables::{giga_products, len, modulus};
+
+/// Elements of the array whose chains a GPU computes.
+const ELEMENTS: usize = 1 << 24;
 
 /// Measure every method of modular multiplication
 #[derive(Debug, clap::Subcommand)]
@@ -22,13 +26,28 @@ pub(crate) enum Laboratory {
     /// Measure chains of modular products by every method
     ///
     /// A chain multiplies an element by sixteen constants, one after the other. The moduli have 16,
-    /// 20, 24 and 28 bits. A GPU works on 2^24 elements, the CPU on 2^16, which stay in its caches.
-    Reductions(Options),
+    /// 20, 24, 28 and 31 bits. A GPU works on 2^24 elements, the CPU on 2^16, which stay in its
+    /// caches.
+    Reductions(Reductions),
     /// Measure products of polynomials modulo x^n - 1 by every method
     ///
     /// The products use complete transforms with three moduli and n up to 131072. The data is on
-    /// the device. Products are measured in batches and one at a time.
+    /// the device. Products are measured in batches and one at a time. Calls with transfers,
+    /// allocation and a launch per layer are measured too.
     Ntt(Options),
+    Counts(counts::Args),
+}
+
+/// The options of chains.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reductions {
+    #[command(flatten)]
+    options: Options,
+    /// Only launch each chain N times in blocks of the default size, for a profiler; measure
+    /// nothing
+    #[cfg(feature = "cuda")]
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    launches: Option<u32>,
 }
 
 /// A device.
@@ -55,11 +74,17 @@ pub(crate) struct Options {
     /// Methods to measure; repeat for several methods [default: all]
     #[arg(long = "method", value_name = "METHOD")]
     methods: Vec<String>,
+    /// Moduli to measure; repeat for several moduli [default: all]
+    #[arg(long = "modulus", value_name = "M")]
+    moduli: Vec<u32>,
     /// Seconds that each measurement on the CPU may take
     #[arg(long, value_name = "S", default_value_t = 0.2, value_parser = parse_seconds)]
     seconds: f64,
+    /// Read measurements from a file instead of measuring; repeat for several files
+    #[arg(long = "from", value_name = "FILE")]
+    from: Vec<PathBuf>,
     /// Write one JSON object per measurement to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
     json: Option<PathBuf>,
 }
 
@@ -74,11 +99,19 @@ impl Laboratory {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<(), Error> {
         let (bench, options) = match self {
-            Self::Reductions(options) => (Bench::Reductions, options),
+            #[cfg(feature = "cuda")]
+            Self::Reductions(Reductions { options, launches: Some(launches) }) => {
+                return gpu::launch_chains(options, *launches);
+            }
+            Self::Reductions(Reductions { options, .. }) => (Bench::Reductions, options),
             Self::Ntt(options) => (Bench::Ntt, options),
+            Self::Counts(args) => return counts::run(args, out),
         };
-        let records =
-            records::collect(options.json.as_deref(), |report| options.measure(bench, report))?;
+        let records = if options.from.is_empty() {
+            records::collect(options.json.as_deref(), |report| options.measure(bench, report))?
+        } else {
+            Records::read(&options.from)?
+        };
         tables::write(bench, &records, out)
     }
 }
@@ -97,8 +130,9 @@ impl Options {
         }
     }
 
-    /// Returns whether the user wants this method.
-    fn wants(&self, method: &str) -> bool {
-        self.methods.is_empty() || self.methods.iter().any(|wanted| wanted == method)
+    /// Returns whether the user wants this method with this modulus.
+    fn wants(&self, method: &str, modulus: u32) -> bool {
+        (self.methods.is_empty() || self.methods.iter().any(|wanted| wanted == method))
+            && (self.moduli.is_empty() || self.moduli.contains(&modulus))
     }
 }

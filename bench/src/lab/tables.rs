@@ -39,6 +39,12 @@ fn microseconds(record: &Record) -> f64 {
     record.median_ns_per_op / 1000.0
 }
 
+/// Returns the rate at which a launch reads and writes arrays.
+fn gigabytes_per_second(record: &Record) -> f64 {
+    let bytes = record.figure(figure::BYTES).unwrap_or_default();
+    bytes / (record.median_ns_per_op * record.batch as f64)
+}
+
 const BY_MODULUS: Pivot = Pivot {
     title: "10^9 products per second by modulus, with the best number of threads per block",
     row: |record| record.op.clone(),
@@ -51,6 +57,31 @@ const BY_THREADS: Pivot = Pivot {
     title: "10^9 products per second by threads per block, modulo 268369921",
     column: |record| record.threads.to_string(),
     ..BY_MODULUS
+};
+
+const RATES: Pivot = Pivot {
+    title: "Copies: GB/s, read and written, by numbers copied, with the best number of threads",
+    row: |record| record.op.clone(),
+    column: |record| format!("{} x{}", len(record), record.batch),
+    value: gigabytes_per_second,
+    best: f64::max,
+};
+
+const INSTRUCTIONS: Pivot = Pivot {
+    title: "Instructions that a thread executes per product, by modulus, as Nsight Compute counts",
+    row: |record| record.op.clone(),
+    column: |record| modulus(record).to_string(),
+    value: |record| {
+        let executed = record.figure(figure::THREAD_INSTRUCTIONS).unwrap_or_default();
+        executed / (len(record) * LENGTH) as f64
+    },
+    best: f64::min,
+};
+
+const WARP_INSTRUCTIONS: Pivot = Pivot {
+    title: "Instructions that warps execute in one launch, by modulus, as Nsight Compute counts",
+    value: |record| record.figure(figure::WARP_INSTRUCTIONS).unwrap_or_default(),
+    ..INSTRUCTIONS
 };
 
 const PRODUCTS: Pivot = Pivot {
@@ -67,9 +98,48 @@ const PRODUCTS_BY_THREADS: Pivot = Pivot {
     ..PRODUCTS
 };
 
+const PRODUCT_RATES: Pivot = Pivot {
+    title: "Products: GB/s of the passes' arrays, read and written, n = 131072",
+    column: |record| format!("{} x{}", modulus(record), record.batch),
+    ..RATES
+};
+
+const CHUNKS: Pivot = Pivot {
+    title: "Microseconds per product in batches of 256, n = 131072, by products per launch and \
+            queues",
+    row: |record| format!("{} {}", record.op, modulus(record)),
+    column: |record| {
+        let number = |name| record.figure(name).unwrap_or_default();
+        format!("{} on {}", number(figure::CHUNK), number(figure::QUEUES))
+    },
+    ..PRODUCTS
+};
+
+const GRAPHS: Pivot = Pivot {
+    title: "Microseconds of one product whose launches one call issues, n = 131072",
+    column: |record| format!("{}, {}", modulus(record), record.bench),
+    ..PRODUCTS
+};
+
 const ALONE: Pivot = Pivot {
     title: "Microseconds of one product alone by the host's clock, n = 131072",
     column: |record| modulus(record).to_string(),
+    ..PRODUCTS
+};
+
+const CALLS: Pivot = Pivot {
+    title: "Microseconds of one call by the host's clock, n = 131072: launches; what it contains \
+            besides; modulus, with the best number of threads per block",
+    row: |record| format!("{}; {}; {}", record.bench, record.transfers, modulus(record)),
+    column: |record| record.op.clone(),
+    ..PRODUCTS
+};
+
+const CALLS_BY_THREADS: Pivot = Pivot {
+    title: "Microseconds of one call with one launch per layer, a synchronisation after each, \
+            transfers, allocation and factors per layer, by threads per block",
+    row: |record| format!("{} {}", record.op, modulus(record)),
+    column: |record| record.threads.to_string(),
     ..PRODUCTS
 };
 
@@ -91,19 +161,42 @@ pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Res
         Bench::Reductions => {
             let chains = || records.of_kind(kind::CHAIN);
             BY_MODULUS.write(chains(), out)?;
-            BY_THREADS.write(chains().filter(|record| modulus(record) == 268_369_921.0), out)
+            BY_THREADS.write(chains().filter(|record| modulus(record) == 268_369_921.0), out)?;
+            RATES.write(records.of_kind(kind::COPY), out)?;
+            write_counts(records, out)
         }
         Bench::Ntt => {
             let products = || records.of_kind(kind::CYCLIC);
             let longest = || products().filter(is_long).filter(is_largest);
             PRODUCTS.write(products(), out)?;
             PRODUCTS_BY_THREADS.write(longest().filter(|record| record.batch == 1), out)?;
-            ALONE.write(records.of_kind(kind::CYCLIC_ALONE).filter(is_long), out)?;
+            RATES.write(records.of_kind(kind::COPY), out)?;
+            PRODUCT_RATES.write(products().filter(is_long), out)?;
+            CHUNKS.write(records.of_kind(kind::CYCLIC_CHUNKS).filter(is_long), out)?;
+            let alone = || records.of_kind(kind::CYCLIC_ALONE).filter(is_long);
+            ALONE.write(alone().filter(|record| record.transfers == "none"), out)?;
+            let graphs = [kind::CYCLIC_GRAPH, kind::CYCLIC_GRAPH_ALONE];
+            GRAPHS
+                .write(graphs.iter().flat_map(|kind| records.of_kind(kind)).filter(is_long), out)?;
+            let by_host = [kind::LAYERS_ALONE, kind::LAYERS_SYNCHRONISED, kind::CYCLIC_ALONE];
+            let calls = by_host.iter().flat_map(|kind| records.of_kind(kind)).filter(is_long);
+            CALLS.write(calls, out)?;
+            let synchronised = records.of_kind(kind::LAYERS_SYNCHRONISED);
+            let whole = synchronised.filter(|record| record.transfers.ends_with("per layer"));
+            CALLS_BY_THREADS.write(whole, out)?;
             let all = records.0.iter().filter(is_long).filter(is_largest);
-            let steps = all.filter(|record| record.bench != kind::CYCLIC_ALONE);
+            let steps = all.filter(|record| !by_host.contains(&record.bench.as_str()));
+            let steps = steps.filter(|record| !graphs.contains(&record.bench.as_str()));
+            let steps = steps.filter(|record| record.bench != kind::CYCLIC_CHUNKS);
             STEPS.write(steps.filter(|record| record.op == "shoup"), out)
         }
     }
+}
+
+/// Writes the tables of executed instructions.
+pub(super) fn write_counts(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    INSTRUCTIONS.write(records.of_kind(kind::INSTRUCTIONS), out)?;
+    WARP_INSTRUCTIONS.write(records.of_kind(kind::INSTRUCTIONS), out)
 }
 
 impl Pivot {

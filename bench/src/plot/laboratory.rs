@@ -55,7 +55,9 @@ fn name(method: &str) -> String {
 pub(super) fn chains(records: &Records) -> Option<String> {
     let bits = |record: &Record| modulus(record).log2().ceil();
     let point = |record: &Record| (bits(record), giga_products(record));
-    let lines = lines(records, kind::CHAIN, |_| true, point, f64::max);
+    // The picture leaves out the forms of other programs and the moduli that few methods take.
+    let is_wanted = |record: &Record| bits(record) <= 30.0 && !record.op.starts_with("unsigned_");
+    let lines = lines(records, kind::CHAIN, is_wanted, point, f64::max);
     let mut x = Axis::linear("bits of the modulus", &[16.0, 20.0, 24.0, 28.0]);
     x.from = 15.5;
     let panel = Panel {
@@ -73,9 +75,11 @@ pub(super) fn chains(records: &Records) -> Option<String> {
 
 /// Draws the times of products of long polynomials.
 pub(super) fn products(records: &Records) -> Option<String> {
-    let is_long = |record: &Record| len(record) == 1 << 17 && modulus(record) == 469_762_049.0;
+    let is_wanted = |record: &Record| {
+        len(record) == 1 << 17 && modulus(record) == 469_762_049.0 && record.op != "rounding_shoup"
+    };
     let point = |record: &Record| (record.batch as f64, record.median_ns_per_op / 1e3);
-    let mut lines = lines(records, kind::CYCLIC, is_long, point, f64::min);
+    let mut lines = lines(records, kind::CYCLIC, is_wanted, point, f64::min);
     if lines.is_empty() {
         return None;
     }

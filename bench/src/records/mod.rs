@@ -53,16 +53,29 @@ pub(crate) mod kind {
     pub(crate) const KERNEL: &str = "kernel";
     /// Chains of modular products by the method `op`.
     pub(crate) const CHAIN: &str = "chain";
-    /// A copy of an array of the size that chains work on, for comparison.
-    #[cfg(feature = "cuda")]
+    /// The instructions that one launch of a chain executes, as Nsight Compute counts them, without
+    /// times.
+    pub(crate) const INSTRUCTIONS: &str = "instructions";
+    /// A copy of an array, for comparison: of the size that chains work on, or of `len` numbers per
+    /// product of a batch.
     pub(crate) const COPY: &str = "copy";
     /// Products of polynomials modulo `x^n - 1` by the method `op`.
     pub(crate) const CYCLIC: &str = "cyclic";
     /// One product modulo `x^n - 1` from its call to its end, measured with the host's clock.
     pub(crate) const CYCLIC_ALONE: &str = "cyclic alone";
+    /// Products modulo `x^n - 1` whose launches one call issues.
+    pub(crate) const CYCLIC_GRAPH: &str = "cyclic graph";
+    /// The same, one product from its call to its end, measured with the host's clock.
+    pub(crate) const CYCLIC_GRAPH_ALONE: &str = "cyclic graph alone";
+    /// Batches of products modulo `x^n - 1` in chunks on one or several queues.
+    pub(crate) const CYCLIC_CHUNKS: &str = "cyclic chunks";
     /// Products modulo `x^n - 1` with one launch per layer of the transform.
     #[cfg(feature = "cuda")]
     pub(crate) const LAYERS_APART: &str = "layers apart";
+    /// The same, one product from its call to its end, measured with the host's clock.
+    pub(crate) const LAYERS_ALONE: &str = "layers alone";
+    /// The same, and the host waits for each launch before it issues the next one.
+    pub(crate) const LAYERS_SYNCHRONISED: &str = "layers synchronised";
     /// The products of the KEM's rings.
     #[cfg(feature = "cuda")]
     pub(crate) const RING_PRODUCT: &str = "ring product";
@@ -135,6 +148,14 @@ pub(crate) mod figure {
     pub(crate) const LEN: &str = "len";
     /// Bytes of the arrays that a launch reads and writes, without tables of factors.
     pub(crate) const BYTES: &str = "bytes";
+    /// Products per launch of a batch in chunks.
+    pub(crate) const CHUNK: &str = "chunk";
+    /// Queues of a batch in chunks.
+    pub(crate) const QUEUES: &str = "queues";
+    /// Instructions that warps execute.
+    pub(crate) const WARP_INSTRUCTIONS: &str = "warp_instructions";
+    /// Instructions that threads execute.
+    pub(crate) const THREAD_INSTRUCTIONS: &str = "thread_instructions";
 }
 
 /// Measurements.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
-use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaLaunch, CudaMemory, cuda_version, devices};
+use ctru_gpu_runtime::{Buffer, Device, HostMemory, Queue, RuntimeError};
 
 /// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
@@ -65,6 +65,52 @@ fn starts_without_driver() {
 fn does_what_every_device_does() {
     let Some(device) = gpu(&common::MODULE) else { return };
     common::check(&device.unwrap()).unwrap();
+}
+
+/// Checks that a graph runs its launches, as often as it is issued, and refuses what a launch
+/// refuses.
+#[test]
+fn graphs() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let queue = device.unwrap().queue().unwrap();
+    let keys = [1000u16, 2000].map(|first| {
+        let mut pinned = queue.pinned::<u16>(64).unwrap();
+        let numbers = pinned.write().unwrap().iter_mut().zip(first..);
+        numbers.for_each(|(key, number)| *key = number);
+        let keys = queue.allocate::<u16>(64).unwrap();
+        queue.upload(&pinned, 0..64, &keys, 0).unwrap();
+        keys
+    });
+    let outputs = [(); 3].map(|()| queue.allocate::<u32>(64).unwrap());
+    let reversed = |output: &Buffer<u32, CudaMemory>| {
+        let mut pinned = queue.pinned::<u32>(64).unwrap();
+        queue.download(output, 0..64, &mut pinned, 0).unwrap();
+        pinned.read().unwrap().to_vec()
+    };
+    let memory: [[&CudaMemory; 2]; 4] = [
+        [&keys[0], &outputs[0]],
+        [&keys[0], &outputs[1]],
+        [&keys[1], &outputs[1]],
+        [&keys[1], &outputs[2]],
+    ];
+    let batches = [1, 1, 1, 0].map(Batch::each);
+    let launches: Vec<CudaLaunch<'_>> = memory
+        .iter()
+        .zip(batches)
+        .map(|(memory, batch)| (&common::REVERSE, memory.as_slice(), batch))
+        .collect();
+    outputs.iter().for_each(|output| queue.wipe(output).unwrap());
+    let graph = queue.graph(&launches).unwrap();
+    assert_eq!(outputs.each_ref().map(&reversed), [[0; 64]; 3].map(Vec::from));
+    for _ in 0..2 {
+        graph.launch().unwrap();
+        // The output is key 63 - i plus i, and the later launch wins.
+        let expected = [1063, 2063, 0].map(|value| vec![value; 64]);
+        assert_eq!(outputs.each_ref().map(&reversed), expected);
+        outputs.iter().for_each(|output| queue.wipe(output).unwrap());
+    }
+    let short = (&common::REVERSE, memory[0].as_slice(), Batch::each(2));
+    assert!(matches!(queue.graph(&[launches[0], short]), Err(RuntimeError::Length { .. })));
 }
 
 /// Launches a kernel with this name, which the driver does not compile or which the module does not

@@ -1,11 +1,11 @@
 //! Measures products of polynomials modulo `x^n - 1`.
 
-use ctru_gpu_kernels::descriptor::Kernel;
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
-use ctru_gpu_kernels::lab::table::{Cyclic, CyclicVisitor, SINGLES, THREADS};
+use ctru_gpu_kernels::lab::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 use ctru_gpu_kernels::simt::Word;
-use ctru_gpu_runtime::cuda::CudaMemory;
+use ctru_gpu_runtime::cuda::{CudaLaunch, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 use ctru_math::ntt::cyclic::Transform;
 use ctru_math::reduce::{ReduceSum, Reducer};
@@ -17,28 +17,51 @@ use crate::records::kind;
 
 /// Products of polynomials per launch.
 const BATCHES: [usize; 5] = [1, 4, 16, 64, 256];
+/// The methods by which batches in chunks are measured.
+const FASTEST: [&str; 2] = ["shoup", "rounding_shoup"];
+/// The length of the products that sources A and B time.
+const LONGEST: usize = 1 << 17;
 
 impl CyclicVisitor for Laboratory<'_> {
     fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
     where
         FactorWord<M>: Word,
     {
-        if self.is_wanted(cyclic.method) {
+        if self.is_wanted(cyclic.method, cyclic.modulus) {
             self.result = self.products::<M, P>(cyclic);
         }
     }
 }
 
-/// The arrays of the kernels of one length and method.
-struct Arrays {
-    forward: Factors,
-    inverse: Factors,
-    operands: Buffer<u32, CudaMemory>,
-    transforms: Buffer<u32, CudaMemory>,
-    products: Buffer<u32, CudaMemory>,
+/// The factors of the forward and of the inverse layers.
+pub(super) type Tables = [Factors; 2];
+
+/// The polynomials of a batch.
+pub(super) struct Arrays {
+    /// All first operands, and then all second operands.
+    pub(super) operands: Buffer<u32, CudaMemory>,
+    pub(super) transforms: Buffer<u32, CudaMemory>,
+    pub(super) products: Buffer<u32, CudaMemory>,
+}
+
+impl Arrays {
+    /// Allocates arrays for products with `words` coefficients together.
+    pub(super) fn allocate(queue: &CudaQueue, words: usize) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            operands: queue.allocate(2 * words)?,
+            transforms: queue.allocate(2 * words)?,
+            products: queue.allocate(words)?,
+        })
+    }
 }
 
 impl Laboratory<'_> {
+    /// Measures copies of three numbers per coefficient of the longest products, in batches: the
+    /// size of both operands and the product.
+    pub(super) fn copies(&mut self) -> Result<(), Error> {
+        [1, 64, 256].into_iter().try_for_each(|batch| self.copy(3 * LONGEST, batch))
+    }
+
     fn products<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic) -> Result<(), Error>
     where
         FactorWord<M>: Word,
@@ -55,27 +78,28 @@ impl Laboratory<'_> {
         };
         let most = BATCHES.into_iter().max().unwrap_or(1);
         let operand = |bits| bits as u32 % M::MODULUS;
+        let tables = [
+            Factors::new::<M>(&self.queue, &table(transform.forward_factors()))?,
+            Factors::new::<M>(&self.queue, &table(transform.inverse_factors()))?,
+        ];
         let arrays = Arrays {
-            forward: Factors::new::<M>(&self.queue, &table(transform.forward_factors()))?,
-            inverse: Factors::new::<M>(&self.queue, &table(transform.inverse_factors()))?,
             operands: gpu::random(&self.queue, 2 * most * n, operand)?,
-            transforms: self.queue.allocate(2 * most * n)?,
-            products: self.queue.allocate(most * n)?,
+            ..Arrays::allocate(&self.queue, most * n)?
         };
         let product = Launch {
             kind: kind::CYCLIC,
             method: cyclic.method,
             modulus: M::MODULUS,
             len: n,
-            ..Launch::default()
+            ..Launch::ON_DEVICE
         };
         for threads in thread_counts() {
             let Some(kernels) = ProductKernels::new(cyclic, threads) else { continue };
-            if kernels.fit(n) && !self.has_room(&kernels.steps(&arrays, n))? {
-                continue;
-            }
             for batch in BATCHES.into_iter().filter(|batch| kernels.fit(batch * n)) {
-                let steps = kernels.steps(&arrays, batch * n);
+                let steps = kernels.steps(&tables, &arrays, batch, n);
+                if !self.has_room(&steps)? {
+                    continue;
+                }
                 let bytes = steps.iter().map(|step| 4 * step.words).sum();
                 let product = Launch { batch, threads: threads as usize, bytes, ..product };
                 let run = || self.launch_all(&steps);
@@ -84,9 +108,23 @@ impl Laboratory<'_> {
                 if batch == 1 {
                     let alone = gpu::time_alone(&self.queue, || self.launch_all(&steps))?;
                     self.report(&Launch { kind: kind::CYCLIC_ALONE, ..product }, alone)?;
+                    self.as_graph(&product, &steps)?;
+                    if n == LONGEST {
+                        self.fused_calls(&product, &kernels, &tables, &arrays)?;
+                    }
+                }
+                if n == LONGEST
+                    && threads == THREADS
+                    && batch == most
+                    && FASTEST.contains(&cyclic.method)
+                {
+                    self.chunks(&product, &kernels, &tables)?;
                 }
                 if threads == THREADS {
-                    for step in &steps {
+                    // An even batch takes the second kernel for the inverse of columns.
+                    let other = kernels.inverse(&tables, &arrays, batch * n);
+                    let other = other.filter(|_| batch.is_multiple_of(2));
+                    for step in steps.iter().chain(&other) {
                         let run = || self.launch_all(std::slice::from_ref(step));
                         let statistics = gpu::time_in_a_row(&self.queue, run)?;
                         let step = Launch { kind: step.name, bytes: 4 * step.words, ..product };
@@ -95,7 +133,27 @@ impl Laboratory<'_> {
                 }
             }
         }
-        self.layers_apart(&product, &arrays)
+        let found =
+            |single: &&Single| (single.method, single.modulus) == (cyclic.method, cyclic.modulus);
+        let Some(single) = SINGLES.iter().find(found) else { return Ok(()) };
+        self.layers_apart(&product, single, &tables, &arrays)?;
+        match n {
+            LONGEST => self.layer_calls::<M, P>(&product, single, &tables, &arrays),
+            _ => Ok(()),
+        }
+    }
+
+    /// Measures products whose launches one call issues.
+    fn as_graph<'a>(&mut self, product: &Launch, steps: &'a [Step<'a>]) -> Result<(), Error> {
+        let launch = |step: &'a Step<'a>| -> CudaLaunch<'a> {
+            (step.kernel, &step.memory, Batch::each(step.operations as u32))
+        };
+        let launches: Vec<_> = steps.iter().map(launch).collect();
+        let graph = self.queue.graph(&launches)?;
+        let in_a_row = gpu::time_in_a_row(&self.queue, || graph.launch())?;
+        self.report(&Launch { kind: kind::CYCLIC_GRAPH, ..*product }, in_a_row)?;
+        let alone = gpu::time_alone(&self.queue, || graph.launch())?;
+        self.report(&Launch { kind: kind::CYCLIC_GRAPH_ALONE, ..*product }, alone)
     }
 
     /// Launches these steps to find out whether the GPU has enough registers for their blocks.
@@ -107,43 +165,46 @@ impl Laboratory<'_> {
         }
     }
 
-    fn launch_all(&self, steps: &[Step<'_>]) -> Result<(), RuntimeError> {
+    pub(super) fn launch_all(&self, steps: &[Step<'_>]) -> Result<(), RuntimeError> {
         steps.iter().try_for_each(|step| self.launch(step.kernel, &step.memory, step.operations))
     }
 
-    /// Measures products with one launch per layer of the transform, if there are such kernels.
-    fn layers_apart(&mut self, product: &Launch, arrays: &Arrays) -> Result<(), Error> {
-        let found = |method: &str, modulus| product.method == method && product.modulus == modulus;
-        let Some(single) = SINGLES.iter().find(|single| found(single.method, single.modulus))
-        else {
-            return Ok(());
+    /// Copies the parameters of all layers to the device. Entry `k` is the layer whose butterflies
+    /// have a distance of `2^k`.
+    pub(super) fn layers(&self, len: usize) -> Result<Vec<Buffer<u32, CudaMemory>>, RuntimeError> {
+        let log_len = len.ilog2();
+        let upload = |log_half| {
+            let layer = Layer { log_half, log_len, is_outermost: log_half == log_len - 1 };
+            gpu::upload(&self.queue, &layer.to_words())
         };
-        let log_len = product.len.ilog2();
-        let layers = |order: Vec<u32>, outermost: u32| {
-            let upload = |&log_half: &u32| {
-                let layer = Layer { log_half, log_len, is_outermost: log_half == outermost };
-                gpu::upload(&self.queue, &layer.to_words())
-            };
-            order.iter().map(upload).collect::<Result<Vec<_>, _>>()
-        };
-        let forward = layers((0..log_len).rev().collect(), log_len - 1)?;
-        let inverse = layers((0..log_len).collect(), log_len - 1)?;
+        (0..log_len).map(upload).collect()
+    }
+
+    /// Measures products with one launch per layer of the transform.
+    fn layers_apart(
+        &mut self,
+        product: &Launch,
+        single: &Single,
+        [forward, inverse]: &Tables,
+        arrays: &Arrays,
+    ) -> Result<(), Error> {
+        let layers = self.layers(product.len)?;
         for batch in BATCHES {
             let words = batch * product.len;
             let run = || -> Result<(), RuntimeError> {
-                for layer in &forward {
-                    let memory = [arrays.forward.memory(), layer, &arrays.operands];
+                for layer in layers.iter().rev() {
+                    let memory = [forward.memory(), layer, &arrays.operands];
                     self.launch(&single.forward, &memory, words)?;
                 }
                 self.launch(&single.values, &[&arrays.operands], words)?;
-                for layer in &inverse {
-                    let memory = [arrays.inverse.memory(), layer, &arrays.operands];
+                for layer in &layers {
+                    let memory = [inverse.memory(), layer, &arrays.operands];
                     self.launch(&single.inverse, &memory, words / 2)?;
                 }
                 Ok(())
             };
             let statistics = gpu::time_in_a_row(&self.queue, run)?;
-            let bytes = 4 * (words * (4 * forward.len() + 3 + 2 * inverse.len()));
+            let bytes = 4 * (words * (6 * layers.len() + 3));
             let threads = THREADS as usize;
             let product = Launch { kind: kind::LAYERS_APART, batch, bytes, threads, ..*product };
             self.report(&product, statistics)?;
@@ -153,18 +214,18 @@ impl Laboratory<'_> {
 }
 
 /// One of the launches that compute a batch of products.
-struct Step<'a> {
+pub(super) struct Step<'a> {
     name: &'static str,
-    kernel: &'a Kernel,
-    memory: Vec<&'a CudaMemory>,
-    operations: usize,
+    pub(super) kernel: &'a Kernel,
+    pub(super) memory: Vec<&'a CudaMemory>,
+    pub(super) operations: usize,
     /// The number of words that it reads and writes, without factors.
     words: usize,
 }
 
 /// The kernels of a product with one number of threads per block.
-struct ProductKernels {
-    columns: Option<[Kernel; 2]>,
+pub(super) struct ProductKernels {
+    columns: Option<Columns>,
     rows: Kernel,
 }
 
@@ -184,9 +245,17 @@ impl ProductKernels {
         (words / IN_COLUMNS).is_multiple_of(self.rows.shape().threads() as usize)
     }
 
-    /// Returns the launches of products with `words` coefficients together.
-    fn steps<'a>(&'a self, arrays: &'a Arrays, words: usize) -> Vec<Step<'a>> {
-        let Arrays { forward, inverse, operands, transforms, products } = arrays;
+    /// Returns the launches of `batch` products of length `n`.
+    pub(super) fn steps<'a>(
+        &'a self,
+        tables: &'a Tables,
+        arrays: &'a Arrays,
+        batch: usize,
+        n: usize,
+    ) -> Vec<Step<'a>> {
+        let words = batch * n;
+        let [forward, inverse] = tables;
+        let Arrays { operands, transforms, products } = arrays;
         let rows = |operands: &'a CudaMemory| Step {
             name: "rows multiply",
             kernel: &self.rows,
@@ -194,25 +263,46 @@ impl ProductKernels {
             operations: words / IN_ROWS,
             words: 3 * words,
         };
-        let Some([columns_forward, columns_inverse]) = &self.columns else {
+        let (Some(columns), Some(columns_inverse)) =
+            (&self.columns, self.inverse(tables, arrays, words))
+        else {
             return vec![rows(operands)];
+        };
+        let columns_inverse = match batch.is_multiple_of(2) {
+            true => Step {
+                name: "columns inverse pairs",
+                kernel: &columns.inverse_pairs,
+                ..columns_inverse
+            },
+            false => columns_inverse,
         };
         vec![
             Step {
                 name: "columns forward",
-                kernel: columns_forward,
+                kernel: &columns.forward,
                 memory: vec![forward.memory(), operands, transforms],
                 operations: 2 * words / IN_COLUMNS,
                 words: 4 * words,
             },
             rows(transforms),
-            Step {
-                name: "columns inverse",
-                kernel: columns_inverse,
-                memory: vec![inverse.memory(), products],
-                operations: words / IN_COLUMNS,
-                words: 2 * words,
-            },
+            columns_inverse,
         ]
+    }
+
+    /// Returns the launch that inverts the layers of columns, with one polynomial per thread, of
+    /// products with `words` coefficients together.
+    fn inverse<'a>(
+        &'a self,
+        [_, inverse]: &'a Tables,
+        arrays: &'a Arrays,
+        words: usize,
+    ) -> Option<Step<'a>> {
+        self.columns.as_ref().map(|columns| Step {
+            name: "columns inverse",
+            kernel: &columns.inverse,
+            memory: vec![inverse.memory(), &arrays.products],
+            operations: words / IN_COLUMNS,
+            words: 2 * words,
+        })
     }
 }

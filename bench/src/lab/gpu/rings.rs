@@ -16,7 +16,7 @@ impl Laboratory<'_> {
     /// Measures the products of the KEM's rings by each kernel of [`RINGS`]: folding and
     /// multiplying arithmetic. Each product has its own key.
     pub(super) fn rings(&mut self) -> Result<(), Error> {
-        for ring in RINGS {
+        for ring in RINGS.iter().filter(|ring| self.options.wants(ring.arithmetic, 0)) {
             let row = ring.n.next_multiple_of(8);
             let large = gpu::random(&self.queue, BATCH * row, |bits| bits as u16 % 4591)?;
             let small = gpu::random(&self.queue, BATCH * row, |bits| (bits % 5) as u8)?;
@@ -27,11 +27,11 @@ impl Laboratory<'_> {
             let launch = Launch {
                 kind: kind::RING_PRODUCT,
                 method: ring.arithmetic,
-                modulus: 0,
                 len: ring.n,
                 batch: BATCH,
                 threads: ring.kernel.shape().threads() as usize,
                 bytes: 5 * ring.n * BATCH,
+                ..Launch::ON_DEVICE
             };
             self.report(&launch, statistics)?;
         }

@@ -3,7 +3,7 @@
 
 use core::array;
 
-use ctru_math::reduce::{Packed, Reducer, Residue, centre};
+use ctru_math::reduce::{Packed, Reducer};
 
 use super::FactorWord;
 use crate::descriptor::{Batch, Shape};
@@ -35,7 +35,7 @@ pub fn chain<S: Simt, M: Reducer>(
     FactorWord<M>: Word,
 {
     let index = s.block() * s.threads() + s.thread();
-    let mut x = s.load(elements, index).0.map(|x| M::Residue::new(centre(x as i32, M::MODULUS)));
+    let mut x = s.load(elements, index).0.map(M::from_canonical);
     let factors: [M::Factor; LENGTH] =
         array::from_fn(|i| M::Factor::from_word(s.load(factors, i as u32)));
     for w in factors {
@@ -44,13 +44,30 @@ pub fn chain<S: Simt, M: Reducer>(
     s.store(products, index, U32x4(x.map(M::canonical)));
 }
 
-/// Copies every element. Measures the time that a device needs to read and write the arrays of
-/// [`chain`].
+/// Number of [`U32x4`] that a thread of [`copy`] loads before it stores the first one.
+const COPIED: u32 = 4;
+
+/// Returns the block shape of [`copy`]: `threads` threads, four operations per thread.
+#[must_use]
+pub const fn copy_shape(threads: u32) -> Shape {
+    Shape { threads, per_block: COPIED * threads, shared_bytes: 0 }
+}
+
+/// Copies every element. Measures the time that a device needs to read and write arrays. One
+/// operation is one [`U32x4`]. The last block is always full.
 ///
-/// Threads: one per operation.
+/// Threads: one per four operations. Neighbouring threads access neighbouring elements.
 /// Arrays: `elements` and `copies`, rows of one [`U32x4`].
 #[inline(always)]
 pub fn copy<S: Simt>(s: S, elements: S::Global<U32x4>, copies: S::Global<U32x4>, _: Batch) {
-    let index = s.block() * s.threads() + s.thread();
-    s.store(copies, index, s.load(elements, index));
+    let place = |i| (s.block() * COPIED + i) * s.threads() + s.thread();
+    // As single numbers, because vectors as a whole do not stay in registers.
+    let load = |i| {
+        let U32x4([a, b, c, d]) = s.load(elements, place(i));
+        [a, b, c, d]
+    };
+    let loaded = [load(0), load(1), load(2), load(3)];
+    for (i, &[a, b, c, d]) in (0..).zip(&loaded) {
+        s.store(copies, place(i), U32x4([a, b, c, d]));
+    }
 }

@@ -41,11 +41,23 @@ pub struct Cyclic {
     pub modulus: u32,
     /// The binary logarithm of the length.
     pub log_len: u32,
-    /// [`columns::forward`](super::cyclic::columns::forward) and
-    /// [`columns::inverse`](super::cyclic::columns::inverse), unless one pass computes the product.
-    pub columns: Option<[Kernel; 2]>,
+    /// The kernels for columns, unless one pass computes the product.
+    pub columns: Option<Columns>,
     /// [`rows::multiply`](super::cyclic::rows::multiply).
     pub rows: Kernel,
+}
+
+/// The kernels for the columns of cyclic products.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Columns {
+    /// [`columns::forward`](super::cyclic::columns::forward).
+    pub forward: Kernel,
+    /// [`columns::inverse`](super::cyclic::columns::inverse).
+    pub inverse: Kernel,
+    /// [`columns::inverse_pairs`](super::cyclic::columns::inverse_pairs), for batches of an even
+    /// number of products.
+    pub inverse_pairs: Kernel,
 }
 
 /// The kernels for cyclic products of any length by one method, one layer per launch.
@@ -106,13 +118,42 @@ impl Cyclic {
     /// Returns the kernels for columns and for rows in blocks of `threads` threads. Returns `None`
     /// if [`THREADS_RANGE`] excludes this number or if a block would not have whole rows.
     #[must_use]
-    pub fn with_threads(&self, threads: u32) -> Option<(Option<[Kernel; 2]>, Kernel)> {
-        let resized = |kernel| with_threads(kernel, threads);
+    pub fn with_threads(&self, threads: u32) -> Option<(Option<Columns>, Kernel)> {
+        let resized = |kernel: &Kernel| with_threads(kernel, threads);
         let has_rows = self.columns.is_some() || threads_of_row(self.log_len) <= threads;
-        (can_be_chosen(threads) && has_rows).then(|| {
-            (self.columns.as_ref().map(|pair| pair.each_ref().map(resized)), resized(&self.rows))
-        })
+        let columns = |columns: &Columns| Columns {
+            forward: resized(&columns.forward),
+            inverse: resized(&columns.inverse),
+            inverse_pairs: resized(&columns.inverse_pairs),
+        };
+        (can_be_chosen(threads) && has_rows)
+            .then(|| (self.columns.as_ref().map(columns), resized(&self.rows)))
     }
+}
+
+impl Columns {
+    /// Returns all three kernels.
+    #[must_use]
+    pub fn each(&self) -> [&Kernel; 3] {
+        [&self.forward, &self.inverse, &self.inverse_pairs]
+    }
+}
+
+impl Single {
+    /// Returns the kernels `forward`, `values` and `inverse` in blocks of `threads` threads, or
+    /// `None` if [`THREADS_RANGE`] excludes this number.
+    #[must_use]
+    pub fn with_threads(&self, threads: u32) -> Option<[Kernel; 3]> {
+        let kernels = [&self.forward, &self.values, &self.inverse];
+        can_be_chosen(threads).then(|| kernels.map(|kernel| with_threads(kernel, threads)))
+    }
+}
+
+/// Returns [`COPY`] in blocks of `threads` threads, or `None` if [`THREADS_RANGE`] excludes this
+/// number.
+#[must_use]
+pub fn copy_with_threads(threads: u32) -> Option<Kernel> {
+    can_be_chosen(threads).then(|| with_threads(&COPY, threads))
 }
 
 /// Returns whether a block may have `threads` threads.
@@ -121,11 +162,11 @@ fn can_be_chosen(threads: u32) -> bool {
     threads.is_power_of_two() && (least..=most).contains(&threads)
 }
 
-/// Returns the kernel in blocks of `threads` threads. The kernel must have one operation per thread
-/// and shared memory in proportion to the number of threads.
+/// Returns the kernel in blocks of `threads` threads. The kernel must have operations and shared
+/// memory in proportion to the number of threads.
 fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
-    let Shape { threads: before, shared_bytes, .. } = kernel.shape();
-    let shape = Shape::new(threads, threads, shared_bytes / before * threads);
+    let Shape { threads: before, per_block, shared_bytes } = kernel.shape();
+    let shape = Shape::new(threads, per_block / before * threads, shared_bytes / before * threads);
     // SAFETY: these kernels are written for every number of threads that `can_be_chosen` permits,
     // and the declared lengths of their arrays hold for all of them.
     unsafe { kernel.in_blocks_of(shape) }
@@ -138,8 +179,9 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///   `chain_method_modulus`.
 /// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` describes the three kernels of
 ///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
-///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. An entry
-///   of `rows` describes only `rows_multiply_...`, with `R = log`.
+///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`, the last
+///   one also for two polynomials per thread, `columns_inverse_pairs_...`. An entry of `rows`
+///   describes only `rows_multiply_...`, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
 ///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
 ///   `layer_inverse_...`.
@@ -160,6 +202,9 @@ macro_rules! for_each_lab_kernel {
                 plantard 65521 Plantard<65521>;
                 pseudo_mersenne 65521 PseudoMersenne<16, 4>;
                 float 65521 Float<65521>;
+                unsigned_division 65521 UnsignedDivision<65521>;
+                unsigned_shoup 65521 UnsignedShoup<65521>;
+                unsigned_montgomery 65521 UnsignedMontgomery<65521>;
                 runtime_division 1048573 RuntimeDivision<1048573>;
                 constant_division 1048573 ConstantDivision<1048573>;
                 barrett 1048573 Barrett<1048573>;
@@ -168,6 +213,9 @@ macro_rules! for_each_lab_kernel {
                 plantard 1048573 Plantard<1048573>;
                 pseudo_mersenne 1048573 PseudoMersenne<20, 2>;
                 float 1048573 Float<1048573>;
+                unsigned_division 1048573 UnsignedDivision<1048573>;
+                unsigned_shoup 1048573 UnsignedShoup<1048573>;
+                unsigned_montgomery 1048573 UnsignedMontgomery<1048573>;
                 runtime_division 16769023 RuntimeDivision<16769023>;
                 constant_division 16769023 ConstantDivision<16769023>;
                 barrett 16769023 Barrett<16769023>;
@@ -176,6 +224,9 @@ macro_rules! for_each_lab_kernel {
                 plantard 16769023 Plantard<16769023>;
                 pseudo_mersenne 16769023 PseudoMersenne<24, 13, -1, -1>;
                 float 16769023 Float<16769023>;
+                unsigned_division 16769023 UnsignedDivision<16769023>;
+                unsigned_shoup 16769023 UnsignedShoup<16769023>;
+                unsigned_montgomery 16769023 UnsignedMontgomery<16769023>;
                 runtime_division 268369921 RuntimeDivision<268369921>;
                 constant_division 268369921 ConstantDivision<268369921>;
                 barrett 268369921 Barrett<268369921>;
@@ -183,6 +234,16 @@ macro_rules! for_each_lab_kernel {
                 shoup 268369921 Shoup<268369921>;
                 plantard 268369921 Plantard<268369921>;
                 pseudo_mersenne 268369921 PseudoMersenne<28, 16>;
+                unsigned_division 268369921 UnsignedDivision<268369921>;
+                unsigned_shoup 268369921 UnsignedShoup<268369921>;
+                unsigned_montgomery 268369921 UnsignedMontgomery<268369921>;
+                runtime_division 2147483647 RuntimeDivision<2147483647>;
+                constant_division 2147483647 ConstantDivision<2147483647>;
+                montgomery 2147483647 Montgomery<2147483647>;
+                mersenne 2147483647 Mersenne<31>;
+                unsigned_division 2147483647 UnsignedDivision<2147483647>;
+                unsigned_shoup 2147483647 UnsignedShoup<2147483647>;
+                unsigned_montgomery 2147483647 UnsignedMontgomery<2147483647>;
             }
             cyclic {
                 runtime_division 7340033 17 8 9 RuntimeDivision<7340033>, ConstantDivision<7340033>;
@@ -212,6 +273,7 @@ macro_rules! for_each_lab_kernel {
                 shoup 469762049 17 8 9 Shoup<469762049>, Montgomery<469762049>;
                 plantard 469762049 17 8 9 Plantard<469762049>, Montgomery<469762049>;
                 proth 469762049 17 8 9 Proth<7, 26>, Proth<7, 26>;
+                rounding_shoup 469762049 17 8 9 RoundingShoup<469762049>, Montgomery<469762049>;
                 shoup 7340033 14 8 6 Shoup<7340033>, Montgomery<7340033>;
                 shoup 104857601 14 8 6 Shoup<104857601>, Montgomery<104857601>;
                 shoup 469762049 14 8 6 Shoup<469762049>, Montgomery<469762049>;
@@ -222,8 +284,22 @@ macro_rules! for_each_lab_kernel {
                 shoup 469762049 12 Shoup<469762049>, Montgomery<469762049>;
             }
             single {
+                runtime_division 7340033 RuntimeDivision<7340033>, ConstantDivision<7340033>;
+                constant_division 7340033 ConstantDivision<7340033>, ConstantDivision<7340033>;
+                barrett 7340033 Barrett<7340033>, Barrett<7340033>;
+                montgomery 7340033 Montgomery<7340033>, Montgomery<7340033>;
                 shoup 7340033 Shoup<7340033>, Montgomery<7340033>;
+                runtime_division 104857601 RuntimeDivision<104857601>, ConstantDivision<104857601>;
+                constant_division 104857601 ConstantDivision<104857601>,
+                    ConstantDivision<104857601>;
+                barrett 104857601 Barrett<104857601>, Barrett<104857601>;
+                montgomery 104857601 Montgomery<104857601>, Montgomery<104857601>;
                 shoup 104857601 Shoup<104857601>, Montgomery<104857601>;
+                runtime_division 469762049 RuntimeDivision<469762049>, ConstantDivision<469762049>;
+                constant_division 469762049 ConstantDivision<469762049>,
+                    ConstantDivision<469762049>;
+                barrett 469762049 Barrett<469762049>, Barrett<469762049>;
+                montgomery 469762049 Montgomery<469762049>, Montgomery<469762049>;
                 shoup 469762049 Shoup<469762049>, Montgomery<469762049>;
             }
             ring {
@@ -244,7 +320,7 @@ macro_rules! for_each_lab_kernel {
 #[macro_export]
 macro_rules! lab_kernel {
     ($callback:ident copy) => {
-        $callback! {@kernel ["copy"], $crate::lab::chain::shape($crate::lab::table::THREADS),
+        $callback! {@kernel ["copy"], $crate::lab::chain::copy_shape($crate::lab::table::THREADS),
         $crate::lab::chain::copy::<_>,
         (elements: U32x4[InWholeBlocks(1); 1], copies: U32x4[InWholeBlocks(1); 1])}
     };
@@ -259,7 +335,7 @@ macro_rules! lab_kernel {
     ($callback:ident columns_forward $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c, $r, 1>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << ($log - 1)],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
@@ -268,10 +344,19 @@ macro_rules! lab_kernel {
     ($callback:ident columns_inverse $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c, $r, 1>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << $log],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
+    };
+    ($callback:ident columns_inverse_pairs $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel
+        ["columns_inverse_pairs_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::columns::shape::<$c, $r, 2>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::inverse_pairs::<_, $m, $p, $c, $r>,
+        (factors: FactorWord<$m>[One; 1 << $log],
+            polynomials: u32[InWholeBlocks(2 << ($log - 4)); 2 << $log])}
     };
     ($callback:ident rows_multiply $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
@@ -338,12 +423,14 @@ macro_rules! tables {
                 method: stringify!($cyclic),
                 modulus: $cyclic_modulus,
                 log_len: $log,
-                columns: Some([
-                    lab_kernel!(tables columns_forward $cyclic $cyclic_modulus $log $c $r
-                        $twiddle, $value),
-                    lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus $log $c $r
-                        $twiddle, $value),
-                ]),
+                columns: Some(Columns {
+                    forward: lab_kernel!(tables columns_forward $cyclic $cyclic_modulus
+                        $log $c $r $twiddle, $value),
+                    inverse: lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus
+                        $log $c $r $twiddle, $value),
+                    inverse_pairs: lab_kernel!(tables columns_inverse_pairs $cyclic
+                        $cyclic_modulus $log $c $r $twiddle, $value),
+                }),
                 rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r
                     $twiddle, $value),
             },)*
@@ -419,8 +506,9 @@ macro_rules! tables {
 
 /// Returns all kernels of this list.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    let cyclics =
-        CYCLICS.iter().flat_map(|cyclic| cyclic.columns.iter().flatten().chain([&cyclic.rows]));
+    let cyclics = CYCLICS
+        .iter()
+        .flat_map(|cyclic| cyclic.columns.iter().flat_map(Columns::each).chain([&cyclic.rows]));
     let singles =
         SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
     let rings = RINGS.iter().map(|ring| &ring.kernel);

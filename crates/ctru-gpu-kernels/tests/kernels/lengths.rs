@@ -7,7 +7,7 @@
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
 use ctru_gpu_kernels::lab::compared;
-use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, SINGLES, THREADS_RANGE, all};
+use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, Columns, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
 
 /// Arbitrary content of an array.
@@ -163,7 +163,7 @@ fn laboratory_in_other_blocks() {
                 assert!(cyclic.columns.is_none() && threads == least, "{}", cyclic.rows.name());
                 continue;
             };
-            for kernel in columns.iter().flatten().chain([&rows]) {
+            for kernel in columns.iter().flat_map(Columns::each).chain([&rows]) {
                 run(kernel, Batch::each(threads + 1), Zeros);
             }
         }

@@ -18,8 +18,9 @@ use std::sync::OnceLock;
 
 use cust::error::CudaError;
 use cust::sys::{
-    self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUjit_option, CUmodule, CUresult, CUstream,
+    self, CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option, CUmodule,
+    CUresult, CUstream,
 };
 use libloading::Library;
 
@@ -126,6 +127,24 @@ functions! {
         parameters: *mut *mut c_void,
         extra: *mut *mut c_void,
     );
+    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
+    fn cuGraphDestroy(graph: CUgraph);
+    fn cuGraphAddKernelNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        count: usize,
+        launch: *const CUDA_KERNEL_NODE_PARAMS,
+    );
+    fn cuGraphInstantiate_v2(
+        executable: *mut CUgraphExec,
+        graph: CUgraph,
+        failed: *mut CUgraphNode,
+        log: *mut c_char,
+        log_bytes: usize,
+    );
+    fn cuGraphExecDestroy(executable: CUgraphExec);
+    fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int,
         function: CUfunction,

@@ -160,11 +160,23 @@ pub(super) struct Uses(Mutex<Vec<(Arc<Stream>, u64)>>);
 
 impl Uses {
     /// Records that the operation with this number of `stream` uses the memory.
-    pub(super) fn record(&self, stream: &Arc<Stream>, operation: u64) {
+    fn record(&self, stream: &Arc<Stream>, operation: u64) {
         let mut uses = self.lock();
         match uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, stream)) {
             Some((_, last)) => *last = operation.max(*last),
             None => uses.push((Arc::clone(stream), operation)),
+        }
+    }
+
+    /// Records that the operation that was issued last to `stream` uses each of these pieces.
+    pub(super) fn record_all<'a>(
+        stream: &Arc<Stream>,
+        pieces: impl Iterator<Item = &'a Arc<Self>>,
+    ) {
+        let mut pieces = pieces.peekable();
+        if pieces.peek().is_some() {
+            let operation = stream.count();
+            pieces.for_each(|piece| piece.record(stream, operation));
         }
     }
 

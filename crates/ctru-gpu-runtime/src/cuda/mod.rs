@@ -14,6 +14,7 @@
 //!
 //! The submodules, from top to bottom. No submodule uses one that is above it in this list:
 //!
+//! - `graph`: launches that one call issues
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
 //! - `stream`: a CUDA stream that tracks which operations are done; events
@@ -22,12 +23,14 @@
 
 mod device;
 mod driver;
+mod graph;
 mod memory;
 mod ptx;
 mod queue;
 mod stream;
 
 pub use device::{CudaDevice, DeviceInfo, KernelResources, cuda_version, devices};
+pub use graph::{CudaGraph, CudaLaunch};
 pub use memory::{CudaMemory, CudaPinned, CudaRegistration};
 pub use queue::CudaQueue;
 pub use stream::CudaEvent;

@@ -7,11 +7,11 @@ use core::{fmt, ptr};
 use std::sync::Arc;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use cust::sys::CUdeviceptr;
+use cust::sys::{CUDA_KERNEL_NODE_PARAMS, CUdeviceptr};
 
 use super::device::{CudaDevice, Current};
 use super::driver;
-use super::memory::{CudaMemory, CudaPinned, CudaRegistration};
+use super::memory::{CudaMemory, CudaPinned, CudaRegistration, Uses};
 use super::stream::{CudaEvent, Stream};
 use crate::arguments;
 use crate::error::RuntimeError;
@@ -40,7 +40,7 @@ impl Device for CudaDevice {
 
 /// A queue of a [`CudaDevice`], which is a CUDA stream. Clones refer to the same queue.
 #[derive(Clone)]
-pub struct CudaQueue(Arc<Stream>);
+pub struct CudaQueue(pub(super) Arc<Stream>);
 
 impl CudaQueue {
     /// Returns the device of the queue.
@@ -66,6 +66,43 @@ impl CudaQueue {
         self.0.wait_for(event)
     }
 
+    /// Checks a launch and describes it to `issue`, unless it has no operations. During the call of
+    /// `issue`, the device is current and the pointers of the description are valid.
+    pub(super) fn describe(
+        &self,
+        kernel: &Kernel,
+        memory: &[&CudaMemory],
+        batch: Batch,
+        issue: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        memory.iter().try_for_each(|memory| self.check_device(memory))?;
+        arguments::check(kernel, memory, batch)?;
+        if batch.operations() == 0 {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        let function = self.0.device.function(kernel)?;
+        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
+        let mut numbers = batch.arguments();
+        let mut parameters: Vec<*mut c_void> = pointers
+            .iter_mut()
+            .map(|pointer| ptr::from_mut(pointer).cast())
+            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
+            .collect();
+        issue(&CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: kernel.blocks(batch.operations()),
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: kernel.shape().threads(),
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: kernel.shape().shared_bytes(),
+            kernelParams: parameters.as_mut_ptr(),
+            extra: ptr::null_mut(),
+        })
+    }
+
     /// Issues copies of memory that the caller has lent for this call, calls `then`, and waits for
     /// the copies.
     fn lend<C, T>(
@@ -89,11 +126,7 @@ impl CudaQueue {
     /// Records that the operation that was issued last uses this memory, as far as it is memory of
     /// the host.
     fn count_use(&self, memory: &[&CudaMemory]) {
-        let mut host = memory.iter().filter_map(|memory| memory.host.as_ref()).peekable();
-        if host.peek().is_some() {
-            let operation = self.0.count();
-            host.for_each(|uses| uses.record(&self.0, operation));
-        }
+        Uses::record_all(&self.0, memory.iter().filter_map(|memory| memory.host.as_ref()));
     }
 
     fn check_device(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
@@ -273,8 +306,8 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let _current = self.0.device.enter()?;
-        // SAFETY: the memory has this many bytes. Dropping memory of the device waits for the device,
-        // and memory of the host waits for the operation that is counted below.
+        // SAFETY: the memory has this many bytes. Dropping memory of the device waits for the
+        // device, and memory of the host waits for the operation that is counted below.
         let wiped =
             unsafe { driver::cuMemsetD8Async(memory.pointer, 0, memory.bytes(), self.0.raw) };
         self.count_use(&[memory]);
@@ -287,20 +320,6 @@ impl Queue for CudaQueue {
         memory: &[&CudaMemory],
         batch: Batch,
     ) -> Result<(), RuntimeError> {
-        memory.iter().try_for_each(|memory| self.check_device(memory))?;
-        arguments::check(kernel, memory, batch)?;
-        if batch.operations() == 0 {
-            return Ok(());
-        }
-        let _current = self.0.device.enter()?;
-        let function = self.0.device.function(kernel)?;
-        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
-        let mut numbers = batch.arguments();
-        let mut parameters: Vec<*mut c_void> = pointers
-            .iter_mut()
-            .map(|pointer| ptr::from_mut(pointer).cast())
-            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
-            .collect();
         // SAFETY: the function belongs to the current device and to the module of the descriptor.
         // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
         // copies these arguments before it returns. The arrays are at least as long as the
@@ -308,21 +327,21 @@ impl Queue for CudaQueue {
         // Dropping memory of the device waits for the device. Memory of the host gives no access to
         // its content and is not freed until the launch is done, because both wait for the
         // operation that is counted below.
-        let launched = unsafe {
+        let launched = self.describe(kernel, memory, batch, |launch| unsafe {
             driver::cuLaunchKernel(
-                function,
-                kernel.blocks(batch.operations()),
-                1,
-                1,
-                kernel.shape().threads(),
-                1,
-                1,
-                kernel.shape().shared_bytes(),
+                launch.func,
+                launch.gridDimX,
+                launch.gridDimY,
+                launch.gridDimZ,
+                launch.blockDimX,
+                launch.blockDimY,
+                launch.blockDimZ,
+                launch.sharedMemBytes,
                 self.0.raw,
-                parameters.as_mut_ptr(),
-                ptr::null_mut(),
+                launch.kernelParams,
+                launch.extra,
             )
-        };
+        });
         self.count_use(memory);
         launched
     }

@@ -205,6 +205,71 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     LEAVE(o->blocks == grid_x ? 0 : INVALID);
 }
 
+/* A graph is a list of launches. A node depends on the one before it, or on none if it is the
+ * first. */
+typedef struct node {
+    operation launch;
+    struct node *next;
+} node;
+typedef struct {
+    node *first, *last;
+} graph;
+typedef struct {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra;
+} kernel_node;
+
+int cuGraphCreate(graph **result, unsigned flags) {
+    ENTER;
+    *result = calloc(1, sizeof **result);
+    LEAVE(flags ? INVALID : 0);
+}
+
+int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t count,
+                         const kernel_node *k) {
+    ENTER;
+    if (count != (g->last != NULL) || (count && *dependencies != g->last) || k->extra ||
+        (int)k->shared > shared_bytes)
+        LEAVE(INVALID);
+    node *added = *result = calloc(1, sizeof **result);
+    added->launch.from = *(void **)k->parameters[0];
+    added->launch.to = *(void **)k->parameters[1];
+    added->launch.blocks = *(uint32_t *)k->parameters[2];
+    added->launch.keys = *(uint32_t *)k->parameters[3];
+    *(g->last ? &g->last->next : &g->first) = added;
+    g->last = added;
+    LEAVE(added->launch.blocks == k->grid[0] ? 0 : INVALID);
+}
+
+/* The executable graph takes the nodes. */
+int cuGraphInstantiate_v2(graph **result, graph *g, node **failed, char *log, size_t bytes) {
+    ENTER;
+    *result = calloc(1, sizeof **result);
+    **result = *g;
+    g->first = g->last = NULL;
+    LEAVE(bytes ? INVALID : 0);
+}
+
+int cuGraphLaunch(graph *g, stream *s) {
+    ENTER;
+    for (node *n = g->first; n; n = n->next) {
+        operation *o = issue(s, REVERSE), *next = o->next;
+        *o = n->launch;
+        o->kind = REVERSE;
+        o->next = next;
+    }
+    LEAVE(0);
+}
+
+int cuGraphDestroy(graph *g) {
+    ENTER;
+    for (node *n = g->first, *next; n; n = next) next = n->next, free(n);
+    free(g);
+    LEAVE(0);
+}
+int cuGraphExecDestroy(graph *g) { return cuGraphDestroy(g); }
+
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
     ENTER;
     *free = TOTAL - used;

@@ -41,7 +41,7 @@ impl<const M: u32> Barrett<M> {
 }
 
 impl<const M: u32> Reducer for Barrett<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 30);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = (3 * Self::MODULUS / 2) as i32;
 

@@ -36,7 +36,7 @@ impl Packed for DivisionFactor {
     }
 }
 
-/// The operator `%` with an odd modulus, `3 <= M < 2^30`, that the program reads from each factor
+/// The operator `%` with an odd modulus, `3 <= M < 2^31`, that the program reads from each factor
 /// at run time.
 ///
 /// **Not constant time**: on most processors, the time of a division depends on the operands. The
@@ -53,7 +53,7 @@ impl Packed for DivisionFactor {
 pub struct RuntimeDivision<const M: u32>;
 
 impl<const M: u32> Reducer for RuntimeDivision<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 31);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = Self::MODULUS as i32 - 1;
 
@@ -77,7 +77,7 @@ impl<const M: u32> Reducer for RuntimeDivision<M> {
     }
 }
 
-/// The operator `%` with an odd modulus that the compiler knows, `3 <= M < 2^30`. The compiler
+/// The operator `%` with an odd modulus that the compiler knows, `3 <= M < 2^31`. The compiler
 /// replaces the division by two or more products and shifts.
 ///
 /// Optimised code has no division and is constant time in practice; unoptimised code divides. The
@@ -95,7 +95,7 @@ impl<const M: u32> Reducer for RuntimeDivision<M> {
 pub struct ConstantDivision<const M: u32>;
 
 impl<const M: u32> Reducer for ConstantDivision<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 31);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = Self::MODULUS as i32 - 1;
 

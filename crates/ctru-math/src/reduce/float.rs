@@ -70,7 +70,7 @@ impl<const M: u32> Float<M> {
 impl<const M: u32> Reducer for Float<M> {
     const MODULUS: u32 = {
         assert!(M <= (1 << 24) - 9, "half of the modulus must be an input");
-        super::odd_below_2_30(M)
+        super::odd_with_bits(M, 30)
     };
     const INPUT_BOUND: i32 = (1 << 23) - 4;
     const OUTPUT_BOUND: i32 =

@@ -4,7 +4,7 @@
 use super::narrow::narrow;
 use super::{ReduceSum, Reducer};
 
-/// Signed Montgomery reduction modulo an odd `M`, `3 <= M < 2^30`, with radix 2^32.
+/// Signed Montgomery reduction modulo an odd `M`, `3 <= M < 2^31`, with radix 2^32.
 ///
 /// `reduce(s)` subtracts the multiple of `M` that agrees with `s` in the low 32 bits and keeps the
 /// high 32: the result is congruent to `s / 2^32`. Fixed factors carry a factor of 2^32 beforehand,
@@ -62,7 +62,7 @@ impl<const M: u32> Montgomery<M> {
 }
 
 impl<const M: u32> Reducer for Montgomery<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 31);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = Self::MODULUS as i32 - 1;
 

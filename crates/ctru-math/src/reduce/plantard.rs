@@ -89,7 +89,7 @@ impl<const M: u32> Plantard<M> {
 }
 
 impl<const M: u32> Reducer for Plantard<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 30);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = (Self::MODULUS as i32 - 1) / 2;
 

@@ -63,7 +63,7 @@ impl<const M: u32> Shoup<M> {
 }
 
 impl<const M: u32> Reducer for Shoup<M> {
-    const MODULUS: u32 = super::odd_below_2_30(M);
+    const MODULUS: u32 = super::odd_with_bits(M, 30);
     const INPUT_BOUND: i32 = i32::MAX;
     const OUTPUT_BOUND: i32 = (Self::MODULUS as i64 * 11 / 8) as i32;
 
@@ -81,5 +81,57 @@ impl<const M: u32> Reducer for Shoup<M> {
         let quotient = narrow((i64::from(a) * i64::from(w.quotient)) >> 32);
         // The remainder fits in 32 bits, so low halves of both products are enough.
         a.wrapping_mul(w.value).wrapping_sub(quotient.wrapping_mul(Self::MODULUS as i32))
+    }
+}
+
+/// [`Shoup`] with a shorter normalisation, for a modulus just below a power of two.
+///
+/// With `n` the bit length of `M`, the quotient of `a` is estimated as `a / 2^n`, rounded. The
+/// remainder is at most `2^(n - 1)` plus the quotient times `2^n - M` in absolute value.
+///
+/// - Input: as for [`Shoup`], but less than `2^31 - 2^(n - 1)`, so that rounding does not overflow.
+/// - Output: as for [`Shoup`]; normalised, at most [`Reducer::NORMALISED_BOUND`], below `11/8 M`.
+/// - Cost: as for [`Shoup`]; a normalisation takes one product of 32 bits, a shift and two sums, no
+///   high half of a product.
+/// - Precomputation: as for [`Shoup`].
+///
+/// Source: as for [`Shoup`]; the quotient by a shift is Barrett's with the reciprocal `2^-n`.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct RoundingShoup<const M: u32>;
+
+impl<const M: u32> RoundingShoup<M> {
+    const BITS: u32 = Shoup::<M>::BITS;
+    const HALF: i32 = 1 << (Self::BITS - 1);
+}
+
+impl<const M: u32> Reducer for RoundingShoup<M> {
+    const MODULUS: u32 = Shoup::<M>::MODULUS;
+    const INPUT_BOUND: i32 = i32::MAX - Self::HALF;
+    const OUTPUT_BOUND: i32 = Shoup::<M>::OUTPUT_BOUND;
+    const NORMALISED_BOUND: i32 = {
+        let quotient = (i32::MAX >> Self::BITS) as i64;
+        let bound = Self::HALF as i64 + quotient * ((1 << Self::BITS) - M as i64);
+        assert!(bound <= Self::OUTPUT_BOUND as i64, "the modulus is too far below a power of two");
+        bound as i32
+    };
+
+    type Residue = i32;
+    type Factor = ShoupFactor;
+
+    #[inline(always)]
+    fn factor(w: i32) -> ShoupFactor {
+        Shoup::<M>::factor(w)
+    }
+
+    #[inline(always)]
+    fn mul(a: i32, w: ShoupFactor) -> i32 {
+        debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
+        Shoup::<M>::mul(a, w)
+    }
+
+    #[inline(always)]
+    fn normalise(a: i32) -> i32 {
+        debug_assert!(a.unsigned_abs() <= Self::INPUT_BOUND as u32);
+        a - ((a + Self::HALF) >> Self::BITS) * Self::MODULUS as i32
     }
 }

@@ -2,10 +2,12 @@
 //! full length.
 
 use crate::strategies::numbers;
-use ctru_math::ntt::cyclic::{CyclicError, Layers, Plan, Transform, schoolbook};
+use ctru_math::ntt::cyclic::{
+    CyclicError, Layers, Plan, Transform, forward_layer, inverse_layer, schoolbook,
+};
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Montgomery, Plantard, Proth, ReduceSum, Reducer, Residue,
-    RuntimeDivision, Shoup,
+    RoundingShoup, RuntimeDivision, Shoup,
 };
 use proptest::prelude::*;
 
@@ -102,7 +104,29 @@ moduli! {
     q469762049: 469_762_049, Proth<7, 26>;
 }
 
-products! { float: Float<7_340_033>, Montgomery<7_340_033>; }
+products! {
+    float: Float<7_340_033>, Montgomery<7_340_033>;
+    rounding_shoup: RoundingShoup<469_762_049>, Montgomery<469_762_049>;
+}
+
+/// Compares the factors of single layers with the tables of all layers.
+#[test]
+fn factors_of_layers() {
+    type M = Shoup<469_762_049>;
+    let (mut forward, mut inverse) =
+        (vec![Default::default(); 512], vec![Default::default(); 1024]);
+    let transform =
+        Transform::<M, Montgomery<469_762_049>>::new(&mut forward, &mut inverse).unwrap();
+    for layer in 0..10 {
+        let mut factors = vec![Default::default(); 1 << layer];
+        forward_layer::<M>(&mut factors).unwrap();
+        assert_eq!(factors, transform.forward_factors()[..1 << layer]);
+        inverse_layer::<M>(&mut factors).unwrap();
+        assert_eq!(factors, transform.inverse_factors()[1 << layer..2 << layer]);
+    }
+    let refused = inverse_layer::<M>(&mut [Default::default(); 3]).unwrap_err();
+    assert_eq!(refused, CyclicError::NoRoot { modulus: 469_762_049, len: 6 });
+}
 
 /// Compares four coefficients of a product of length 2^17 with the definition.
 #[test]

@@ -2,8 +2,9 @@
 //! modulus, at random.
 
 use ctru_math::reduce::{
-    Barrett, ConstantDivision, Float, Montgomery, Packed, Plantard, Proth, PseudoMersenne,
-    ReduceSum, Reducer, Residue, RuntimeDivision, Shoup,
+    Barrett, ConstantDivision, Float, Mersenne, Montgomery, Packed, Plantard, Proth,
+    PseudoMersenne, ReduceSum, Reducer, Residue, RoundingShoup, RuntimeDivision, Shoup,
+    UnsignedDivision, UnsignedMontgomery, UnsignedShoup,
 };
 use proptest::prelude::*;
 
@@ -26,12 +27,17 @@ fn check_mul<M: Reducer>(a: i32, w: i32) {
         product,
         "a residue as a word"
     );
-    assert!(product.abs() <= M::OUTPUT_BOUND, "{what} = {product} modulo {}", M::MODULUS);
+    let least = if M::IS_SIGNED { -M::OUTPUT_BOUND } else { 0 };
+    assert!(
+        (least..=M::OUTPUT_BOUND).contains(&product),
+        "{what} = {product} modulo {}",
+        M::MODULUS
+    );
     assert_congruent::<M>(product.into(), i128::from(a) * i128::from(w), &what);
     check_canonical::<M>(product);
 
     let small = M::normalise(M::Residue::new(a)).value();
-    assert!(small.abs() <= M::OUTPUT_BOUND, "normalise({a}) = {small} modulo {}", M::MODULUS);
+    assert!(small.abs() <= M::NORMALISED_BOUND, "normalise({a}) = {small} modulo {}", M::MODULUS);
     assert_congruent::<M>(small.into(), a.into(), "normalise");
 }
 
@@ -65,6 +71,8 @@ fn check_canonical<M: Reducer>(a: i32) {
         "centred({a}) modulo {}",
         M::MODULUS
     );
+    let first = if M::IS_SIGNED { centred } else { expected };
+    assert_eq!(i128::from(M::from_canonical(expected as u32).value()), first, "from {expected}");
 }
 
 /// Returns 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and
@@ -88,16 +96,22 @@ fn check_edges<M: Reducer>() {
     const {
         assert!(M::OUTPUT_BOUND <= M::INPUT_BOUND);
         assert!((M::OUTPUT_BOUND as u32) < 2 * M::MODULUS);
+        assert!(M::NORMALISED_BOUND <= M::OUTPUT_BOUND);
     }
     let step = i64::from(M::MODULUS);
-    for a in edges(M::INPUT_BOUND.into(), step) {
+    for a in edges(M::INPUT_BOUND.into(), step).into_iter().filter(is_input::<M>) {
         for w in edges(step / 2, step) {
             check_mul::<M>(a as i32, w as i32);
         }
     }
-    for a in edges(M::OUTPUT_BOUND.into(), step) {
+    for a in edges(M::OUTPUT_BOUND.into(), step).into_iter().filter(is_input::<M>) {
         check_canonical::<M>(a as i32);
     }
+}
+
+/// Returns whether the method takes numbers of this sign.
+fn is_input<M: Reducer>(a: &i64) -> bool {
+    M::IS_SIGNED || *a >= 0
 }
 
 fn check_sum_edges<M: ReduceSum>() {
@@ -116,7 +130,8 @@ fn check_sum_edges<M: ReduceSum>() {
 /// combination of signs and carries is missed.
 fn check_small_exhaustively<M: Reducer>() {
     let half = (M::MODULUS / 2) as i32;
-    for a in -M::OUTPUT_BOUND..=M::OUTPUT_BOUND {
+    let least = if M::IS_SIGNED { -M::OUTPUT_BOUND } else { 0 };
+    for a in least..=M::OUTPUT_BOUND {
         check_canonical::<M>(a);
         for w in -half..=half {
             check_mul::<M>(a, w);
@@ -142,6 +157,7 @@ macro_rules! reducer_tests {
                 #[test]
                 fn random(a in -i64::MAX..=i64::MAX, w in -i64::MAX..=i64::MAX) {
                     let half = i64::from(<$reducer>::MODULUS / 2);
+                    let a = if <$reducer>::IS_SIGNED { a } else { a.abs() };
                     let a = scaled(a, <$reducer>::INPUT_BOUND.into());
                     check_mul::<$reducer>(a as i32, scaled(w, half) as i32);
                 }
@@ -206,6 +222,54 @@ for_moduli! {
     montgomery_sums: Montgomery, sum_tests;
     shoup: Shoup, reducer_tests;
     plantard: Plantard, reducer_tests;
+    unsigned_division: UnsignedDivision, reducer_tests;
+    unsigned_shoup: UnsignedShoup, reducer_tests;
+    unsigned_montgomery: UnsignedMontgomery, reducer_tests;
+}
+
+/// Tests the methods that take moduli between 2^30 and 2^31, with the ends of this range.
+macro_rules! for_31_bits {
+    ($($method:ident: $type:ident, $tests:ident);* $(;)?) => {
+        $(mod $method {
+            use super::*;
+            $tests! {
+                q1073741825: $type<1073741825>, q2147483629: $type<2147483629>,
+                q2147483647: $type<2147483647>,
+            }
+        })*
+    };
+}
+
+mod with_31_bits {
+    use super::*;
+    for_31_bits! {
+        runtime_division: RuntimeDivision, reducer_tests;
+        constant_division: ConstantDivision, reducer_tests;
+        constant_division_sums: ConstantDivision, sum_tests;
+        montgomery: Montgomery, reducer_tests;
+        montgomery_sums: Montgomery, sum_tests;
+        unsigned_division: UnsignedDivision, reducer_tests;
+        unsigned_shoup: UnsignedShoup, reducer_tests;
+        unsigned_montgomery: UnsignedMontgomery, reducer_tests;
+    }
+}
+
+mod mersenne {
+    use super::*;
+    reducer_tests! {
+        q3: Mersenne<2>, q127: Mersenne<7>, q65535: Mersenne<16>, q131071: Mersenne<17>,
+        q524287: Mersenne<19>, q1073741823: Mersenne<30>, q2147483647: Mersenne<31>,
+    }
+}
+
+/// Tests moduli at most as far below a power of two as the type permits.
+mod rounding_shoup {
+    use super::*;
+    reducer_tests! {
+        q1048573: RoundingShoup<1048573>, q33550337: RoundingShoup<33550337>,
+        q268369921: RoundingShoup<268369921>, q469762049: RoundingShoup<469762049>,
+        q1073741823: RoundingShoup<1073741823>,
+    }
 }
 
 mod float {
@@ -267,6 +331,7 @@ fn moduli() {
     assert_eq!(PseudoMersenne::<20, 2>::MODULUS, 1048573);
     assert_eq!(PseudoMersenne::<24, 13, -1, -1>::MODULUS, 16769023);
     assert_eq!(PseudoMersenne::<28, 16>::MODULUS, 268369921);
+    assert_eq!(Mersenne::<31>::MODULUS, 2147483647);
     assert_eq!(Proth::<7, 20>::MODULUS, 7340033);
     assert_eq!(Proth::<25, 22>::MODULUS, 104857601);
     assert_eq!(Proth::<7, 26>::MODULUS, 469762049);
@@ -284,8 +349,13 @@ fn small_moduli_exhaustively() {
         check_small_exhaustively::<Shoup<M>>();
         check_small_exhaustively::<Plantard<M>>();
         check_small_exhaustively::<Float<M>>();
+        check_small_exhaustively::<UnsignedDivision<M>>();
+        check_small_exhaustively::<UnsignedShoup<M>>();
+        check_small_exhaustively::<UnsignedMontgomery<M>>();
     }
     check::<3>();
     check::<257>();
     check_small_exhaustively::<PseudoMersenne<10, 2>>();
+    check_small_exhaustively::<Mersenne<2>>();
+    check_small_exhaustively::<Mersenne<8>>();
 }

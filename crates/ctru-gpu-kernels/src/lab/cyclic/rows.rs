@@ -31,6 +31,11 @@ pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
 }
 
+/// Number of polynomials whose rows are interleaved in a batch of whole groups of this number.
+/// Neighbouring rows of a block then have the same number in their polynomials, and the same
+/// factors, which the block loads from the device's cache once.
+const INTERLEAVED: u32 = 4;
+
 /// Returns the number of threads that share a row of `2^r` numbers. A block has whole rows.
 pub(crate) const fn threads_of_row(r: u32) -> u32 {
     (1 << r) / HELD
@@ -55,7 +60,9 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let rows = Rows::<S, M, P, C, R> { s, forward, inverse, method: PhantomData };
+    let group = INTERLEAVED << (C + R - HELD.ilog2());
+    let is_interleaved = C > 0 && batch.operations().is_multiple_of(group);
+    let rows = Rows::<S, M, P, C, R> { s, forward, inverse, is_interleaved, method: PhantomData };
     let last = R / FUSED - 1;
     let load = |operand: u32, i| {
         let word = s.load(operands, operand * batch.operations() * HELD + rows.index(i));
@@ -97,6 +104,8 @@ where
     s: S,
     forward: S::Global<FactorWord<M>>,
     inverse: S::Global<FactorWord<M>>,
+    /// Whether the blocks process the rows of [`INTERLEAVED`] polynomials in turn.
+    is_interleaved: bool,
     method: PhantomData<P>,
 }
 
@@ -111,7 +120,13 @@ where
     /// Returns the number of this thread's row among all rows of all polynomials.
     #[inline(always)]
     fn row(&self) -> u32 {
-        (self.s.block() * self.s.threads() + self.s.thread()) / Self::THREADS
+        let row = (self.s.block() * self.s.threads() + self.s.thread()) / Self::THREADS;
+        let (polynomial, rest) = (row % INTERLEAVED, row / INTERLEAVED);
+        let (group, number) = (rest >> C, rest & ((1 << C) - 1));
+        match self.is_interleaved {
+            true => ((INTERLEAVED * group + polynomial) << C) + number,
+            false => row,
+        }
     }
 
     /// Returns the index in global memory of number `i` of this thread's row.

@@ -124,7 +124,7 @@ pub fn inverse<S: Simt, M: Reducer>(
     s.store(polynomials, high, word(y));
 }
 
-/// Multiplies the transforms in the second half of the array by those in the first half. One
+/// Multiplies the transforms in the first half of the array by those in the second half. One
 /// operation is one product of values.
 ///
 /// Threads: one per operation.
@@ -135,5 +135,5 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum>(s: S, transforms: S::Global<u
     let load = |index| M::normalise(M::Residue::from_word(s.load(transforms, index)));
     let (a, b) = (load(index), load(batch.operations() + index));
     let product = P::reduce(i64::from(a.value()) * i64::from(b.value()));
-    s.store(transforms, batch.operations() + index, M::Residue::new(product).to_word());
+    s.store(transforms, index, M::Residue::new(product).to_word());
 }

@@ -22,6 +22,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 pub use plan::{Layers, Plan, butterfly};
+pub use twiddles::{forward_layer, inverse_layer};
 
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
@@ -81,7 +82,7 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
         inverse: &'a mut [M::Factor],
     ) -> Result<Self, CyclicError> {
         check_len(2 * forward.len(), inverse.len())?;
-        twiddles::forward::<M>(forward)?;
+        forward_layer::<M>(forward)?;
         twiddles::inverse::<M, P>(inverse)?;
         Ok(Self { forward, inverse, pointwise: PhantomData })
     }

@@ -17,9 +17,11 @@ impl Layers {
     /// subtracts it.
     ///
     /// # Panics
-    /// Panics if `bound` exceeds `INPUT_BOUND`, or if `INPUT_BOUND` leaves no room for a butterfly.
+    /// Panics if `bound` exceeds `INPUT_BOUND`, if `INPUT_BOUND` leaves no room for a butterfly, or
+    /// if the method's numbers are unsigned.
     #[must_use]
     pub const fn new<M: Reducer>(mut bound: i64, layers: u32) -> Self {
+        assert!(M::IS_SIGNED, "a butterfly needs differences");
         let (product, limit) = (M::OUTPUT_BOUND as i64, M::INPUT_BOUND as i64);
         assert!(
             bound <= limit && M::NORMALISED_BOUND as i64 + product <= limit,

@@ -26,9 +26,13 @@ fn factor<M: Reducer>(a: u64) -> M::Factor {
     M::factor(if a > modulus / 2 { a - modulus } else { a } as i32)
 }
 
-/// Fills in the factors of the forward layers, for length `2 * table.len()`: entry `j` belongs to
-/// block `j`.
-pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
+/// Fills in the factors of the forward layer that has `table.len()` blocks: entry `j` belongs to
+/// block `j`. The layers before it use the first entries of the same table.
+///
+/// # Errors
+/// Returns [`CyclicError::NoRoot`] if the number of blocks is not a power of two or if the field
+/// has no transform of twice this length.
+pub fn forward_layer<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicError> {
     let len = 2 * table.len();
     let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
     let mut z = 1;
@@ -39,20 +43,32 @@ pub(super) fn forward<M: Reducer>(table: &mut [M::Factor]) -> Result<(), CyclicE
     Ok(())
 }
 
-/// Fills in the factors of the inverse layers, for length `table.len()`: entry `half + i` belongs
+/// Fills in the factors of the inverse layer that merges blocks of length `factors.len()`: entry
+/// `i` belongs to position `i`.
+///
+/// # Errors
+/// Returns [`CyclicError::NoRoot`] if the length of the blocks is not a power of two or if the
+/// field has no transform of twice this length.
+pub fn inverse_layer<M: Reducer>(factors: &mut [M::Factor]) -> Result<(), CyclicError> {
+    let len = 2 * factors.len();
+    let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
+    let inverse = power(root, len as u64 - 1, modulus);
+    let mut z = 1;
+    for entry in factors {
+        *entry = factor::<M>(z);
+        z = z * inverse % modulus;
+    }
+    Ok(())
+}
+
+/// Fills in the factors of all inverse layers, for length `table.len()`: entry `half + i` belongs
 /// to position `i` in the layer that merges blocks of length `half`. The last step multiplies by
 /// entry 0.
 pub(super) fn inverse<M: Reducer, P: ReduceSum>(
     table: &mut [M::Factor],
 ) -> Result<(), CyclicError> {
-    let len = table.len();
-    let (modulus, root) = (u64::from(M::MODULUS), root(M::MODULUS, len)?);
-    let inverse = power(root, len as u64 - 1, modulus);
-    let mut z = 1;
-    for entry in &mut table[len / 2..] {
-        *entry = factor::<M>(z);
-        z = z * inverse % modulus;
-    }
+    let (len, modulus) = (table.len(), u64::from(M::MODULUS));
+    inverse_layer::<M>(&mut table[len / 2..])?;
     for entry in (1..len / 2).rev() {
         table[entry] = table[2 * entry];
     }
