@@ -88,8 +88,7 @@ impl<Q: Queue> Buffers<Q> {
     pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
-        // Kernels read whole words.
-        let ciphertexts = (chunk * set.ciphertext_bytes).next_multiple_of(4);
+        let ciphertexts = ciphertexts_len(set, chunk);
         Ok(Self {
             keys: queue.allocate(chunk * set.decapsulation_key_bytes)?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
@@ -110,7 +109,12 @@ impl<Q: Queue> Buffers<Q> {
     }
 }
 
-/// The pinned host memory of a slot, in which copies are staged.
+/// Returns the length of an array of `chunk` ciphertexts, of which kernels read whole words.
+fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
+    (chunk * set.ciphertext_bytes).next_multiple_of(4)
+}
+
+/// The pinned host memory of a slot, in which copies are staged and which kernels use directly.
 #[derive(Debug)]
 pub(super) struct Pinned<Q: Queue> {
     /// Encoded encapsulation keys or decapsulation keys.
@@ -126,7 +130,7 @@ impl<Q: Queue> Pinned<Q> {
     pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
         Ok(Self {
             keys: queue.pinned(chunk * set.decapsulation_key_bytes)?,
-            ciphertexts: queue.pinned(chunk * set.ciphertext_bytes)?,
+            ciphertexts: queue.pinned(ciphertexts_len(set, chunk))?,
             seeds: queue.pinned((chunk * 2 * SEED).max(EXPANSION))?,
             shared_secrets: queue.pinned(chunk * SEED)?,
         })

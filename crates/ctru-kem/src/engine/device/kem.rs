@@ -2,21 +2,24 @@
 //! (paper, Algorithms 4 to 6).
 
 use core::ops::Range;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{Queue, RuntimeError};
+use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::buffers::{Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned};
+use super::buffers::{
+    Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
+};
 use super::options::Products;
-use super::slot::{OnDevice, Slot};
+use super::slot::{OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
 /// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
 /// each state. On an H200, warps are faster for 1024 operations and threads are faster for 4096.
-const SMALL_BATCH: u32 = 2048;
+pub(super) const SMALL_BATCH: u32 = 2048;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
@@ -37,9 +40,12 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.encapsulation_key_bytes;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
-        device.send([(keys, &mut pinned.keys, &device.buffers.keys)])?;
-        device.decode_encapsulation_keys(count, &decoded)?;
-        device.queue.synchronise()?;
+        let mut lent = Vec::new();
+        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
+        device.queue.upload_from(&lent, || {
+            device.decode_encapsulation_keys(rows, count, &decoded)?;
+            device.queue.synchronise()
+        })?;
         Ok(decoded)
     }
 
@@ -51,9 +57,12 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.decapsulation_key_bytes;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
-        device.send([(keys, &mut pinned.keys, &device.buffers.keys)])?;
-        device.decode_decapsulation_keys(count, &decoded)?;
-        device.queue.synchronise()?;
+        let mut lent = Vec::new();
+        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
+        device.queue.upload_from(&lent, || {
+            device.decode_decapsulation_keys(rows, count, &decoded)?;
+            device.queue.synchronise()
+        })?;
         Ok(decoded)
     }
 
@@ -69,7 +78,6 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let all = Batch::each(range.len() as u32);
         let Buffers {
-            expansion,
             seeds: seed_rows,
             coins,
             g_coins,
@@ -82,18 +90,21 @@ impl<Q: Queue> Slot<Q> {
             ..
         } = &device.buffers;
         let DecapsulationKeyBuffers { f, z, .. } = decoded;
-        device.send_seeds(pinned, seeds, device.set.key_generation, range)?;
+        let purpose = device.set.key_generation;
+        let mut given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range)?;
         if let Seeds::Expand(_) = seeds {
-            device.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[expansion, seed_rows], all)?;
+            device.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seed_rows], all)?;
+            given = seed_rows;
         }
-        device.launch(&table::DERIVE_KEY_PAIR, &[seed_rows, coins, g_coins, z], all)?;
+        device.launch(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all)?;
         device.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
         device.launch(&table::SAMPLE, &[g_coins, small], all)?;
         tree.invert(&device.queue, device.set, range.len(), f, operands, products)?;
         // h = g / f
         device.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
-        device.launch(device.set.encoding.pack_decapsulation_key, &[f, products, z, keys], all)?;
-        self.receive_key_pairs(encapsulation_keys, decapsulation_keys)
+        let to = target::<_, Q>(decapsulation_keys.len(), &mut pinned.keys, keys);
+        device.launch(device.set.encoding.pack_decapsulation_key, &[f, products, z, to], all)?;
+        device.receive_key_pairs(&mut pinned.keys, encapsulation_keys, decapsulation_keys)
     }
 
     /// Encapsulates for the operations `range` of a batch.
@@ -106,34 +117,50 @@ impl<Q: Queue> Slot<Q> {
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device, pinned } = self;
-        device.send_seeds(pinned, seeds, device.set.encapsulation, range)?;
-        let (key, keys) = match keys {
-            ChunkKeys::Loaded(key, keys) => (key, keys),
+        let Pinned {
+            keys: staged_keys,
+            ciphertexts: staged_ciphertexts,
+            seeds: staged_seeds,
+            shared_secrets: staged_secrets,
+        } = pinned;
+        let Buffers { decoded, seeds: seed_rows, messages, shared_secrets, coins, .. } =
+            &device.buffers;
+        let mut given = device.bring_seeds(staged_seeds, seeds, device.set.encapsulation, range)?;
+        let mut lent = Vec::new();
+        let (key, keys, encoded) = match keys {
+            ChunkKeys::Loaded(key, keys) => (key, keys, None),
             ChunkKeys::Host(rows) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
-                let key = &device.buffers.decoded.encapsulation_key;
-                device.send([(rows, &mut pinned.keys, &device.buffers.keys)])?;
-                device.decode_encapsulation_keys(count, key)?;
-                (key, count as u32)
+                let rows = device.bring((rows, staged_keys, &device.buffers.keys), &mut lent)?;
+                (&decoded.encapsulation_key, count as u32, Some(rows))
             }
         };
         let batch = batch_of(range.len(), keys);
-        let Buffers { expansion, seeds: seed_rows, messages, shared_secrets, coins, .. } =
-            &device.buffers;
-        if let Seeds::Expand(_) = seeds {
-            device.launch(&table::EXPAND_SEEDS, &[expansion, &key.ids, seed_rows], batch)?;
-        }
-        device.launch(
-            by_size(batch, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
-            &[seed_rows, &key.ids, messages, shared_secrets, coins],
-            batch,
-        )?;
-        device.encrypt(batch, key, &device.buffers.ciphertexts)?;
-        device.download_secrets(pinned, range.len())?;
-        // This call waits for the encryption and the copy of the shared secrets. If either fails,
-        // no ciphertext is written to the caller's memory.
-        self.receive_ciphertexts(ciphertexts)?;
-        self.read_secrets(secrets)
+        device.queue.upload_from(&lent, || {
+            if let Some(rows) = encoded {
+                device.decode_encapsulation_keys(rows, keys as usize, key)?;
+            }
+            if let Seeds::Expand(_) = seeds {
+                device.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seed_rows], batch)?;
+                given = seed_rows;
+            }
+            let len = range.len() * SEED;
+            let results = target::<_, Q>(len, staged_secrets, shared_secrets);
+            device.launch(
+                by_size(batch, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
+                &[given, &key.ids, messages, results, coins],
+                batch,
+            )?;
+            let to =
+                target::<_, Q>(ciphertexts.len(), staged_ciphertexts, &device.buffers.ciphertexts);
+            device.encrypt(batch, key, to)?;
+            device.fetch(shared_secrets, staged_secrets, len)?;
+            // This call waits for the encryption and the copy of the shared secrets. If either
+            // fails, no ciphertext is written to the caller's memory.
+            device.receive_ciphertexts(staged_ciphertexts, ciphertexts)?;
+            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
+            Ok(())
+        })
     }
 
     /// Decapsulates one ciphertext for each shared secret.
@@ -144,25 +171,36 @@ impl<Q: Queue> Slot<Q> {
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device, pinned } = self;
-        let Pinned { keys: staged_keys, ciphertexts: staged_ciphertexts, .. } = pinned;
-        let sent = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
-        let (key, keys) = match keys {
-            ChunkKeys::Loaded(key, keys) => {
-                device.send([sent])?;
-                (key, keys)
-            }
+        let Pinned {
+            keys: staged_keys,
+            ciphertexts: staged_ciphertexts,
+            shared_secrets: staged_secrets,
+            ..
+        } = pinned;
+        let Buffers { decoded, shared_secrets, .. } = &device.buffers;
+        let mut lent = Vec::new();
+        let (key, keys, encoded) = match keys {
+            ChunkKeys::Loaded(key, keys) => (key, keys, None),
             ChunkKeys::Host(rows) => {
                 let count = rows.len() / device.set.decapsulation_key_bytes;
-                let key = &device.buffers.decoded;
-                device.send([(rows, staged_keys, &device.buffers.keys), sent])?;
-                device.decode_decapsulation_keys(count, key)?;
-                (key, count as u32)
+                let rows = device.bring((rows, staged_keys, &device.buffers.keys), &mut lent)?;
+                (decoded, count as u32, Some(rows))
             }
         };
+        let bringing = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
+        let received = device.bring(bringing, &mut lent)?;
         let batch = batch_of(secrets.len(), keys);
-        device.decapsulate(batch, key)?;
-        device.download_secrets(pinned, secrets.len())?;
-        self.read_secrets(secrets)
+        device.queue.upload_from(&lent, || {
+            if let Some(rows) = encoded {
+                device.decode_decapsulation_keys(rows, keys as usize, key)?;
+            }
+            let len = secrets.len() * SEED;
+            let results = target::<_, Q>(len, staged_secrets, shared_secrets);
+            device.decapsulate(batch, key, received, results)?;
+            device.fetch(shared_secrets, staged_secrets, len)?;
+            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
+            Ok(())
+        })
     }
 }
 
@@ -182,24 +220,39 @@ fn by_size(
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Decodes the `count` encapsulation keys that have been sent to the slot.
-    fn decode_encapsulation_keys(&self, count: usize, to: &EncapsulationKeyBuffers<Q>) -> Outcome {
-        let memory: [&Q::Memory; 3] = [&self.buffers.keys, &to.h, &to.ids];
+    /// Decodes `count` encapsulation keys.
+    fn decode_encapsulation_keys(
+        &self,
+        rows: &Q::Memory,
+        count: usize,
+        to: &EncapsulationKeyBuffers<Q>,
+    ) -> Outcome {
+        let memory: [&Q::Memory; 3] = [rows, &to.h, &to.ids];
         self.launch(self.set.encoding.decode, &memory, Batch::each(count as u32))
     }
 
-    /// Decodes the `count` decapsulation keys that have been sent to the slot.
-    fn decode_decapsulation_keys(&self, count: usize, to: &DecapsulationKeyBuffers<Q>) -> Outcome {
+    /// Decodes `count` decapsulation keys.
+    fn decode_decapsulation_keys(
+        &self,
+        rows: &Q::Memory,
+        count: usize,
+        to: &DecapsulationKeyBuffers<Q>,
+    ) -> Outcome {
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = to;
         let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
-        let memory: [&Q::Memory; 5] = [&self.buffers.keys, f, h, ids, z];
+        let memory: [&Q::Memory; 5] = [rows, f, h, ids, z];
         self.launch(self.set.encoding.unpack_decapsulation_key, &memory, Batch::each(count as u32))
     }
 
-    /// Computes the shared secrets of the ciphertexts that have been sent to the slot.
-    fn decapsulate(&self, batch: Batch, key: &DecapsulationKeyBuffers<Q>) -> Outcome {
-        let Buffers { ciphertexts, messages, shared_secrets, rejection_secrets, coins, .. } =
-            &self.buffers;
+    /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`.
+    fn decapsulate(
+        &self,
+        batch: Batch,
+        key: &DecapsulationKeyBuffers<Q>,
+        ciphertexts: &Q::Memory,
+        shared_secrets: &Q::Memory,
+    ) -> Outcome {
+        let Buffers { messages, rejection_secrets, coins, .. } = &self.buffers;
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
         let ids = &encapsulation_key.ids;
         // The rejection hash is the longest hash, and it does not depend on the decryption. A small
@@ -213,7 +266,7 @@ impl<Q: Queue> OnDevice<Q> {
         let reject = by_size(batch, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         hashing.launch(self.set.kernel(reject), &memory, batch)?;
-        self.decrypt(batch, f)?;
+        self.decrypt(batch, ciphertexts, f)?;
         self.launch(
             by_size(batch, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
             &[messages, ids, shared_secrets, coins],
@@ -222,16 +275,11 @@ impl<Q: Queue> OnDevice<Q> {
         if beside {
             self.queue.follow(hashing)?;
         }
-        self.verify(batch, encapsulation_key)
+        self.verify(batch, encapsulation_key, ciphertexts, shared_secrets)
     }
 
     /// Encrypts the messages with their coins, and writes the ciphertexts to `to`.
-    fn encrypt(
-        &self,
-        batch: Batch,
-        key: &EncapsulationKeyBuffers<Q>,
-        to: &Array<u8, Q>,
-    ) -> Outcome {
+    fn encrypt(&self, batch: Batch, key: &EncapsulationKeyBuffers<Q>, to: &Q::Memory) -> Outcome {
         let Buffers { coins, small, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
             self.launch(&table::SAMPLE, &[coins, small], batch)?;
@@ -244,16 +292,15 @@ impl<Q: Queue> OnDevice<Q> {
 
     /// Encrypts the messages again. Where the result differs from the received ciphertext,
     /// overwrites the shared secret with the rejection secret.
-    fn verify(&self, batch: Batch, key: &EncapsulationKeyBuffers<Q>) -> Outcome {
-        let Buffers {
-            coins,
-            messages,
-            ciphertexts: received,
-            expected_ciphertexts: expected,
-            rejection_secrets,
-            shared_secrets,
-            ..
-        } = &self.buffers;
+    fn verify(
+        &self,
+        batch: Batch,
+        key: &EncapsulationKeyBuffers<Q>,
+        received: &Q::Memory,
+        shared_secrets: &Q::Memory,
+    ) -> Outcome {
+        let Buffers { coins, messages, expected_ciphertexts: expected, rejection_secrets, .. } =
+            &self.buffers;
         if self.products == Products::Ntt {
             self.encrypt(batch, key, expected)?;
             let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
@@ -266,8 +313,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Decrypts the ciphertexts with the secret polynomials `f` to messages.
-    fn decrypt(&self, batch: Batch, f: &Array<u8, Q>) -> Outcome {
-        let Buffers { ciphertexts, operands, products, messages, .. } = &self.buffers;
+    fn decrypt(&self, batch: Batch, ciphertexts: &Q::Memory, f: &Array<u8, Q>) -> Outcome {
+        let Buffers { operands, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
             self.launch(&table::UNPACK_CIPHERTEXT, &[ciphertexts, operands], batch)?;
             self.launch(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch)?;

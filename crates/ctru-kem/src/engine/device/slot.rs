@@ -4,15 +4,15 @@ use core::ops::Range;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
-use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
 
-use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
+use super::buffers::{Array, Buffers, EXPANSION, Pinned};
+use super::kem::SMALL_BATCH;
 use super::options::Products;
 use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
-use crate::keys::SharedSecret;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
 /// caller. The host copies the others from the decapsulation keys, which contain them.
@@ -26,6 +26,10 @@ pub(super) const SENT_OF_EIGHT: usize = 2;
 /// host waits, because this is faster for many bytes. On an H200, both ways take the same time at
 /// 50 to 250 KB.
 const COPIED_BYTES: usize = 64 << 10;
+
+/// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
+/// copy to or from the device's memory.
+const DIRECT_BYTES: usize = 64 << 10;
 
 /// The memory and queues of one chunk.
 pub(super) struct Slot<Q: Queue> {
@@ -44,9 +48,9 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) buffers: Buffers<Q>,
 }
 
-/// Bytes to send, pinned memory of the slot in which the host can stage them, and the destination
+/// Bytes of the caller, pinned memory of the slot in which the host can stage them, and their array
 /// on the device.
-pub(super) type Sending<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
+pub(super) type Bringing<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
 
 impl<Q: Queue> Slot<Q> {
     /// Allocates a slot for chunks of `chunk` operations.
@@ -77,67 +81,6 @@ impl<Q: Queue> Slot<Q> {
         }
         result
     }
-
-    /// Waits for the shared secrets and writes them to the caller's memory.
-    pub(super) fn read_secrets(&self, secrets: &mut [SharedSecret]) -> Result<(), RuntimeError> {
-        SharedSecret::overwrite_all(secrets, self.pinned.shared_secrets.read()?);
-        Ok(())
-    }
-
-    /// Waits for all operations on the queue, and writes the ciphertexts to the caller's memory.
-    pub(super) fn receive_ciphertexts(&mut self, to: &mut [u8]) -> Result<(), RuntimeError> {
-        let Self { device: OnDevice { queue, buffers, .. }, pinned } = self;
-        let from = &buffers.ciphertexts;
-        if queue.is_registered(to) {
-            return queue.download_to(&mut [(from, to)]);
-        }
-        to.copy_from_slice(receive_staged(queue, from, &mut pinned.ciphertexts, to.len())?);
-        Ok(())
-    }
-
-    /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
-    /// key for each decapsulation key, or it is empty.
-    ///
-    /// The device sends some of the encapsulation keys, and the host copies the others from the
-    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller
-    /// fail, their destinations are overwritten with placeholders.
-    pub(super) fn receive_key_pairs(
-        &mut self,
-        encapsulation_keys: &mut [u8],
-        decapsulation_keys: &mut [u8],
-    ) -> Result<(), RuntimeError> {
-        let Self { device, pinned } = self;
-        let OnDevice { set, queue, buffers, .. } = &*device;
-        let row = set.encapsulation_key_bytes;
-        let zero_copy = queue.is_registered(decapsulation_keys);
-        let sent = if zero_copy && queue.is_registered(encapsulation_keys) {
-            SENT_OF_EIGHT * (encapsulation_keys.len() / row) / 8
-        } else {
-            0
-        };
-        let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
-        // Key generation does not use the memory of ciphertexts, which is large enough for these
-        // keys.
-        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
-        if sent != 0 {
-            device.launch(set.encoding.encode, &[h, encoded], Batch::each(sent as u32))?;
-        }
-        if zero_copy {
-            let received =
-                queue.download_to(&mut [(keys, decapsulation_keys), (encoded, sent_keys)]);
-            if received.is_err() {
-                (set.fill_decapsulation_keys)(decapsulation_keys);
-                (set.fill_encapsulation_keys)(sent_keys);
-            }
-            received?;
-        } else {
-            let len = decapsulation_keys.len();
-            decapsulation_keys.copy_from_slice(receive_staged(queue, keys, &mut pinned.keys, len)?);
-        }
-        let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
-        copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
-        Ok(())
-    }
 }
 
 impl<Q: Queue> OnDevice<Q> {
@@ -151,75 +94,164 @@ impl<Q: Queue> OnDevice<Q> {
         self.queue.launch(self.set.kernel(kernels), memory, batch)
     }
 
-    /// Sends bytes to the device. More than [`COPIED_BYTES`] bytes in pinned memory of the caller
-    /// are sent directly, and the host waits for all direct copies together. Other bytes are staged
-    /// in pinned memory of the slot.
-    pub(super) fn send<const N: usize>(
-        &self,
-        sendings: [Sending<'_, Q>; N],
-    ) -> Result<(), RuntimeError> {
-        let mut zero_copy = Vec::new();
-        for (bytes, staged, to) in sendings {
-            if bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
-                zero_copy.push((bytes, to));
-            } else {
-                staged.write()?[..bytes.len()].copy_from_slice(bytes);
-                self.queue.upload(staged, 0..bytes.len(), to, 0)?;
-            }
+    /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
+    /// them.
+    ///
+    /// - [Few bytes](is_direct) are copied to `staged`, where kernels read them.
+    /// - More than [`COPIED_BYTES`] bytes in pinned memory of the caller are added to `lent`, which
+    ///   the caller of this function sends before it launches kernels.
+    /// - Other bytes are copied to `staged` and sent from there. The host does not wait.
+    pub(super) fn bring<'a>(
+        &'a self,
+        (bytes, staged, to): Bringing<'a, Q>,
+        lent: &mut Vec<Upload<'a, Q::Memory>>,
+    ) -> Result<&'a Q::Memory, RuntimeError> {
+        if bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
+            lent.push((bytes, to));
+            return Ok(to);
         }
-        if zero_copy.is_empty() { Ok(()) } else { self.queue.upload_from(&zero_copy, || Ok(())) }
+        staged.write()?[..bytes.len()].copy_from_slice(bytes);
+        self.put(staged, bytes.len(), to)
     }
 
-    /// Sends the seeds of the operations `range` of a batch to the device, or the input from which
-    /// a kernel expands them. Does not wait.
+    /// Makes the seeds of the operations `range` of a batch available to kernels, or the input from
+    /// which a kernel expands them. Returns the memory in which kernels read either.
     ///
-    /// Call this function before [`send`](Self::send). The device does the copies of all slots one
-    /// after the other, so a small copy that is issued later may wait for keys of other slots.
-    pub(super) fn send_seeds<const N: usize>(
-        &self,
-        pinned: &mut Pinned<Q>,
+    /// Call this function before kernels and other copies are issued. The device does the copies of
+    /// all slots one after the other, so a small copy that is issued later may wait for keys of
+    /// other slots.
+    pub(super) fn bring_seeds<'a, const N: usize>(
+        &'a self,
+        staged: &'a mut Q::Pinned<u64>,
         seeds: Seeds<'_, N>,
         purpose: Purpose,
         range: &Range<usize>,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<&'a Q::Memory, RuntimeError> {
         let Buffers { expansion, seeds: rows, .. } = &self.buffers;
-        let staged = pinned.seeds.write()?;
-        let (words, to) = match seeds {
+        let words = staged.write()?;
+        match seeds {
             Seeds::Each(seeds) => {
                 let seeds = &seeds[range.clone()];
-                for (seed, words) in seeds.iter().zip(staged.chunks_exact_mut(N / 8)) {
+                for (seed, words) in seeds.iter().zip(words.chunks_exact_mut(N / 8)) {
                     bytes_to_words(seed, words);
                 }
-                (N / 8 * seeds.len(), rows)
+                self.put(staged, N / 8 * seeds.len(), rows)
             }
             Seeds::Expand(expand) => {
-                expand.write_words(purpose, range.start, &mut staged[..EXPANSION]);
-                (EXPANSION, expansion)
+                expand.write_words(purpose, range.start, &mut words[..EXPANSION]);
+                if range.len() <= SMALL_BATCH as usize {
+                    return Ok(staged.on_device());
+                }
+                self.queue.upload(staged, 0..EXPANSION, expansion, 0)?;
+                Ok(expansion)
             }
-        };
-        self.queue.upload(&pinned.seeds, 0..words, to, 0)
+        }
     }
 
-    /// Begins to copy the shared secrets of `count` operations to the host. Does not wait.
-    pub(super) fn download_secrets(
+    /// Makes the first `len` elements of `staged` available to kernels. Sends them to `to`, unless
+    /// they are [few bytes](is_direct). Returns the memory in which kernels read them.
+    fn put<'a, T: Plain>(
         &self,
-        pinned: &mut Pinned<Q>,
-        count: usize,
+        staged: &'a mut Q::Pinned<T>,
+        len: usize,
+        to: &'a Array<T, Q>,
+    ) -> Result<&'a Q::Memory, RuntimeError> {
+        if is_direct(len * size_of::<T>()) {
+            return Ok(staged.on_device());
+        }
+        self.queue.upload(staged, 0..len, to, 0)?;
+        Ok(to)
+    }
+
+    /// Makes the `len` elements that kernels have written to the memory of [`target`] available to
+    /// the host in `staged`. Does not wait.
+    pub(super) fn fetch<T: Plain>(
+        &self,
+        from: &Array<T, Q>,
+        staged: &mut Q::Pinned<T>,
+        len: usize,
     ) -> Result<(), RuntimeError> {
-        let range = 0..count * SEED;
-        self.queue.download(&self.buffers.shared_secrets, range, &mut pinned.shared_secrets, 0)
+        if is_direct(len * size_of::<T>()) {
+            return Ok(());
+        }
+        self.queue.download(from, 0..len, staged, 0)
+    }
+
+    /// Waits for all operations on the queue, and writes the ciphertexts to the caller's memory.
+    pub(super) fn receive_ciphertexts(
+        &self,
+        staged: &mut Q::Pinned<u8>,
+        to: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        let from = &self.buffers.ciphertexts;
+        if !is_direct(to.len()) && self.queue.is_registered(to) {
+            return self.queue.download_to(&mut [(from, to)]);
+        }
+        self.fetch(from, staged, to.len())?;
+        to.copy_from_slice(&staged.read()?[..to.len()]);
+        Ok(())
+    }
+
+    /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
+    /// key for each decapsulation key, or it is empty.
+    ///
+    /// The device sends some of the encapsulation keys, and the host copies the others from the
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller
+    /// fail, their destinations are overwritten with placeholders.
+    pub(super) fn receive_key_pairs(
+        &self,
+        staged: &mut Q::Pinned<u8>,
+        encapsulation_keys: &mut [u8],
+        decapsulation_keys: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        let Self { set, queue, buffers, .. } = self;
+        let row = set.encapsulation_key_bytes;
+        let len = decapsulation_keys.len();
+        let zero_copy = !is_direct(len) && queue.is_registered(decapsulation_keys);
+        let sent = if zero_copy && queue.is_registered(encapsulation_keys) {
+            SENT_OF_EIGHT * (encapsulation_keys.len() / row) / 8
+        } else {
+            0
+        };
+        let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
+        // Key generation does not use the memory of ciphertexts, which is large enough for these
+        // keys.
+        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
+        if sent != 0 {
+            self.launch(set.encoding.encode, &[h, encoded], Batch::each(sent as u32))?;
+        }
+        if zero_copy {
+            let received =
+                queue.download_to(&mut [(keys, decapsulation_keys), (encoded, sent_keys)]);
+            if received.is_err() {
+                (set.fill_decapsulation_keys)(decapsulation_keys);
+                (set.fill_encapsulation_keys)(sent_keys);
+            }
+            received?;
+        } else {
+            self.fetch(keys, staged, len)?;
+            decapsulation_keys.copy_from_slice(&staged.read()?[..len]);
+        }
+        let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
+        copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+        Ok(())
     }
 }
 
-/// Copies `len` bytes from the device to `staged`, waits for them and returns them.
-fn receive_staged<'a, Q: Queue>(
-    queue: &Q,
-    from: &Array<u8, Q>,
-    staged: &'a mut Q::Pinned<u8>,
+/// Returns whether kernels access this many bytes in pinned memory of the host. More bytes are
+/// copied from or to the device's memory.
+pub(super) fn is_direct(bytes: usize) -> bool {
+    bytes <= DIRECT_BYTES
+}
+
+/// Returns the memory to which kernels write `len` elements for the host: `staged` if these are
+/// [few bytes](is_direct), else `on_device`. [`OnDevice::fetch`] makes them available to the host.
+pub(super) fn target<'a, T: Plain, Q: Queue>(
     len: usize,
-) -> Result<&'a [u8], RuntimeError> {
-    queue.download(from, 0..len, staged, 0)?;
-    Ok(&staged.read()?[..len])
+    staged: &'a mut Q::Pinned<T>,
+    on_device: &'a Array<T, Q>,
+) -> &'a Q::Memory {
+    if is_direct(len * size_of::<T>()) { staged.on_device() } else { on_device }
 }
 
 /// Converts bytes to 64-bit words in little-endian order.
