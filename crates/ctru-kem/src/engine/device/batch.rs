@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
-use ctru_gpu_runtime::{Device, RuntimeError};
+use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
@@ -26,9 +26,22 @@ use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// The smallest chunk into which a batch is cut to occupy more slots. On an H200, two chunks of
-/// half this size take longer than one chunk of this size.
-const LEAST_CHUNK: usize = 4096;
+/// The least number of operations per chunk if a batch with loaded keys is cut to occupy more
+/// slots. The chunks of these keys must not depend on the other memory of a batch.
+const LEAST_LOADED: usize = 4096;
+
+/// The least number of bytes that a chunk moves between the caller's pinned memory and the device
+/// if a batch is cut to occupy more slots. On an H200, chunks with half as many bytes take longer,
+/// because copies and launches have fixed costs.
+const LEAST_PINNED: usize = 4 << 20;
+
+/// The same for the caller's pageable memory. These chunks are smaller, because the host copies
+/// their bytes, and each chunk has a thread of its own.
+const LEAST_PAGEABLE: usize = 1 << 20;
+
+/// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
+/// are full.
+const MULTIPLE: usize = 256;
 
 /// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
 /// bytes, one after the other.
@@ -41,6 +54,8 @@ pub(super) struct Batches<D: Device> {
     slots: Vec<Slots<Slot<D::Queue>>>,
     /// One thread for each slot.
     threads: ThreadPool,
+    /// Knows which memory of callers is pinned.
+    registry: D::Queue,
     /// The number of batches so far. Successive batches begin with different devices.
     batches: AtomicUsize,
     /// The number of calls of [`cancel`](Self::cancel).
@@ -63,6 +78,27 @@ struct Chunk {
     number: usize,
     device: usize,
     operations: Range<usize>,
+    /// The number of operations of the batch.
+    batch: usize,
+}
+
+/// What determines the size of chunks.
+#[derive(Copy, Clone)]
+enum Moving {
+    /// The number of bytes per operation that move between the caller's memory and the device, and
+    /// whether all of this memory is pinned.
+    Bytes { per_operation: usize, is_pinned: bool },
+    /// The keys are loaded in chunks.
+    LoadedKeys,
+}
+
+impl Moving {
+    /// Returns the least number of operations per chunk.
+    fn least(self) -> usize {
+        let Self::Bytes { per_operation, is_pinned } = self else { return LEAST_LOADED };
+        let bytes = if is_pinned { LEAST_PINNED } else { LEAST_PAGEABLE };
+        (bytes / per_operation).next_multiple_of(MULTIPLE)
+    }
 }
 
 impl<D: Device> Batches<D> {
@@ -96,8 +132,9 @@ impl<D: Device> Batches<D> {
             .thread_name(|i| format!("ctru-slot-{i}"))
             .build()
             .map_err(|error| EngineError::Threads(error.to_string()))?;
+        let registry = devices[0].queue().map_err(EngineError::device)?;
         let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Ok(Self { set, devices, chunk, slots, threads, batches, cancellations })
+        Ok(Self { set, devices, chunk, slots, threads, registry, batches, cancellations })
     }
 
     pub(super) fn set(&self) -> &'static Set {
@@ -126,15 +163,25 @@ impl<D: Device> Batches<D> {
 
     /// Returns the plan of a batch of `count` operations.
     ///
-    /// `bound` says that the keys of the batch lie on the devices in chunks. The first chunk then
-    /// goes to the first device, so that each chunk goes to the device that has its keys.
-    fn plan(&self, count: usize, bound: bool) -> Plan {
-        let first = if bound {
-            0
-        } else {
-            self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
+    /// If its keys are loaded in chunks, the first chunk goes to the first device, so that each
+    /// chunk goes to the device that has its keys.
+    fn plan(&self, count: usize, moving: Moving) -> Plan {
+        let first = match moving {
+            Moving::LoadedKeys => 0,
+            Moving::Bytes { .. } => {
+                self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
+            }
         };
-        Plan { count, chunk: even_chunk(count, self.slots(), self.chunk), first }
+        let chunk = even_chunk(count, self.slots(), moving.least(), self.chunk);
+        Plan { count, chunk, first }
+    }
+
+    /// Returns what a batch of `count` operations moves: these slices of the caller.
+    fn moving<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> Moving {
+        let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
+        let is_pinned =
+            slices.iter().all(|slice| slice.is_empty() || self.registry.is_registered(slice));
+        Moving::Bytes { per_operation: bytes.div_ceil(count.max(1)).max(1), is_pinned }
     }
 
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
@@ -163,7 +210,8 @@ impl<D: Device> Batches<D> {
         let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
         for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
             let device = (plan.first + number) % devices;
-            queues[device].push_back((Chunk { number, device, operations }, part));
+            let chunk = Chunk { number, device, operations, batch: plan.count };
+            queues[device].push_back((chunk, part));
         }
         // The device of each thread. The first thread is the caller's.
         let servers: Vec<usize> = queues
@@ -216,7 +264,9 @@ impl<D: Device> Batches<D> {
         decapsulation_keys: &mut [u8],
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
-        let plan = self.plan(decapsulation_keys.len() / decapsulation_key_bytes, false);
+        let count = decapsulation_keys.len() / decapsulation_key_bytes;
+        let moving = self.moving(count, [encapsulation_keys, decapsulation_keys]);
+        let plan = self.plan(count, moving);
         let mut encapsulation_keys =
             encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
         let parts = decapsulation_keys
@@ -235,12 +285,12 @@ impl<D: Device> Batches<D> {
         ciphertexts: &mut [u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
-        let plan = self.plan_with(&keys, secrets.len())?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks_mut(plan.chunk * self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
         self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
             let keys = keys.of_chunk(chunk, self.set.encapsulation_key_bytes);
-            slot.encapsulate(keys, seeds, &chunk.operations, ciphertexts, secrets)
+            slot.encapsulate(keys, seeds, &chunk.operations, chunk.batch, ciphertexts, secrets)
         })
     }
 
@@ -251,12 +301,12 @@ impl<D: Device> Batches<D> {
         ciphertexts: &[u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
-        let plan = self.plan_with(&keys, secrets.len())?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks(plan.chunk * self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
         self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
             let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
-            slot.decapsulate(keys, ciphertexts, secrets)
+            slot.decapsulate(keys, chunk.batch, ciphertexts, secrets)
         })
     }
 
@@ -269,7 +319,7 @@ impl<D: Device> Batches<D> {
         load: impl Fn(&mut Slot<D::Queue>, &[u8]) -> Result<K, RuntimeError>,
     ) -> Result<LoadedChunks<K>, EngineError> {
         let (devices, count) = (self.devices.len(), keys.len() / row);
-        let chunk = self.plan(count, true).chunk;
+        let chunk = self.plan(count, Moving::LoadedKeys).chunk;
         let load = |(number, keys): (usize, &[u8])| {
             self.slots[number % devices].take().settled(|slot| load(slot, keys))
         };
@@ -280,17 +330,26 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
     }
 
-    /// Returns the plan of a batch of `count` operations with these keys. If the keys were loaded
-    /// in chunks, the batch has the same chunks.
+    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. If the
+    /// keys were loaded in chunks, the batch has the same chunks.
     ///
     /// # Errors
     /// [`EngineError::Length`] if an engine with chunks of another size loaded the keys.
-    fn plan_with<K>(&self, keys: &BatchKeys<'_, K>, count: usize) -> Result<Plan, EngineError> {
-        let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys else {
-            return Ok(self.plan(count, false));
+    fn plan_with<K>(
+        &self,
+        keys: &BatchKeys<'_, K>,
+        count: usize,
+        ciphertexts: &[u8],
+    ) -> Result<Plan, EngineError> {
+        let moving = match keys {
+            BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => Moving::LoadedKeys,
+            BatchKeys::Each(keys) => self.moving(count, [keys, ciphertexts]),
+            BatchKeys::One(_) | BatchKeys::Loaded(_) => self.moving(count, [ciphertexts]),
         };
-        let plan = self.plan(count, true);
-        check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
+        let plan = self.plan(count, moving);
+        if let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys {
+            check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
+        }
         Ok(plan)
     }
 }
@@ -344,10 +403,11 @@ impl<K> BatchKeys<'_, K> {
 /// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
 ///
 /// If the batch cannot fill half of the slots with chunks of `most` operations, it is divided
-/// evenly among half of the slots, and the number of operations per chunk is rounded up to a
-/// multiple of [`LEAST_CHUNK`]. Half of the slots are enough to hide most of the transfers.
-fn even_chunk(count: usize, slots: usize, most: usize) -> usize {
-    count.div_ceil(slots.div_ceil(2)).next_multiple_of(LEAST_CHUNK).clamp(1, most)
+/// evenly among half of the slots, into chunks of at least `least` operations. Half of the slots
+/// are enough to hide most of the transfers.
+fn even_chunk(count: usize, slots: usize, least: usize, most: usize) -> usize {
+    let even = count.div_ceil(slots.div_ceil(2)).next_multiple_of(MULTIPLE);
+    even.max(least).clamp(1, most)
 }
 
 /// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
@@ -426,14 +486,24 @@ mod tests {
 
     #[test]
     fn chunks_are_even_but_not_too_small() {
-        assert_eq!(even_chunk(0, 16, 8192), 1);
-        assert_eq!(even_chunk(1, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK, 16, 8192), LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 8192), 2 * LEAST_CHUNK);
-        assert_eq!(even_chunk(8 * LEAST_CHUNK + 1, 16, 5000), 5000);
-        assert_eq!(even_chunk(1 << 20, 16, 8192), 8192);
-        assert_eq!(even_chunk(1 << 20, 16, 3), 3);
-        assert_eq!(even_chunk(5, 1, 3), 3);
+        const LEAST: usize = 4096;
+        assert_eq!(even_chunk(0, 16, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(1, 16, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(8 * LEAST, 16, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(8 * LEAST + 1, 16, LEAST, 8192), LEAST + MULTIPLE);
+        assert_eq!(even_chunk(8 * LEAST + 1, 16, LEAST, 4100), 4100);
+        assert_eq!(even_chunk(1 << 20, 16, LEAST, 8192), 8192);
+        assert_eq!(even_chunk(1 << 20, 16, LEAST, 3), 3);
+        assert_eq!(even_chunk(5, 1, LEAST, 3), 3);
+    }
+
+    #[test]
+    fn chunks_in_pageable_memory_are_smaller() {
+        let least = |is_pinned| Moving::Bytes { per_operation: 2142, is_pinned }.least();
+        assert_eq!((least(true), least(false)), (2048, 512));
+        assert_eq!(Moving::LoadedKeys.least(), LEAST_LOADED);
+        let wide = Moving::Bytes { per_operation: usize::MAX, is_pinned: true };
+        assert_eq!(wide.least(), 0);
     }
 
     #[test]

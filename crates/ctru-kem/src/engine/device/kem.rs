@@ -18,8 +18,9 @@ use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
 /// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
-/// each state. On an H200, warps are faster for 1024 operations and threads are faster for 4096.
-pub(super) const SMALL_BATCH: u32 = 2048;
+/// each state, even if its chunks are small, because other chunks fill the GPU. On an H200, warps
+/// are faster for 1024 operations and threads are faster for 4096.
+pub(super) const SMALL_BATCH: usize = 2048;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
@@ -107,12 +108,13 @@ impl<Q: Queue> Slot<Q> {
         device.receive_key_pairs(&mut pinned.keys, encapsulation_keys, decapsulation_keys)
     }
 
-    /// Encapsulates for the operations `range` of a batch.
+    /// Encapsulates for the operations `range` of a batch of `whole` operations.
     pub(super) fn encapsulate(
         &mut self,
         keys: ChunkKeys<'_, EncapsulationKeyBuffers<Q>>,
         seeds: Seeds<'_, SEED_BYTES>,
         range: &Range<usize>,
+        whole: usize,
         ciphertexts: &mut [u8],
         secrets: &mut [SharedSecret],
     ) -> Outcome {
@@ -147,7 +149,7 @@ impl<Q: Queue> Slot<Q> {
             let len = range.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
             device.launch(
-                by_size(batch, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
+                by_size(whole, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
                 &[given, &key.ids, messages, results, coins],
                 batch,
             )?;
@@ -163,10 +165,12 @@ impl<Q: Queue> Slot<Q> {
         })
     }
 
-    /// Decapsulates one ciphertext for each shared secret.
+    /// Decapsulates one ciphertext for each shared secret, as a part of a batch of `whole`
+    /// operations.
     pub(super) fn decapsulate(
         &mut self,
         keys: ChunkKeys<'_, DecapsulationKeyBuffers<Q>>,
+        whole: usize,
         ciphertexts: &[u8],
         secrets: &mut [SharedSecret],
     ) -> Outcome {
@@ -187,8 +191,9 @@ impl<Q: Queue> Slot<Q> {
                 (decoded, count as u32, Some(rows))
             }
         };
-        let bringing = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
-        let received = device.bring(bringing, &mut lent)?;
+        // Several kernels read the ciphertexts, so even a few are sent to the device's memory.
+        let received = &device.buffers.ciphertexts;
+        device.send((ciphertexts, staged_ciphertexts, received), &mut lent)?;
         let batch = batch_of(secrets.len(), keys);
         device.queue.upload_from(&lent, || {
             if let Some(rows) = encoded {
@@ -196,7 +201,7 @@ impl<Q: Queue> Slot<Q> {
             }
             let len = secrets.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
-            device.decapsulate(batch, key, received, results)?;
+            device.decapsulate(batch, whole, key, received, results)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
             Ok(())
@@ -210,13 +215,13 @@ fn batch_of(count: usize, keys: u32) -> Batch {
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
 }
 
-/// Returns `small` for at most [`SMALL_BATCH`] operations, else `large`.
+/// Returns `small` for batches of at most [`SMALL_BATCH`] operations, else `large`.
 fn by_size(
-    batch: Batch,
+    whole: usize,
     small: &'static RingKernels,
     large: &'static RingKernels,
 ) -> &'static RingKernels {
-    if batch.operations() <= SMALL_BATCH { small } else { large }
+    if whole <= SMALL_BATCH { small } else { large }
 }
 
 impl<Q: Queue> OnDevice<Q> {
@@ -244,10 +249,12 @@ impl<Q: Queue> OnDevice<Q> {
         self.launch(self.set.encoding.unpack_decapsulation_key, &memory, Batch::each(count as u32))
     }
 
-    /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`.
+    /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`. The batch
+    /// is a part of a batch of `whole` operations.
     fn decapsulate(
         &self,
         batch: Batch,
+        whole: usize,
         key: &DecapsulationKeyBuffers<Q>,
         ciphertexts: &Q::Memory,
         shared_secrets: &Q::Memory,
@@ -258,17 +265,17 @@ impl<Q: Queue> OnDevice<Q> {
         // The rejection hash is the longest hash, and it does not depend on the decryption. A small
         // batch does not fill the GPU, so the hash runs on the auxiliary queue at the same time. In
         // a large batch, the kernels of other slots fill the GPU.
-        let beside = batch.operations() <= SMALL_BATCH;
+        let beside = whole <= SMALL_BATCH;
         let hashing = if beside { &self.auxiliary } else { &self.queue };
         if beside {
             hashing.follow(&self.queue)?;
         }
-        let reject = by_size(batch, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
+        let reject = by_size(whole, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         hashing.launch(self.set.kernel(reject), &memory, batch)?;
         self.decrypt(batch, ciphertexts, f)?;
         self.launch(
-            by_size(batch, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
+            by_size(whole, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
             &[messages, ids, shared_secrets, coins],
             batch,
         )?;
