@@ -20,6 +20,7 @@ use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint
 use super::kem::ChunkKeys;
 use super::lock;
 use super::options::DeviceOptions;
+use super::powers::SharedMaps;
 use super::set::Set;
 use super::slot::Slot;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
@@ -85,7 +86,11 @@ impl<D: Device> Batches<D> {
         }
         let chunk = chunk.min(fitting).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
-            let slot = |_| Slot::new([device.queue()?, device.queue()?], set, chunk, products);
+            let maps = SharedMaps::new();
+            let slot = |_| {
+                let queues = [device.queue()?, device.queue()?];
+                Slot::new(queues, set, chunk, products, maps.clone())
+            };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =

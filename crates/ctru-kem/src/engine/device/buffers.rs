@@ -4,6 +4,7 @@ use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::Tree;
+use super::powers::SharedMaps;
 use super::set::Set;
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
@@ -83,7 +84,12 @@ pub(super) struct Buffers<Q: Queue> {
 
 impl<Q: Queue> Buffers<Q> {
     /// Allocates memory for chunks of `chunk` operations.
-    pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
+    pub(super) fn new(
+        queue: &Q,
+        set: &Set,
+        chunk: usize,
+        maps: SharedMaps<Q>,
+    ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         // Kernels read whole words.
@@ -104,7 +110,7 @@ impl<Q: Queue> Buffers<Q> {
             small: queue.allocate(row)?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
-            tree: Tree::new(queue, set, chunk)?,
+            tree: Tree::new(queue, set, chunk, maps)?,
         })
     }
 }

@@ -30,7 +30,8 @@ pub struct DeviceOptions {
     /// has its own memory and its own host thread.
     pub slots: usize,
     /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
-    /// take further memory.
+    /// take further memory. So does key generation in chunks of at most 2048 operations, when it
+    /// first needs it: up to 30 MB on each device and up to 1.4 MB for each slot.
     pub memory_limit: usize,
     /// How the engine multiplies polynomials.
     pub products: Products,

@@ -10,6 +10,7 @@ use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_math::Ring;
 
+use super::powers::Chain;
 use crate::encoding::PublicKeyEncoding;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
@@ -33,6 +34,8 @@ pub(super) struct Set {
     pub(super) coin_words: usize,
     /// 64-bit words of a message on the device.
     pub(super) message_words: usize,
+    /// The inversion by powers.
+    pub(super) chain: &'static Chain,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Overwrites rows of encapsulation keys with placeholders.
@@ -56,6 +59,7 @@ impl Set {
                 row: row::<P::Ring>() as usize,
                 coin_words: coin_words::<P::Ring>() as usize,
                 message_words: message_words::<P::Ring>() as usize,
+                chain: Chain::of::<P::Ring>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());

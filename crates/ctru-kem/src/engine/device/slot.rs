@@ -8,6 +8,7 @@ use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
 use super::buffers::{Array, Buffers, Pinned, SEED};
 use super::options::Products;
+use super::powers::SharedMaps;
 use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
@@ -54,10 +55,11 @@ impl<Q: Queue> Slot<Q> {
         set: &'static Set,
         chunk: usize,
         products: Products,
+        maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let buffers = Buffers::new(&queue, set, chunk)?;
+        let buffers = Buffers::new(&queue, set, chunk, maps)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
         Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
     }
