@@ -30,6 +30,9 @@ pub(crate) struct GpuArgs {
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
+    /// The largest chunk in which key generation inverts by powers instead of division steps
+    #[arg(long, default_value_t = DeviceOptions::default().powers, value_name = "N")]
+    powers: usize,
     /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,
@@ -85,6 +88,7 @@ impl GpuArgs {
             chunk: self.chunk,
             slots: self.slots,
             memory_limit: self.memory << 20,
+            powers: self.powers,
             products: self.products.into(),
         };
         let devices = cuda::devices().map_err(no_device)?;

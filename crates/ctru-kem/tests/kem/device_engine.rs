@@ -1,5 +1,6 @@
 //! Compares the device engine on the emulator with the CPU engine.
 
+use crate::common::emulated;
 use crate::failing_device::{FailingDevice, failure};
 use core::slice::from_ref;
 
@@ -25,8 +26,22 @@ fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
 }
 
 fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, products, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 2, products, ..emulated() };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
+}
+
+/// Checks that key generation by powers gives the keys of the CPU, for one key and for several.
+#[test]
+fn inversion_by_powers_equals_the_cpu() {
+    type Set = CtruPrime653;
+    let options = DeviceOptions { chunk: 2, slots: 1, powers: 2, ..DeviceOptions::default() };
+    let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+    let mut keys = vec![DecapsulationKey::<Set>::placeholder(); 3];
+    device.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut keys).unwrap();
+    let mut expected = vec![DecapsulationKey::<Set>::placeholder(); 3];
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    cpu.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut expected).unwrap();
+    assert!(keys == expected);
 }
 
 /// Returns the results of every operation, with keys in every form. The batch of three operations
@@ -105,7 +120,7 @@ fn equals_the_cpu_1277() {
 fn several_devices_and_pinned_memory() {
     type P = CtruPrime761;
     let count = 5;
-    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
@@ -168,7 +183,7 @@ fn several_devices_and_pinned_memory() {
 /// encapsulation keys and the host copies the others. In the chunk of two, the host copies both.
 fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let count = 10;
-    let options = DeviceOptions { chunk: 8, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 8, slots: 1, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let blank = || {
         (
@@ -211,7 +226,7 @@ fn large_arrays_are_fetched() {
             COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10
         );
     };
-    let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
@@ -239,7 +254,7 @@ fn large_arrays_are_fetched() {
 #[test]
 fn several_callers() {
     type P = CtruPrime653;
-    let options = DeviceOptions { chunk: 4, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 4, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
     let decapsulation_keys: Vec<_> =
@@ -284,7 +299,7 @@ fn several_callers() {
 #[test]
 fn a_cancelled_batch_says_what_is_done() {
     type P = CtruPrime653;
-    let options = DeviceOptions { chunk: 1, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 1, slots: 1, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let count = 64;
@@ -325,7 +340,7 @@ fn lose<P: ParameterSet, T>(
     batch: impl Fn(&DeviceEngine<P, EmulatedDevice>) -> (Result<(), EngineError>, T),
     check: impl Fn(&[usize], T),
 ) -> Vec<usize> {
-    let options = DeviceOptions { chunk: 1, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 1, slots: 1, ..emulated() };
     let mut lengths = Vec::new();
     for operations in (0..).step_by(step) {
         let engine = DeviceEngine::new(EmulatedDevice::lost_after(operations), options).unwrap();
@@ -500,7 +515,7 @@ fn fail_each_launch<P: ParameterSet>(
     batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,
 ) {
     let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 1, products, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, products, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
     for launches in 0.. {
         device.fail_after(launches);
@@ -560,7 +575,7 @@ fn a_failed_launch_leaves_nothing_under_way() {
 fn loaded_keys_stay_on_their_device() {
     type P = CtruPrime653;
     let device = EmulatedDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let on = |device: &EmulatedDevice| DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
     let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
     let (ciphertext, secret) =
@@ -588,7 +603,7 @@ fn immense_options() {
         let device = EmulatedDevice::with_memory(0);
         DeviceEngine::<P, _>::new(device, options).unwrap_err()
     };
-    let usual = DeviceOptions { slots: 1, ..DeviceOptions::default() };
+    let usual = DeviceOptions { slots: 1, ..emulated() };
     let limit = usize::MAX;
     for slots in [1 << 40, usize::MAX / 2, usize::MAX] {
         for memory_limit in [1 << 30, usize::MAX] {
@@ -625,7 +640,7 @@ fn immense_options() {
 fn calibration_keeps_to_the_limit() {
     type P = CtruPrime653;
     let devices = [EmulatedDevice::new()];
-    let options = DeviceOptions { memory_limit: 1 << 20, ..DeviceOptions::default() };
+    let options = DeviceOptions { memory_limit: 1 << 20, ..emulated() };
     let chosen = options.calibrated::<P, _>(&devices, 1).unwrap();
     assert!(
         DeviceEngine::<P, _>::over(devices.to_vec(), chosen).unwrap().device_bytes() <= 1 << 20
@@ -640,7 +655,7 @@ fn calibration_keeps_to_the_limit() {
 fn keys_through_a_deep_tree() {
     type P = CtruPrime761;
     const COUNT: usize = 4 * 16 + 5;
-    let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
@@ -692,8 +707,7 @@ fn wrong_lengths_touch_nothing() {
 #[test]
 fn memory_is_bounded() {
     let new = |memory_limit| {
-        let options =
-            DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..DeviceOptions::default() };
+        let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..emulated() };
         DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
     };
     let engine = new(10 << 20).unwrap();

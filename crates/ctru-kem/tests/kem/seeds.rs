@@ -1,5 +1,6 @@
 //! Checks the seeds that engines derive from a master seed: rows, contexts and errors.
 
+use crate::common::emulated;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
     Context, ContextTooLong, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand,
@@ -134,7 +135,7 @@ fn batches_cut_anywhere_are_one_batch<P: ParameterSet>() {
         .map(|key| key.encapsulation_key())
         .collect();
     let cpu = CpuEngine::with_threads(2).unwrap();
-    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let device = DeviceEngine::<P, _>::over(devices, options).unwrap();
     for first in first_rows(COUNT) {
@@ -166,7 +167,7 @@ fn batches_cut_anywhere_are_one_batch<P: ParameterSet>() {
 /// Checks the error of batches whose last row needs more than 64 bits, and that their outputs are
 /// unchanged.
 fn rows_that_do_not_fit_are_refused<P: ParameterSet>() {
-    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let device = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     refused_by::<P, _>(&CpuEngine::with_threads(1).unwrap());
     refused_by::<P, _>(&device);

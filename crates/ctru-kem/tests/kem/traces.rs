@@ -1,6 +1,7 @@
 //! Checks that the addresses that the threads of a device access do not depend on secrets, in whole
 //! operations of the engine.
 
+use crate::common::emulated;
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
@@ -28,7 +29,7 @@ fn trace<P: ParameterSet>(
     batch: impl FnOnce(&Emulated<P>),
 ) -> Vec<Event> {
     let device = EmulatedDevice::traced();
-    let options = DeviceOptions { chunk: count, slots: 1, products, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: count, slots: 1, products, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     batch(&engine);
     device.take_trace()

@@ -162,7 +162,9 @@ impl Vectors {
         step: usize,
     ) -> Self {
         let across = WARPS * step as u32 + s.warp();
-        if step >= Geometry::<R>::STEPS || across >= Geometry::<R>::ACROSS {
+        // The numbers of tiles are constants, so steps that every warp has need no branch.
+        let is_partial = WARPS * (step as u32 + 1) > Geometry::<R>::ACROSS;
+        if step >= Geometry::<R>::STEPS || is_partial && across >= Geometry::<R>::ACROSS {
             return Self::default();
         }
         let matrix = s.cast::<u8, U32x4>(matrix);
@@ -170,7 +172,7 @@ impl Vectors {
         // Column i of the product is element i.
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         let (vector, count) = (4 * across + j, row::<R>() / 8);
-        let coefficients = if vector < count {
+        let coefficients = if 4 * Geometry::<R>::ACROSS <= count || vector < count {
             s.load(s.cast::<u16, U32x4>(elements), count * (ELEMENTS * eight + i) + vector)
         } else {
             U32x4::default()

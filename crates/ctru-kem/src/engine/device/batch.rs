@@ -17,9 +17,11 @@ use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use super::inversion::RootInversion;
 use super::kem::ChunkKeys;
 use super::lock;
 use super::options::DeviceOptions;
+use super::powers::SharedMaps;
 use super::set::Set;
 use super::slot::Slot;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
@@ -109,7 +111,7 @@ impl<D: Device> Batches<D> {
         devices: Vec<D>,
         options: DeviceOptions,
     ) -> Result<Self, EngineError> {
-        let DeviceOptions { chunk, slots, memory_limit, products } = options;
+        let DeviceOptions { chunk, slots, memory_limit, powers, products } = options;
         if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::NoSlots);
         }
@@ -121,7 +123,11 @@ impl<D: Device> Batches<D> {
         }
         let chunk = chunk.min(fitting).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
-            let slot = |_| Slot::new([device.queue()?, device.queue()?], set, chunk, products);
+            let roots = RootInversion { powers, maps: SharedMaps::new() };
+            let slot = |_| {
+                let queues = [device.queue()?, device.queue()?];
+                Slot::new(queues, set, chunk, products, roots.clone())
+            };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =

@@ -3,7 +3,7 @@
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
-use super::inversion::Tree;
+use super::inversion::{RootInversion, Tree};
 use super::set::Set;
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
@@ -85,7 +85,12 @@ pub(super) struct Buffers<Q: Queue> {
 
 impl<Q: Queue> Buffers<Q> {
     /// Allocates memory for chunks of `chunk` operations.
-    pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
+    pub(super) fn new(
+        queue: &Q,
+        set: &Set,
+        chunk: usize,
+        roots: RootInversion<Q>,
+    ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         let ciphertexts = ciphertexts_len(set, chunk);
@@ -104,7 +109,7 @@ impl<Q: Queue> Buffers<Q> {
             small: queue.allocate(row)?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
-            tree: Tree::new(queue, set, chunk)?,
+            tree: Tree::new(queue, set, chunk, roots)?,
         })
     }
 }

@@ -2,15 +2,19 @@
 //!
 //! A node `p` is the product of its two children `a` and `b`. The inverse of a node gives the
 //! inverses of its children: `1/a = b (1/p)` and `1/b = a (1/p)`. Only the roots are inverted
-//! directly. The leaves are the secret polynomials, and each of them costs about three products.
+//! directly: by powers in a small chunk, which takes less time, and by division steps in a large
+//! one, which occupies fewer multiprocessors. The leaves are the secret polynomials, and each of
+//! them costs about three products.
 //! The kernels call the step from a parent to its children `divide`.
 
+use std::sync::{Arc, OnceLock};
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
+use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
 
 /// The approximate number of roots of a chunk. The roots are inverted in parallel.
@@ -21,6 +25,45 @@ const ROOTS: usize = 16;
 pub(super) struct Tree<Q: Queue> {
     /// The products of each level, from the level above the leaves to the roots.
     levels: Vec<Buffer<u16, Q::Memory>>,
+    inversion: RootInversion<Q>,
+    /// The memory for roots that are inverted by powers. The first small chunk allocates it.
+    roots: OnceLock<Roots<Q>>,
+}
+
+/// How the roots of a tree are inverted.
+#[derive(Debug)]
+pub(super) struct RootInversion<Q: Queue> {
+    /// The largest number of leaves of a tree whose roots are inverted by powers.
+    pub(super) powers: usize,
+    /// The matrices of the powers.
+    pub(super) maps: SharedMaps<Q>,
+}
+
+impl<Q: Queue> Clone for RootInversion<Q> {
+    fn clone(&self) -> Self {
+        Self { powers: self.powers, maps: self.maps.clone() }
+    }
+}
+
+/// The roots of a small chunk, and the memory for their inversion by powers.
+#[derive(Debug)]
+struct Roots<Q: Queue> {
+    maps: Arc<Maps<Q>>,
+    powers: Powers<Q>,
+    elements: Buffer<u16, Q::Memory>,
+}
+
+impl<Q: Queue> Roots<Q> {
+    /// Allocates the memory, and computes the matrices if the device does not have them yet.
+    fn new(queue: &Q, set: &Set, maps: &SharedMaps<Q>) -> Result<Self, RuntimeError> {
+        // A level of more nodes has a level above it.
+        const MOST: usize = padded(2 * ROOTS);
+        Ok(Self {
+            maps: maps.get(queue, set.chain)?,
+            powers: Powers::new(queue, set.chain, MOST)?,
+            elements: queue.allocate(MOST * set.row)?,
+        })
+    }
 }
 
 /// Returns the number of nodes of each level, from the level above the leaves up to the roots.
@@ -35,9 +78,24 @@ fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
 
 impl<Q: Queue> Tree<Q> {
     /// Allocates the tree for chunks of at most `leaves` operations.
-    pub(super) fn new(queue: &Q, set: &Set, leaves: usize) -> Result<Self, RuntimeError> {
+    pub(super) fn new(
+        queue: &Q,
+        set: &Set,
+        leaves: usize,
+        inversion: RootInversion<Q>,
+    ) -> Result<Self, RuntimeError> {
         let levels = level_sizes(leaves).map(|nodes| queue.allocate(nodes * set.row));
-        Ok(Self { levels: levels.collect::<Result<_, _>>()? })
+        let levels = levels.collect::<Result<_, _>>()?;
+        Ok(Self { levels, inversion, roots: OnceLock::new() })
+    }
+
+    /// Returns the memory for roots that are inverted by powers.
+    fn roots(&self, queue: &Q, set: &Set) -> Result<&Roots<Q>, RuntimeError> {
+        if let Some(roots) = self.roots.get() {
+            return Ok(roots);
+        }
+        let roots = Roots::new(queue, set, &self.inversion.maps)?;
+        Ok(self.roots.get_or_init(|| roots))
     }
 
     /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`.
@@ -57,16 +115,27 @@ impl<Q: Queue> Tree<Q> {
         };
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count).collect();
-        run(&table::MULTIPLY_LEAVES, &[f, &tree[0]], count)?;
+        let top = sizes.len() - 1;
+        let by_powers = count <= self.inversion.powers;
+        let roots = by_powers.then(|| self.roots(queue, set)).transpose()?;
+        let nodes = |level: usize| match roots {
+            Some(roots) if level == top => &roots.elements,
+            _ => &tree[level],
+        };
+        run(&table::MULTIPLY_LEAVES, &[f, nodes(0)], count)?;
         for level in 1..sizes.len() {
-            run(&table::MULTIPLY_NODES, &[&tree[level - 1], &tree[level]], sizes[level - 1])?;
+            run(&table::MULTIPLY_NODES, &[nodes(level - 1), nodes(level)], sizes[level - 1])?;
         }
         // The inverses of successive levels alternate between the two arrays, because a launch
         // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
         // writes the inverses of the leaves to `inverses`.
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
-        let top = sizes.len() - 1;
-        run(&table::INVERT, &[&tree[top], of_level(top)], sizes[top])?;
+        match roots {
+            Some(Roots { maps, powers, elements }) => {
+                powers.invert(queue, set.chain, maps, sizes[top], elements, of_level(top))?;
+            }
+            None => run(&table::INVERT, &[nodes(top), of_level(top)], sizes[top])?,
+        }
         for level in (0..top).rev() {
             let memory: [&Q::Memory; 3] = [of_level(level + 1), &tree[level], of_level(level)];
             run(&table::DIVIDE_NODES, &memory, sizes[level])?;

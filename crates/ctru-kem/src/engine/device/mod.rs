@@ -11,7 +11,7 @@
 //! - `slot` has the memory and queues of a chunk, and copies between the caller and the device.
 //! - `buffers` has the memory of slots and of loaded keys.
 //! - `inversion` is the product tree of key generation.
-//! - `powers` is another inversion of few elements, for measurements. The engine does not use it.
+//! - `powers` inverts the roots of small product trees.
 //! - `set` has the sizes and kernels of a parameter set.
 
 mod batch;

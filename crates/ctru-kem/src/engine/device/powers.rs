@@ -4,6 +4,7 @@
 //! The division steps of an inversion follow one another in one block. The method here takes about
 //! 25 launches instead, and each of them occupies many multiprocessors.
 
+use std::sync::{Arc, Mutex};
 use std::vec;
 use std::vec::Vec;
 
@@ -15,6 +16,8 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, HostMemory, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
+
+use super::lock;
 
 /// The largest number of elements for which many blocks compute each product. For more elements,
 /// one warp per product fills the GPU.
@@ -82,6 +85,32 @@ impl<Q: Queue> Maps<Q> {
         };
         let matrices = columns.chunks_exact(chain.degree * chain.degree).map(send);
         Ok(Self(matrices.collect::<Result<_, RuntimeError>>()?))
+    }
+}
+
+/// The matrices of a ring on a device, which the first inversion computes for all others.
+#[derive(Debug)]
+pub(super) struct SharedMaps<Q: Queue>(Arc<Mutex<Option<Arc<Maps<Q>>>>>);
+
+impl<Q: Queue> Clone for SharedMaps<Q> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<Q: Queue> SharedMaps<Q> {
+    /// Creates the place of the matrices.
+    pub(super) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Returns the matrices. The first call computes them, and the calls of other threads wait.
+    pub(super) fn get(&self, queue: &Q, chain: &Chain) -> Result<Arc<Maps<Q>>, RuntimeError> {
+        let mut maps = lock(&self.0);
+        if let Some(maps) = &*maps {
+            return Ok(Arc::clone(maps));
+        }
+        Ok(Arc::clone(maps.insert(Arc::new(Maps::new(queue, chain)?))))
     }
 }
 

@@ -10,6 +10,7 @@ use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_math::Ring;
 
+use super::powers::Chain;
 use crate::encoding::PublicKeyEncoding;
 use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
@@ -38,6 +39,8 @@ pub(super) struct Set {
     pub(super) key_generation: Purpose,
     /// The purpose of seeds of encapsulations.
     pub(super) encapsulation: Purpose,
+    /// The inversion by powers.
+    pub(super) chain: &'static Chain,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Overwrites rows of encapsulation keys with placeholders.
@@ -63,6 +66,7 @@ impl Set {
                 message_words: message_words::<P::Ring>() as usize,
                 key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
                 encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
+                chain: Chain::of::<P::Ring>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());

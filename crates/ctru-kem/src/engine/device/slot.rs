@@ -7,6 +7,7 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned};
+use super::inversion::RootInversion;
 use super::kem::SMALL_BATCH;
 use super::options::Products;
 use super::prefetch::prefetch;
@@ -58,10 +59,11 @@ impl<Q: Queue> Slot<Q> {
         set: &'static Set,
         chunk: usize,
         products: Products,
+        roots: RootInversion<Q>,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let buffers = Buffers::new(&queue, set, chunk)?;
+        let buffers = Buffers::new(&queue, set, chunk, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
         Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
     }

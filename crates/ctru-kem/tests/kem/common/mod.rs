@@ -1,5 +1,7 @@
-//! The encodings of keys by the codecs of `ctru-math`, which the tests compare with those of keys.
+//! The encodings of keys by the codecs of `ctru-math`, which the tests compare with those of keys,
+//! and the options of engines on the emulator.
 
+use ctru_kem::engine::DeviceOptions;
 use ctru_kem::{ParameterSet, PublicKeyEncoding};
 use ctru_math::Poly;
 use ctru_math::codec::{bits, mixed_radix};
@@ -21,4 +23,9 @@ pub(crate) fn decode<P: ParameterSet>(bytes: &[u8]) -> Poly<P::Ring> {
         "packed13" => bits::unpack13(&array(bytes)).unwrap(),
         other => panic!("unknown encoding {other}"),
     }
+}
+
+/// Returns options for engines on the emulator, which takes seconds for an inversion by powers.
+pub(crate) fn emulated() -> DeviceOptions {
+    DeviceOptions { powers: 0, ..DeviceOptions::default() }
 }
