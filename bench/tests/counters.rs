@@ -1,5 +1,5 @@
-//! Checks `ctru-bench counters` and what the laboratory makes of its records, on small tables in the
-//! form of Nsight Compute's.
+//! Checks `ctru-bench counters`, and what the laboratory makes of its records, on small tables in
+//! the form of Nsight Compute's.
 
 // The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]
@@ -62,11 +62,15 @@ fn each_configuration_gives_a_record_with_medians() {
 }
 
 /// Two metrics of a chain and of a kernel that is none.
-const CHAINS: &str = r#""ID","Kernel Name","device__attribute_display_name","launch__block_size","launch__grid_size","smsp__inst_executed.sum","smsp__thread_inst_executed.sum"
+const CHAINS: &str = concat!(
+    r#""ID","Kernel Name","device__attribute_display_name","launch__block_size","#,
+    r#""launch__grid_size","smsp__inst_executed.sum","smsp__thread_inst_executed.sum""#,
+    r#"
 "","","","","","inst","inst"
 "0","chain_unsigned_shoup_65521","no GPU at all","256","16,384","90,046,464","2,881,486,848"
 "1","copy","no GPU at all","256","16,384","7","8"
-"#;
+"#
+);
 
 #[test]
 fn the_laboratory_shows_the_counters_of_chains() {

@@ -67,8 +67,8 @@ const RATES: Pivot = Pivot {
     best: f64::max,
 };
 
-/// Returns the method and the modulus of a chain whose launches Nsight Compute has counted. The name
-/// of its kernel is `chain_METHOD_MODULUS`.
+/// Returns the method and the modulus of a chain whose launches Nsight Compute has counted. The
+/// name of its kernel is `chain_METHOD_MODULUS`.
 fn counted_chain(record: &Record) -> Option<(&str, &str)> {
     record.op.strip_prefix("chain_")?.rsplit_once('_')
 }
