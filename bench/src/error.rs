@@ -30,9 +30,6 @@ pub(crate) enum Error {
     /// A counter of a launch is not a number.
     #[error("{file}: launch {launch}, column `{column}`: `{text}` is not a number")]
     Counter { file: String, launch: String, column: String, text: String },
-    /// A file is not the output of Nsight Compute that a command needs.
-    #[error("{file}: no column {what}: make it with ncu --csv --page raw")]
-    NoColumn { file: String, what: &'static str },
     /// A file has no records for a picture.
     #[error("{file}: no records for {picture}")]
     Missing { file: String, picture: String },

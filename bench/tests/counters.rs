@@ -1,4 +1,5 @@
-//! Checks `ctru-bench counters` on a small table in the form of Nsight Compute's.
+//! Checks `ctru-bench counters`, and what the laboratory makes of its records, on small tables in
+//! the form of Nsight Compute's.
 
 // The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]
@@ -57,6 +58,48 @@ fn each_configuration_gives_a_record_with_medians() {
         ] {
             assert_eq!(record[field], value, "{op} {field}");
         }
+    }
+}
+
+/// Two metrics of a chain and of a kernel that is none.
+const CHAINS: &str = concat!(
+    r#""ID","Kernel Name","device__attribute_display_name","launch__block_size","#,
+    r#""launch__grid_size","smsp__inst_executed.sum","smsp__thread_inst_executed.sum""#,
+    r#"
+"","","","","","inst","inst"
+"0","chain_unsigned_shoup_65521","no GPU at all","256","16,384","90,046,464","2,881,486,848"
+"1","copy","no GPU at all","256","16,384","7","8"
+"#
+);
+
+#[test]
+fn the_laboratory_shows_the_counters_of_chains() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-bench"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    fs::write(folder.path().join("ncu.csv"), CHAINS).unwrap();
+    let metrics = ["smsp__inst_executed.sum", "--metric", "smsp__thread_inst_executed.sum"];
+    let counters = ["counters", "--from", "ncu.csv", "--commit", "none", "--date", "none"];
+    let records = run(&[&counters[..], &["--metric"], &metrics[..]].concat());
+    fs::write(folder.path().join("counters.jsonl"), records).unwrap();
+    let tables = run(&["lab", "reductions", "--from", "counters.jsonl"]);
+    // 2,881,486,848 instructions of 2^24 chains of 16 products.
+    for (title, count) in [
+        ("Instructions that a thread executes per product, by modulus", "10.73"),
+        ("Instructions that warps execute in one launch, by modulus", "90046464.00"),
+    ] {
+        let (_, table) = tables.split_once(title).unwrap();
+        let cells = |line: &str| -> Vec<String> {
+            line.split('|').map(|cell| cell.trim().to_owned()).collect()
+        };
+        let lines: Vec<_> = table.lines().skip(2).map(cells).collect();
+        assert_eq!(lines[0], ["", "", "65521", ""]);
+        assert_eq!(lines[2], ["", "unsigned_shoup", count, ""]);
+        assert_eq!(lines.get(3).map(Vec::len).unwrap_or(1), 1, "{tables}");
     }
 }
 

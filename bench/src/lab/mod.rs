@@ -1,6 +1,5 @@
 //! `ctru-bench lab`: measures every method of modular multiplication on this machine.
 
-mod counts;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod gpu;
@@ -27,7 +26,7 @@ pub(crate) enum Laboratory {
     ///
     /// A chain multiplies an element by sixteen constants, one after the other. The moduli have 16,
     /// 20, 24, 28 and 31 bits. A GPU works on 2^24 elements, the CPU on 2^16, which stay in its
-    /// caches.
+    /// caches. Counters of Nsight Compute are shown if files of records hold them.
     Reductions(Reductions),
     /// Measure products of polynomials modulo x^n - 1 by every method
     ///
@@ -35,7 +34,6 @@ pub(crate) enum Laboratory {
     /// the device. Products are measured in batches and one at a time. Calls with transfers,
     /// allocation and a launch per layer are measured too.
     Ntt(Options),
-    Counts(counts::Args),
 }
 
 /// The options of chains.
@@ -105,7 +103,6 @@ impl Laboratory {
             }
             Self::Reductions(Reductions { options, .. }) => (Bench::Reductions, options),
             Self::Ntt(options) => (Bench::Ntt, options),
-            Self::Counts(args) => return counts::run(args, out),
         };
         let records = if options.from.is_empty() {
             records::collect(options.json.as_deref(), |report| options.measure(bench, report))?

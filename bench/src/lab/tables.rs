@@ -6,7 +6,7 @@ use std::io::Write;
 use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_measure::{Record, table};
 
-use super::Bench;
+use super::{Bench, ELEMENTS};
 use crate::error::Error;
 use crate::records::{Records, distinct, figure, kind};
 
@@ -67,13 +67,19 @@ const RATES: Pivot = Pivot {
     best: f64::max,
 };
 
+/// Returns the method and the modulus of a chain whose launches Nsight Compute has counted. The
+/// name of its kernel is `chain_METHOD_MODULUS`.
+fn counted_chain(record: &Record) -> Option<(&str, &str)> {
+    record.op.strip_prefix("chain_")?.rsplit_once('_')
+}
+
 const INSTRUCTIONS: Pivot = Pivot {
     title: "Instructions that a thread executes per product, by modulus, as Nsight Compute counts",
-    row: |record| record.op.clone(),
-    column: |record| modulus(record).to_string(),
+    row: |record| counted_chain(record).unwrap_or_default().0.to_owned(),
+    column: |record| counted_chain(record).unwrap_or_default().1.to_owned(),
     value: |record| {
         let executed = record.figure(figure::THREAD_INSTRUCTIONS).unwrap_or_default();
-        executed / (len(record) * LENGTH) as f64
+        executed / (ELEMENTS * LENGTH) as f64
     },
     best: f64::min,
 };
@@ -163,7 +169,14 @@ pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Res
             BY_MODULUS.write(chains(), out)?;
             BY_THREADS.write(chains().filter(|record| modulus(record) == 268_369_921.0), out)?;
             RATES.write(records.of_kind(kind::COPY), out)?;
-            write_counts(records, out)
+            let counted = |figure| {
+                let chains = records.of_kind(kind::COUNTERS);
+                chains.filter(move |record| {
+                    counted_chain(record).is_some() && record.figure(figure).is_some()
+                })
+            };
+            INSTRUCTIONS.write(counted(figure::THREAD_INSTRUCTIONS), out)?;
+            WARP_INSTRUCTIONS.write(counted(figure::WARP_INSTRUCTIONS), out)
         }
         Bench::Ntt => {
             let products = || records.of_kind(kind::CYCLIC);
@@ -191,12 +204,6 @@ pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Res
             STEPS.write(steps.filter(|record| record.op == "shoup"), out)
         }
     }
-}
-
-/// Writes the tables of executed instructions.
-pub(super) fn write_counts(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
-    INSTRUCTIONS.write(records.of_kind(kind::INSTRUCTIONS), out)?;
-    WARP_INSTRUCTIONS.write(records.of_kind(kind::INSTRUCTIONS), out)
 }
 
 impl Pivot {

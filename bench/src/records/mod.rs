@@ -53,9 +53,6 @@ pub(crate) mod kind {
     pub(crate) const KERNEL: &str = "kernel";
     /// Chains of modular products by the method `op`.
     pub(crate) const CHAIN: &str = "chain";
-    /// The instructions that one launch of a chain executes, as Nsight Compute counts them, without
-    /// times.
-    pub(crate) const INSTRUCTIONS: &str = "instructions";
     /// A copy of an array, for comparison: of the size that chains work on, or of `len` numbers per
     /// product of a batch.
     pub(crate) const COPY: &str = "copy";
@@ -152,10 +149,10 @@ pub(crate) mod figure {
     pub(crate) const CHUNK: &str = "chunk";
     /// Queues of a batch in chunks.
     pub(crate) const QUEUES: &str = "queues";
-    /// Instructions that warps execute.
-    pub(crate) const WARP_INSTRUCTIONS: &str = "warp_instructions";
-    /// Instructions that threads execute.
-    pub(crate) const THREAD_INSTRUCTIONS: &str = "thread_instructions";
+    /// Instructions that warps execute, under the name that Nsight Compute gives them.
+    pub(crate) const WARP_INSTRUCTIONS: &str = "smsp__inst_executed.sum";
+    /// Instructions that threads execute, under the name that Nsight Compute gives them.
+    pub(crate) const THREAD_INSTRUCTIONS: &str = "smsp__thread_inst_executed.sum";
 }
 
 /// Measurements.
