@@ -130,7 +130,7 @@ mod tests {
     fn chunks_cost_what_the_scheme_says() {
         let device = CountingDevice::new(EmulatedDevice::new());
         let options =
-            DeviceOptions { chunk: COUNT, slots: 1, powers: 0, ..DeviceOptions::default() };
+            DeviceOptions { chunk: COUNT, slots: 1, powers: Some(0), ..DeviceOptions::default() };
         let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
@@ -171,7 +171,7 @@ mod tests {
     fn without_copies_the_kernels_remain() {
         let device = CountingDevice::new(EmulatedDevice::new());
         let options =
-            DeviceOptions { chunk: COUNT, slots: 1, powers: 0, ..DeviceOptions::default() };
+            DeviceOptions { chunk: COUNT, slots: 1, powers: Some(0), ..DeviceOptions::default() };
         let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];

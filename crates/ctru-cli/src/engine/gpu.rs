@@ -31,8 +31,9 @@ pub(crate) struct GpuArgs {
     )]
     memory: usize,
     /// The largest chunk in which key generation inverts by powers instead of division steps
-    #[arg(long, default_value_t = DeviceOptions::default().powers, value_name = "N")]
-    powers: usize,
+    /// [default: what is best on an H200]
+    #[arg(long, value_name = "N")]
+    powers: Option<usize>,
     /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,

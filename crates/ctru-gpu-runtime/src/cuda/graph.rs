@@ -99,8 +99,8 @@ impl CudaGraph<'_> {
     pub fn launch(&self) -> Result<(), RuntimeError> {
         let _current = self.stream.device.enter()?;
         // SAFETY: the executable graph and the stream exist. The memory of the launches is borrowed
-        // as long as `self` lives. Dropping memory of the device waits for the device, and memory of
-        // the host waits for the operation that is counted below.
+        // as long as `self` lives. Dropping memory of the device waits for the device, and memory
+        // of the host waits for the operation that is counted below.
         let launched = unsafe { driver::cuGraphLaunch(self.executable, self.stream.raw) };
         Uses::record_all(&self.stream, self.host.iter());
         launched

@@ -34,7 +34,7 @@ fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedD
 #[test]
 fn inversion_by_powers_equals_the_cpu() {
     type Set = CtruPrime653;
-    let options = DeviceOptions { chunk: 2, slots: 1, powers: 2, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 2, slots: 1, powers: Some(2), ..DeviceOptions::default() };
     let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut keys = vec![DecapsulationKey::<Set>::placeholder(); 3];
     device.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut keys).unwrap();

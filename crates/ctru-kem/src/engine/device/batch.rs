@@ -35,11 +35,11 @@ const LEAST_LOADED: usize = 4096;
 /// The least number of bytes that a chunk moves between the caller's pinned memory and the device
 /// if a batch is cut to occupy more slots. On an H200, chunks with half as many bytes take longer,
 /// because copies and launches have fixed costs.
-const LEAST_PINNED: usize = 4 << 20;
+const LEAST_BYTES: usize = 4 << 20;
 
-/// The same for the caller's pageable memory. These chunks are smaller, because the host copies
-/// their bytes, and each chunk has a thread of its own.
-const LEAST_PAGEABLE: usize = 1 << 20;
+/// The same if the host copies a part of these bytes, because each chunk has a thread of its own
+/// for it.
+const LEAST_COPIED_BYTES: usize = 1 << 20;
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
 /// are full.
@@ -88,8 +88,8 @@ struct Chunk {
 #[derive(Copy, Clone)]
 enum Moving {
     /// The number of bytes per operation that move between the caller's memory and the device, and
-    /// whether all of this memory is pinned.
-    Bytes { per_operation: usize, is_pinned: bool },
+    /// whether the host copies a part of them.
+    Bytes { per_operation: usize, are_copied: bool },
     /// The keys are loaded in chunks.
     LoadedKeys,
 }
@@ -97,9 +97,17 @@ enum Moving {
 impl Moving {
     /// Returns the least number of operations per chunk.
     fn least(self) -> usize {
-        let Self::Bytes { per_operation, is_pinned } = self else { return LEAST_LOADED };
-        let bytes = if is_pinned { LEAST_PINNED } else { LEAST_PAGEABLE };
+        let Self::Bytes { per_operation, are_copied } = self else { return LEAST_LOADED };
+        let bytes = if are_copied { LEAST_COPIED_BYTES } else { LEAST_BYTES };
         (bytes / per_operation).next_multiple_of(MULTIPLE)
+    }
+
+    /// Returns the number of chunks into which a batch is cut if it can fill only some of the
+    /// `slots`. Half of the slots are enough to hide most of the copies of the host, and a quarter
+    /// to hide most of the transfers.
+    fn parts(self, slots: usize) -> usize {
+        let of_slots = if let Self::Bytes { are_copied: false, .. } = self { 4 } else { 2 };
+        slots.div_ceil(of_slots)
     }
 }
 
@@ -123,6 +131,7 @@ impl<D: Device> Batches<D> {
         }
         let chunk = chunk.min(fitting).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
+            let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
             let slot = |_| {
                 let queues = [device.queue()?, device.queue()?];
@@ -178,16 +187,17 @@ impl<D: Device> Batches<D> {
                 self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
             }
         };
-        let chunk = even_chunk(count, self.slots(), moving.least(), self.chunk);
+        let chunk = even_chunk(count, moving.parts(self.slots()), moving.least(), self.chunk);
         Plan { count, chunk, first }
     }
 
-    /// Returns what a batch of `count` operations moves: these slices of the caller.
+    /// Returns what a batch of `count` operations moves: these slices of the caller. The host
+    /// copies slices that are not pinned.
     fn moving<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> Moving {
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
-        let is_pinned =
-            slices.iter().all(|slice| slice.is_empty() || self.registry.is_registered(slice));
-        Moving::Bytes { per_operation: bytes.div_ceil(count.max(1)).max(1), is_pinned }
+        let is_pinned = |slice: &&[u8]| self.registry.is_registered(slice);
+        let are_copied = !slices.iter().all(is_pinned);
+        Moving::Bytes { per_operation: bytes.div_ceil(count.max(1)).max(1), are_copied }
     }
 
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
@@ -271,7 +281,14 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let count = decapsulation_keys.len() / decapsulation_key_bytes;
-        let moving = self.moving(count, [encapsulation_keys, decapsulation_keys]);
+        // The host copies most encapsulation keys from the decapsulation keys.
+        let moving = match &*encapsulation_keys {
+            [] => self.moving(count, [decapsulation_keys]),
+            copied => Moving::Bytes {
+                per_operation: (copied.len() + decapsulation_keys.len()) / count,
+                are_copied: true,
+            },
+        };
         let plan = self.plan(count, moving);
         let mut encapsulation_keys =
             encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
@@ -408,12 +425,10 @@ impl<K> BatchKeys<'_, K> {
 
 /// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
 ///
-/// If the batch cannot fill half of the slots with chunks of `most` operations, it is divided
-/// evenly among half of the slots, into chunks of at least `least` operations. Half of the slots
-/// are enough to hide most of the transfers.
-fn even_chunk(count: usize, slots: usize, least: usize, most: usize) -> usize {
-    let even = count.div_ceil(slots.div_ceil(2)).next_multiple_of(MULTIPLE);
-    even.max(least).clamp(1, most)
+/// If the batch cannot fill `parts` chunks of `most` operations, it is divided evenly into at most
+/// `parts` chunks of at least `least` operations.
+fn even_chunk(count: usize, parts: usize, least: usize, most: usize) -> usize {
+    count.div_ceil(parts).next_multiple_of(MULTIPLE).max(least).clamp(1, most)
 }
 
 /// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
@@ -493,22 +508,24 @@ mod tests {
     #[test]
     fn chunks_are_even_but_not_too_small() {
         const LEAST: usize = 4096;
-        assert_eq!(even_chunk(0, 16, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(1, 16, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(8 * LEAST, 16, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(8 * LEAST + 1, 16, LEAST, 8192), LEAST + MULTIPLE);
-        assert_eq!(even_chunk(8 * LEAST + 1, 16, LEAST, 4100), 4100);
-        assert_eq!(even_chunk(1 << 20, 16, LEAST, 8192), 8192);
-        assert_eq!(even_chunk(1 << 20, 16, LEAST, 3), 3);
+        assert_eq!(even_chunk(0, 8, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(1, 8, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(8 * LEAST, 8, LEAST, 8192), LEAST);
+        assert_eq!(even_chunk(8 * LEAST + 1, 8, LEAST, 8192), LEAST + MULTIPLE);
+        assert_eq!(even_chunk(8 * LEAST + 1, 8, LEAST, 4100), 4100);
+        assert_eq!(even_chunk(1 << 20, 8, LEAST, 8192), 8192);
+        assert_eq!(even_chunk(1 << 20, 8, LEAST, 3), 3);
         assert_eq!(even_chunk(5, 1, LEAST, 3), 3);
     }
 
     #[test]
-    fn chunks_in_pageable_memory_are_smaller() {
-        let least = |is_pinned| Moving::Bytes { per_operation: 2142, is_pinned }.least();
-        assert_eq!((least(true), least(false)), (2048, 512));
-        assert_eq!(Moving::LoadedKeys.least(), LEAST_LOADED);
-        let wide = Moving::Bytes { per_operation: usize::MAX, is_pinned: true };
+    fn chunks_that_the_host_copies_are_smaller_and_more() {
+        let moving = |are_copied| Moving::Bytes { per_operation: 2142, are_copied };
+        let of = |moving: Moving| (moving.least(), moving.parts(16), moving.parts(1));
+        assert_eq!(of(moving(true)), (512, 8, 1));
+        assert_eq!(of(moving(false)), (2048, 4, 1));
+        assert_eq!(of(Moving::LoadedKeys), (LEAST_LOADED, 8, 1));
+        let wide = Moving::Bytes { per_operation: usize::MAX, are_copied: false };
         assert_eq!(wide.least(), 0);
     }
 

@@ -12,15 +12,11 @@ use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::options::Products;
+use super::set::SMALL_BATCH;
 use super::slot::{OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
-
-/// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
-/// each state, even if its chunks are small, because other chunks fill the GPU. On an H200, warps
-/// are faster for 1024 operations and threads are faster for 4096.
-pub(super) const SMALL_BATCH: usize = 2048;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
@@ -43,7 +39,7 @@ impl<Q: Queue> Slot<Q> {
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
-        device.queue.upload_from(&lent, || {
+        device.with_lent(&lent, || {
             device.decode_encapsulation_keys(rows, count, &decoded)?;
             device.queue.synchronise()
         })?;
@@ -60,7 +56,7 @@ impl<Q: Queue> Slot<Q> {
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
-        device.queue.upload_from(&lent, || {
+        device.with_lent(&lent, || {
             device.decode_decapsulation_keys(rows, count, &decoded)?;
             device.queue.synchronise()
         })?;
@@ -138,7 +134,7 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let batch = batch_of(range.len(), keys);
-        device.queue.upload_from(&lent, || {
+        device.with_lent(&lent, || {
             if let Some(rows) = encoded {
                 device.decode_encapsulation_keys(rows, keys as usize, key)?;
             }
@@ -195,7 +191,7 @@ impl<Q: Queue> Slot<Q> {
         let received = &device.buffers.ciphertexts;
         device.send((ciphertexts, staged_ciphertexts, received), &mut lent)?;
         let batch = batch_of(secrets.len(), keys);
-        device.queue.upload_from(&lent, || {
+        device.with_lent(&lent, || {
             if let Some(rows) = encoded {
                 device.decode_decapsulation_keys(rows, keys as usize, key)?;
             }

@@ -29,29 +29,30 @@ pub struct DeviceOptions {
     /// has its own memory and its own host thread.
     pub slots: usize,
     /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
-    /// take further memory. So does inversion by powers, when it first needs it: up to 30 MB on each
-    /// device and up to 1.4 MB for each slot.
+    /// take further memory. So does inversion by powers, when it first needs it: up to 30 MB on
+    /// each device and up to 1.4 MB for each slot.
     pub memory_limit: usize,
     /// The largest number of key generations of a chunk that inverts the roots of its product tree
     /// by powers (Itoh and Tsujii). Larger chunks invert them by division steps. With 0, all chunks
-    /// do.
+    /// do. `None` stands for the number that is best on an H200: 8192 for n = 653 and 761, and 2048
+    /// for n = 1277.
     ///
     /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
-    pub powers: usize,
+    pub powers: Option<usize>,
     /// How the engine multiplies polynomials.
     pub products: Products,
 }
 
 impl Default for DeviceOptions {
-    /// Returns 16 slots of 8192 operations, at most 2 GiB, inversion by powers in chunks of at most
-    /// 2048 operations, and [`Products::Polyphase`], which is faster than [`Products::Ntt`] on an
-    /// H200 for every size of batch.
+    /// Returns 16 slots of 8192 operations, at most 2 GiB, inversion by powers where it is faster
+    /// on an H200, and [`Products::Polyphase`], which is faster there than [`Products::Ntt`] for
+    /// every size of batch.
     fn default() -> Self {
         Self {
             chunk: 8192,
             slots: 16,
             memory_limit: 2 << 30,
-            powers: 2048,
+            powers: None,
             products: Products::Polyphase,
         }
     }

@@ -16,6 +16,11 @@ use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
+/// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
+/// each state, even if its chunks are small, because other chunks fill the GPU. On an H200, warps
+/// are faster for 1024 operations and threads are faster for 4096.
+pub(super) const SMALL_BATCH: usize = 2048;
+
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
 /// functions.
 pub(super) struct Set {
@@ -41,6 +46,9 @@ pub(super) struct Set {
     pub(super) encapsulation: Purpose,
     /// The inversion by powers.
     pub(super) chain: &'static Chain,
+    /// The largest number of key generations of a chunk for which inversion by powers is faster
+    /// than division steps on an H200, as far as it was measured.
+    pub(super) powers: usize,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Overwrites rows of encapsulation keys with placeholders.
@@ -67,6 +75,7 @@ impl Set {
                 key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
                 encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
                 chain: Chain::of::<P::Ring>(),
+                powers: if P::Ring::N > 1000 { 2048 } else { 8192 },
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
