@@ -86,7 +86,9 @@ fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> R
         .flat_map(|&set| args.encodings.iter().map(move |&encoding| Selection { set, encoding }))
         .collect();
 
-    let steps = selections.len() * args.batches.len() * cases.len();
+    let singles = cases.iter().filter(|case| case.batch.is_none()).count();
+    let batches = args.batches.len() * (cases.len() - singles);
+    let steps = selections.len() * (singles + batches);
     let progress = progress_bar(steps, args.json);
     let mut records = Vec::new();
     for selection in selections {
@@ -198,10 +200,12 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
         let memory = if args.pageable { HostMemory::Pageable } else { HostMemory::Pinned };
         let budget = Duration::from_secs_f64(args.seconds);
         let engine = factory.engine::<P>()?;
-        for &batch in &args.batches {
+        for (index, &batch) in args.batches.iter().enumerate() {
             let batch = batch as usize;
             progress.set_message(format!("{selection}: keys"));
             let workload = Workload::<P, _>::new(&engine, batch, memory)?;
+            // Single operations do not depend on the size of batches.
+            let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
             for &Case { operation, batch: keys } in cases {
                 progress.set_message(format!("{selection} {}", operation.name()));
                 let record = Record {

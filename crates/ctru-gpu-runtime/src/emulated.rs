@@ -214,6 +214,8 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
             let content = Wiped(content);
             let mut bytes = lock(&self.memory.content);
             bytes.zeroize();
+            // Growing step by step would leave copies in freed memory.
+            bytes.reserve_exact(self.memory.bytes);
             bytes.extend(content.0.iter().flat_map(bytes_of));
         }
         &self.memory

@@ -128,7 +128,7 @@ pub enum RuntimeError {
         /// Number of elements in the memory.
         len: usize,
     },
-    /// Device memory was used on a queue of another device, or pinned memory was used on a queue
+    /// Device memory was used on a queue of another device, or pinned memory was copied on a queue
     /// that did not allocate it.
     #[error("{what} belongs to another {owner}: use it where it was allocated")]
     Foreign {

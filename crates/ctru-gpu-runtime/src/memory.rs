@@ -51,19 +51,21 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// Waits for the operations on the memory and returns its content.
     ///
     /// # Errors
-    /// Returns errors of the queue's operations.
+    /// Returns errors of the operations of all queues that have used the memory.
     fn read(&self) -> Result<&[T], RuntimeError>;
 
     /// Waits for the operations on the memory and returns its content for writing.
     ///
     /// # Errors
-    /// Returns errors of the queue's operations.
+    /// Returns errors of the operations of all queues that have used the memory.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 
     /// Returns this memory as an argument of launches. Kernels then read and write it over the link
     /// between host and device, without a copy.
     ///
     /// For a few kilobytes this is faster than a copy, because it needs no operation of its own.
+    /// Only [`Queue::follow`](crate::Queue::follow) orders operations of several queues on the
+    /// memory.
     fn on_device(&mut self) -> &Self::Device;
 }
 

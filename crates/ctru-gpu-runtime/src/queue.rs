@@ -66,8 +66,8 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError::OutOfMemory`] if the memory does not suffice, and errors of the driver.
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Self::Memory>, RuntimeError>;
 
-    /// Allocates memory for `len` elements on the host for copies on this queue. All elements are
-    /// zero.
+    /// Allocates memory for `len` elements on the host, for copies on this queue and for kernels on
+    /// all queues of the device. All elements are zero.
     ///
     /// # Errors
     /// [`RuntimeError::OutOfHostMemory`] if the memory does not suffice, and errors of the driver.

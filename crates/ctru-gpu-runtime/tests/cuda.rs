@@ -67,6 +67,23 @@ fn does_what_every_device_does() {
     common::check(&device.unwrap()).unwrap();
 }
 
+/// Checks that reading host memory waits for a graph that wrote to it, even if the graph was
+/// forgotten and so has never waited itself.
+#[test]
+fn graphs_on_host_memory() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let queue = device.unwrap().queue().unwrap();
+    let mut keys = queue.pinned::<u16>(64).unwrap();
+    let mut output = queue.pinned::<u32>(64).unwrap();
+    keys.write().unwrap().fill(1000);
+    let memory = [keys.on_device(), output.on_device()];
+    let graph = queue.graph(&[(&common::REVERSE, &memory, Batch::each(1))]).unwrap();
+    graph.launch().unwrap();
+    std::mem::forget(graph);
+    let expected: Vec<u32> = (1000..1064).collect();
+    assert_eq!(output.read().unwrap(), expected);
+}
+
 /// Checks that a graph runs its launches, as often as it is issued, and refuses what a launch
 /// refuses.
 #[test]

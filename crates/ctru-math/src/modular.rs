@@ -13,7 +13,7 @@ pub(crate) const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
     result
 }
 
-/// Returns `a^-1` modulo a prime below 2^32 that does not divide `a` (Fermat).
+/// Returns `a^-1` modulo a prime below 2^32 (Fermat), or 0 if the prime divides `a`.
 pub(crate) const fn inverse_mod(a: u64, prime: u64) -> u64 {
     power(a, prime - 2, prime)
 }

@@ -20,7 +20,8 @@ pub type CudaLaunch<'a> = (&'a Kernel, &'a [&'a CudaMemory], Batch);
 /// Launches that run one after the other in a queue each time that one call issues them. This takes
 /// the host less time than single launches.
 ///
-/// The graph borrows the memory on which its kernels work.
+/// The graph borrows the memory on which its kernels work. So the host can read and write host
+/// memory among it again when the graph is dropped.
 pub struct CudaGraph<'a> {
     stream: Arc<Stream>,
     executable: CUgraphExec,

@@ -16,8 +16,9 @@ use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain};
 use crate::registered::{self, Registered};
 
-/// Memory of a [`CudaDevice`]. Dropping it waits for all operations of the device, so keep it while
-/// the device works.
+/// Memory that kernels of a [`CudaDevice`] use: memory of the device, or pinned memory of the host
+/// ([`HostMemory::on_device`]). Dropping memory of the device waits for all operations of the
+/// device, so keep it while the device works.
 pub struct CudaMemory {
     pub(super) device: CudaDevice,
     /// The device address, or 0 if the memory is empty.
@@ -182,7 +183,10 @@ impl Uses {
 
     /// Waits for all recorded operations.
     fn wait(&self) -> Result<(), RuntimeError> {
-        self.lock().iter().try_for_each(|(stream, operation)| stream.wait(*operation))
+        let mut uses = self.lock();
+        uses.iter().try_for_each(|(stream, operation)| stream.wait(*operation))?;
+        uses.clear();
+        Ok(())
     }
 
     /// Locks the list, which is valid even after a panic.

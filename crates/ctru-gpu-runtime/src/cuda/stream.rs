@@ -20,7 +20,7 @@ const TIMED: u32 = EventFlags::DEFAULT.bits();
 /// The flag of an event that only orders operations.
 const UNTIMED: u32 = EventFlags::DISABLE_TIMING.bits();
 
-/// A stream that counts its operations on pinned host memory and tracks how many of them are done.
+/// A stream that counts its operations on memory of the host and tracks how many of them are done.
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     pub(super) raw: CUstream,

@@ -132,7 +132,8 @@ pub const fn steps<R: Ring>() -> &'static [Step] {
     match R::N {
         653 => &STEPS_653,
         761 => &STEPS_761,
-        _ => &STEPS_1277,
+        1277 => &STEPS_1277,
+        _ => panic!("there is no chain for this ring"),
     }
 }
 
@@ -214,6 +215,9 @@ pub fn apply<R: Ring>(columns: &[u16], a: &Poly<R>) -> Poly<R> {
 }
 
 /// Returns the inverse of `a`, or zero if `a` is zero. [`fill`] computes `matrices`.
+///
+/// Not constant time, because it divides: for tests of the kernels, with elements that are not
+/// secret.
 ///
 /// Cost: one product and one map per step, and one of each at the end.
 ///

@@ -33,11 +33,11 @@ pub(crate) const fn positive<R: Ring>() -> i32 {
 
 /// Reduces a number modulo `q` to `0..q`.
 ///
-/// Input: at least 0 and at most the sum of three coefficients of a product, each with the offset
-/// `HIGH *` [`positive`].
+/// Input: at least 0. So it may be the sum of three coefficients of a product by a small
+/// polynomial, each with the offset `HIGH *` [`positive`].
 #[inline(always)]
 pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
-    // The input is a sum of three coefficients, each at most twice the largest coefficient.
+    // The sum of three coefficients fits, each at most twice the largest coefficient.
     const {
         let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
         assert!(3 * 2 * coefficient < 1 << 31);

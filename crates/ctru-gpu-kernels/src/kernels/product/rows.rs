@@ -63,6 +63,7 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Multiplies pairs of elements of `R_q`. A batch has [`operations`] operations per product.
 ///
+/// Cost: `n^2` products per pair.
 /// Threads: one warp per 64 coefficients of the right factor.
 /// Shared memory: the diagonals of the left factor's matrix, the right factor, and the parts of the
 /// result that the warps compute.

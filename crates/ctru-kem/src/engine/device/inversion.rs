@@ -3,9 +3,9 @@
 //! A node `p` is the product of its two children `a` and `b`. The inverse of a node gives the
 //! inverses of its children: `1/a = b (1/p)` and `1/b = a (1/p)`. Only the roots are inverted
 //! directly: by powers in a small chunk, which takes less time, and by division steps in a large
-//! one, which occupies fewer multiprocessors. The leaves are the secret polynomials, and each of
-//! them costs about three products.
-//! The kernels call the step from a parent to its children `divide`.
+//! one, which occupies fewer multiprocessors. With the default options, all chunks of n = 653 and
+//! 761 are small. The leaves are the secret polynomials, and each of them costs about three
+//! products. The kernels call the step from a parent to its children `divide`.
 
 use std::sync::{Arc, OnceLock};
 use std::vec::Vec;
@@ -26,8 +26,9 @@ pub(super) struct Tree<Q: Queue> {
     /// The products of each level, from the level above the leaves to the roots.
     levels: Vec<Buffer<u16, Q::Memory>>,
     inversion: RootInversion<Q>,
-    /// The memory for roots that are inverted by powers. The first small chunk allocates it.
-    roots: OnceLock<Roots<Q>>,
+    /// The memory for roots that are inverted by powers, or `None` if there was none. The first
+    /// small chunk allocates it.
+    roots: OnceLock<Option<Roots<Q>>>,
 }
 
 /// How the roots of a tree are inverted.
@@ -89,13 +90,17 @@ impl<Q: Queue> Tree<Q> {
         Ok(Self { levels, inversion, roots: OnceLock::new() })
     }
 
-    /// Returns the memory for roots that are inverted by powers.
-    fn roots(&self, queue: &Q, set: &Set) -> Result<&Roots<Q>, RuntimeError> {
+    /// Returns the memory for roots that are inverted by powers, or `None` if the device or the
+    /// host had no memory for it. Division steps need no further memory.
+    fn roots(&self, queue: &Q, set: &Set) -> Result<Option<&Roots<Q>>, RuntimeError> {
         if let Some(roots) = self.roots.get() {
-            return Ok(roots);
+            return Ok(roots.as_ref());
         }
-        let roots = Roots::new(queue, set, &self.inversion.maps)?;
-        Ok(self.roots.get_or_init(|| roots))
+        let roots = match Roots::new(queue, set, &self.inversion.maps) {
+            Err(RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }) => None,
+            roots => Some(roots?),
+        };
+        Ok(self.roots.get_or_init(|| roots).as_ref())
     }
 
     /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`.
@@ -116,8 +121,7 @@ impl<Q: Queue> Tree<Q> {
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count).collect();
         let top = sizes.len() - 1;
-        let by_powers = count <= self.inversion.powers;
-        let roots = by_powers.then(|| self.roots(queue, set)).transpose()?;
+        let roots = if count <= self.inversion.powers { self.roots(queue, set)? } else { None };
         let nodes = |level: usize| match roots {
             Some(roots) if level == top => &roots.elements,
             _ => &tree[level],

@@ -57,7 +57,7 @@ pub struct DeviceEngine<P: ParameterSet, D: Device> {
 }
 
 impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
-    /// Creates an engine on one device and allocates all its memory.
+    /// Creates an engine on one device and allocates the memory of its slots.
     ///
     /// # Errors
     /// The errors of [`over`](Self::over).
@@ -65,8 +65,9 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         Self::over(vec![device], options)
     }
 
-    /// Creates an engine on several devices and allocates all its memory. The options apply to each
-    /// device.
+    /// Creates an engine on several devices and allocates the memory of its slots. The options
+    /// apply to each device. Inversion by powers allocates more when it first runs; see
+    /// [`DeviceOptions::memory_limit`].
     ///
     /// The chunks have fewer operations than `options.chunk` if the limit of memory or the kernels
     /// allow fewer.
@@ -105,7 +106,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.batches.slots()
     }
 
-    /// Returns the bytes of device memory that the slots hold, on all devices together.
+    /// Returns the bytes of device memory that the slots hold, on all devices together, without
+    /// the memory for inversion by powers.
     #[must_use]
     pub fn device_bytes(&self) -> usize {
         self.slots() * self.chunk() * Footprint::of(self.batches.set()).device_bytes

@@ -30,7 +30,8 @@ pub struct DeviceOptions {
     pub slots: usize,
     /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
     /// take further memory. So does inversion by powers, when it first needs it: up to 30 MB on
-    /// each device and up to 1.4 MB for each slot.
+    /// each device and up to 1.4 MB for each slot. Without this memory, key generation inverts by
+    /// division steps.
     pub memory_limit: usize,
     /// The largest number of key generations of a chunk that inverts the roots of its product tree
     /// by powers (Itoh and Tsujii). Larger chunks invert them by division steps. With 0, all chunks
@@ -103,8 +104,9 @@ impl DeviceOptions {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let set = [P::NAME, P::Encoding::NAME];
-        let key =
-            (set, format!("{devices:?} {:?} {}", self.products, self.memory_limit), operations);
+        let Self { memory_limit, powers, products, .. } = self;
+        let described = format!("{devices:?} {products:?} {memory_limit} {powers:?}");
+        let key = (set, described, operations);
         if let Some(&options) = super::lock(chosen).get(&key) {
             return Ok(options);
         }

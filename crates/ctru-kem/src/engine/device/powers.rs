@@ -84,7 +84,10 @@ impl<Q: Queue> Maps<Q> {
             Ok(matrix)
         };
         let matrices = columns.chunks_exact(chain.degree * chain.degree).map(send);
-        Ok(Self(matrices.collect::<Result<_, RuntimeError>>()?))
+        let matrices = matrices.collect::<Result<_, RuntimeError>>()?;
+        // Other queues, which do not follow this one, use the matrices, too.
+        queue.synchronise()?;
+        Ok(Self(matrices))
     }
 }
 

@@ -75,7 +75,10 @@ impl Set {
                 key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
                 encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
                 chain: Chain::of::<P::Ring>(),
-                powers: if P::Ring::N > 1000 { 2048 } else { 8192 },
+                powers: match P::Ring::N {
+                    653 | 761 => 8192,
+                    _ => 2048,
+                },
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());

@@ -10,8 +10,7 @@ use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
 use super::options::Products;
 use super::prefetch::prefetch;
-use super::set::SMALL_BATCH;
-use super::set::Set;
+use super::set::{SMALL_BATCH, Set};
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 
@@ -73,18 +72,29 @@ impl<Q: Queue> Slot<Q> {
         Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
     }
 
-    /// Calls `work`. If it fails, waits until both queues have finished, so that no operation is
-    /// under way in the slot's memory when another chunk takes the slot.
+    /// Calls `work`. If it fails or panics, waits until both queues have finished, so that no
+    /// operation is under way in the slot's memory when another chunk takes the slot.
     pub(super) fn settled<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        let result = work(self);
-        if result.is_err() {
-            // The batch has failed already, so further errors are ignored.
-            let _ = self.device.queue.synchronise();
-            let _ = self.device.auxiliary.synchronise();
+        /// Waits for both queues when it is dropped, unless the work has succeeded.
+        struct Settling<'a, Q: Queue> {
+            slot: &'a mut Slot<Q>,
+            has_succeeded: bool,
         }
+        impl<Q: Queue> Drop for Settling<'_, Q> {
+            fn drop(&mut self) {
+                if !self.has_succeeded {
+                    // The batch has failed already, so further errors are ignored.
+                    let _ = self.slot.device.queue.synchronise();
+                    let _ = self.slot.device.auxiliary.synchronise();
+                }
+            }
+        }
+        let mut settling = Settling { slot: self, has_succeeded: false };
+        let result = work(settling.slot);
+        settling.has_succeeded = result.is_ok();
         result
     }
 }
