@@ -18,7 +18,7 @@ use crate::encoding::Encode;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{self, Hashed, Id, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::pke::{self, KeyPolynomials};
-use crate::wipe::{Secret, wipe};
+use crate::wipe::{Secret, wipe, wipe_stack};
 
 /// The 32 bytes of a seed or of `z`, the secret of implicit rejection.
 type Seed = [u8; SEED_BYTES];
@@ -217,12 +217,21 @@ pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]
     write_parts(key, &SmallPoly::<R>::one(), encapsulation_key.as_ref(), &[0; SEED_BYTES]);
 }
 
+/// Samples the polynomials of a key pair from `seed`.
+///
+/// This is a function of its own, so that [`wipe_stack`] reaches what its calls leave on the stack.
+#[inline(never)]
+fn sample_key<R: Ring>(seed: &Seed) -> KeyPolynomials<R> {
+    let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
+    hash::key_coins::<R, 1>([seed], &mut coins);
+    KeyPolynomials::sample(&coins[0])
+}
+
 /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key` (Algorithm
 /// 4).
 pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
-    let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
-    hash::key_coins::<R, 1>([seed], &mut coins);
-    let polynomials = KeyPolynomials::sample(&coins[0]);
+    let polynomials = sample_key::<R>(seed);
+    wipe_stack();
     let inverse = invert(&Poly::from(&polynomials.f))
         .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
     assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);

@@ -11,6 +11,16 @@ pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
     zeroize::optimization_barrier(values);
 }
 
+/// Overwrites 8 KiB of the stack below the caller's frame, where the calls that it has made before
+/// had their frames.
+///
+/// The compiler spills registers, and the crates that hash move states by value. Both leave copies
+/// of secrets that no variable owns any more.
+#[inline(never)]
+pub(crate) fn wipe_stack() {
+    wipe(&mut [0u8; 8 << 10], 0);
+}
+
 /// Secret bytes, wiped when dropped.
 ///
 /// A move may leave a copy that nothing wipes. So functions write secrets to a place that the

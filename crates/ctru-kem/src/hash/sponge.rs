@@ -6,7 +6,8 @@
 use core::marker::PhantomData;
 
 use sha3::digest::{FixedOutputReset, Update};
-use shake::{ExtendableOutput, XofReader};
+use shake::XofReader;
+use shake::digest::ExtendableOutputReset;
 
 use super::keccak::{LANES, States, permute};
 use super::lanes::{Hashing, Lanes, MOST_STATES, Row, Vectors};
@@ -36,7 +37,9 @@ impl Function for Shake256 {
     fn hash(input: &[u8], output: &mut [u8]) {
         let mut shake = shake::Shake256::default();
         shake.update(input);
-        shake.finalize_xof().read(output);
+        // This call takes `shake` by reference. A move would leave a copy of its state in memory,
+        // which still holds the input.
+        shake.finalize_xof_reset().read(output);
     }
 }
 
