@@ -238,6 +238,56 @@ macro_rules! for_each_kernel {
                     z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
+            ENCAPSULATE_MIXED_RADIX "encapsulate_mixed_radix" =
+                whole::mixed_radix::encapsulate(
+                    expansion: u64[One; EXPANSION_WORDS],
+                    keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::mixed_radix::copied_public_key_bytes::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    h: u16[EachOperation; row::<R>()],
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+            DECAPSULATE_MIXED_RADIX "decapsulate_mixed_radix" =
+                whole::mixed_radix::decapsulate(
+                    keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::mixed_radix::copied_secret_key_bytes::<R>()],
+                    copied_ciphertexts: u8[EachOperation; whole::copied_ciphertext_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    results: u64[EachOperation; SEED_WORDS]);
+            ENCAPSULATE_PACKED13 "encapsulate_packed13" =
+                whole::packed13::encapsulate(
+                    expansion: u64[One; EXPANSION_WORDS],
+                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::packed13::copied_public_key_bytes::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    h: u16[EachOperation; row::<R>()],
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+            DECAPSULATE_PACKED13 "decapsulate_packed13" =
+                whole::packed13::decapsulate(
+                    keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::packed13::copied_secret_key_bytes::<R>()],
+                    copied_ciphertexts: u8[EachOperation; whole::copied_ciphertext_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    results: u64[EachOperation; SEED_WORDS]);
             SELECT "select" =
                 scheme::select::select(
                     received: u8[EachOperation; ciphertext_bytes::<R>()],

@@ -6,6 +6,7 @@
 //! - [`hash`]: seeds, messages, coins and secrets that Keccak derives.
 //! - [`keys`]: conversion between encoded keys and arrays.
 //! - [`invert`]: inversion of single elements and of batches.
+//! - [`whole`]: whole operations of small batches.
 //!
 //! An array consists of rows, one per operation unless the kernel's documentation says otherwise. A
 //! row of a polynomial has [`row`] elements, a row of coins has [`coin_words`] words, a row of a
@@ -19,6 +20,7 @@ pub mod keys;
 pub mod product;
 pub mod scheme;
 pub(crate) mod warp;
+pub mod whole;
 
 use ctru_math::Ring;
 

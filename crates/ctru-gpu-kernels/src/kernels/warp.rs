@@ -69,6 +69,33 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
     }
 }
 
+/// Returns the number of bytes of a row to which [`copy_bytes`] copies `bytes` bytes.
+#[must_use]
+pub const fn copied_bytes(bytes: u32) -> u32 {
+    bytes.next_multiple_of(4) + 4
+}
+
+/// Returns the number of the byte to which [`copy_bytes`] copies byte `start`.
+pub(crate) const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
+    copied_bytes(bytes) * row + start % 4
+}
+
+/// Copies the bytes `start..start + bytes` of an array to row `row` of another array, whose rows
+/// have [`copied_bytes`] bytes; see [`place_of_copy`]. Copies whole words of 4 bytes, so the lengths
+/// of both arrays are multiples of 4 bytes.
+#[inline(always)]
+pub(crate) fn copy_bytes<S: Simt>(
+    s: S,
+    (from, start): (S::Global<u8>, u32),
+    bytes: u32,
+    (to, row): (S::Global<u8>, u32),
+) {
+    let (first, end) = (start / 4, (start + bytes).div_ceil(4));
+    let (from, to) = (s.cast::<u8, u32>(from), s.cast::<u8, u32>(to));
+    let place = copied_bytes(bytes) / 4 * row;
+    transfer(s, end - first, |i| s.load(from, first + i), |i, word| s.store(to, place + i, word));
+}
+
 /// Compares the bytes `from..from + bytes` of shared memory with the bytes `to..to + bytes` of the
 /// array. If all bytes are equal, every thread returns 0; otherwise at least one thread returns
 /// another number. `from` and `to` must be congruent modulo 4.

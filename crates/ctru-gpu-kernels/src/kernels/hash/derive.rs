@@ -38,9 +38,11 @@ pub fn expand_seeds<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        let id = Id { s, ids, key: batch.row(operation) };
-        let id = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
-        expand(s, operation, SEED_WORDS, expansion, id, seeds);
+        let id = Id::of_row(s, ids, batch.row(operation));
+        // Each byte of the id is loaded once.
+        let words: [u64; ID_WORDS] = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
+        let id = |i: u32| words.get(i as usize).copied().unwrap_or(0);
+        expand::<PerThread<S>>(s, operation, SEED_WORDS, expansion, id, seeds);
     }
 }
 
@@ -59,30 +61,30 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        expand(s, operation, 2 * SEED_WORDS, expansion, [0; ID_WORDS], seeds);
+        expand::<PerThread<S>>(s, operation, 2 * SEED_WORDS, expansion, |_| 0, seeds);
     }
 }
 
 /// The number of words that hold `ID(pk)`.
 const ID_WORDS: usize = ID_BYTES.div_ceil(8) as usize;
 
-/// Writes the seed of one operation, which has `words` words. `id` is `ID(pk)`, then zeros.
+/// Writes the seed of one operation, which has `words` words. `id` returns the words of `ID(pk)`,
+/// and 0 for every other index. Negative indices occur as numbers modulo `2^32`.
 #[inline(always)]
-fn expand<S: Simt>(
-    s: S,
+pub(crate) fn expand<T: State>(
+    s: T::Machine,
     operation: u32,
     words: u32,
-    expansion: S::Global<u64>,
-    id: [u64; ID_WORDS],
-    seeds: S::Global<u64>,
+    expansion: Words<T>,
+    id: impl Fn(u32) -> u64,
+    seeds: Words<T>,
 ) {
     const ROW: u32 = EXPANSION_WORDS - 1;
     const BYTES: u32 = 8 * EXPANSION_WORDS + ID_BYTES;
-    let row = s.load(expansion, ROW) + u64::from(operation);
-    let state: PerThread<S> = SHAKE256.absorb_block(s, BYTES, |i| match i {
-        ROW => row,
-        _ if i < ROW => s.load(expansion, i),
-        _ => id.get((i - EXPANSION_WORDS) as usize).copied().unwrap_or(0),
+    let state: T = SHAKE256.absorb_block(s, BYTES, |i| {
+        let word = if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 };
+        let row = if i == ROW { u64::from(operation) } else { 0 };
+        (word + row) | id(i.wrapping_sub(EXPANSION_WORDS))
     });
     state.permute().output(words, |i, word| s.store(seeds, words * operation + i, word));
 }
@@ -153,7 +155,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        let id = Id { s, ids, key: batch.row(operation) };
+        let id = Id::of_row(s, ids, batch.row(operation));
         encapsulation::<R, PerThread<S>>(operation, seeds, id, messages, shared_secrets, coins);
     }
 }
@@ -175,7 +177,7 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        let id = Id { s, ids, key: batch.row(operation) };
+        let id = Id::of_row(s, ids, batch.row(operation));
         decapsulation::<R, PerThread<S>>(operation, messages, id, shared_secrets, coins);
     }
 }
@@ -185,22 +187,28 @@ fn own_operation<S: Simt>(s: S) -> u32 {
     s.block() * s.threads() + s.thread()
 }
 
-/// The `ID(pk)` of key `key`, as a part of the array `ids`.
+/// The `ID(pk)` of a key: the bytes of an array from byte `start` on.
 #[derive(Copy, Clone)]
 pub(crate) struct Id<S: Simt> {
     pub(crate) s: S,
-    pub(crate) ids: S::Global<u8>,
-    pub(crate) key: u32,
+    pub(crate) bytes: S::Global<u8>,
+    pub(crate) start: u32,
 }
 
 impl<S: Simt> Id<S> {
+    /// Returns row `key` of an array of such rows.
+    #[inline(always)]
+    pub(crate) fn of_row(s: S, ids: S::Global<u8>, key: u32) -> Self {
+        Self { s, bytes: ids, start: key * ID_BYTES }
+    }
+
     /// Returns word `i` of `ID(pk) || tail`. `tail` returns the words of the tail, and 0 for every
     /// other index. Negative indices occur as numbers modulo `2^32`.
     #[inline(always)]
     pub(crate) fn followed_by(self, tail: impl Fn(u32) -> u64, i: u32) -> u64 {
         const WHOLE: u32 = ID_BYTES / 8;
         const { assert!(ID_BYTES % 8 == 1) };
-        let id = word_of_bytes(self.s, self.ids, self.key * ID_BYTES, ID_BYTES, 8 * i);
+        let id = word_of_bytes(self.s, self.bytes, self.start, ID_BYTES, i.wrapping_mul(8));
         id | tail(i.wrapping_sub(WHOLE + 1)) >> 56 | tail(i.wrapping_sub(WHOLE)) << 8
     }
 }

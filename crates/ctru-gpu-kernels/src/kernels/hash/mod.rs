@@ -5,6 +5,6 @@
 //! small to occupy the GPU with one thread per operation.
 
 pub mod derive;
-mod keccak;
+pub(crate) mod keccak;
 pub mod reject;
 pub mod small_batch;

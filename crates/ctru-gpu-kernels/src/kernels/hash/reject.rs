@@ -7,7 +7,7 @@
 use ctru_math::Ring;
 
 use super::derive::Id;
-use super::keccak::{PerThread, SHA3_512, State, Words};
+use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, word_of_bytes};
 use crate::simt::{Simt, WARP};
@@ -47,7 +47,9 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     // warp needs them for the loads.
     let inside = |operation: u32| operation.min(batch.operations() - 1);
     let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
-    let mut state: PerThread<S> = absorb_key(Id { s, ids, key: batch.row(inside(operation)) }, z);
+    let key = batch.row(inside(operation));
+    let z = |i| s.load(z, SEED_WORDS * key + i);
+    let mut state: PerThread<S> = absorb_key(Id::of_row(s, ids, key), z);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
         // The words of one ciphertext are neighbours in memory. So neighbouring lanes load
         // neighbouring words of one operation, then those of the next operation, and the hardware
@@ -56,8 +58,8 @@ pub fn rejection_secret<S: Simt, R: Ring>(
         for k in 0..rate {
             let word = WARP * k + s.lane();
             let (row, i) = (word / rate, word % rate);
-            let value =
-                ciphertext_word::<S, R>(s, ciphertexts, inside(first + row), rate * block + i);
+            let start = R::CIPHERTEXT_BYTES as u32 * inside(first + row);
+            let value = ciphertext_word::<S, R>(s, ciphertexts, start, rate * block + i);
             s.store_shared::<u64>(stage(row, i), value);
         }
         s.sync_warp();
@@ -79,25 +81,25 @@ pub(crate) const fn input_bytes<R: Ring>() -> u32 {
     KEY_BYTES + R::CIPHERTEXT_BYTES as u32
 }
 
-/// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block.
+/// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block. `z` returns the
+/// words of `z`.
 #[inline(always)]
-pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: Words<T>) -> T {
+pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: impl Fn(u32) -> u64) -> T {
     const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };
-    let z = |i| if i < SEED_WORDS { id.s.load(z, SEED_WORDS * id.key + i) } else { 0 };
+    let z = |i| if i < SEED_WORDS { z(i) } else { 0 };
     T::zero(id.s).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
 }
 
 /// Returns word `i` of the padded input with zeros in place of the bytes that [`absorb_key`]
-/// absorbs.
+/// absorbs. The ciphertext begins at byte `start` of the array.
 #[inline(always)]
 pub(crate) fn ciphertext_word<S: Simt, R: Ring>(
     s: S,
     ciphertexts: S::Global<u8>,
-    operation: u32,
+    start: u32,
     i: u32,
 ) -> u64 {
     let bytes = R::CIPHERTEXT_BYTES as u32;
     let first = (8 * i).wrapping_sub(KEY_BYTES);
-    word_of_bytes(s, ciphertexts, bytes * operation, bytes, first)
-        ^ SHA3_512.padding(input_bytes::<R>(), i)
+    word_of_bytes(s, ciphertexts, start, bytes, first) ^ SHA3_512.padding(input_bytes::<R>(), i)
 }

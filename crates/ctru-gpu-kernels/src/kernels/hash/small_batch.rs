@@ -31,7 +31,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let operation = s.block();
-    let id = Id { s, ids, key: batch.row(operation) };
+    let id = Id::of_row(s, ids, batch.row(operation));
     derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, shared_secrets, coins);
 }
 
@@ -48,7 +48,7 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let operation = s.block();
-    let id = Id { s, ids, key: batch.row(operation) };
+    let id = Id::of_row(s, ids, batch.row(operation));
     derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
 }
 
@@ -65,10 +65,13 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let operation = s.block();
+    let key = batch.row(operation);
+    let z = |i| s.load(z, SEED_WORDS * key + i);
+    let start = R::CIPHERTEXT_BYTES as u32 * operation;
     let rate = SHA3_512.rate;
-    let mut state: PerWarp<S> = reject::absorb_key(Id { s, ids, key: batch.row(operation) }, z);
+    let mut state: PerWarp<S> = reject::absorb_key(Id::of_row(s, ids, key), z);
     for block in 0..rolled(s, SHA3_512.blocks(reject::input_bytes::<R>())) {
-        let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, operation, rate * block + i);
+        let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, start, rate * block + i);
         state = state.absorb(rate, word).permute();
     }
     state

@@ -15,7 +15,7 @@ use crate::simt::Simt;
 key_kernels!(MixedRadix);
 
 /// The mixed-radix encoding.
-enum MixedRadix {}
+pub(crate) enum MixedRadix {}
 
 impl<R: Ring> Encoding<R> for MixedRadix {
     const BYTES: u32 = Plan::of::<R>().bytes() as u32;

@@ -54,14 +54,14 @@ pub(crate) const fn shape<R: Ring>() -> Shape {
 }
 
 /// Decodes the public key that begins at byte `start` of `keys` and stores it as row `key` of `h`.
-/// Copies the key's first [`ID_BYTES`] bytes to row `key` of `ids`.
+/// Calls `id(i, byte)` for each byte `i` of the key's first [`ID_BYTES`] bytes.
 #[inline(always)]
 pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
     (keys, start): (S::Global<u8>, u32),
     h: S::Global<u16>,
-    ids: S::Global<u8>,
     key: u32,
+    id: impl Fn(u32, u8),
 ) {
     warp::transfer(
         s,
@@ -70,7 +70,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
         |i, byte| {
             s.store_shared(STRING + i, byte);
             if i < ID_BYTES {
-                s.store(ids, key * ID_BYTES + i, byte);
+                id(i, byte);
             }
         },
     );
@@ -115,6 +115,24 @@ pub(crate) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
     R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
 }
 
+/// Decodes the secret polynomial that begins at byte `start` of `keys` and stores it as row `key` of
+/// `f`.
+#[inline(always)]
+pub(crate) fn decode_secret<S: Simt, R: Ring>(
+    s: S,
+    (keys, start): (S::Global<u8>, u32),
+    f: S::Global<u8>,
+    key: u32,
+) {
+    let bound = SmallPoly::<R>::BOUND as u8;
+    warp::transfer(
+        s,
+        R::N as u32,
+        |i| s.load(keys, start + i / 2) >> (4 * (i % 2)) & 15,
+        |i, nibble| s.store(f, key * row::<R>() + i, coefficient(bound, nibble) as u8),
+    );
+}
+
 /// Decodes secret keys. A secret key consists of the secret polynomial `f`, the public key, which
 /// [`decode_public`] reads, and `z`.
 #[inline(always)]
@@ -128,15 +146,10 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
 ) {
     let key = s.block();
     let start = key * secret_bytes::<R, E>();
-    let bound = SmallPoly::<R>::BOUND as u8;
-    warp::transfer(
-        s,
-        R::N as u32,
-        |i| s.load(keys, start + i / 2) >> (4 * (i % 2)) & 15,
-        |i, nibble| s.store(f, key * row::<R>() + i, coefficient(bound, nibble) as u8),
-    );
+    decode_secret::<S, R>(s, (keys, start), f, key);
     let start = start + R::SECRET_POLY_BYTES as u32;
-    decode_public::<S, R, E>(s, (keys, start), h, ids, key);
+    let id = |i, byte| s.store(ids, key * ID_BYTES + i, byte);
+    decode_public::<S, R, E>(s, (keys, start), h, key, id);
     let start = start + E::BYTES;
     warp::transfer(
         s,
@@ -214,7 +227,8 @@ macro_rules! key_kernels {
         ) {
             let key = s.block();
             let start = key * <$encoding as Encoding<R>>::BYTES;
-            $crate::kernels::keys::decode_public::<S, R, $encoding>(s, (keys, start), h, ids, key);
+            let id = |i, byte| s.store(ids, key * $crate::kernels::ID_BYTES + i, byte);
+            $crate::kernels::keys::decode_public::<S, R, $encoding>(s, (keys, start), h, key, id);
         }
 
         /// Encodes public keys.

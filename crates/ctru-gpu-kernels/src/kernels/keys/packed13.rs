@@ -12,7 +12,7 @@ use crate::simt::Simt;
 key_kernels!(Packed13);
 
 /// The encoding with 13 bits per coefficient.
-enum Packed13 {}
+pub(crate) enum Packed13 {}
 
 impl<R: Ring> Encoding<R> for Packed13 {
     const BYTES: u32 = R::PACKED13_BYTES as u32;

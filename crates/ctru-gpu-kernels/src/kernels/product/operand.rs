@@ -69,20 +69,19 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
 }
 
-/// Loads block `block` of row `index` of an array of ciphertexts. A row may begin at any byte. The
-/// array's length is a multiple of 4 bytes.
+/// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's length
+/// is a multiple of 4 bytes.
 #[inline(always)]
 pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
-    index: u32,
+    start: u32,
     block: u32,
 ) -> LargeBlock {
     // A block has 32 coefficients, so it has as many 32-bit words as a coefficient has bits. Its
     // first word may begin inside a word of the array.
     const WORDS: usize = 11;
     const { assert!(R::Q2_BITS as usize <= WORDS) };
-    let start = R::CIPHERTEXT_BYTES as u32 * index;
     let first = start + BLOCK / 8 * R::Q2_BITS * block;
     // Indices past the end of the row load the row's last word, because the mask below clears the
     // bits.

@@ -53,8 +53,9 @@ pub fn encrypt<S: Simt, R: Ring>(
     ciphertexts: S::Global<u8>,
     batch: Batch,
 ) {
-    let string = ciphertext::<S, R>(s, h, coins, messages, batch);
+    stage_key::<S, R>(s, h, batch.row(s.block()));
     let bytes = R::CIPHERTEXT_BYTES as u32;
+    let string = ciphertext::<S, R>(s, coins, messages, bytes * s.block());
     warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
 }
 
@@ -78,10 +79,11 @@ pub fn verify<S: Simt, R: Ring>(
     shared_secrets: S::Global<u64>,
     batch: Batch,
 ) {
-    let string = ciphertext::<S, R>(s, h, coins, messages, batch);
+    stage_key::<S, R>(s, h, batch.row(s.block()));
     let bytes = R::CIPHERTEXT_BYTES as u32;
+    let string = ciphertext::<S, R>(s, coins, messages, bytes * s.block());
     let difference = warp::compare_bytes(s, string, received, bytes * s.block(), bytes);
-    select::choose(s, difference, rejection_secrets, shared_secrets);
+    select::choose(s, difference, rejection_secrets, shared_secrets, shared_secrets);
 }
 
 /// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
@@ -99,33 +101,50 @@ pub fn decrypt<S: Simt, R: Ring>(
     messages: S::Global<u64>,
     batch: Batch,
 ) {
-    let operation = s.block();
+    let start = R::CIPHERTEXT_BYTES as u32 * s.block();
+    message::<S, R>(s, (ciphertexts, start), (f, batch.row(s.block())), messages);
+}
+
+/// Decrypts the ciphertext that begins at byte `start` of an array with row `key` of `f`, and writes
+/// the message of the block's operation.
+#[inline(always)]
+pub(crate) fn message<S: Simt, R: Ring>(
+    s: S,
+    (ciphertexts, start): (S::Global<u8>, u32),
+    (f, key): (S::Global<u8>, u32),
+    messages: S::Global<u64>,
+) {
     let polyphase = Polyphase::<S, R>::new(s);
-    polyphase.stage_large(|block| ciphertext_block::<S, R>(s, ciphertexts, operation, block));
-    polyphase.stage_small(|block| small_block::<S, R>(s, f, batch.row(operation), block));
+    polyphase.stage_large(|block| ciphertext_block::<S, R>(s, ciphertexts, start, block));
+    polyphase.stage_small(|block| small_block::<S, R>(s, f, key, block));
     polyphase.multiply(0);
-    decode_message::store_nibbles::<S, R>(s, messages, operation, |block| {
+    decode_message::store_nibbles::<S, R>(s, messages, s.block(), |block| {
         let values = polyphase.folded(block);
         e8::decode_block(R::Q2 as u16, array::from_fn(|i| (values[i] as u32 & (R::Q2 - 1)) as u16))
     });
 }
 
-/// Encrypts the warp's operation, packs the ciphertext in shared memory and returns its address.
-/// The address is congruent modulo 4 to the ciphertext's first byte in the array.
+/// Writes row `key` of `h` to shared memory, for [`ciphertext`].
 #[inline(always)]
-fn ciphertext<S: Simt, R: Ring>(
+pub(crate) fn stage_key<S: Simt, R: Ring>(s: S, h: S::Global<u16>, key: u32) {
+    Polyphase::<S, R>::new(s).stage_large(|block| large_block::<S, R>(s, h, key, block));
+}
+
+/// Encrypts the block's operation with the key that [`stage_key`] wrote, packs the ciphertext in
+/// shared memory and returns its address, which is congruent modulo 4 to `start`: the ciphertext's
+/// first byte in an array.
+#[inline(always)]
+pub(crate) fn ciphertext<S: Simt, R: Ring>(
     s: S,
-    h: S::Global<u16>,
     coins: S::Global<u64>,
     messages: S::Global<u64>,
-    batch: Batch,
+    start: u32,
 ) -> u32 {
     let operation = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
-    polyphase.stage_large(|block| large_block::<S, R>(s, h, batch.row(operation), block));
     polyphase.stage_small(|block| coins_block::<S, R>(s, coins, operation, block));
     polyphase.multiply(positive::<R>());
-    let string = polyphase::end_of_plain::<R>() + R::CIPHERTEXT_BYTES as u32 * operation % 4;
+    let string = polyphase::end_of_plain::<R>() + start % 4;
     polyphase.for_each_row(|group, folded| {
         let sigma = folded.map(modulo_q::<R>);
         let rounded = ciphertext_group::<S, R>(s, messages, operation, group, sigma);

@@ -45,7 +45,9 @@ pub fn decrypt<S: Simt, R: Ring>(
     messages: S::Global<u64>,
     batch: Batch,
 ) {
-    let source = |operation, block| ciphertext_block::<S, R>(s, ciphertexts, operation, block);
+    let source = |operation, block| {
+        ciphertext_block::<S, R>(s, ciphertexts, R::CIPHERTEXT_BYTES as u32 * operation, block)
+    };
     for_each_group::<S, R>(s, f, source, batch, |operation, group, values| {
         let nibble = u32::from(e8::decode_block(R::Q2 as u16, values));
         let coded = group < (R::CODED_COEFFS / GROUP) as u32;

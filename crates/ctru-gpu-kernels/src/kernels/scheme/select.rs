@@ -37,17 +37,18 @@ pub fn select<S: Simt, R: Ring>(
         let i = s.block() * bytes + (WARP * k + s.lane()).min(bytes - 1);
         difference |= u32::from(s.load(received, i) ^ s.load(expected, i));
     }
-    choose(s, difference, rejection_secrets, shared_secrets);
+    choose(s, difference, rejection_secrets, shared_secrets, shared_secrets);
 }
 
-/// Replaces the shared secret of the block's operation by its rejection secret if the `difference`
-/// of any thread is not 0. A block is one warp.
+/// Writes the result of the block's operation: its rejection secret if the `difference` of any
+/// thread is not 0, else its shared secret. One warp of a block calls this function.
 #[inline(always)]
 pub(crate) fn choose<S: Simt>(
     s: S,
     difference: u32,
     rejection_secrets: S::Global<u64>,
     shared_secrets: S::Global<u64>,
+    results: S::Global<u64>,
 ) {
     let mut difference = is_not_zero(difference);
     for distance in [16, 8, 4, 2, 1] {
@@ -60,6 +61,7 @@ pub(crate) fn choose<S: Simt>(
             SEED_WORDS * s.block() + s.lane(),
             rejection_secrets,
             shared_secrets,
+            results,
         );
     }
 }
@@ -93,6 +95,7 @@ pub(crate) fn choose_by_lane<S: Simt>(
             SEED_WORDS * operation + word,
             rejection_secrets,
             shared_secrets,
+            shared_secrets,
         );
     }
 }
@@ -103,8 +106,8 @@ fn is_not_zero(number: u32) -> u32 {
     (number | number.wrapping_neg()) >> 31
 }
 
-/// Replaces word `i` of the shared secrets by word `i` of the rejection secrets if `rejected` is 1.
-/// Keeps the word if `rejected` is 0.
+/// Writes word `i` of the results: that of the rejection secrets if `rejected` is 1, and that of the
+/// shared secrets if `rejected` is 0.
 ///
 /// `rejected` must come from a shuffle or from shared memory, so that the compiler knows nothing
 /// about its value. If the compiler knew that `rejected` is the result of a comparison, it could
@@ -116,8 +119,9 @@ fn choose_word<S: Simt>(
     i: u32,
     rejection_secrets: S::Global<u64>,
     shared_secrets: S::Global<u64>,
+    results: S::Global<u64>,
 ) {
     let mask = u64::from(rejected).wrapping_neg();
     let (rejection, secret) = (s.load(rejection_secrets, i), s.load(shared_secrets, i));
-    s.store(shared_secrets, i, secret ^ (mask & (secret ^ rejection)));
+    s.store(results, i, secret ^ (mask & (secret ^ rejection)));
 }

@@ -1,10 +1,10 @@
 //! The memory of loaded keys and of slots, on the device and on the host.
 
-use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS};
+use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::{RootInversion, Tree};
-use super::set::Set;
+use super::set::{Set, WHOLE_BATCH};
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
@@ -73,6 +73,10 @@ pub(super) struct Buffers<Q: Queue> {
     pub(super) ciphertexts: Array<u8, Q>,
     /// The ciphertexts of the second encryption in decapsulation, for the comparison.
     pub(super) expected_ciphertexts: Array<u8, Q>,
+    /// Copies of keys and of ciphertexts that a kernel makes in a batch of at most
+    /// [`WHOLE_BATCH`] operations.
+    pub(super) copied_keys: Array<u8, Q>,
+    pub(super) copied_ciphertexts: Array<u8, Q>,
     /// Sampled small polynomials.
     pub(super) small: Array<u8, Q>,
     /// Operands of products.
@@ -94,8 +98,9 @@ impl<Q: Queue> Buffers<Q> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         let ciphertexts = ciphertexts_len(set, chunk);
+        let whole = chunk.min(WHOLE_BATCH);
         Ok(Self {
-            keys: queue.allocate(chunk * set.decapsulation_key_bytes)?,
+            keys: queue.allocate(keys_len(set, chunk))?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
             expansion: queue.allocate(EXPANSION)?,
             seeds: queue.allocate(chunk * 2 * SEED)?,
@@ -106,12 +111,24 @@ impl<Q: Queue> Buffers<Q> {
             rejection_secrets: queue.allocate(chunk * SEED)?,
             ciphertexts: queue.allocate(ciphertexts)?,
             expected_ciphertexts: queue.allocate(ciphertexts)?,
+            copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
+            copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
             small: queue.allocate(row)?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, roots)?,
         })
     }
+}
+
+/// Returns the length of an array of `chunk` encoded keys, of which kernels read whole words.
+fn keys_len(set: &Set, chunk: usize) -> usize {
+    (chunk * set.decapsulation_key_bytes).next_multiple_of(4)
+}
+
+/// Returns the bytes of a row to which a kernel copies `bytes` bytes.
+fn copied_bytes(bytes: usize) -> usize {
+    whole::copied_bytes(bytes as u32) as usize
 }
 
 /// Returns the length of an array of `chunk` ciphertexts, of which kernels read whole words.
@@ -134,7 +151,7 @@ impl<Q: Queue> Pinned<Q> {
     /// Allocates memory for chunks of `chunk` operations.
     pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
         Ok(Self {
-            keys: queue.pinned(chunk * set.decapsulation_key_bytes)?,
+            keys: queue.pinned(keys_len(set, chunk))?,
             ciphertexts: queue.pinned(ciphertexts_len(set, chunk))?,
             seeds: queue.pinned((chunk * 2 * SEED).max(EXPANSION))?,
             shared_secrets: queue.pinned(chunk * SEED)?,
@@ -160,10 +177,11 @@ impl Footprint {
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
         let hashed =
             8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
+        let copied = copied_bytes(keys) + copied_bytes(ciphertext_bytes);
         // The last term is the product tree, which has at most as many nodes as leaves.
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
-            device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + polynomials,
+            device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + copied + polynomials,
             pinned_bytes: keys + ciphertext_bytes + 2 * seed + seed,
         }
     }

@@ -12,7 +12,7 @@ use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::options::Products;
-use super::set::SMALL_BATCH;
+use super::set::{SMALL_BATCH, WHOLE_BATCH};
 use super::slot::{OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
@@ -38,7 +38,7 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.encapsulation_key_bytes;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
+        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
             device.decode_encapsulation_keys(rows, count, &decoded)?;
             device.queue.synchronise()
@@ -55,7 +55,7 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.decapsulation_key_bytes;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), &mut lent)?;
+        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
             device.decode_decapsulation_keys(rows, count, &decoded)?;
             device.queue.synchronise()
@@ -88,7 +88,8 @@ impl<Q: Queue> Slot<Q> {
         } = &device.buffers;
         let DecapsulationKeyBuffers { f, z, .. } = decoded;
         let purpose = device.set.key_generation;
-        let mut given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range)?;
+        let readers = expanding_blocks(range.len());
+        let mut given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range, readers)?;
         if let Seeds::Expand(_) = seeds {
             device.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seed_rows], all)?;
             given = seed_rows;
@@ -123,35 +124,46 @@ impl<Q: Queue> Slot<Q> {
         } = pinned;
         let Buffers { decoded, seeds: seed_rows, messages, shared_secrets, coins, .. } =
             &device.buffers;
-        let mut given = device.bring_seeds(staged_seeds, seeds, device.set.encapsulation, range)?;
+        let is_encoded = matches!(keys, ChunkKeys::Host(_));
+        let is_whole = is_encoded && device.is_whole(whole) && matches!(seeds, Seeds::Expand(_));
+        let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
+        let purpose = device.set.encapsulation;
+        let mut given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
         let mut lent = Vec::new();
         let (key, keys, encoded) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None),
             ChunkKeys::Host(rows) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
-                let rows = device.bring((rows, staged_keys, &device.buffers.keys), &mut lent)?;
+                let readers = if is_whole { range.len() / count } else { 1 };
+                let rows = (rows, staged_keys, &device.buffers.keys);
+                let rows = device.bring(rows, readers, &mut lent)?;
                 (&decoded.encapsulation_key, count as u32, Some(rows))
             }
         };
         let batch = batch_of(range.len(), keys);
         device.with_lent(&lent, || {
-            if let Some(rows) = encoded {
-                device.decode_encapsulation_keys(rows, keys as usize, key)?;
-            }
-            if let Seeds::Expand(_) = seeds {
-                device.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seed_rows], batch)?;
-                given = seed_rows;
-            }
             let len = range.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
-            device.launch(
-                by_size(whole, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
-                &[given, &key.ids, messages, results, coins],
-                batch,
-            )?;
             let to =
                 target::<_, Q>(ciphertexts.len(), staged_ciphertexts, &device.buffers.ciphertexts);
-            device.encrypt(batch, key, to)?;
+            if let (Some(rows), true) = (encoded, is_whole) {
+                device.encapsulate_whole(batch, given, rows, results, to)?;
+            } else {
+                if let Some(rows) = encoded {
+                    device.decode_encapsulation_keys(rows, keys as usize, key)?;
+                }
+                if let Seeds::Expand(_) = seeds {
+                    device.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seed_rows], batch)?;
+                    given = seed_rows;
+                }
+                let derive = by_size(
+                    whole,
+                    &table::DERIVE_ENCAPSULATION_SMALL,
+                    &table::DERIVE_ENCAPSULATION,
+                );
+                device.launch(derive, &[given, &key.ids, messages, results, coins], batch)?;
+                device.encrypt(batch, key, to)?;
+            }
             device.fetch(shared_secrets, staged_secrets, len)?;
             // This call waits for the encryption and the copy of the shared secrets. If either
             // fails, no ciphertext is written to the caller's memory.
@@ -178,26 +190,38 @@ impl<Q: Queue> Slot<Q> {
             ..
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
+        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole);
         let mut lent = Vec::new();
         let (key, keys, encoded) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None),
             ChunkKeys::Host(rows) => {
                 let count = rows.len() / device.set.decapsulation_key_bytes;
-                let rows = device.bring((rows, staged_keys, &device.buffers.keys), &mut lent)?;
+                let readers = if is_whole { secrets.len() / count } else { 1 };
+                let rows = (rows, staged_keys, &device.buffers.keys);
+                let rows = device.bring(rows, readers, &mut lent)?;
                 (decoded, count as u32, Some(rows))
             }
         };
-        // Several kernels read the ciphertexts, so even a few are sent to the device's memory.
-        let received = &device.buffers.ciphertexts;
-        device.send((ciphertexts, staged_ciphertexts, received), &mut lent)?;
+        let ciphertexts = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
+        let received: &Q::Memory = if is_whole {
+            device.bring(ciphertexts, 1, &mut lent)?
+        } else {
+            // Several kernels read the ciphertexts, so even a few are sent to the device's memory.
+            device.send(ciphertexts, &mut lent)?;
+            &device.buffers.ciphertexts
+        };
         let batch = batch_of(secrets.len(), keys);
         device.with_lent(&lent, || {
-            if let Some(rows) = encoded {
-                device.decode_decapsulation_keys(rows, keys as usize, key)?;
-            }
             let len = secrets.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
-            device.decapsulate(batch, whole, key, received, results)?;
+            if let (Some(rows), true) = (encoded, is_whole) {
+                device.decapsulate_whole(batch, rows, received, results)?;
+            } else {
+                if let Some(rows) = encoded {
+                    device.decode_decapsulation_keys(rows, keys as usize, key)?;
+                }
+                device.decapsulate(batch, whole, key, received, results)?;
+            }
             device.fetch(shared_secrets, staged_secrets, len)?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
             Ok(())
@@ -209,6 +233,13 @@ impl<Q: Queue> Slot<Q> {
 /// each operation has its own key.
 fn batch_of(count: usize, keys: u32) -> Batch {
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
+}
+
+/// Returns the number of blocks that expand the seeds of `count` operations.
+fn expanding_blocks(count: usize) -> usize {
+    /// The operations of a block, one per thread.
+    const OPERATIONS: usize = 128;
+    count.div_ceil(OPERATIONS)
 }
 
 /// Returns `small` for batches of at most [`SMALL_BATCH`] operations, else `large`.
@@ -243,6 +274,66 @@ impl<Q: Queue> OnDevice<Q> {
         let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
         let memory: [&Q::Memory; 5] = [rows, f, h, ids, z];
         self.launch(self.set.encoding.unpack_decapsulation_key, &memory, Batch::each(count as u32))
+    }
+
+    /// Returns whether one kernel does each operation of a batch of `whole` operations, if its keys
+    /// are encoded.
+    fn is_whole(&self, whole: usize) -> bool {
+        whole <= WHOLE_BATCH && self.products == Products::Polyphase
+    }
+
+    /// Encapsulates with encoded keys in one launch.
+    fn encapsulate_whole(
+        &self,
+        batch: Batch,
+        expansion: &Q::Memory,
+        keys: &Q::Memory,
+        shared_secrets: &Q::Memory,
+        ciphertexts: &Q::Memory,
+    ) -> Outcome {
+        let Buffers { copied_keys, decoded, seeds, messages, coins, .. } = &self.buffers;
+        let EncapsulationKeyBuffers { h, ids } = &decoded.encapsulation_key;
+        let memory: [&Q::Memory; 10] = [
+            expansion,
+            keys,
+            copied_keys,
+            ids,
+            h,
+            seeds,
+            messages,
+            coins,
+            shared_secrets,
+            ciphertexts,
+        ];
+        self.launch(self.set.encoding.encapsulate, &memory, batch)
+    }
+
+    /// Decapsulates with encoded keys in one launch.
+    fn decapsulate_whole(
+        &self,
+        batch: Batch,
+        keys: &Q::Memory,
+        ciphertexts: &Q::Memory,
+        results: &Q::Memory,
+    ) -> Outcome {
+        let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
+            &self.buffers;
+        let Buffers { rejection_secrets, shared_secrets, .. } = &self.buffers;
+        let DecapsulationKeyBuffers { f, encapsulation_key, .. } = decoded;
+        let memory: [&Q::Memory; 11] = [
+            keys,
+            ciphertexts,
+            copied_keys,
+            copied_ciphertexts,
+            f,
+            &encapsulation_key.h,
+            messages,
+            coins,
+            rejection_secrets,
+            shared_secrets,
+            results,
+        ];
+        self.launch(self.set.encoding.decapsulate, &memory, batch)
     }
 
     /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`. The batch

@@ -21,6 +21,9 @@ use crate::params::ParameterSet;
 /// are faster for 1024 operations and threads are faster for 4096.
 pub(super) const SMALL_BATCH: usize = 2048;
 
+/// The largest batch for which one kernel does a whole encapsulation or decapsulation.
+pub(super) const WHOLE_BATCH: usize = 512;
+
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
 /// functions.
 pub(super) struct Set {
@@ -120,6 +123,10 @@ pub(super) struct EncodingKernels {
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
     pub(super) pack_decapsulation_key: &'static RingKernels,
+    /// Encapsulates, with encoded keys.
+    pub(super) encapsulate: &'static RingKernels,
+    /// Decapsulates, with encoded keys.
+    pub(super) decapsulate: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -127,6 +134,8 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+    encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
+    decapsulate: &table::DECAPSULATE_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
@@ -134,6 +143,8 @@ static PACKED13: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
+    encapsulate: &table::ENCAPSULATE_PACKED13,
+    decapsulate: &table::DECAPSULATE_PACKED13,
 };
 
 impl EncodingKernels {

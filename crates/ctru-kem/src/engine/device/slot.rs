@@ -10,7 +10,7 @@ use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
 use super::options::Products;
 use super::prefetch::prefetch;
-use super::set::{SMALL_BATCH, Set};
+use super::set::Set;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 
@@ -29,6 +29,10 @@ const COPIED_BYTES: usize = 64 << 10;
 /// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
 /// copy to or from the device's memory.
 const DIRECT_BYTES: usize = 64 << 10;
+
+/// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block
+/// reads them through the link between host and device.
+const DIRECT_READERS: usize = 16;
 
 /// The least number of bytes in pinned memory of the caller for which the host waits before it
 /// launches kernels. On an H200, the kernels of large chunks take up to 7 % longer if those of more
@@ -111,14 +115,15 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them: `staged` if these are [few bytes](is_direct), else the device's memory, as
-    /// [`send`](Self::send) does.
+    /// them: `staged` if these are [few bytes](is_direct), each of which few blocks read; else the
+    /// device's memory, as [`send`](Self::send) does. Each byte is read by `readers` blocks.
     pub(super) fn bring<'a>(
         &self,
         (bytes, staged, to): Bringing<'a, Q>,
+        readers: usize,
         lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<&'a Q::Memory, RuntimeError> {
-        if is_direct(bytes.len()) {
+        if is_direct(bytes.len()) && readers <= DIRECT_READERS {
             staged.write()?[..bytes.len()].copy_from_slice(bytes);
             return Ok(staged.on_device());
         }
@@ -159,7 +164,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Makes the seeds of the operations `range` of a batch available to kernels, or the input from
-    /// which a kernel expands them. Returns the memory in which kernels read either.
+    /// which a kernel expands them. Returns the memory in which kernels read either. `readers`
+    /// blocks read this input.
     ///
     /// Call this function before kernels and other copies are issued. The device does the copies of
     /// all slots one after the other, so a small copy that is issued later may wait for keys of
@@ -170,6 +176,7 @@ impl<Q: Queue> OnDevice<Q> {
         seeds: Seeds<'_, N>,
         purpose: Purpose,
         range: &Range<usize>,
+        readers: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         let Buffers { expansion, seeds: rows, .. } = &self.buffers;
         let words = staged.write()?;
@@ -188,7 +195,7 @@ impl<Q: Queue> OnDevice<Q> {
             }
             Seeds::Expand(expand) => {
                 expand.write_words(purpose, range.start, &mut words[..EXPANSION]);
-                if range.len() <= SMALL_BATCH {
+                if readers <= DIRECT_READERS {
                     return Ok(staged.on_device());
                 }
                 self.queue.upload(staged, 0..EXPANSION, expansion, 0)?;

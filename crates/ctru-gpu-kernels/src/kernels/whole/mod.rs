@@ -1,0 +1,294 @@
+//! Encapsulation and decapsulation, each in one kernel. They serve batches that are too small to
+//! occupy the GPU: such a batch would spend most of its time on launches, and on hashes that wait
+//! for one another. There is one set of kernels per encoding of public keys.
+//!
+//! A block is two warps and does one operation. While the first warp hashes, the second one decodes
+//! the key and multiplies. Keys and ciphertexts may lie in memory of the host, where each access
+//! takes long, so the kernels copy them to memory of the device before they use them.
+
+pub mod mixed_radix;
+pub mod packed13;
+
+use ctru_math::Ring;
+
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::hash::derive::{self, Id};
+use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State};
+use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
+use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
+use crate::kernels::scheme::{fused, select};
+use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, warp, word_of_bytes};
+use crate::simt::{Simt, WARP};
+
+/// Returns the block shape: two warps and one operation per block. The second warp uses the shared
+/// memory for keys and for products in turn.
+const fn shape<R: Ring>() -> Shape {
+    let (key, product) = (keys::shape::<R>().shared_bytes, fused::shape::<R>().shared_bytes);
+    Shape {
+        threads: 2 * WARP,
+        per_block: 1,
+        shared_bytes: if key > product { key } else { product },
+    }
+}
+
+pub use crate::kernels::warp::copied_bytes;
+
+/// Returns the number of bytes per row of an array of copied ciphertexts.
+#[must_use]
+pub const fn copied_ciphertext_bytes<R: Ring>() -> u32 {
+    copied_bytes(R::CIPHERTEXT_BYTES as u32)
+}
+
+/// The arrays of an encapsulation in global memory.
+#[derive(Copy, Clone)]
+struct Encapsulation<S: Simt> {
+    expansion: S::Global<u64>,
+    keys: S::Global<u8>,
+    copied_keys: S::Global<u8>,
+    ids: S::Global<u8>,
+    h: S::Global<u16>,
+    seeds: S::Global<u64>,
+    messages: S::Global<u64>,
+    coins: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    ciphertexts: S::Global<u8>,
+}
+
+/// Encapsulates: the first warp computes `K`, `m` and the coins while the second one decodes `h`;
+/// then the second one encrypts.
+#[inline(always)]
+fn encapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Encapsulation<S>, batch: Batch) {
+    let Encapsulation { keys, copied_keys, ids, h, seeds, messages, coins, .. } = arrays;
+    let operation = s.block();
+    let start = E::BYTES * batch.row(operation);
+    if s.warp() == 0 {
+        let id_row = ID_BYTES * operation;
+        warp::for_each(s, ID_BYTES, |i| s.store(ids, id_row + i, s.load(keys, start + i)));
+        s.sync_warp();
+        let id = Id::of_row(s, ids, operation);
+        let words = |i| id.followed_by(|_| 0, i);
+        derive::expand::<PerWarp<S>>(s, operation, SEED_WORDS, arrays.expansion, words, seeds);
+        s.sync_warp();
+        let secrets = arrays.shared_secrets;
+        derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, secrets, coins);
+    } else {
+        warp::copy_bytes(s, (keys, start), E::BYTES, (copied_keys, operation));
+        let key = warp::place_of_copy(start, E::BYTES, operation);
+        s.sync_warp();
+        decode_public::<S, R, E>(s, (copied_keys, key), h, operation, |_, _| ());
+        s.sync_warp();
+        fused::stage_key::<S, R>(s, h, operation);
+    }
+    s.sync_block();
+    if s.warp() == 1 {
+        let bytes = R::CIPHERTEXT_BYTES as u32;
+        let string = fused::ciphertext::<S, R>(s, coins, messages, bytes * operation);
+        warp::write_bytes(s, string, arrays.ciphertexts, bytes * operation, bytes);
+    }
+}
+
+/// The arrays of a decapsulation in global memory.
+#[derive(Copy, Clone)]
+struct Decapsulation<S: Simt> {
+    keys: S::Global<u8>,
+    ciphertexts: S::Global<u8>,
+    copied_keys: S::Global<u8>,
+    copied_ciphertexts: S::Global<u8>,
+    f: S::Global<u8>,
+    h: S::Global<u16>,
+    messages: S::Global<u64>,
+    coins: S::Global<u64>,
+    rejection_secrets: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    results: S::Global<u64>,
+}
+
+/// Decapsulates: the first warp computes the rejection secret while the second one decrypts and
+/// encrypts again; then the second one chooses the result.
+#[inline(always)]
+fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>, batch: Batch) {
+    let Decapsulation { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
+    let Decapsulation { rejection_secrets, shared_secrets, .. } = arrays;
+    let operation = s.block();
+    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
+    let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
+    let mut string = 0;
+    if s.warp() == 0 {
+        warp::copy_bytes(
+            s,
+            (arrays.ciphertexts, ciphertext),
+            bytes,
+            (copied_ciphertexts, operation),
+        );
+    } else {
+        warp::copy_bytes(s, (arrays.keys, key), key_bytes, (copied_keys, operation));
+    }
+    s.sync_block();
+    let ciphertext = (copied_ciphertexts, warp::place_of_copy(ciphertext, bytes, operation));
+    let key = warp::place_of_copy(key, key_bytes, operation);
+    let encoded = key + R::SECRET_POLY_BYTES as u32;
+    let id = Id { s, bytes: copied_keys, start: encoded };
+    if s.warp() == 0 {
+        let start = encoded + E::BYTES;
+        let z = |word| word_of_bytes(s, copied_keys, start, 8 * SEED_WORDS, 8 * word);
+        reject::<S, R>(operation, id, z, ciphertext, rejection_secrets);
+    } else {
+        decode_secret::<S, R>(s, (copied_keys, key), f, operation);
+        s.sync_warp();
+        fused::message::<S, R>(s, ciphertext, (f, operation), messages);
+        s.sync_warp();
+        derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
+        decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
+        s.sync_warp();
+        fused::stage_key::<S, R>(s, h, operation);
+        s.sync_warp();
+        string = fused::ciphertext::<S, R>(s, coins, messages, ciphertext.1);
+    }
+    s.sync_block();
+    if s.warp() == 1 {
+        let difference = warp::compare_bytes(s, string, ciphertext.0, ciphertext.1, bytes);
+        select::choose(s, difference, rejection_secrets, shared_secrets, arrays.results);
+    }
+}
+
+/// Computes a rejection secret as [`rejection_secret`](super::hash::reject::rejection_secret) does,
+/// in one warp. `z` returns the words of `z`. The ciphertext begins at byte `start` of its array.
+#[inline(always)]
+fn reject<S: Simt, R: Ring>(
+    operation: u32,
+    id: Id<S>,
+    z: impl Fn(u32) -> u64,
+    (ciphertexts, start): (S::Global<u8>, u32),
+    rejection_secrets: S::Global<u64>,
+) {
+    let s = id.s;
+    let rate = SHA3_512.rate;
+    let word = |block: u32| {
+        let i = rate * block + s.lane().min(rate - 1);
+        ciphertext_word::<S, R>(s, ciphertexts, start, i)
+    };
+    let mut state: PerWarp<S> = absorb_key(id, z);
+    // Each block is loaded before the permutation of the block before it, which takes longer.
+    let mut next = word(0);
+    for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
+        state = state.absorb(rate, |_| next);
+        next = word(block + 1);
+        state = state.permute();
+    }
+    state
+        .output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+}
+
+/// Defines the kernels for one encoding of public keys.
+macro_rules! whole_kernels {
+    ($encoding:ident) => {
+        use ctru_math::Ring;
+
+        use super::{Decapsulation, Encapsulation};
+        use crate::descriptor::{Batch, Shape};
+        use crate::kernels::keys::{Encoding, secret_bytes};
+        use crate::kernels::warp;
+        use crate::simt::Simt;
+
+        /// Returns the block shape: two warps and one operation per block.
+        #[must_use]
+        pub const fn shape<R: Ring>() -> Shape {
+            super::shape::<R>()
+        }
+
+        /// Returns the number of bytes per row of an array of copied public keys.
+        #[must_use]
+        pub const fn copied_public_key_bytes<R: Ring>() -> u32 {
+            warp::copied_bytes(<$encoding as Encoding<R>>::BYTES)
+        }
+
+        /// Returns the number of bytes per row of an array of copied secret keys.
+        #[must_use]
+        pub const fn copied_secret_key_bytes<R: Ring>() -> u32 {
+            warp::copied_bytes(secret_bytes::<R, $encoding>())
+        }
+
+        /// Encapsulates with expanded seeds.
+        ///
+        /// Threads: two warps per operation.
+        /// Shared memory: the key and its coefficients; later, in their place, what
+        /// [`encrypt`](crate::kernels::scheme::fused::encrypt) needs.
+        /// Arrays: `expansion`, as for
+        /// [`expand_seeds`](crate::kernels::hash::derive::expand_seeds); `keys`, encoded public
+        /// keys, one per operation or one shared key; `shared_secrets` and `ciphertexts`, the
+        /// results. The others are memory for the kernel, with one row per operation.
+        /// Source: CTRU-Prime paper, Algorithm 5.
+        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+        #[inline(always)]
+        pub fn encapsulate<S: Simt, R: Ring>(
+            s: S,
+            expansion: S::Global<u64>,
+            keys: S::Global<u8>,
+            copied_keys: S::Global<u8>,
+            ids: S::Global<u8>,
+            h: S::Global<u16>,
+            seeds: S::Global<u64>,
+            messages: S::Global<u64>,
+            coins: S::Global<u64>,
+            shared_secrets: S::Global<u64>,
+            ciphertexts: S::Global<u8>,
+            batch: Batch,
+        ) {
+            let arrays = Encapsulation {
+                expansion,
+                keys,
+                copied_keys,
+                ids,
+                h,
+                seeds,
+                messages,
+                coins,
+                shared_secrets,
+                ciphertexts,
+            };
+            super::encapsulate::<S, R, $encoding>(s, arrays, batch);
+        }
+
+        /// Decapsulates.
+        ///
+        /// Threads: two warps per operation.
+        /// Shared memory: as for [`encapsulate`].
+        /// Arrays: `keys`, encoded secret keys, one per operation or one shared key;
+        /// `ciphertexts`; `results`, the shared secrets or rejection secrets. The others are memory
+        /// for the kernel, with one row per operation.
+        /// Source: CTRU-Prime paper, Algorithm 6.
+        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+        #[inline(always)]
+        pub fn decapsulate<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            ciphertexts: S::Global<u8>,
+            copied_keys: S::Global<u8>,
+            copied_ciphertexts: S::Global<u8>,
+            f: S::Global<u8>,
+            h: S::Global<u16>,
+            messages: S::Global<u64>,
+            coins: S::Global<u64>,
+            rejection_secrets: S::Global<u64>,
+            shared_secrets: S::Global<u64>,
+            results: S::Global<u64>,
+            batch: Batch,
+        ) {
+            let arrays = Decapsulation {
+                keys,
+                ciphertexts,
+                copied_keys,
+                copied_ciphertexts,
+                f,
+                h,
+                messages,
+                coins,
+                rejection_secrets,
+                shared_secrets,
+                results,
+            };
+            super::decapsulate::<S, R, $encoding>(s, arrays, batch);
+        }
+    };
+}
+use whole_kernels;

@@ -1,0 +1,221 @@
+//! Compares the kernels that do whole operations on the emulator with the CPU.
+
+use ctru_gpu_kernels::descriptor::RingKernels;
+use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernels::whole::copied_bytes;
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
+use ctru_gpu_kernels::table::*;
+use ctru_math::array::Array;
+use ctru_math::codec::{bits, mixed_radix, secret_poly};
+use ctru_math::compress::compress_with_message;
+use ctru_math::{Poly, R653, R761, R1277, Ring, e8, mul, sample};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::operations::{Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256};
+use crate::strategies::{bytes, poly};
+use crate::vectors::{Intermediate, array};
+
+/// A private key: the coins of `f`, then `h`, then `z`.
+type Key<R> = (Vec<u8>, Poly<R>, Vec<u8>);
+
+/// The kernels for one encoding of public keys, and the encoding on the CPU.
+struct Encoding<R: Ring> {
+    encapsulate: &'static RingKernels,
+    decapsulate: &'static RingKernels,
+    encode: fn(&Poly<R>) -> Vec<u8>,
+}
+
+fn encodings<R: Ring>() -> [Encoding<R>; 2] {
+    [
+        Encoding {
+            encapsulate: &ENCAPSULATE_MIXED_RADIX,
+            decapsulate: &DECAPSULATE_MIXED_RADIX,
+            encode: |h| mixed_radix::encode(h).as_ref().to_vec(),
+        },
+        Encoding {
+            encapsulate: &ENCAPSULATE_PACKED13,
+            decapsulate: &DECAPSULATE_PACKED13,
+            encode: |h| bits::pack13(h).as_ref().to_vec(),
+        },
+    ]
+}
+
+/// Returns an array with the rows one after another, filled up with nonsense to a multiple of 4
+/// bytes.
+fn strings(rows: &[Vec<u8>]) -> Buffer {
+    let mut all = rows.concat();
+    all.resize(all.len().next_multiple_of(4), 0xa7);
+    Buffer::new(&all)
+}
+
+/// Returns memory of a kernel, filled with a pattern.
+fn memory<T: From<u8> + ctru_gpu_kernels::simt::Word>(count: usize, row: u32) -> Buffer {
+    Buffer::new(&vec![T::from(0x5a); count * row as usize])
+}
+
+/// Returns the shared secret and the ciphertext for a message.
+fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (secret, seed) = sha3_512(&[id, message]);
+    let r = sample::sample::<R>(&array(&shake256(&seed, R::COIN_BYTES)));
+    let ciphertext = compress_with_message(&mul::mul_small(h, &r), &array(message));
+    (secret, bits::pack_rounded(&ciphertext).as_ref().to_vec())
+}
+
+/// Checks encapsulations with the seeds that the kernel expands from `operations`, which has as many
+/// keys as `h`.
+fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
+    let count = operations.count();
+    for Encoding { encapsulate, encode, .. } in encodings::<R>() {
+        let keys: Rows = h.iter().map(encode).collect();
+        let secrets = memory::<u64>(count, SEED_WORDS);
+        let ciphertexts = memory::<u8>(count, R::CIPHERTEXT_BYTES as u32);
+        let buffers = [
+            &operations.expansion_buffer(),
+            &strings(&keys),
+            &memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
+            &memory::<u8>(count, ID_BYTES),
+            &memory::<u16>(count, row::<R>()),
+            &memory::<u64>(count, SEED_WORDS),
+            &memory::<u64>(count, message_words::<R>()),
+            &memory::<u64>(count, coin_words::<R>()),
+            &secrets,
+            &ciphertexts,
+        ];
+        launch(encapsulate.of::<R>(), &buffers, operations.batch);
+        let ciphertexts = ciphertexts.content::<u8>();
+        let results = rows(&secrets, SEED_WORDS)
+            .into_iter()
+            .zip(ciphertexts.chunks(R::CIPHERTEXT_BYTES).map(<[u8]>::to_vec));
+        for (i, result) in results.enumerate() {
+            let key = operations.batch.row(i as u32) as usize;
+            let id = &keys[key][..ID_BYTES as usize];
+            let row = (operations.first + i as u64).to_le_bytes();
+            let seed = shake256(&[&operations.expansion, &row[..], id].concat(), SEED_BYTES);
+            let message = shake256(&seed, R::MESSAGE_BYTES);
+            assert!(result == encrypted(&h[key], id, &message), "operation {i}");
+        }
+    }
+}
+
+/// Checks decapsulations of `ciphertexts` with one key, or with a key each. Returns how many
+/// ciphertexts were accepted.
+fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
+    let count = ciphertexts.len();
+    let mut accepted = 0;
+    for Encoding { decapsulate, encode, .. } in encodings::<R>() {
+        let public: Rows = keys.iter().map(|(_, h, _)| encode(h)).collect();
+        let f: Vec<_> =
+            keys.iter().map(|(coins, ..)| sample::sample_secret::<R>(&array(coins))).collect();
+        let secret: Rows = (f.iter().zip(&public).zip(keys))
+            .map(|((f, public), (_, _, z))| [secret_poly::pack(f).as_ref(), public, z].concat())
+            .collect();
+        let results = memory::<u64>(count, SEED_WORDS);
+        let buffers = [
+            &strings(&secret),
+            &strings(ciphertexts),
+            &memory::<u8>(count, copied_bytes(secret[0].len() as u32)),
+            &memory::<u8>(count, copied_bytes(R::CIPHERTEXT_BYTES as u32)),
+            &memory::<u8>(count, row::<R>()),
+            &memory::<u16>(count, row::<R>()),
+            &memory::<u64>(count, message_words::<R>()),
+            &memory::<u64>(count, coin_words::<R>()),
+            &memory::<u64>(count, SEED_WORDS),
+            &memory::<u64>(count, SEED_WORDS),
+            &results,
+        ];
+        launch(decapsulate.of::<R>(), &buffers, batch(count, keys.len()));
+        for (i, (result, ciphertext)) in
+            rows(&results, SEED_WORDS).into_iter().zip(ciphertexts).enumerate()
+        {
+            let key = i % keys.len();
+            let id = &public[key][..ID_BYTES as usize];
+            let c = bits::unpack_rounded::<R>(&array(ciphertext));
+            let mut message = R::MessageBytes::zeroed();
+            e8::decode(&mul::mul_rounded(&c, &f[key]), &mut message);
+            let (shared_secret, expected) = encrypted(&keys[key].1, id, message.as_ref());
+            if expected == *ciphertext {
+                accepted += 1;
+                assert!(result == shared_secret, "operation {i}");
+            } else {
+                let rejection = sha3_512(&[id, &keys[key].2, ciphertext]).0;
+                assert!(result == rejection, "operation {i}");
+            }
+        }
+    }
+    accepted
+}
+
+/// Decapsulates the ciphertexts of the test vectors, as they are and with a flipped bit.
+fn check_vectors<R: Ring>() {
+    let vector = Intermediate::load(R::N);
+    let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
+    let key = (vector.coins_f.clone(), h, vector.z.clone());
+    let valid: Rows = vector.encapsulations().map(|record| record.ct.clone()).collect();
+    // The public keys of the vectors have one encoding, so that their ciphertexts are valid for it.
+    assert_eq!(check_decapsulation(core::slice::from_ref(&key), &valid), valid.len());
+    let mut flipped = valid.clone();
+    for (i, ciphertext) in flipped.iter_mut().enumerate() {
+        let bit = [0, 8 * R::CIPHERTEXT_BYTES - 1, 4 * R::CIPHERTEXT_BYTES + 3][i % 3];
+        ciphertext[bit / 8] ^= 1 << (bit % 8);
+    }
+    assert_eq!(check_decapsulation(&[key], &flipped), 0);
+}
+
+fn key<R: Ring>() -> impl Strategy<Value = Key<R>> {
+    (bytes(R::COIN_BYTES), poly::<R>(), bytes(SEED_BYTES))
+}
+
+macro_rules! properties {
+    ($($name:ident: $ring:ty),*) => {$(
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(3))]
+                #[test]
+                fn encapsulate_with_one_key(h in poly::<$ring>(),
+                    operations in Operations::any::<$ring>(3, 1)) {
+                    check_encapsulation::<$ring>(&[h], &operations);
+                }
+                #[test]
+                fn encapsulate_with_a_key_each(h in vec(poly::<$ring>(), 3),
+                    operations in Operations::any::<$ring>(3, 3)) {
+                    check_encapsulation::<$ring>(&h, &operations);
+                }
+                #[test]
+                fn decapsulate_with_one_key(key in key::<$ring>(),
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 1..4)) {
+                    check_decapsulation::<$ring>(&[key], &ciphertexts);
+                }
+                #[test]
+                fn decapsulate_with_a_key_each(both in
+                    vec((key::<$ring>(), bytes(<$ring>::CIPHERTEXT_BYTES)), 2..4)) {
+                    let (keys, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+                    check_decapsulation::<$ring>(&keys, &ciphertexts);
+                }
+            }
+            #[test]
+            fn vectors() {
+                check_vectors::<$ring>();
+            }
+            #[test]
+            fn extremes() {
+                let largest =
+                    Poly::from_coefficients(&vec![<$ring>::Q as u16 - 1; <$ring>::N]).unwrap();
+                let operations = Operations::draw::<$ring>(1, 1);
+                check_encapsulation::<$ring>(core::slice::from_ref(&largest), &operations);
+                for fill in [0x00, 0xff] {
+                    let coins = vec![fill; <$ring>::COIN_BYTES];
+                    let key = (coins, largest.clone(), vec![fill; SEED_BYTES]);
+                    check_decapsulation::<$ring>(&[key],
+                        &vec![vec![!fill; <$ring>::CIPHERTEXT_BYTES]]);
+                }
+            }
+        }
+    )*};
+}
+properties! {
+    r653: R653,
+    r761: R761,
+    r1277: R1277
+}
