@@ -16,5 +16,6 @@ mod powers;
 mod product;
 mod ptx;
 mod traces;
+mod validate;
 
 use ctru_tests::{strategies, vectors};
