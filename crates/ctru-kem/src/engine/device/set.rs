@@ -120,6 +120,12 @@ pub(super) struct EncodingKernels {
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
     pub(super) pack_decapsulation_key: &'static RingKernels,
+    /// Copies encapsulation keys out of decapsulation keys.
+    pub(super) copy_encapsulation_key: &'static RingKernels,
+    /// Checks rows of bytes that may not be encapsulation keys.
+    pub(super) check_encapsulation_key: &'static RingKernels,
+    /// Checks rows of bytes that may not be decapsulation keys.
+    pub(super) check_decapsulation_key: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -127,6 +133,9 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_MIXED_RADIX,
+    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
+    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
@@ -134,6 +143,9 @@ static PACKED13: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
+    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_PACKED13,
+    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
+    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
 };
 
 impl EncodingKernels {
