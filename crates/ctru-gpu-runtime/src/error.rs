@@ -131,8 +131,8 @@ pub enum RuntimeError {
     /// A slice of device memory does not lie inside the memory, or it does not consist of whole
     /// elements at addresses that are multiples of their size.
     #[error(
-        "the bytes {start}..{end} of {bytes} bytes of device memory are not whole, aligned elements \
-         of {element_bytes} bytes"
+        "the bytes {start}..{end} of {bytes} bytes of device memory are not whole, aligned \
+         elements of {element_bytes} bytes"
     )]
     Slice {
         /// First byte.

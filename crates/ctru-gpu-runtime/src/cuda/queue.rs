@@ -53,8 +53,8 @@ impl CudaQueue {
         self.0.device
     }
 
-    /// Returns a queue for a stream that other code has created, so that operations can follow those
-    /// of the stream: [`Queue::follow`]. Dropping the queue does not destroy the stream.
+    /// Returns a queue for a stream that other code has created, so that operations can follow
+    /// those of the stream: [`Queue::follow`]. Dropping the queue does not destroy the stream.
     ///
     /// `stream` is the stream's handle (`CUstream` or `cudaStream_t`). As in DLPack, 0 and 1 stand
     /// for the legacy default stream and 2 for the default stream of the calling thread.

@@ -39,9 +39,9 @@
 //!   GPU of the engine and is accessible in its primary context. It stays allocated until the calls
 //!   that use it have returned. [`Resident`](super::Resident#arrays) says how many bytes each array
 //!   has, and which addresses are allowed; it refuses others with an error.
-//! - [`CudaQueue::from_stream`] takes the caller's stream: the handle as a number, or 1 or 2 for the
-//!   default streams, as in DLPack. The stream belongs to the primary context, exists as long as
-//!   the queue, and captures no graph.
+//! - [`CudaQueue::from_stream`] takes the caller's stream: the handle as a number, or 1 or 2 for
+//!   the default streams, as in DLPack. The stream belongs to the primary context, exists as long
+//!   as the queue, and captures no graph.
 //! - Order: a call records an event on the stream when it begins, and the engine's queues wait for
 //!   it on the GPU. So work that was issued to the stream before the call is done before the engine
 //!   reads or writes. **When the call returns, the engine is done with all arrays**, and the
@@ -59,9 +59,9 @@
 //! /// Encapsulates `count` times to keys at `keys`, with seeds at `seeds`.
 //! ///
 //! /// # Safety
-//! /// The pointers refer to arrays of this many rows in memory of GPU 0, which nothing frees and no
-//! /// other code uses before the function returns, except work that was issued to `stream` before.
-//! /// The stream belongs to the primary context of GPU 0 and captures no graph.
+//! /// The pointers refer to arrays of this many rows in memory of GPU 0. Before the function
+//! /// returns, nothing frees them, and no other code uses them, except work that was issued to
+//! /// `stream` before. The stream belongs to the primary context of GPU 0 and captures no graph.
 //! unsafe fn encapsulate(
 //!     engine: &CudaEngine<CtruPrime761>,
 //!     [keys, seeds, ciphertexts, secrets]: [u64; 4],
