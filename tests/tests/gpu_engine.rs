@@ -2,17 +2,20 @@
 //!
 //! The tests need a GPU. `CTRU_GPU_OPERATIONS` sets the size of the batches (default: 4096).
 #![cfg(feature = "cuda")]
-// A failure in a helper is a failed test.
-#![allow(clippy::unwrap_used)]
+// A failure in a helper is a failed test. One test lends memory to the engine.
+#![allow(clippy::unwrap_used, unsafe_code)]
 
+#[path = "../../crates/ctru-kem/tests/kem/resident/checks.rs"]
+mod resident;
 #[path = "kem/seed_vectors.rs"]
 mod seed_vectors;
 
 use std::ops::DerefMut;
 
 use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_runtime::RuntimeError;
-use ctru_kem::engine::cuda::{self, CudaDevice};
+use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, HostMemory, Queue, RuntimeError};
+use ctru_kem::engine::cuda::{self, CudaDevice, CudaMemory, CudaQueue};
+use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{
     Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
@@ -162,7 +165,65 @@ fn check_callers<P: ParameterSet>() {
     });
 }
 
-every_set! { check_large, check_seeds, check_sizes, check_callers }
+/// Checks data on the device: a large batch, and batches of several chunks with ciphertexts that
+/// are aligned and that are not.
+fn check_resident<P: ParameterSet>() {
+    let device = cuda::open(0).unwrap();
+    resident::check_operations(&device, &gpu::<P>(), operations(), false, 0);
+    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(device, options).unwrap();
+    for (count, seeds_each, offset) in [(1, true, 0), (97, false, 1), (289, true, 4)] {
+        resident::check_operations(&device, &engine, count, seeds_each, offset);
+    }
+    resident::check_faults(&device, &engine, 500);
+}
+
+every_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
+
+/// Checks that data in memory of other CUDA code is read when the work of its stream is done. Here
+/// the other code is this library.
+#[test]
+fn memory_of_other_code() {
+    type Set = CtruPrime761;
+    const COUNT: usize = 100_000;
+    let device = cuda::open(0).unwrap();
+    let engine = gpu::<Set>();
+    let producer = device.queue().unwrap();
+    let private = DecapsulationKey::<Set>::generate_deterministic(&[1; 32], &[2; 32]);
+    let mut staged = producer.pinned::<u8>(COUNT * 32).unwrap();
+    for (i, seed) in staged.write().unwrap().chunks_exact_mut(32).enumerate() {
+        seed[..8].copy_from_slice(&i.to_le_bytes());
+    }
+    let key = producer.allocate::<u8>(Set::ENCAPSULATION_KEY_BYTES).unwrap();
+    let bytes = private.encapsulation_key();
+    producer.upload_from(&[(bytes.as_ref(), &key)], || Ok(())).unwrap();
+    let seeds = producer.allocate::<u8>(COUNT * 32).unwrap();
+    let ciphertexts = producer.allocate::<u8>(COUNT * Set::CIPHERTEXT_BYTES).unwrap();
+    let secrets = producer.allocate::<u8>(COUNT * 32).unwrap();
+
+    // The seeds are under way when the engine is called.
+    producer.upload(&staged, 0..COUNT * 32, &seeds, 0).unwrap();
+    // SAFETY: the stream is one of the device, and its queue lives longer.
+    let after = unsafe { CudaQueue::from_stream(device, producer.stream()) }.unwrap();
+    let lend = |memory: &Buffer<u8, CudaMemory>| {
+        // SAFETY: the arrays live longer, and nothing else uses them during the call, but the copy
+        // to which it is ordered.
+        unsafe { device.lend(memory.address(), memory.bytes()) }
+    };
+    let (rows, seed_rows) = (lend(&key), lend(&seeds));
+    let (keys, given) = (ResidentKeys::Rows(&*rows), ResidentSeeds::Each(&*seed_rows));
+    let (to, made) = (lend(&ciphertexts), lend(&secrets));
+    engine.resident(&after).encapsulate(keys, given, &to, &made).unwrap();
+
+    let mut results = vec![0; COUNT * 32];
+    producer.download_to(&mut [(&secrets, &mut results)]).unwrap();
+    for i in [0, 1, COUNT / 2, COUNT - 1] {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&i.to_le_bytes());
+        let (_, expected) = private.encapsulation_key().encapsulate_deterministic(&seed);
+        assert_eq!(&results[32 * i..][..32], expected.as_ref(), "operation {i}");
+    }
+}
 
 #[test]
 fn no_such_gpu() {

@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// GPU read and write it directly
     #[arg(long)]
     pageable: bool,
+    /// Keep the batches in the memory of the first GPU, so that no transfers are measured
+    #[arg(long, conflicts_with_all = ["pageable", "callers"])]
+    on_device: bool,
     /// Threads that give batches to the engine at the same time
     #[arg(
         long,
@@ -203,7 +206,9 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
         for (index, &batch) in args.batches.iter().enumerate() {
             let batch = batch as usize;
             progress.set_message(format!("{selection}: keys"));
-            let workload = Workload::<P, _>::new(&engine, batch, memory)?;
+            // With the data on the device, only single operations take keys from the host.
+            let prepared = if args.on_device { 1 } else { batch };
+            let workload = Workload::<P, _>::new(&engine, prepared, memory)?;
             // Single operations do not depend on the size of batches.
             let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
             for &Case { operation, batch: keys } in cases {
@@ -216,7 +221,16 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
                 };
                 report(match keys {
                     Some(keys) => {
-                        let statistics = workload.batch(operation, keys, budget, callers)?;
+                        let statistics = if args.on_device {
+                            factory.on_device(&engine, (operation, keys), batch, budget)?
+                        } else {
+                            workload.batch(operation, keys, budget, callers)?
+                        };
+                        let transfers = if args.on_device {
+                            "none, data on the device"
+                        } else {
+                            factory.transfers(memory)
+                        };
                         let record = Record {
                             bench: "batch".to_owned(),
                             engine: factory.name().to_owned(),
@@ -224,7 +238,7 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
                             backend: factory.backend().to_owned(),
                             keys,
                             batch,
-                            transfers: factory.transfers(memory).to_owned(),
+                            transfers: transfers.to_owned(),
                             threads: factory.threads(),
                             callers,
                             ..record

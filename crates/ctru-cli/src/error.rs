@@ -69,6 +69,9 @@ pub(crate) enum Error {
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without GPUs: build ctru-cli with the feature `cuda`")]
     WithoutGpu,
+    /// The chosen engine has no device whose memory could hold the data.
+    #[error("--on-device needs the engine on a GPU: --engine gpu")]
+    OnDeviceWithoutDevice,
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),

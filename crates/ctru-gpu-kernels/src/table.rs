@@ -294,6 +294,30 @@ macro_rules! for_each_kernel {
                     expected: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
+            WRITE_PUBLIC_KEY_MIXED_RADIX "write_public_key_mixed_radix" =
+                keys::mixed_radix::write_public_key(
+                    secret_keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
+                    public_keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
+            VALIDATE_PUBLIC_KEY_MIXED_RADIX "validate_public_key_mixed_radix" =
+                keys::mixed_radix::validate(
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
+                    faults: u64[EachOperation; 1]);
+            VALIDATE_SECRET_KEY_MIXED_RADIX "validate_secret_key_mixed_radix" =
+                keys::mixed_radix::validate_secret_key(
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
+                    faults: u64[EachOperation; 1]);
+            WRITE_PUBLIC_KEY_PACKED13 "write_public_key_packed13" =
+                keys::packed13::write_public_key(
+                    secret_keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
+                    public_keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
+            VALIDATE_PUBLIC_KEY_PACKED13 "validate_public_key_packed13" =
+                keys::packed13::validate(
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
+                    faults: u64[EachOperation; 1]);
+            VALIDATE_SECRET_KEY_PACKED13 "validate_secret_key_packed13" =
+                keys::packed13::validate_secret_key(
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
+                    faults: u64[EachOperation; 1]);
         }
     };
 }

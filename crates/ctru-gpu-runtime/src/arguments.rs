@@ -6,7 +6,7 @@ use core::ops::Range;
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, Plain};
 
 /// Checks that `kernel` takes this memory and this batch, so that a launch accesses only this
 /// memory. A launch without operations accesses no memory, so for such a batch only the number of
@@ -57,6 +57,22 @@ pub(crate) fn check<M: DeviceMemory>(
 /// Returns the number of elements of an array. The size of an element is a power of two.
 fn elements<M: DeviceMemory>(memory: &M) -> u64 {
     memory.bytes() as u64 >> memory.element_bytes().trailing_zeros()
+}
+
+/// Checks that the bytes `range` lie within `memory`, whose first byte has the address `address`,
+/// and that they are whole elements of type `T` at multiples of their size.
+pub(crate) fn check_slice<T: Plain>(
+    memory: &impl DeviceMemory,
+    address: u64,
+    range: &Range<usize>,
+) -> Result<(), RuntimeError> {
+    let &Range { start, end } = range;
+    let is_multiple = |number: u64| number.is_multiple_of(u64::from(T::BYTES));
+    let is_inside = start <= end && end <= memory.bytes();
+    if is_inside && is_multiple((end - start) as u64) && is_multiple(address + start as u64) {
+        return Ok(());
+    }
+    Err(RuntimeError::Slice { start, end, bytes: memory.bytes(), element_bytes: T::BYTES })
 }
 
 /// Checks that `range` lies within `from` elements, and that as many elements beginning at `start`

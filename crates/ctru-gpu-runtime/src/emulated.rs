@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
 use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
 use crate::registered::{self, Registered};
 
@@ -124,6 +124,10 @@ impl Device for EmulatedDevice {
         Ok(PinnedVec::new(EmulatedRegistration { device: self.clone(), range }, content))
     }
 
+    fn owns(&self, memory: &EmulatedMemory) -> bool {
+        Arc::ptr_eq(&self.0, &memory.device.0)
+    }
+
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
         let State { total, used, .. } = &*self.0;
         Ok(MemoryInfo { free: total.saturating_sub(used.load(Ordering::Relaxed)), total: *total })
@@ -146,11 +150,30 @@ impl Drop for EmulatedRegistration {
 /// Memory of an [`EmulatedDevice`].
 pub struct EmulatedMemory {
     device: EmulatedDevice,
-    content: Mutex<Vec<u8>>,
+    content: Arc<Mutex<Vec<u8>>>,
+    /// The place of the first byte in `content`.
+    start: usize,
     bytes: usize,
     element_bytes: u32,
-    /// Whether the memory counts as memory of the device; memory of the host does not.
-    is_counted: bool,
+    kind: Kind,
+}
+
+/// What the end of a piece of memory does.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    /// Memory of the device: wipes the content and frees memory of the device.
+    Device,
+    /// Memory of the host: wipes the content.
+    Host,
+    /// A part of other memory: does nothing.
+    Slice,
+}
+
+impl EmulatedMemory {
+    /// Returns the range of its bytes in `content`.
+    fn range(&self) -> Range<usize> {
+        self.start..self.start + self.bytes
+    }
 }
 
 impl DeviceMemory for EmulatedMemory {
@@ -165,8 +188,11 @@ impl DeviceMemory for EmulatedMemory {
 
 impl Drop for EmulatedMemory {
     fn drop(&mut self) {
+        if self.kind == Kind::Slice {
+            return;
+        }
         lock(&self.content).zeroize();
-        if self.is_counted {
+        if self.kind == Kind::Device {
             self.device.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
         }
     }
@@ -266,7 +292,7 @@ pub struct EmulatedQueue {
 
 impl EmulatedQueue {
     fn check_owner(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
-        match Arc::ptr_eq(&self.device.0, &memory.device.0) {
+        match self.device.owns(memory) {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
         }
@@ -305,10 +331,11 @@ impl Queue for EmulatedQueue {
         content.resize(requested, UNDEFINED);
         Ok(Buffer::new(EmulatedMemory {
             device: self.device.clone(),
-            content: Mutex::new(content),
+            content: Arc::new(Mutex::new(content)),
+            start: 0,
             bytes: requested,
             element_bytes: T::BYTES,
-            is_counted: true,
+            kind: Kind::Device,
         }))
     }
 
@@ -321,10 +348,11 @@ impl Queue for EmulatedQueue {
             content: OnceLock::from(content),
             memory: EmulatedMemory {
                 device: self.device.clone(),
-                content: Mutex::default(),
+                content: Arc::default(),
+                start: 0,
                 bytes: requested,
                 element_bytes: T::BYTES,
-                is_counted: false,
+                kind: Kind::Host,
             },
         })
     }
@@ -395,10 +423,38 @@ impl Queue for EmulatedQueue {
         Ok(())
     }
 
+    fn slice<'a, T: Plain>(
+        &self,
+        memory: &'a EmulatedMemory,
+        bytes: Range<usize>,
+    ) -> Result<Slice<'a, T, EmulatedMemory>, RuntimeError> {
+        self.check_owner(memory)?;
+        // The beginning of an allocation is aligned for every element.
+        arguments::check_slice::<T>(memory, memory.start as u64, &bytes)?;
+        Ok(Slice::new(EmulatedMemory {
+            device: self.device.clone(),
+            content: Arc::clone(&memory.content),
+            start: memory.start + bytes.start,
+            bytes: bytes.len(),
+            element_bytes: T::BYTES,
+            kind: Kind::Slice,
+        }))
+    }
+
+    fn copy(&self, from: &EmulatedMemory, to: &EmulatedMemory) -> Result<(), RuntimeError> {
+        self.check_owner(from)?;
+        self.check_owner(to)?;
+        arguments::check_copy(&(0..from.bytes), from.bytes, 0, to.bytes)?;
+        self.device.0.work()?;
+        let copied = Zeroizing::new(lock(&from.content)[from.range()].to_vec());
+        lock(&to.content)[to.range()][..from.bytes].copy_from_slice(&copied);
+        Ok(())
+    }
+
     fn wipe(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
         self.check_owner(memory)?;
         self.device.0.work()?;
-        lock(&memory.content).fill(0);
+        lock(&memory.content)[memory.range()].fill(0);
         Ok(())
     }
 
@@ -422,7 +478,7 @@ impl Queue for EmulatedQueue {
             arguments.push(match known {
                 Some(array) => array.emulated.clone(),
                 None => {
-                    let before = Zeroizing::new(lock(&memory.content).clone());
+                    let before = Zeroizing::new(lock(&memory.content)[memory.range()].to_vec());
                     let emulated =
                         emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
                     arrays.push(Array { memory, before, emulated: emulated.clone() });
@@ -443,7 +499,8 @@ impl Queue for EmulatedQueue {
             // the kernel has changed are copied back.
             let after = Zeroizing::new(emulated.bytes());
             let mut content = lock(&memory.content);
-            for ((byte, before), after) in content.iter_mut().zip(before.iter()).zip(after.iter()) {
+            let bytes = content[memory.range()].iter_mut();
+            for ((byte, before), after) in bytes.zip(before.iter()).zip(after.iter()) {
                 if before != after {
                     *byte = *after;
                 }
@@ -461,4 +518,6 @@ impl Queue for EmulatedQueue {
     fn synchronise(&self) -> Result<(), RuntimeError> {
         Ok(())
     }
+
+    fn settle(&self) {}
 }

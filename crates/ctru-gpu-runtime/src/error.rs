@@ -128,6 +128,22 @@ pub enum RuntimeError {
         /// Number of elements in the memory.
         len: usize,
     },
+    /// A slice of device memory does not lie inside the memory, or it does not consist of whole
+    /// elements at addresses that are multiples of their size.
+    #[error(
+        "the bytes {start}..{end} of {bytes} bytes of device memory are not whole, aligned \
+         elements of {element_bytes} bytes"
+    )]
+    Slice {
+        /// First byte.
+        start: usize,
+        /// The byte after the last one.
+        end: usize,
+        /// Number of bytes in the memory.
+        bytes: usize,
+        /// Bytes per element of the slice.
+        element_bytes: u32,
+    },
     /// Device memory was used on a queue of another device, or pinned memory was copied on a queue
     /// that did not allocate it.
     #[error("{what} belongs to another {owner}: use it where it was allocated")]

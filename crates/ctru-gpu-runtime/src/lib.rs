@@ -59,5 +59,5 @@ pub mod cuda;
 pub mod emulated;
 
 pub use error::RuntimeError;
-pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
+pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
 pub use queue::{Device, Download, MemoryInfo, Queue, Upload};

@@ -110,6 +110,51 @@ impl<T, M: Debug> Debug for Buffer<T, M> {
     }
 }
 
+/// A part of device memory, borrowed, as elements of type `T`. It dereferences to the
+/// [memory](DeviceMemory) that launches take. [`Queue::slice`](crate::Queue::slice) creates it.
+///
+/// Operations on a slice may go on after it is dropped. They never outlive the memory, because
+/// dropping that memory waits for them.
+pub struct Slice<'a, T, M> {
+    memory: M,
+    borrowed: PhantomData<&'a M>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Plain, M: DeviceMemory> Slice<'_, T, M> {
+    /// Wraps memory that refers to a part of the borrowed memory, and does not own it.
+    #[cfg(any(feature = "cuda", feature = "emulator"))]
+    pub(crate) fn new(memory: M) -> Self {
+        Self { memory, borrowed: PhantomData, element: PhantomData }
+    }
+
+    /// Returns the number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.memory.bytes() / size_of::<T>()
+    }
+
+    /// Returns whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T, M> Deref for Slice<'_, T, M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        &self.memory
+    }
+}
+
+impl<T, M: Debug> Debug for Slice<'_, T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.memory.fmt(f)
+    }
+}
+
 /// A vector whose memory is pinned in place, so that the device copies directly from and to it.
 /// [`Device::register`](crate::Device::register) creates it.
 #[derive(Debug)]

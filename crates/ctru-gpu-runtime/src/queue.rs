@@ -6,7 +6,7 @@ use core::ops::Range;
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
 
 /// The size of a device's memory in bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,9 @@ pub trait Device: Clone + Debug + Send + Sync {
         &self,
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
+
+    /// Returns whether the memory belongs to this device.
+    fn owns(&self, memory: &<Self::Queue as Queue>::Memory) -> bool;
 
     /// Returns the total and the free memory of the device.
     ///
@@ -125,6 +128,26 @@ pub trait Queue: Debug + Send + Sync {
     /// Those of [`upload`](Self::upload), and those of earlier operations.
     fn download_to(&self, copies: &mut [Download<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
+    /// Returns a part of device memory as elements of type `T`, for example some rows of an array.
+    /// `bytes` counts from the beginning of `memory`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Slice`] if `memory` does not have these bytes, if they are not whole
+    /// elements, or if the address of the first element is not a multiple of its size.
+    /// [`RuntimeError::Foreign`] if `memory` belongs to another device.
+    fn slice<'a, T: Plain>(
+        &self,
+        memory: &'a Self::Memory,
+        bytes: Range<usize>,
+    ) -> Result<Slice<'a, T, Self::Memory>, RuntimeError>;
+
+    /// Copies all bytes of `from` to the beginning of `to`, both in device memory. Does not wait.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Range`] if `to` has fewer bytes; [`RuntimeError::Foreign`] if one of the
+    /// two belongs to another device.
+    fn copy(&self, from: &Self::Memory, to: &Self::Memory) -> Result<(), RuntimeError>;
+
     /// Overwrites device memory with zeros.
     ///
     /// # Errors
@@ -161,4 +184,9 @@ pub trait Queue: Debug + Send + Sync {
     /// # Errors
     /// Errors of operations since the last call.
     fn synchronise(&self) -> Result<(), RuntimeError>;
+
+    /// Waits until no operation of the queue is running any more, whether the operations succeed or
+    /// not. Aborts the process if the driver refuses to wait, because operations could then use
+    /// memory that its owner frees.
+    fn settle(&self);
 }

@@ -13,8 +13,10 @@ use std::time::Duration;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_runtime::cuda::{CudaDevice, CudaLaunch, CudaMemory, cuda_version, devices};
-use ctru_gpu_runtime::{Buffer, Device, HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::cuda::{
+    CudaDevice, CudaLaunch, CudaMemory, CudaQueue, cuda_version, devices,
+};
+use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, HostMemory, Queue, RuntimeError};
 
 /// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
@@ -291,6 +293,42 @@ fn copies_end_with_their_calls() {
     bytes.fill(0);
     queue.download_to(&mut [(&buffer, &mut bytes)]).unwrap();
     assert_eq!(bytes, [1, 2, 3, 4]);
+}
+
+/// Checks that a queue follows a stream of other code, and that memory of other code is neither
+/// wiped nor freed. Here the other code is this library.
+#[test]
+fn memory_and_streams_of_other_code() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let device = device.unwrap();
+    let (owner, other) = (device.queue().unwrap(), device.queue().unwrap());
+    let mut input = owner.pinned::<u8>(256).unwrap();
+    input.write().unwrap().fill(9);
+    let memory = owner.allocate::<u8>(256).unwrap();
+    owner.upload(&input, 0..256, &memory, 0).unwrap();
+
+    // SAFETY: the stream is one of the device, and the queue to which it belongs lives longer.
+    let stream = unsafe { CudaQueue::from_stream(device, owner.stream()) }.unwrap();
+    // SAFETY: the memory lives longer, and the queues follow one another.
+    let lent = unsafe { device.lend(memory.address() + 1, 255) };
+    let copy = other.allocate::<u8>(300).unwrap();
+    other.follow(&stream).unwrap();
+    other.copy(&lent, &copy).unwrap();
+    other.settle();
+    drop((lent, stream));
+    let mut back = [0; 300];
+    other.download_to(&mut [(&copy, &mut back)]).unwrap();
+    assert_eq!(back[..255], [9; 255]);
+    owner.download_to(&mut [(&memory, &mut back[..256])]).unwrap();
+    assert_eq!(back[..256], [9; 256]);
+
+    // Elements at multiples of their size by their address, not by their place in the slice.
+    // SAFETY: as above.
+    let lent = unsafe { device.lend(memory.address() + 1, 255) };
+    assert_eq!(owner.slice::<u32>(&lent, 3..255).unwrap().len(), 63);
+    assert!(owner.slice::<u32>(&lent, 0..252).is_err());
+    // SAFETY: no operation uses empty memory.
+    assert_eq!(unsafe { device.lend(0, 0) }.bytes(), 0);
 }
 
 /// Runs tests of this program on a stand-in for the driver, which delays every operation as long as

@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod record;
+#[cfg(feature = "gpu")]
+mod resident;
 mod statistics;
 pub mod table;
 mod workload;
 
 pub use record::{KeyUse, Operation, Record, cpu_name};
+#[cfg(feature = "gpu")]
+pub use resident::ResidentWorkload;
 pub use statistics::{Statistics, parse_seconds, sample, times};
 pub use workload::{HostMemory, Workload};

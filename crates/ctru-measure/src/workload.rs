@@ -93,7 +93,7 @@ impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<'_, P, E> {
 /// The seed of all keys, messages and coins.
 const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 /// The seeds of the operations of a batch, which are derived from [`SEED`].
-const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
+pub(crate) const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     /// Generates one key pair for each of the `batch` operations of a batch. All slices of the

@@ -35,4 +35,5 @@ on_gpu! {
     lab "../../../crates/ctru-gpu-kernels/tests/kernels/lab.rs";
     product "../../../crates/ctru-gpu-kernels/tests/kernels/product.rs";
     traces "../../../crates/ctru-gpu-kernels/tests/kernels/traces.rs";
+    validate "../../../crates/ctru-gpu-kernels/tests/kernels/validate.rs";
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
 use ctru_gpu_runtime::{
-    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
+    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice, Upload,
 };
 
 /// A device that counts launches and copies and passes them on. An engine on it must have one slot.
@@ -106,6 +106,10 @@ impl<D: Device> Device for CountingDevice<D> {
         self.device.register(content)
     }
 
+    fn owns(&self, memory: &<D::Queue as Queue>::Memory) -> bool {
+        self.device.owns(memory)
+    }
+
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
         self.device.memory_info()
     }
@@ -190,6 +194,18 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         Ok(())
     }
 
+    fn slice<'a, T: Plain>(
+        &self,
+        memory: &'a Q::Memory,
+        bytes: Range<usize>,
+    ) -> Result<Slice<'a, T, Q::Memory>, RuntimeError> {
+        self.queue.slice(memory, bytes)
+    }
+
+    fn copy(&self, from: &Q::Memory, to: &Q::Memory) -> Result<(), RuntimeError> {
+        self.queue.copy(from, to)
+    }
+
     fn wipe(&self, memory: &Q::Memory) -> Result<(), RuntimeError> {
         self.queue.wipe(memory)
     }
@@ -219,5 +235,9 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
 
     fn synchronise(&self) -> Result<(), RuntimeError> {
         self.queue.synchronise()
+    }
+
+    fn settle(&self) {
+        self.queue.settle();
     }
 }

@@ -1,9 +1,11 @@
 //! The chosen engine before the parameter set is known: a factory, which makes engines for
 //! parameter sets.
 
+use std::time::Duration;
+
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine};
-use ctru_measure::{HostMemory, cpu_name};
+use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, cpu_name};
 
 use crate::error::Error;
 
@@ -18,6 +20,19 @@ pub(crate) trait EngineFactory {
     /// [`Error::Engine`] if the device cannot run the kernels, or if the device or the host has too
     /// little memory.
     fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, Error>;
+
+    /// Measures batches of `batch` operations whose data stays in the memory of the device.
+    ///
+    /// # Errors
+    /// [`Error::OnDeviceWithoutDevice`] if the engine has no device, [`Error::Engine`] if the
+    /// device has too little memory or fails.
+    fn on_device<P: ParameterSet>(
+        &self,
+        engine: &Self::For<P>,
+        case: (Operation, KeyUse),
+        batch: usize,
+        budget: Duration,
+    ) -> Result<Statistics, Error>;
 
     /// Returns the name on the command line and in records.
     fn name(&self) -> &'static str;
@@ -36,6 +51,15 @@ impl EngineFactory for CpuEngine {
 
     fn engine<P: ParameterSet>(&self) -> Result<Self, Error> {
         Ok(self.clone())
+    }
+    fn on_device<P: ParameterSet>(
+        &self,
+        _: &Self,
+        _: (Operation, KeyUse),
+        _: usize,
+        _: Duration,
+    ) -> Result<Statistics, Error> {
+        Err(Error::OnDeviceWithoutDevice)
     }
     fn name(&self) -> &'static str {
         "cpu"

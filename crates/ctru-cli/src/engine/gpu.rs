@@ -1,10 +1,12 @@
 //! The factory of engines on NVIDIA GPUs, and its options.
 
+use std::time::Duration;
+
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
-use ctru_measure::HostMemory;
+use ctru_measure::{HostMemory, KeyUse, Operation, ResidentWorkload, Statistics};
 
 use super::factory::EngineFactory;
 use crate::error::Error;
@@ -127,6 +129,18 @@ impl EngineFactory for Gpu {
             false => self.options,
         };
         Ok(DeviceEngine::over(devices, options)?)
+    }
+    fn on_device<P: ParameterSet>(
+        &self,
+        engine: &CudaEngine<P>,
+        (operation, keys): (Operation, KeyUse),
+        batch: usize,
+        budget: Duration,
+    ) -> Result<Statistics, Error> {
+        // All memory is on the first GPU.
+        let device = cuda::open(self.infos[0].index)?;
+        let workload = ResidentWorkload::new(engine, &device, batch)?;
+        Ok(workload.batch(operation, keys, budget)?)
     }
     fn name(&self) -> &'static str {
         "gpu"

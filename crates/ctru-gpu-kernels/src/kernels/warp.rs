@@ -49,6 +49,17 @@ pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     }
 }
 
+/// Returns the combination of the values of all threads of the warp. `combine` is commutative and
+/// associative.
+#[inline(always)]
+pub(crate) fn reduce<S: Simt>(s: S, value: u32, combine: impl Fn(u32, u32) -> u32) -> u32 {
+    let mut value = value;
+    for distance in [16, 8, 4, 2, 1] {
+        value = combine(value, s.shuffle(value, s.lane() ^ distance));
+    }
+    value
+}
+
 /// Copies the bytes `from..from + bytes` of shared memory to the array, beginning at its byte `to`.
 /// `from` and `to` must be congruent modulo 4.
 #[inline(always)]

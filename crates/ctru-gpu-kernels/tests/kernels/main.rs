@@ -16,6 +16,7 @@ mod powers;
 mod product;
 mod ptx;
 mod traces;
+mod validate;
 mod whole;
 
 use ctru_tests::{strategies, vectors};

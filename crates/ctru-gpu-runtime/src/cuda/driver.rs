@@ -160,6 +160,7 @@ functions! {
     fn cuMemHostUnregister(pointer: *mut c_void);
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);
     fn cuMemsetD8Async(pointer: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
     fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);

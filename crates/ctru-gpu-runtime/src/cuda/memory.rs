@@ -6,19 +6,21 @@ use core::ptr::{self, NonNull};
 use core::{fmt, slice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ctru_gpu_kernels::simt::Word;
 use cust::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use zeroize::Zeroize;
 
 use super::device::CudaDevice;
 use super::driver;
 use super::stream::Stream;
+use crate::arguments;
 use crate::error::RuntimeError;
-use crate::memory::{DeviceMemory, HostMemory, Plain};
+use crate::memory::{DeviceMemory, HostMemory, Plain, Slice};
 use crate::registered::{self, Registered};
 
-/// Memory that kernels of a [`CudaDevice`] use: memory of the device, or pinned memory of the host
-/// ([`HostMemory::on_device`]). Dropping memory of the device waits for all operations of the
-/// device, so keep it while the device works.
+/// Memory that kernels of a [`CudaDevice`] use: memory of the device, pinned memory of the host
+/// ([`HostMemory::on_device`]), or a [`Slice`] of either. Dropping memory of the device waits for
+/// all operations of the device, so keep it while the device works.
 pub struct CudaMemory {
     pub(super) device: CudaDevice,
     /// The device address, or 0 if the memory is empty.
@@ -27,6 +29,8 @@ pub struct CudaMemory {
     element_bytes: u32,
     /// The uses of host memory that kernels access, or `None` for memory of the device.
     pub(super) host: Option<Arc<Uses>>,
+    /// Whether other code or another value owns the memory.
+    is_lent: bool,
 }
 
 impl CudaMemory {
@@ -48,7 +52,58 @@ impl CudaMemory {
                 result => result?,
             }
         }
-        Ok(Self { device, pointer, bytes, element_bytes: T::BYTES, host: None })
+        Ok(Self { device, pointer, bytes, element_bytes: T::BYTES, host: None, is_lent: false })
+    }
+
+    /// Returns the address on the device, for other CUDA code, or 0 if the memory is empty.
+    ///
+    /// Other code that uses the memory must end before the memory is dropped, and its accesses must
+    /// not overlap with those of this library.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.pointer
+    }
+
+    /// Returns the bytes `range` of this memory as elements of type `T`.
+    pub(super) fn slice<T: Plain>(
+        &self,
+        range: &Range<usize>,
+    ) -> Result<Slice<'_, T, Self>, RuntimeError> {
+        arguments::check_slice::<T>(self, self.pointer, range)?;
+        Ok(Slice::new(Self {
+            device: self.device,
+            pointer: self.pointer + range.start as CUdeviceptr,
+            bytes: range.len(),
+            element_bytes: T::BYTES,
+            host: self.host.clone(),
+            is_lent: true,
+        }))
+    }
+}
+
+impl CudaDevice {
+    /// Returns memory of this device that other code has allocated, for example an array of Python
+    /// that was passed by DLPack.
+    ///
+    /// # Safety
+    /// - `pointer..pointer + bytes` lies in one allocation of the device's memory, made in the
+    ///   device's primary context (which the CUDA runtime, PyTorch, CuPy and JAX use) or accessible
+    ///   in it. `pointer` needs no alignment. If `bytes` is 0, it may have any value.
+    /// - The memory stays allocated during `'a`, and until all operations are done to which the
+    ///   slice, or a slice of it, was passed. [`Queue::synchronise`](crate::Queue::synchronise) and
+    ///   [`Queue::settle`](crate::Queue::settle) wait for them.
+    /// - Until then, no other code writes to the memory, nor reads it if these operations write to
+    ///   it, unless the operations of a stream or events order these accesses.
+    #[must_use]
+    pub unsafe fn lend<'a>(&self, pointer: u64, bytes: usize) -> Slice<'a, u8, CudaMemory> {
+        Slice::new(CudaMemory {
+            device: *self,
+            pointer,
+            bytes,
+            element_bytes: u8::BYTES,
+            host: None,
+            is_lent: true,
+        })
     }
 }
 
@@ -65,7 +120,7 @@ impl DeviceMemory for CudaMemory {
 impl Drop for CudaMemory {
     fn drop(&mut self) {
         // `CudaPinned` frees host memory.
-        if self.bytes == 0 || self.host.is_some() {
+        if self.bytes == 0 || self.host.is_some() || self.is_lent {
             return;
         }
         let Ok(_current) = self.device.enter() else { return };
@@ -218,6 +273,7 @@ impl<T: Plain> CudaPinned<T> {
             bytes,
             element_bytes: T::BYTES,
             host: Some(Arc::clone(&uses)),
+            is_lent: false,
         };
         Ok(Self { stream, pointer, len, uses, memory })
     }

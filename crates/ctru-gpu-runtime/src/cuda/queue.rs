@@ -15,7 +15,7 @@ use super::memory::{CudaMemory, CudaPinned, CudaRegistration, Uses};
 use super::stream::{CudaEvent, Stream};
 use crate::arguments;
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
 use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
 
 impl Device for CudaDevice {
@@ -33,6 +33,10 @@ impl Device for CudaDevice {
         Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
     }
 
+    fn owns(&self, memory: &CudaMemory) -> bool {
+        self.is(&memory.device)
+    }
+
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
         self.memory()
     }
@@ -47,6 +51,33 @@ impl CudaQueue {
     #[must_use]
     pub fn device(&self) -> CudaDevice {
         self.0.device
+    }
+
+    /// Returns a queue for a stream that other code has created, so that operations can follow
+    /// those of the stream: [`Queue::follow`]. Dropping the queue does not destroy the stream.
+    ///
+    /// `stream` is the stream's handle (`CUstream` or `cudaStream_t`). As in DLPack, 0 and 1 stand
+    /// for the legacy default stream and 2 for the default stream of the calling thread.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Driver`] if the driver creates no event.
+    ///
+    /// # Safety
+    /// The stream belongs to the primary context of the device, and it exists until the queue, its
+    /// clones and all memory that was used with them are dropped. During each call with the queue,
+    /// no code captures a graph from the stream.
+    pub unsafe fn from_stream(device: CudaDevice, stream: usize) -> Result<Self, RuntimeError> {
+        let raw = ptr::with_exposed_provenance_mut(stream);
+        // SAFETY: the caller keeps the promises of this function. 0, 1 and 2 are handles of the
+        // driver for default streams.
+        Ok(Self(Arc::new(unsafe { Stream::lent(device, raw) }?)))
+    }
+
+    /// Returns the handle of the stream (`CUstream`) as a number, for other CUDA code. The stream
+    /// exists as long as the queue or one of its clones.
+    #[must_use]
+    pub fn stream(&self) -> usize {
+        self.0.raw.expose_provenance()
     }
 
     /// Records an event that happens when all operations issued so far are done, and returns it.
@@ -130,7 +161,7 @@ impl CudaQueue {
     }
 
     fn check_device(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
-        match self.0.device.is(&memory.device) {
+        match self.0.device.owns(memory) {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
         }
@@ -300,6 +331,32 @@ impl Queue for CudaQueue {
         self.lend(copies.iter_mut().filter(|(_, to)| !to.is_empty()), issue, || Ok(()))
     }
 
+    fn slice<'a, T: Plain>(
+        &self,
+        memory: &'a CudaMemory,
+        bytes: Range<usize>,
+    ) -> Result<Slice<'a, T, CudaMemory>, RuntimeError> {
+        self.check_device(memory)?;
+        memory.slice(&bytes)
+    }
+
+    fn copy(&self, from: &CudaMemory, to: &CudaMemory) -> Result<(), RuntimeError> {
+        self.check_device(from)?;
+        self.check_device(to)?;
+        arguments::check_copy(&(0..from.bytes()), from.bytes(), 0, to.bytes())?;
+        if from.bytes() == 0 {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the bytes exist on both sides. Dropping memory of the device waits for the
+        // device, and memory of the host waits for the operation that is counted below.
+        let copied = unsafe {
+            driver::cuMemcpyDtoDAsync_v2(to.pointer, from.pointer, from.bytes(), self.0.raw)
+        };
+        self.count_use(&[from, to]);
+        copied
+    }
+
     fn wipe(&self, memory: &CudaMemory) -> Result<(), RuntimeError> {
         self.check_device(memory)?;
         if memory.bytes() == 0 {
@@ -352,5 +409,13 @@ impl Queue for CudaQueue {
 
     fn synchronise(&self) -> Result<(), RuntimeError> {
         self.0.synchronise()
+    }
+
+    fn settle(&self) {
+        if self.0.synchronise().is_err_and(|error| driver::did_not_wait(&error)) {
+            // The GPU may still read or write memory that its owner frees when it learns of the
+            // failure. Only an abort prevents such an access.
+            std::process::abort();
+        }
     }
 }

@@ -24,6 +24,8 @@ const UNTIMED: u32 = EventFlags::DISABLE_TIMING.bits();
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     pub(super) raw: CUstream,
+    /// Whether other code owns the stream and destroys it.
+    is_lent: bool,
     /// The event that [`follow`](Self::follow) records in this stream for another stream. It is
     /// created only once, because threads that create and destroy events block one another in the
     /// driver.
@@ -47,8 +49,21 @@ impl Stream {
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, and a device is current.
         unsafe { driver::cuStreamCreate(&raw mut raw, NON_BLOCKING) }?;
+        Ok(Self::from_parts(device, raw, false, followed))
+    }
+
+    /// Wraps a stream that other code owns.
+    ///
+    /// # Safety
+    /// `raw` is a stream of the device's primary context, or the driver's handle of its default
+    /// streams. It exists as long as this value.
+    pub(super) unsafe fn lent(device: CudaDevice, raw: CUstream) -> Result<Self, RuntimeError> {
+        Ok(Self::from_parts(device, raw, true, CudaEvent::new(device, UNTIMED)?))
+    }
+
+    fn from_parts(device: CudaDevice, raw: CUstream, is_lent: bool, followed: CudaEvent) -> Self {
         let (issued, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { device, raw, followed, issued, done })
+        Self { device, raw, is_lent, followed, issued, done }
     }
 
     /// Makes all later operations wait for an event.
@@ -114,6 +129,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if self.is_lent {
+            return;
+        }
         // Errors are dropped here. Every call that waited for an operation has returned its error.
         let Ok(_current) = self.device.enter() else { return };
         // SAFETY: nothing else refers to the stream, and the driver finishes its operations first.

@@ -5,7 +5,7 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_gpu_kernels::emulator::Emulate;
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_kernels::simt::{Simt, U32x4};
-use ctru_gpu_runtime::{Device, HostMemory, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError};
 
 /// Number of threads per block of `reverse`, and of elements per operation.
 const LEN: u32 = 64;
@@ -106,6 +106,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     queues_share_memory(device)?;
     kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
+    slices(device)?;
     short_arrays(device)?;
     bad_arguments(device)?;
     out_of_memory(device)?;
@@ -286,6 +287,59 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
             .into_iter()
             .try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
     })
+}
+
+/// Checks launches and copies on parts of arrays, and the slices that are refused.
+fn slices<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let content: Vec<u8> = (0..N * 4).map(|i| (i * 7) as u8).collect();
+    let (keys, output) = (queue.allocate::<u8>(content.len())?, queue.allocate::<u8>(N * 8 + 1)?);
+    let mut back = vec![0xee; output.len()];
+    queue.upload_from(&[(&content, &keys), (&back, &output)], || Ok(()))?;
+    // Row 1 of the keys goes to the second half of the output, through a slice of a slice.
+    let row = queue.slice::<u16>(&keys, N * 2..N * 4)?;
+    let words = queue.slice::<u64>(&output, N * 4..N * 8)?;
+    let to = queue.slice::<u32>(&words, 0..N * 4)?;
+    assert_eq!((row.len(), words.len(), to.len()), (N, N / 2, N));
+    assert_eq!((to.bytes(), to.element_bytes()), (N * 4, 4));
+    queue.launch(&REVERSE, &[&row, &to], Batch::each(1))?;
+    // The end of the result goes to the first bytes.
+    let (end, start) =
+        (queue.slice::<u8>(&to, N * 4 - 3..N * 4)?, queue.slice::<u8>(&output, 1..9)?);
+    queue.copy(&end, &start)?;
+    queue.wipe(&*queue.slice::<u8>(&output, 6..7)?)?;
+    queue.download_to(&mut [(&output, &mut back)])?;
+    let key = |i: usize| u16::from_le_bytes([content[2 * (N + i)], content[2 * (N + i) + 1]]);
+    for (i, value) in back[N * 4..N * 8].chunks(4).enumerate() {
+        let expected = u32::from(key(N - 1 - i)) + i as u32;
+        assert_eq!(value, expected.to_le_bytes());
+    }
+    assert_eq!(back[1..4], back[N * 8 - 3..N * 8]);
+    assert_eq!((back[0], back[4], back[6], back[7]), (0xee, 0xee, 0, 0xee));
+    assert_eq!(back[N * 8], 0xee);
+
+    let bytes = N * 4;
+    let refused =
+        |start, end, element_bytes| Err(RuntimeError::Slice { start, end, bytes, element_bytes });
+    let slice_of_words = |range| queue.slice::<u64>(&keys, range).map(|_| ());
+    assert_eq!(slice_of_words(0..bytes + 8), refused(0, bytes + 8, 8));
+    assert_eq!(slice_of_words(4..12), refused(4, 12, 8));
+    assert_eq!(slice_of_words(0..12), refused(0, 12, 8));
+    #[allow(clippy::reversed_empty_ranges)] // A caller may compute such a range.
+    let backwards = slice_of_words(16..8);
+    assert_eq!(backwards, refused(16, 8, 8));
+    assert!(queue.slice::<u8>(&keys, bytes..bytes)?.is_empty());
+    assert_eq!(
+        queue.launch(&REVERSE, &[&row, &to], Batch::each(2)).map_err(|error| {
+            matches!(error, RuntimeError::Length { parameter: "keys", needed: 128, actual: 64, .. })
+        }),
+        Err(true)
+    );
+    let range = RuntimeError::Range { start: 0, end: N * 4, len: 8 };
+    assert_eq!(queue.copy(&to, &start), Err(range));
+    queue.settle();
+    assert!(device.owns(&to) && device.owns(&keys));
+    Ok(())
 }
 
 /// Checks that a launch is refused if an array is too short, for any number of operations.

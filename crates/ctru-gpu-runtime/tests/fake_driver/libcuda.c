@@ -329,6 +329,9 @@ int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes, stream *s) {
 int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, stream *s) {
     return copy(to, from, bytes, s);
 }
+int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t bytes, stream *s) {
+    return copy(to, from, bytes, s);
+}
 
 int cuMemsetD8_v2(void *to, unsigned char value, size_t bytes) {
     ENTER;

@@ -56,6 +56,18 @@ pub enum EngineError {
         /// The length of the batch.
         count: usize,
     },
+    /// The length of an array in device memory does not fit the batch.
+    #[cfg(feature = "gpu")]
+    #[error("the array of {array} has {actual} bytes, the batch needs {expected}")]
+    Bytes {
+        /// The name of the array.
+        array: &'static str,
+        /// The number of bytes that the array must have. If the array determines the number of
+        /// operations, the bytes of its complete rows.
+        expected: usize,
+        /// The number of bytes that the array has.
+        actual: usize,
+    },
     /// The device failed.
     #[cfg(feature = "gpu")]
     #[error("{error}{}", if done.is_empty() { "" } else { "; part of the batch is done" })]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
 use ctru_gpu_runtime::{
-    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Upload,
+    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice, Upload,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
@@ -64,6 +64,10 @@ impl Device for FailingDevice {
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError> {
         self.device.register(content)
+    }
+
+    fn owns(&self, memory: &EmulatedMemory) -> bool {
+        self.device.owns(memory)
     }
 
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
@@ -142,6 +146,18 @@ impl Queue for FailingQueue {
         self.waited_for(self.queue.download_to(copies))
     }
 
+    fn slice<'a, T: Plain>(
+        &self,
+        memory: &'a EmulatedMemory,
+        bytes: Range<usize>,
+    ) -> Result<Slice<'a, T, EmulatedMemory>, RuntimeError> {
+        self.queue.slice(memory, bytes)
+    }
+
+    fn copy(&self, from: &EmulatedMemory, to: &EmulatedMemory) -> Done {
+        self.given(self.queue.copy(from, to))
+    }
+
     fn wipe(&self, memory: &EmulatedMemory) -> Done {
         self.given(self.queue.wipe(memory))
     }
@@ -159,5 +175,10 @@ impl Queue for FailingQueue {
 
     fn synchronise(&self) -> Done {
         self.waited_for(self.queue.synchronise())
+    }
+
+    fn settle(&self) {
+        self.queue.settle();
+        self.waited_for(());
     }
 }

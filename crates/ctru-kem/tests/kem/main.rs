@@ -11,6 +11,8 @@ mod device_engine;
 mod failing_device;
 mod operations;
 mod powers;
+mod resident;
+mod rows;
 mod seeds;
 mod serialisation;
 mod traces;

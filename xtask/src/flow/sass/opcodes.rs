@@ -82,7 +82,7 @@ const ROWS: &[Row] = &[
     (&["LEA", "ULEA"], &["HI", "X", "SX32"], COMPUTE_SUM),
     (&["IMAD", "UIMAD"], &["HI", "WIDE", "X", "U32", "MOV", "IADD", "SHL"], COMPUTE_SUM),
     (&["VIMNMX", "IMNMX", "UVIMNMX"], &["U32", "S32", "U16x2", "S16x2"], COMPUTE_SUM),
-    (&["VIADDMNMX"], &["U32", "S32"], COMPUTE),
+    (&["VIADDMNMX", "VIMNMX3"], &["U32", "S32"], COMPUTE),
     (&["MOV", "UMOV", "SEL", "USEL"], &["64"], COMPUTE),
     (&["PRMT", "UPRMT", "IABS", "POPC", "UPOPC", "BREV"], &[], COMPUTE),
     (&["SGXT", "USGXT", "BMSK", "FLO"], &["U32", "W", "SH"], COMPUTE),

@@ -4,6 +4,8 @@
 //! The pairs of a level are independent, so the threads share them. The values of even and of odd
 //! levels lie in different areas of shared memory.
 
+use core::cell::Cell;
+
 use ctru_math::Ring;
 use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
 
@@ -21,12 +23,15 @@ impl<R: Ring> Encoding<R> for MixedRadix {
     const BYTES: u32 = Plan::of::<R>().bytes() as u32;
 
     #[inline(always)]
-    fn decode<S: Simt>(s: S) {
+    fn decode<S: Simt>(s: S) -> u32 {
         let plan = const { &Plan::of::<R>() };
         let depth = plan.levels().len() as u32;
+        let excess = Cell::new(0);
         if s.lane() == 0 {
             let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let (_, root) = plan.root().divide(low_bytes(s, plan.root_offset() as u32, bytes));
+            let root = low_bytes(s, plan.root_offset() as u32, bytes);
+            let (quotient, root) = plan.root().divide(root);
+            excess.set(quotient);
             s.store_shared(list::<R>(depth), root as u16);
         }
         for number in (0..depth).rev() {
@@ -38,15 +43,15 @@ impl<R: Ring> Encoding<R> for MixedRadix {
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, odd_radix }) => {
                         let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
-                        // The second result says whether the value was not canonical. It is unused
-                        // here, because the host has checked the keys.
-                        let ([even, odd], _) = split(level.radix, odd_radix, joined);
+                        let ([even, odd], reduced) = split(level.radix, odd_radix, joined);
+                        excess.set(excess.get() | reduced);
                         s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
                     }
                     None => s.store_shared(values + 4 * pair, value),
                 }
             });
         }
+        excess.get()
     }
 
     #[inline(always)]

@@ -1,11 +1,12 @@
-//! Converts encoded keys to arrays and back. There is one set of kernels per encoding of public
-//! keys: [`mixed_radix`] and [`packed13`].
+//! Converts encoded keys to arrays and back, and checks them. There is one set of kernels per
+//! encoding of public keys: [`mixed_radix`] and [`packed13`].
 //!
 //! One warp converts one key. Shared memory holds the public key both as a string of bytes and as a
 //! list of coefficients.
 
 pub mod mixed_radix;
 pub mod packed13;
+pub mod validate;
 
 use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
 use ctru_math::kernel::secret_poly::{coefficient, nibble};
@@ -22,7 +23,10 @@ pub(crate) trait Encoding<R: Ring> {
     const BYTES: u32;
 
     /// Decodes the string and writes the list. The caller puts a barrier before and after the call.
-    fn decode<S: Simt>(s: S);
+    ///
+    /// The results of all threads are 0 if and only if the string is an encoding of the list,
+    /// whose coefficients need not be below `q`.
+    fn decode<S: Simt>(s: S) -> u32;
 
     /// Encodes the list and writes the string. The list has `n` coefficients in `0..q`, then zeros
     /// up to a multiple of 8. The caller puts a barrier before and after the call.
@@ -75,7 +79,8 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
         },
     );
     s.sync_warp();
-    E::decode(s);
+    // The result is unused, because the keys have been checked.
+    let _ = E::decode(s);
     s.sync_warp();
     warp::transfer(
         s,
@@ -190,6 +195,23 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
+/// Writes the public keys that the secret keys contain.
+#[inline(always)]
+pub(crate) fn write_public<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    secret_keys: S::Global<u8>,
+    public_keys: S::Global<u8>,
+) {
+    let key = s.block();
+    let start = key * secret_bytes::<R, E>() + R::SECRET_POLY_BYTES as u32;
+    warp::transfer(
+        s,
+        E::BYTES,
+        |i| s.load(secret_keys, start + i),
+        |i, byte| s.store(public_keys, key * E::BYTES + i, byte),
+    );
+}
+
 /// Defines the kernels for one encoding of public keys.
 macro_rules! key_kernels {
     ($encoding:ident) => {
@@ -279,6 +301,50 @@ macro_rules! key_kernels {
             _: $crate::descriptor::Batch,
         ) {
             $crate::kernels::keys::pack_secret::<S, R, $encoding>(s, f, h, z, keys);
+        }
+
+        /// Writes the public keys that secret keys contain.
+        ///
+        /// Threads: one warp per key. Shared memory: none is used.
+        /// Arrays: `secret_keys`, rows of [`secret_key_bytes`]; `public_keys`, rows of
+        /// [`public_key_bytes`].
+        #[inline(always)]
+        pub fn write_public_key<S: Simt, R: Ring>(
+            s: S,
+            secret_keys: S::Global<u8>,
+            public_keys: S::Global<u8>,
+            _: $crate::descriptor::Batch,
+        ) {
+            $crate::kernels::keys::write_public::<S, R, $encoding>(s, secret_keys, public_keys);
+        }
+
+        /// Checks public keys that may be any bytes.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `keys`, rows of [`public_key_bytes`]; `faults`, one word of
+        /// [`validate`](crate::kernels::keys::validate) per key, 0 for a key.
+        #[inline(always)]
+        pub fn validate<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            faults: S::Global<u64>,
+            _: $crate::descriptor::Batch,
+        ) {
+            $crate::kernels::keys::validate::validate_public::<S, R, $encoding>(s, keys, faults);
+        }
+
+        /// Checks secret keys that may be any bytes.
+        ///
+        /// Threads and shared memory: as for [`decode`].
+        /// Arrays: `keys`, rows of [`secret_key_bytes`]; `faults` as for [`validate`].
+        #[inline(always)]
+        pub fn validate_secret_key<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            faults: S::Global<u64>,
+            _: $crate::descriptor::Batch,
+        ) {
+            $crate::kernels::keys::validate::validate_secret::<S, R, $encoding>(s, keys, faults);
         }
     };
 }

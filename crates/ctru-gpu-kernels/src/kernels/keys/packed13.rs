@@ -18,11 +18,15 @@ impl<R: Ring> Encoding<R> for Packed13 {
     const BYTES: u32 = R::PACKED13_BYTES as u32;
 
     #[inline(always)]
-    fn decode<S: Simt>(s: S) {
+    fn decode<S: Simt>(s: S) -> u32 {
         warp::for_each(s, warp::groups(R::N), |group| {
             let values = warp::unpack_group(s, PUBLIC_KEY_WIDTH, keys::STRING, group);
             warp::store_group(s, keys::list::<R>(), group, values);
         });
+        // The bits after the last coefficient, which end the last byte.
+        let bits = PUBLIC_KEY_WIDTH * R::N as u32 % 8;
+        let last = s.load_shared::<u8>(keys::STRING + R::PACKED13_BYTES as u32 - 1);
+        if bits == 0 { 0 } else { u32::from(last) >> bits }
     }
 
     #[inline(always)]

@@ -176,6 +176,22 @@ impl<D: Device> Batches<D> {
         self.cancellations.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Returns the number of calls of [`cancel`](Self::cancel).
+    pub(super) fn cancellations(&self) -> u64 {
+        self.cancellations.load(Ordering::Acquire)
+    }
+
+    /// Returns the slots of a device.
+    pub(super) fn slots_of(&self, device: usize) -> &Slots<Slot<D::Queue>> {
+        &self.slots[device]
+    }
+
+    /// Returns the number of operations per chunk for batches of `count` operations whose keys are
+    /// loaded in chunks, or whose data is on the device.
+    pub(super) fn loaded_chunk(&self, count: usize) -> usize {
+        self.plan(count, Moving::LoadedKeys).chunk
+    }
+
     /// Returns the plan of a batch of `count` operations.
     ///
     /// If its keys are loaded in chunks, the first chunk goes to the first device, so that each
@@ -380,11 +396,11 @@ impl<D: Device> Batches<D> {
 /// Decoded keys on the devices, cut into the chunks of the batches that use them.
 pub(super) struct LoadedChunks<K> {
     /// If there is a single key, one copy per device; otherwise, the keys of each chunk.
-    chunks: Vec<K>,
+    pub(super) chunks: Vec<K>,
     /// The number of keys.
-    keys: usize,
+    pub(super) keys: usize,
     /// The number of keys of each chunk except the last one.
-    chunk: usize,
+    pub(super) chunk: usize,
 }
 
 impl<K> LoadedChunks<K> {
@@ -432,13 +448,16 @@ fn even_chunk(count: usize, parts: usize, least: usize, most: usize) -> usize {
 }
 
 /// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
-fn ranges(count: usize, chunk: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
+pub(super) fn ranges(
+    count: usize,
+    chunk: usize,
+) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
     (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
 }
 
 /// The slots of a device. One chunk at a time uses a slot.
 #[derive(Debug)]
-struct Slots<S> {
+pub(super) struct Slots<S> {
     all: Vec<Mutex<S>>,
     /// The indices of the free slots.
     free: Mutex<Vec<usize>>,
@@ -453,13 +472,19 @@ impl<S> Slots<S> {
         Self { all, free: Mutex::new(free), returned: Condvar::new() }
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Takes a slot if one is free.
+    pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
+        let index = lock(&self.free).pop()?;
+        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
     }
 
     /// Waits until a slot is free and takes it. Of several free slots, it takes the one that was
     /// given back last.
-    fn take(&self) -> Taken<'_, S> {
+    pub(super) fn take(&self) -> Taken<'_, S> {
         let mut free = lock(&self.free);
         loop {
             if let Some(index) = free.pop() {
@@ -472,7 +497,7 @@ impl<S> Slots<S> {
 
 /// A slot in use. Dropping this value gives the slot back.
 #[derive(Debug)]
-struct Taken<'a, S> {
+pub(super) struct Taken<'a, S> {
     slots: &'a Slots<S>,
     index: usize,
     slot: MutexGuard<'a, S>,

@@ -28,9 +28,67 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Memory of other CUDA code
+//!
+//! [`DeviceEngine::resident`] takes data in device memory. Memory and streams of other CUDA code in
+//! the process, such as arrays of PyTorch or CuPy, become its arguments by two unsafe functions,
+//! whose contracts this section summarises.
+//!
+//! - [`CudaDevice::lend`] takes a device pointer and a length in bytes. The memory belongs to the
+//!   GPU of the engine and is accessible in its primary context. It stays allocated until the calls
+//!   that use it have returned. [`Resident`](super::Resident#arrays) says how many bytes each array
+//!   has, and which addresses are allowed; it refuses others with an error.
+//! - [`CudaQueue::from_stream`] takes the caller's stream: the handle as a number, or 1 or 2 for
+//!   the default streams, as in DLPack. The stream belongs to the primary context, exists as long
+//!   as the queue, and captures no graph.
+//! - Order: a call records an event on the stream when it begins, and the engine's queues wait for
+//!   it on the GPU. So work that was issued to the stream before the call is done before the engine
+//!   reads or writes. **When the call returns, the engine is done with all arrays**, and the
+//!   results are complete for every stream and for the host. Until then no other stream writes to
+//!   the inputs, or reads or writes the outputs.
+//!
+//! A consumer in Python calls `array.__dlpack__(stream=s)` with the number of a stream `s`, or 1,
+//! and passes the same number here; the protocol makes `s` wait for the array's producer.
+//!
+//! ```no_run
+//! use ctru_kem::engine::cuda::{self, CudaEngine, CudaQueue};
+//! use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
+//! use ctru_kem::{CtruPrime761, ParameterSet};
+//!
+//! /// Encapsulates `count` times to keys at `keys`, with seeds at `seeds`.
+//! ///
+//! /// # Safety
+//! /// The pointers refer to arrays of this many rows in memory of GPU 0. Before the function
+//! /// returns, nothing frees them, and no other code uses them, except work that was issued to
+//! /// `stream` before. The stream belongs to the primary context of GPU 0 and captures no graph.
+//! unsafe fn encapsulate(
+//!     engine: &CudaEngine<CtruPrime761>,
+//!     [keys, seeds, ciphertexts, secrets]: [u64; 4],
+//!     count: usize,
+//!     stream: usize,
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     let device = cuda::open(0)?;
+//!     // SAFETY: the caller promises it.
+//!     let after = unsafe { CudaQueue::from_stream(device, stream) }?;
+//!     // SAFETY: the caller promises it.
+//!     let lend = |pointer, row| unsafe { device.lend(pointer, count * row) };
+//!     let keys = lend(keys, CtruPrime761::ENCAPSULATION_KEY_BYTES);
+//!     let seeds = lend(seeds, 32);
+//!     let ciphertexts = lend(ciphertexts, CtruPrime761::CIPHERTEXT_BYTES);
+//!     let secrets = lend(secrets, 32);
+//!
+//!     let resident = engine.resident(&after);
+//!     resident.check_encapsulation_keys(&keys)?;
+//!     let (keys, seeds) = (ResidentKeys::Rows(&*keys), ResidentSeeds::Each(&*seeds));
+//!     Ok(resident.encapsulate(keys, seeds, &ciphertexts, &secrets)?)
+//! }
+//! ```
 
 use ctru_gpu_kernels::ptx;
-pub use ctru_gpu_runtime::cuda::{CudaDevice, DeviceInfo, cuda_version, devices};
+pub use ctru_gpu_runtime::cuda::{
+    CudaDevice, CudaMemory, CudaQueue, DeviceInfo, cuda_version, devices,
+};
 
 use super::DeviceEngine;
 use crate::engine::EngineError;

@@ -26,7 +26,8 @@ pub(super) enum ChunkKeys<'a, K> {
     Loaded(&'a K, u32),
 }
 
-type Outcome = Result<(), RuntimeError>;
+/// What a function returns that issues operations.
+pub(super) type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Slot<Q> {
     /// Decodes encapsulation keys into newly allocated device memory, and waits for the result.
@@ -73,35 +74,13 @@ impl<Q: Queue> Slot<Q> {
         decapsulation_keys: &mut [u8],
     ) -> Outcome {
         let Self { device, pinned } = self;
-        let all = Batch::each(range.len() as u32);
-        let Buffers {
-            seeds: seed_rows,
-            coins,
-            g_coins,
-            small,
-            operands,
-            products,
-            tree,
-            keys,
-            decoded,
-            ..
-        } = &device.buffers;
-        let DecapsulationKeyBuffers { f, z, .. } = decoded;
         let purpose = device.set.key_generation;
         let readers = expanding_blocks(range.len());
-        let mut given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range, readers)?;
-        if let Seeds::Expand(_) = seeds {
-            device.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seed_rows], all)?;
-            given = seed_rows;
-        }
-        device.launch(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all)?;
-        device.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
-        device.launch(&table::SAMPLE, &[g_coins, small], all)?;
-        tree.invert(&device.queue, device.set, range.len(), f, operands, products)?;
-        // h = g / f
-        device.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
+        let given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range, readers)?;
+        let are_expanded = matches!(seeds, Seeds::Expand(_));
+        let keys = &device.buffers.keys;
         let to = target::<_, Q>(decapsulation_keys.len(), &mut pinned.keys, keys);
-        device.launch(device.set.encoding.pack_decapsulation_key, &[f, products, z, to], all)?;
+        device.generate((given, are_expanded), range.len(), to)?;
         device.receive_key_pairs(&mut pinned.keys, encapsulation_keys, decapsulation_keys)
     }
 
@@ -122,13 +101,12 @@ impl<Q: Queue> Slot<Q> {
             seeds: staged_seeds,
             shared_secrets: staged_secrets,
         } = pinned;
-        let Buffers { decoded, seeds: seed_rows, messages, shared_secrets, coins, .. } =
-            &device.buffers;
-        let is_encoded = matches!(keys, ChunkKeys::Host(_));
-        let is_whole = is_encoded && device.is_whole(whole) && matches!(seeds, Seeds::Expand(_));
+        let Buffers { decoded, shared_secrets, .. } = &device.buffers;
+        let are_expanded = matches!(seeds, Seeds::Expand(_));
+        let is_whole = are_expanded && matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole);
         let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
         let purpose = device.set.encapsulation;
-        let mut given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
+        let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
         let mut lent = Vec::new();
         let (key, keys, encoded) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None),
@@ -152,17 +130,7 @@ impl<Q: Queue> Slot<Q> {
                 if let Some(rows) = encoded {
                     device.decode_encapsulation_keys(rows, keys as usize, key)?;
                 }
-                if let Seeds::Expand(_) = seeds {
-                    device.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seed_rows], batch)?;
-                    given = seed_rows;
-                }
-                let derive = by_size(
-                    whole,
-                    &table::DERIVE_ENCAPSULATION_SMALL,
-                    &table::DERIVE_ENCAPSULATION,
-                );
-                device.launch(derive, &[given, &key.ids, messages, results, coins], batch)?;
-                device.encrypt(batch, key, to)?;
+                device.encapsulate(batch, whole, key, (given, are_expanded), to, results)?;
             }
             device.fetch(shared_secrets, staged_secrets, len)?;
             // This call waits for the encryption and the copy of the shared secrets. If either
@@ -231,12 +199,12 @@ impl<Q: Queue> Slot<Q> {
 
 /// Returns the batch of `count` operations. If `keys` is 1, all operations share the key; otherwise
 /// each operation has its own key.
-fn batch_of(count: usize, keys: u32) -> Batch {
+pub(super) fn batch_of(count: usize, keys: u32) -> Batch {
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
 }
 
 /// Returns the number of blocks that expand the seeds of `count` operations.
-fn expanding_blocks(count: usize) -> usize {
+pub(super) fn expanding_blocks(count: usize) -> usize {
     /// The operations of a block, one per thread.
     const OPERATIONS: usize = 128;
     count.div_ceil(OPERATIONS)
@@ -252,8 +220,59 @@ fn by_size(
 }
 
 impl<Q: Queue> OnDevice<Q> {
+    /// Generates `count` decapsulation keys and writes them to `to`. `given` has one seed per key,
+    /// or the input from which seeds are expanded, and says which. The polynomials `h` remain in
+    /// the buffer `products`.
+    pub(super) fn generate(
+        &self,
+        (mut given, are_expanded): (&Q::Memory, bool),
+        count: usize,
+        to: &Q::Memory,
+    ) -> Outcome {
+        let all = Batch::each(count as u32);
+        let Buffers { seeds, coins, g_coins, small, operands, products, tree, decoded, .. } =
+            &self.buffers;
+        let DecapsulationKeyBuffers { f, z, .. } = decoded;
+        if are_expanded {
+            self.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seeds], all)?;
+            given = seeds;
+        }
+        self.launch(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all)?;
+        self.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
+        self.launch(&table::SAMPLE, &[g_coins, small], all)?;
+        tree.invert(&self.queue, self.set, count, f, operands, products)?;
+        // h = g / f
+        self.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
+        self.launch(self.set.encoding.pack_decapsulation_key, &[f, products, z, to], all)
+    }
+
+    /// Encapsulates, and writes ciphertexts and shared secrets. `given` has one seed per operation,
+    /// or the input from which seeds are expanded, and says which. The batch is a part of a batch
+    /// of `whole` operations.
+    pub(super) fn encapsulate(
+        &self,
+        batch: Batch,
+        whole: usize,
+        key: &EncapsulationKeyBuffers<Q>,
+        (mut given, are_expanded): (&Q::Memory, bool),
+        ciphertexts: &Q::Memory,
+        shared_secrets: &Q::Memory,
+    ) -> Outcome {
+        let Buffers { seeds, messages, coins, .. } = &self.buffers;
+        if are_expanded {
+            self.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seeds], batch)?;
+            given = seeds;
+        }
+        self.launch(
+            by_size(whole, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
+            &[given, &key.ids, messages, shared_secrets, coins],
+            batch,
+        )?;
+        self.encrypt(batch, key, ciphertexts)
+    }
+
     /// Decodes `count` encapsulation keys.
-    fn decode_encapsulation_keys(
+    pub(super) fn decode_encapsulation_keys(
         &self,
         rows: &Q::Memory,
         count: usize,
@@ -264,7 +283,7 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Decodes `count` decapsulation keys.
-    fn decode_decapsulation_keys(
+    pub(super) fn decode_decapsulation_keys(
         &self,
         rows: &Q::Memory,
         count: usize,
@@ -338,7 +357,7 @@ impl<Q: Queue> OnDevice<Q> {
 
     /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`. The batch
     /// is a part of a batch of `whole` operations.
-    fn decapsulate(
+    pub(super) fn decapsulate(
         &self,
         batch: Batch,
         whole: usize,

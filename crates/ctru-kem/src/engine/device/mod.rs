@@ -5,6 +5,7 @@
 //! - This module is the typed interface, generic over the parameter set and the device. The modules
 //!   below see keys and ciphertexts as bytes and the parameter set as data, so that they are
 //!   compiled once per type of device and not once per parameter set.
+//! - `resident` does batches whose data is in device memory before and after the call.
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
@@ -24,6 +25,7 @@ mod options;
 #[doc(hidden)]
 pub mod powers;
 mod prefetch;
+mod resident;
 mod set;
 mod slot;
 
@@ -33,7 +35,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
-use ctru_gpu_runtime::{Device, PinnedVec, RuntimeError};
+use ctru_gpu_runtime::{PinnedVec, RuntimeError};
 
 use super::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds, check_length};
 use crate::bytes::{Transparent, bytes, bytes_mut};
@@ -45,7 +47,9 @@ use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
 use set::Set;
 use slot::{SENT_OF_EIGHT, Slot};
 
+pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::{DeviceOptions, Products};
+pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///

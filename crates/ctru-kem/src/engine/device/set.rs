@@ -123,6 +123,12 @@ pub(super) struct EncodingKernels {
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
     pub(super) pack_decapsulation_key: &'static RingKernels,
+    /// Copies encapsulation keys out of decapsulation keys.
+    pub(super) copy_encapsulation_key: &'static RingKernels,
+    /// Checks rows of bytes that may not be encapsulation keys.
+    pub(super) check_encapsulation_key: &'static RingKernels,
+    /// Checks rows of bytes that may not be decapsulation keys.
+    pub(super) check_decapsulation_key: &'static RingKernels,
     /// Encapsulates, with encoded keys.
     pub(super) encapsulate: &'static RingKernels,
     /// Decapsulates, with encoded keys.
@@ -134,6 +140,9 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
+    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_MIXED_RADIX,
+    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
+    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
     encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
     decapsulate: &table::DECAPSULATE_MIXED_RADIX,
 };
@@ -143,6 +152,9 @@ static PACKED13: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
+    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_PACKED13,
+    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
+    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
     encapsulate: &table::ENCAPSULATE_PACKED13,
     decapsulate: &table::DECAPSULATE_PACKED13,
 };

@@ -1,0 +1,129 @@
+//! Checks rows of bytes that may not be keys, and says what is wrong with each.
+//!
+//! The checks accept exactly the rows that [`secret_poly::unpack`] and the decoders of public keys
+//! accept, except that `h` must not be 0. Which instructions run and which addresses they access
+//! does not depend on any row.
+//!
+//! # Faults
+//!
+//! The result for a key is a word of flags, which is 0 if the row is a key:
+//!
+//! | bits | fault |
+//! |---|---|
+//! | 0 | [`SECRET_POLYNOMIAL`]: no key has these nibbles of `f` |
+//! | 1 | [`NOT_CANONICAL`]: the string of `h` is not an encoding; packed13: padding bits are set |
+//! | 2 | [`ZERO`]: all coefficients of `h` are 0 |
+//! | 16 to 31 | [`COEFFICIENT`]: the lowest exponent whose coefficient is not below `q`, plus 1 |
+//!
+//! [`secret_poly::unpack`]: ctru_math::codec::secret_poly::unpack
+
+use ctru_math::Ring;
+
+use super::{Encoding, STRING, list, secret_bytes, string_bytes};
+use crate::kernels::warp;
+use crate::simt::{Simt, WARP};
+
+/// The nibbles of `f` are not those of a secret polynomial.
+pub const SECRET_POLYNOMIAL: u64 = 1;
+/// The string of `h` is not the encoding of the polynomial to which it decodes.
+pub const NOT_CANONICAL: u64 = 2;
+/// The polynomial `h` is 0.
+pub const ZERO: u64 = 4;
+/// The position of the lowest exponent whose coefficient is `q` or more, plus 1.
+pub const COEFFICIENT: u32 = 16;
+
+/// Checks public keys. Row `key` of `keys` is the string of block `key`.
+#[inline(always)]
+pub(crate) fn validate_public<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    keys: S::Global<u8>,
+    faults: S::Global<u64>,
+) {
+    let fault = public_fault::<S, R, E>(s, keys, s.block() * E::BYTES);
+    store(s, faults, fault);
+}
+
+/// Checks secret keys. Row `key` of `keys` is the key of block `key`.
+#[inline(always)]
+pub(crate) fn validate_secret<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    keys: S::Global<u8>,
+    faults: S::Global<u64>,
+) {
+    let start = s.block() * secret_bytes::<R, E>();
+    let secret = secret_fault::<S, R>(s, keys, start);
+    let public = public_fault::<S, R, E>(s, keys, start + R::SECRET_POLY_BYTES as u32);
+    store(s, faults, secret | public);
+}
+
+/// Stores the word of the block's key.
+#[inline(always)]
+fn store<S: Simt>(s: S, faults: S::Global<u64>, fault: u64) {
+    if s.lane() == 0 {
+        s.store(faults, s.block(), fault);
+    }
+}
+
+/// Returns the faults of the nibbles of `f` from byte `start` on.
+#[inline(always)]
+fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u64 {
+    let last = R::SECRET_POLY_BYTES as u32 - 1;
+    let largest = 4 * R::ETA + 1;
+    // The highest bit of the result is set exactly for numbers of 0 to 16 that are even or above
+    // `largest`.
+    let fault = |nibble: u32| (!nibble & 1) << 31 | largest.wrapping_sub(nibble);
+    let mut all = 0;
+    let mut first = 0;
+    while first <= last {
+        // Threads past the end check the last byte again, which needs no branch.
+        let i = (first + s.lane()).min(last);
+        let byte = u32::from(s.load(keys, start + i));
+        let (low, high) = (byte & 15, byte >> 4);
+        // The nibble of `f_0` is even and the others are odd. `n` is odd, so the last byte has a
+        // high nibble without a coefficient, which is 0.
+        all |= fault(low + u32::from(i == 0));
+        all |= if i == last { high.wrapping_neg() } else { fault(high) };
+        first += WARP;
+    }
+    u64::from(warp::reduce(s, all >> 31, |a, b| a | b)) * SECRET_POLYNOMIAL
+}
+
+/// Returns the faults of the public key from byte `start` on.
+#[inline(always)]
+fn public_fault<S: Simt, R: Ring, E: Encoding<R>>(s: S, keys: S::Global<u8>, start: u32) -> u64 {
+    warp::transfer(
+        s,
+        string_bytes::<R>(),
+        |i| if i < E::BYTES { s.load(keys, start + i) } else { 0 },
+        |i, byte| s.store_shared(STRING + i, byte),
+    );
+    s.sync_warp();
+    let excess = E::decode(s);
+    s.sync_warp();
+    let n = R::N as u32;
+    let mut any = 0;
+    let mut large = n;
+    let mut first = 0;
+    while first < n {
+        // Threads past the end check the last coefficient again, which needs no branch.
+        let i = (first + s.lane()).min(n - 1);
+        let coefficient = u32::from(s.load_shared::<u16>(list::<R>() + 2 * i));
+        any |= coefficient;
+        // All bits are set if the coefficient is below `q`.
+        let below = (coefficient.wrapping_sub(R::Q) as i32 >> 31) as u32;
+        large = large.min(i | (below & n.next_power_of_two()));
+        first += WARP;
+    }
+    let [excess, any] = [excess, any].map(|bits| is_not_zero(warp::reduce(s, bits, |a, b| a | b)));
+    // The number is 0 exactly if all coefficients are below `q`.
+    let large = warp::reduce(s, large, u32::min);
+    let large = (large + 1) & ((large.wrapping_sub(n) as i32 >> 31) as u32);
+    let flags = u64::from(excess) * NOT_CANONICAL + u64::from(1 - any) * ZERO;
+    flags | u64::from(large) << COEFFICIENT
+}
+
+/// Returns 0 if the number is 0, else 1.
+#[inline(always)]
+fn is_not_zero(number: u32) -> u32 {
+    (number | number.wrapping_neg()) >> 31
+}

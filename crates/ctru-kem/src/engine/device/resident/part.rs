@@ -1,0 +1,244 @@
+//! A chunk of a batch whose data is on the device, as kernels. No function here waits, except where
+//! it says so.
+
+use core::ops::Range;
+
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
+
+use super::run::Part;
+use super::{ResidentSeeds, RowKeys};
+use crate::engine::device::batch::LoadedChunks;
+use crate::engine::device::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
+use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
+use crate::engine::device::slot::{OnDevice, Slot, target};
+use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
+use crate::expand::Purpose;
+use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+
+/// Rows of arrays of one chunk.
+type Rows<'a, T, Q> = Slice<'a, T, <Q as Queue>::Memory>;
+
+/// Where kernels read the seeds of a chunk.
+enum Given<'a, Q: Queue> {
+    /// Rows of the caller's array.
+    Rows(Rows<'a, u64, Q>),
+    /// The input from which a kernel expands the seeds.
+    Expansion(&'a Q::Memory),
+}
+
+impl<Q: Queue> Given<'_, Q> {
+    /// Returns the memory, and whether seeds are expanded from it.
+    fn memory(&self) -> (&Q::Memory, bool) {
+        match self {
+            Self::Rows(rows) => (rows, false),
+            Self::Expansion(expansion) => (expansion, true),
+        }
+    }
+}
+
+impl<Q: Queue> OnDevice<Q> {
+    /// Returns rows of `row` bytes each as elements of type `T`.
+    fn rows<'a, T: Plain>(
+        &self,
+        memory: &'a Q::Memory,
+        row: usize,
+        range: &Range<usize>,
+    ) -> Result<Rows<'a, T, Q>, RuntimeError> {
+        self.queue.slice(memory, range.start * row..range.end * row)
+    }
+
+    /// Returns the seeds of a chunk. Waits for the chunk before it in the slot if they are expanded
+    /// from a master seed.
+    fn seeds<'a, const N: usize>(
+        &'a self,
+        staged: &'a mut Q::Pinned<u64>,
+        seeds: ResidentSeeds<'a, Q::Memory>,
+        purpose: Purpose,
+        range: &Range<usize>,
+    ) -> Result<Given<'a, Q>, RuntimeError> {
+        Ok(match seeds {
+            ResidentSeeds::Each(seeds) => Given::Rows(self.rows(seeds, N, range)?),
+            ResidentSeeds::Expand(expand) => {
+                let seeds = Seeds::<N>::Expand(expand);
+                let readers = expanding_blocks(range.len());
+                Given::Expansion(self.bring_seeds(staged, seeds, purpose, range, readers)?)
+            }
+        })
+    }
+
+    /// Returns ciphertexts of a chunk as kernels read them: in whole, aligned words of four bytes.
+    /// These are the rows of the caller's array, or, where the rows do not consist of such words, a
+    /// copy in the slot.
+    fn received<'a>(
+        &'a self,
+        ciphertexts: &'a Q::Memory,
+        range: &Range<usize>,
+    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+        let (row, copy) = (self.set.ciphertext_bytes, &self.buffers.ciphertexts);
+        let rows = self.rows::<u8>(ciphertexts, row, range)?;
+        let words = range.start * row..range.start * row + rows.len().next_multiple_of(4);
+        if self.queue.slice::<u32>(ciphertexts, words.clone()).is_ok() {
+            return self.queue.slice(ciphertexts, words);
+        }
+        self.queue.copy(&rows, copy)?;
+        self.queue.slice(copy, 0..words.len())
+    }
+}
+
+impl<Q: Queue> Slot<Q> {
+    /// Decodes rows of encapsulation keys into newly allocated memory.
+    pub(super) fn decode_encapsulation_rows(
+        &self,
+        keys: &Q::Memory,
+        range: &Range<usize>,
+    ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
+        let Self { device, .. } = self;
+        let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, range)?;
+        let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
+        device.decode_encapsulation_keys(&rows, range.len(), &decoded)?;
+        Ok(decoded)
+    }
+
+    /// Decodes rows of decapsulation keys into newly allocated memory.
+    pub(super) fn decode_decapsulation_rows(
+        &self,
+        keys: &Q::Memory,
+        range: &Range<usize>,
+    ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
+        let Self { device, .. } = self;
+        let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, range)?;
+        let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
+        device.decode_decapsulation_keys(&rows, range.len(), &decoded)?;
+        Ok(decoded)
+    }
+
+    /// Generates the key pairs of a chunk, or the decapsulation keys alone.
+    pub(super) fn generate_part(
+        &mut self,
+        part: &Part,
+        seeds: ResidentSeeds<'_, Q::Memory>,
+        encapsulation_keys: Option<&Q::Memory>,
+        decapsulation_keys: &Q::Memory,
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let (range, set) = (&part.range, device.set);
+        let private = device.rows::<u8>(decapsulation_keys, set.decapsulation_key_bytes, range)?;
+        let public = encapsulation_keys
+            .map(|keys| device.rows::<u8>(keys, set.encapsulation_key_bytes, range))
+            .transpose()?;
+        let purpose = set.key_generation;
+        let given =
+            device.seeds::<KEY_PAIR_SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
+        device.generate(given.memory(), range.len(), &private)?;
+        let Some(public) = public else { return Ok(()) };
+        let all = Batch::each(range.len() as u32);
+        device.launch(set.encoding.copy_encapsulation_key, &[&private, &public], all)
+    }
+
+    /// Encapsulates for the operations of a chunk.
+    pub(super) fn encapsulate_part(
+        &mut self,
+        part: &Part,
+        keys: RowKeys<'_, Q, EncapsulationKeyBuffers<Q>>,
+        seeds: ResidentSeeds<'_, Q::Memory>,
+        ciphertexts: &Q::Memory,
+        shared_secrets: &Q::Memory,
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let (range, set) = (&part.range, device.set);
+        let sent = device.rows::<u8>(ciphertexts, set.ciphertext_bytes, range)?;
+        let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
+        let purpose = set.encapsulation;
+        let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
+        let decoded = &device.buffers.decoded.encapsulation_key;
+        let (key, keys) = key_of(part, keys, decoded, |rows, range| {
+            let rows = device.rows::<u8>(rows, set.encapsulation_key_bytes, range)?;
+            device.decode_encapsulation_keys(&rows, range.len(), decoded)
+        })?;
+        // Kernels write whole, aligned words of four bytes.
+        let start = range.start * set.ciphertext_bytes;
+        let is_aligned = device.queue.slice::<u32>(ciphertexts, start..start).is_ok();
+        let made = &device.buffers.ciphertexts;
+        let to: &Q::Memory = if is_aligned { &sent } else { made };
+        let batch = batch_of(range.len(), keys);
+        device.encapsulate(batch, part.whole, key, given.memory(), to, &secrets)?;
+        if !is_aligned {
+            device.queue.copy(&*device.queue.slice::<u8>(made, 0..sent.len())?, &sent)?;
+        }
+        Ok(())
+    }
+
+    /// Decapsulates the ciphertexts of a chunk.
+    pub(super) fn decapsulate_part(
+        &mut self,
+        part: &Part,
+        keys: RowKeys<'_, Q, DecapsulationKeyBuffers<Q>>,
+        ciphertexts: &Q::Memory,
+        shared_secrets: &Q::Memory,
+    ) -> Outcome {
+        let Self { device, .. } = self;
+        let range = &part.range;
+        let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
+        let received = device.received(ciphertexts, range)?;
+        let decoded = &device.buffers.decoded;
+        let (key, keys) = key_of(part, keys, decoded, |rows, range| {
+            let rows = device.rows::<u8>(rows, device.set.decapsulation_key_bytes, range)?;
+            device.decode_decapsulation_keys(&rows, range.len(), decoded)
+        })?;
+        let batch = batch_of(range.len(), keys);
+        device.decapsulate(batch, part.whole, key, &received, &secrets)
+    }
+
+    /// Checks the keys of a chunk with `kernels`. They have `row` bytes each.
+    pub(super) fn check_part(
+        &mut self,
+        part: &Part,
+        kernels: &'static RingKernels,
+        keys: &Q::Memory,
+        row: usize,
+    ) -> Outcome {
+        let Self { device, pinned } = self;
+        let (staged, faults) = (&mut pinned.shared_secrets, &device.buffers.shared_secrets);
+        let (rows, count) = (device.rows::<u8>(keys, row, &part.range)?, part.range.len());
+        let results = target::<_, Q>(count, staged, faults);
+        device.launch(kernels, &[&rows, results], Batch::each(count as u32))?;
+        device.fetch(faults, staged, count)
+    }
+
+    /// Waits for the check of a chunk. Returns the first row of the batch that is not a key, with
+    /// the word that describes its faults.
+    pub(super) fn first_fault(&self, part: &Part) -> Result<Option<(usize, u64)>, RuntimeError> {
+        let words = &self.pinned.shared_secrets.read()?[..part.range.len()];
+        let fault = words.iter().position(|&word| word != 0);
+        Ok(fault.map(|row| (part.range.start + row, words[row])))
+    }
+}
+
+/// Returns the decoded keys of a chunk, and their number. Rows of keys are decoded to `decoded`; a
+/// single key is decoded once in each slot.
+fn key_of<'a, Q: Queue, K>(
+    part: &Part,
+    keys: RowKeys<'a, Q, K>,
+    decoded: &'a K,
+    decode: impl FnOnce(&Q::Memory, &Range<usize>) -> Outcome,
+) -> Result<(&'a K, u32), RuntimeError> {
+    match keys {
+        RowKeys::One(row) => {
+            if part.is_first {
+                decode(row, &(0..1))?;
+            }
+            Ok((decoded, 1))
+        }
+        RowKeys::Each(rows) => {
+            decode(rows, &part.range)?;
+            Ok((decoded, part.range.len() as u32))
+        }
+        RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
+            Ok((&chunks[part.device % chunks.len()], 1))
+        }
+        RowKeys::Loaded(LoadedChunks { chunks, .. }) => {
+            Ok((&chunks[part.number], part.range.len() as u32))
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Batches on data in device memory, on the emulator.
+
+mod checks;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use checks::{EXPAND, Rows, check_faults, check_operations};
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
+use ctru_kem::engine::device::{CheckError, ResidentKeys, ResidentSeeds};
+use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand, Products};
+use ctru_kem::{
+    CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13, ParameterSet,
+};
+use ctru_tests::every_set;
+
+use crate::common::emulated;
+use crate::failing_device::{FailingDevice, failure};
+
+every_set!(faults, traces);
+
+/// Runs all operations for five keys in chunks of two, on two slots at a time.
+fn operations<P: ParameterSet>(products: Products, seeds_each: bool, offset: usize) {
+    let device = EmulatedDevice::new();
+    let options = DeviceOptions { chunk: 2, slots: 3, products, ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    check_operations(&device, &engine, 5, seeds_each, offset);
+}
+
+#[test]
+fn operations_653() {
+    operations::<CtruPrime653<MixedRadix>>(Products::Polyphase, true, 0);
+    operations::<CtruPrime653<Packed13>>(Products::SameKey, false, 4);
+}
+
+#[test]
+fn operations_761() {
+    operations::<CtruPrime761<MixedRadix>>(Products::Polyphase, false, 2);
+    operations::<CtruPrime761<Packed13>>(Products::Ntt, true, 0);
+}
+
+#[test]
+fn operations_1277() {
+    operations::<CtruPrime1277<MixedRadix>>(Products::Polyphase, true, 0);
+    operations::<CtruPrime1277<Packed13>>(Products::SameKey, false, 1);
+}
+
+#[test]
+fn one_operation_and_several_devices() {
+    type Set = CtruPrime653;
+    let device = EmulatedDevice::new();
+    let devices = vec![EmulatedDevice::new(), device.clone()];
+    let options = DeviceOptions { chunk: 4, slots: 1, ..emulated() };
+    let engine = DeviceEngine::<Set, _>::over(devices, options).unwrap();
+    check_operations(&device, &engine, 1, false, 0);
+    check_faults(&device, &engine, 3);
+}
+
+fn faults<P: ParameterSet>() {
+    let device = EmulatedDevice::new();
+    let options = DeviceOptions { chunk: 2, slots: 3, ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    check_faults(&device, &engine, 5);
+}
+
+/// Checks that the accesses of all operations are the same for two sets of secrets, and that those
+/// of the check are the same for keys and for faulty rows.
+fn traces<P: ParameterSet>() {
+    const COUNT: usize = 2;
+    let [first, second] = [1, 0xd6].map(|secret| {
+        let device = EmulatedDevice::traced();
+        let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
+        let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+        let queue = || device.queue().unwrap();
+        let after = queue();
+        let resident = engine.resident(&after);
+        let seeds = Expand { seed: &[secret; 32], context: Context::EMPTY, first: 0 };
+        let seeds = ResidentSeeds::Expand(seeds);
+        let public = Rows::new(queue(), 0, COUNT * P::ENCAPSULATION_KEY_BYTES);
+        let mut private = Rows::new(queue(), 0, COUNT * P::DECAPSULATION_KEY_BYTES);
+        let ciphertexts = Rows::new(queue(), 0, COUNT * P::CIPHERTEXT_BYTES);
+        let secrets = Rows::new(queue(), 0, COUNT * 32);
+        resident.generate(seeds, &public.slice(), &private.slice()).unwrap();
+        let public = public.slice();
+        let (keys, sent) = (ResidentKeys::Rows(&*public), ciphertexts.slice());
+        resident.encapsulate(keys, seeds, &sent, &secrets.slice()).unwrap();
+        let keys = private.slice();
+        let keys = ResidentKeys::Rows(&*keys);
+        resident.decapsulate(keys, &sent, &secrets.slice()).unwrap();
+        resident.check_decapsulation_keys(&private.slice()).unwrap();
+        let fault = if secret == 1 { 1 } else { P::DECAPSULATION_KEY_BYTES };
+        private.write(fault, &[0xff; 3]);
+        resident.check_decapsulation_keys(&private.slice()).unwrap_err();
+        device.take_trace()
+    });
+    assert!(first.len() > 10_000);
+    let differing = first.iter().zip(&second).find(|(event, other)| event != other);
+    assert!(first == second, "the trace depends on the secret: {differing:?}");
+}
+
+/// Arrays for three operations of `CtruPrime653`.
+struct Arrays<Q: Queue> {
+    public: Rows<Q>,
+    private: Rows<Q>,
+    ciphertexts: Rows<Q>,
+    secrets: Rows<Q>,
+    seeds: Rows<Q>,
+}
+
+type Set = CtruPrime653;
+const COUNT: usize = 3;
+
+impl<Q: Queue> Arrays<Q> {
+    fn new(queue: impl Fn() -> Q) -> Self {
+        let key = DecapsulationKey::<Set>::generate_deterministic(&[1; 32], &[2; 32]);
+        Self {
+            public: Rows::of(queue(), &key.encapsulation_key().as_ref().repeat(COUNT)),
+            private: Rows::of(queue(), &key.as_ref().repeat(COUNT)),
+            ciphertexts: Rows::new(queue(), 0, COUNT * Set::CIPHERTEXT_BYTES),
+            secrets: Rows::new(queue(), 0, COUNT * 32),
+            seeds: Rows::of(queue(), &[7; COUNT * 64]),
+        }
+    }
+}
+
+fn small<D: Device>(device: D) -> DeviceEngine<Set, D> {
+    let options = DeviceOptions { chunk: 1, slots: 4, ..emulated() };
+    DeviceEngine::new(device, options).unwrap()
+}
+
+#[test]
+fn wrong_lengths_change_nothing() {
+    let device = EmulatedDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let resident = engine.resident(&after);
+    let Arrays { public, private, ciphertexts, secrets, seeds } =
+        Arrays::new(|| device.queue().unwrap());
+    let before = [public.read(), private.read(), ciphertexts.read(), secrets.read()];
+    let (keys, private_keys) = (public.slice(), private.slice());
+    let (sent, results, seed_rows) = (ciphertexts.slice(), secrets.slice(), seeds.slice());
+    let shorter = |memory, bytes| after.slice::<u8>(memory, 0..bytes).unwrap();
+    let refused = |array, expected, actual| Err(EngineError::Bytes { array, expected, actual });
+    let rows = ResidentKeys::Rows(&*keys);
+    let private_rows = ResidentKeys::Rows(&*private_keys);
+
+    // Rows of 64 bytes for 32-byte seeds.
+    let each = ResidentSeeds::Each(&*seed_rows);
+    let expand = ResidentSeeds::Expand(EXPAND);
+    assert_eq!(resident.encapsulate(rows, each, &sent, &results), refused("seeds", 96, 192));
+    let cut = shorter(&sent, 3 * 898 - 1);
+    assert_eq!(
+        resident.encapsulate(rows, expand, &cut, &results),
+        refused("ciphertexts", 3 * 898, 3 * 898 - 1)
+    );
+    let two = shorter(&keys, 2 * 994);
+    let two = ResidentKeys::Rows(&*two);
+    assert_eq!(
+        resident.encapsulate(two, expand, &sent, &results),
+        refused("keys", 3 * 994, 2 * 994)
+    );
+    let cut = shorter(&results, 95);
+    assert_eq!(resident.decapsulate(private_rows, &sent, &cut), refused("shared secrets", 64, 95));
+    let cut = shorter(&seed_rows, 191);
+    let each = ResidentSeeds::Each(&*cut);
+    assert_eq!(resident.generate(each, &keys, &private_keys), refused("seeds", 192, 191));
+    let cut = shorter(&keys, 993);
+    assert_eq!(
+        resident.generate(expand, &cut, &private_keys),
+        refused("encapsulation keys", 3 * 994, 993)
+    );
+    let cut = shorter(&private_keys, 1);
+    assert_eq!(
+        resident.check_decapsulation_keys(&cut),
+        refused("keys", 0, 1).map_err(CheckError::Engine)
+    );
+    let last = ResidentSeeds::Expand(Expand { first: u64::MAX - 1, ..EXPAND });
+    assert_eq!(
+        resident.encapsulate(rows, last, &sent, &results),
+        Err(EngineError::RowOverflow { first: u64::MAX - 1, count: 3 })
+    );
+
+    // Addresses and owners.
+    let words = Rows::new(device.queue().unwrap(), 4, 96);
+    let words = words.slice();
+    let error = resident.encapsulate(rows, expand, &sent, &words).unwrap_err();
+    let slice = RuntimeError::Slice { start: 0, end: 32, bytes: 96, element_bytes: 8 };
+    assert_eq!(error, EngineError::Device { error: slice, done: vec![] });
+    let other = Rows::new(EmulatedDevice::new().queue().unwrap(), 0, 96);
+    let other = other.slice();
+    let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
+    let foreign = EngineError::Device { error: foreign, done: vec![] };
+    assert_eq!(resident.decapsulate(private_rows, &sent, &other), Err(foreign.clone()));
+    let each = ResidentSeeds::Each(&*other);
+    assert_eq!(resident.encapsulate(rows, each, &sent, &results), Err(foreign));
+
+    let after = [public.read(), private.read(), ciphertexts.read(), secrets.read()];
+    assert!(before == after);
+}
+
+#[test]
+fn no_operations() {
+    let device = EmulatedDevice::new();
+    let engine = small(device.clone());
+    let queue = device.queue().unwrap();
+    let resident = engine.resident(&queue);
+    let empty = queue.allocate::<u8>(0).unwrap();
+    let expand = ResidentSeeds::Expand(EXPAND);
+    resident.generate(expand, &empty, &empty).unwrap();
+    resident.check_encapsulation_keys(&empty).unwrap();
+    let keys = resident.load_encapsulation_keys(&empty).unwrap();
+    for keys in [ResidentKeys::Rows(&*empty), ResidentKeys::Loaded(&keys)] {
+        resident.encapsulate(keys, expand, &empty, &empty).unwrap();
+    }
+    assert_eq!(empty.bytes(), 0);
+}
+
+/// Cancels a batch of many chunks from another thread. The operations that are done are the first
+/// ones.
+#[test]
+fn cancelled() {
+    const COUNT: usize = 40;
+    let device = EmulatedDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let rows = Rows::of(device.queue().unwrap(), &[5; COUNT * 64]);
+    let keys = Rows::new(device.queue().unwrap(), 0, COUNT * Set::DECAPSULATION_KEY_BYTES);
+    let (seeds, to) = (rows.slice(), keys.slice());
+    let is_over = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                engine.cancel();
+            }
+        });
+        let seeds = ResidentSeeds::Each(&*seeds);
+        let result = engine.resident(&after).generate_decapsulation_keys(seeds, &to);
+        is_over.store(true, Ordering::Relaxed);
+        result
+    });
+    let Err(EngineError::Cancelled { done }) = result else { panic!("{result:?}") };
+    let made = keys.read();
+    let unchanged = done.first().map_or(0, |done| done.end) * Set::DECAPSULATION_KEY_BYTES;
+    assert!(done.is_empty() || done[0].start == 0 && done[0].end < COUNT);
+    DecapsulationKey::<Set>::check_rows(&made[..unchanged]).unwrap();
+    assert!(made[unchanged..].iter().all(|&byte| byte == 0xc3));
+}
+
+/// Lets each launch of a batch fail in turn. Every time, the call waits for the launches before it,
+/// and the engine works afterwards.
+#[test]
+fn after_a_failure_nothing_is_under_way() {
+    let device = FailingDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let resident = engine.resident(&after);
+    let Arrays { private, ciphertexts, secrets, .. } = Arrays::new(|| device.queue().unwrap());
+    let (keys, sent, results) = (private.slice(), ciphertexts.slice(), secrets.slice());
+    let keys = ResidentKeys::Rows(&*keys);
+    resident.decapsulate(keys, &sent, &results).unwrap();
+    let expected = secrets.read();
+    after.synchronise().unwrap();
+    for launches in [0, 1, 2, 5, 6, 11, 14] {
+        device.fail_after(launches);
+        let error = resident.decapsulate(keys, &sent, &results).unwrap_err();
+        assert_eq!(error, EngineError::Device { error: failure(), done: vec![] });
+        assert_eq!(device.busy_queues(), 0, "after {launches} launches");
+        device.fail_after(usize::MAX);
+        resident.decapsulate(keys, &sent, &results).unwrap();
+        assert!(secrets.read() == expected);
+    }
+}

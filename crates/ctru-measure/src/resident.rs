@@ -1,0 +1,106 @@
+//! Runs batches whose data stays in device memory, to measure them.
+
+use std::fmt;
+use std::time::Duration;
+
+use ctru_gpu_runtime::{Buffer, Device, Queue};
+use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
+use ctru_kem::engine::{DeviceEngine, EngineError};
+use ctru_kem::{ParameterSet, SHARED_SECRET_BYTES};
+
+use crate::workload::EXPAND;
+use crate::{KeyUse, Operation, Statistics, sample};
+
+/// An array of bytes in memory of a device of type `D`.
+type Bytes<D> = Buffer<u8, <<D as Device>::Queue as Queue>::Memory>;
+
+/// Keys of one parameter set in device memory, and the engine that runs batches on them.
+///
+/// The keys come from a constant seed. They are not secret, and no time depends on the seed.
+pub struct ResidentWorkload<'a, P: ParameterSet, D: Device> {
+    engine: &'a DeviceEngine<P, D>,
+    queue: D::Queue,
+    batch: usize,
+    public: Bytes<D>,
+    private: Bytes<D>,
+}
+
+impl<P: ParameterSet, D: Device> fmt::Debug for ResidentWorkload<'_, P, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentWorkload").field("batch", &self.batch).finish_non_exhaustive()
+    }
+}
+
+impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
+    /// Generates one key pair for each of the `batch` operations of a batch, in memory of `device`,
+    /// a device of the engine.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the device has too little memory or fails.
+    pub fn new(
+        engine: &'a DeviceEngine<P, D>,
+        device: &D,
+        batch: usize,
+    ) -> Result<Self, EngineError> {
+        let queue = device.queue().map_err(failed)?;
+        let allocate = |row| queue.allocate(batch * row).map_err(failed);
+        let public = allocate(P::ENCAPSULATION_KEY_BYTES)?;
+        let private = allocate(P::DECAPSULATION_KEY_BYTES)?;
+        engine.resident(&queue).generate(ResidentSeeds::Expand(EXPAND), &public, &private)?;
+        Ok(Self { engine, queue, batch, public, private })
+    }
+
+    /// Measures batches.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the device has too little memory or fails.
+    pub fn batch(
+        &self,
+        operation: Operation,
+        keys: KeyUse,
+        budget: Duration,
+    ) -> Result<Statistics, EngineError> {
+        let Self { engine, ref queue, batch, ref public, ref private } = *self;
+        let resident = engine.resident(queue);
+        let seeds = ResidentSeeds::Expand(EXPAND);
+        if operation == Operation::Keygen {
+            return match keys {
+                KeyUse::Private => {
+                    sample(budget, || resident.generate_decapsulation_keys(seeds, private))
+                }
+                _ => sample(budget, || resident.generate(seeds, public, private)),
+            };
+        }
+        let ciphertexts = queue.allocate::<u8>(batch * P::CIPHERTEXT_BYTES).map_err(failed)?;
+        let secrets = queue.allocate::<u8>(batch * SHARED_SECRET_BYTES).map_err(failed)?;
+        let slice = |memory, row| queue.slice::<u8>(memory, 0..row).map_err(failed);
+        let (one_public, one_private) = (
+            slice(public, P::ENCAPSULATION_KEY_BYTES)?,
+            slice(private, P::DECAPSULATION_KEY_BYTES)?,
+        );
+        let is_loaded = keys == KeyUse::Resident;
+        let loaded = is_loaded.then(|| resident.load_encapsulation_keys(public)).transpose()?;
+        let public = match &loaded {
+            Some(loaded) => ResidentKeys::Loaded(loaded),
+            None if keys == KeyUse::One => ResidentKeys::Rows(&*one_public),
+            None => ResidentKeys::Rows(&**public),
+        };
+        let encapsulate = || resident.encapsulate(public, seeds, &ciphertexts, &secrets);
+        if operation == Operation::Encaps {
+            return sample(budget, encapsulate);
+        }
+        encapsulate()?;
+        let loaded = is_loaded.then(|| resident.load_decapsulation_keys(private)).transpose()?;
+        let private = match &loaded {
+            Some(loaded) => ResidentKeys::Loaded(loaded),
+            None if keys == KeyUse::One => ResidentKeys::Rows(&*one_private),
+            None => ResidentKeys::Rows(&**private),
+        };
+        sample(budget, || resident.decapsulate(private, &ciphertexts, &secrets))
+    }
+}
+
+/// Returns the error for a failure before any operation was begun.
+fn failed(error: ctru_kem::engine::RuntimeError) -> EngineError {
+    EngineError::Device { error, done: Vec::new() }
+}
