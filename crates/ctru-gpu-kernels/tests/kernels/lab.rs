@@ -125,7 +125,7 @@ impl CyclicVisitor for CheckCyclics {
             return;
         }
         self.checked += 1;
-        // Four products use the kernels for pairs and interleaved rows, one product uses neither.
+        // The rows of four products are interleaved, those of one product are not.
         let (n, count) = (1usize << cyclic.log_len, if is_costly { 1 } else { 4 });
         let mut operands = coefficients(M::MODULUS, 2 * count * n, 3);
         // Every coefficient of the last product's first operand has the largest value.
@@ -160,9 +160,7 @@ where
             let transforms = Buffer::new(&vec![0u32; 2 * count * n]);
             launch(&columns.forward, &[&forward, &operands, &transforms], 2 * count * n / 16);
             launch(&cyclic.rows, &[&forward, &inverse, &transforms, &products], count * n / 8);
-            let is_even = count.is_multiple_of(2);
-            let columns_inverse = if is_even { &columns.inverse_pairs } else { &columns.inverse };
-            launch(columns_inverse, &[&inverse, &products], count * n / 16);
+            launch(&columns.inverse, &[&inverse, &products], count * n / 16);
         }
     }
     products.content()
