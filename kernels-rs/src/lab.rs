@@ -26,8 +26,6 @@ macro_rules! entry_points {
                 $twiddle, $value);
             lab_kernel!(entry_points columns_inverse $cyclic $cyclic_modulus $log $c $r
                 $twiddle, $value);
-            lab_kernel!(entry_points columns_inverse_pairs $cyclic $cyclic_modulus $log $c $r
-                $twiddle, $value);
             lab_kernel!(entry_points rows_multiply $cyclic $cyclic_modulus $log $c $r
                 $twiddle, $value);
         )*

@@ -121,10 +121,7 @@ impl Laboratory<'_> {
                     self.chunks(&product, &kernels, &tables)?;
                 }
                 if threads == THREADS {
-                    // An even batch takes the second kernel for the inverse of columns.
-                    let other = kernels.inverse(&tables, &arrays, batch * n);
-                    let other = other.filter(|_| batch.is_multiple_of(2));
-                    for step in steps.iter().chain(&other) {
+                    for step in &steps {
                         let run = || self.launch_all(std::slice::from_ref(step));
                         let statistics = gpu::time_in_a_row(&self.queue, run)?;
                         let step = Launch { kind: step.name, bytes: 4 * step.words, ..product };
@@ -263,19 +260,7 @@ impl ProductKernels {
             operations: words / IN_ROWS,
             words: 3 * words,
         };
-        let (Some(columns), Some(columns_inverse)) =
-            (&self.columns, self.inverse(tables, arrays, words))
-        else {
-            return vec![rows(operands)];
-        };
-        let columns_inverse = match batch.is_multiple_of(2) {
-            true => Step {
-                name: "columns inverse pairs",
-                kernel: &columns.inverse_pairs,
-                ..columns_inverse
-            },
-            false => columns_inverse,
-        };
+        let Some(columns) = &self.columns else { return vec![rows(operands)] };
         vec![
             Step {
                 name: "columns forward",
@@ -285,24 +270,13 @@ impl ProductKernels {
                 words: 4 * words,
             },
             rows(transforms),
-            columns_inverse,
+            Step {
+                name: "columns inverse",
+                kernel: &columns.inverse,
+                memory: vec![inverse.memory(), products],
+                operations: words / IN_COLUMNS,
+                words: 2 * words,
+            },
         ]
-    }
-
-    /// Returns the launch that inverts the layers of columns, with one polynomial per thread, of
-    /// products with `words` coefficients together.
-    fn inverse<'a>(
-        &'a self,
-        [_, inverse]: &'a Tables,
-        arrays: &'a Arrays,
-        words: usize,
-    ) -> Option<Step<'a>> {
-        self.columns.as_ref().map(|columns| Step {
-            name: "columns inverse",
-            kernel: &columns.inverse,
-            memory: vec![inverse.memory(), &arrays.products],
-            operations: words / IN_COLUMNS,
-            words: 2 * words,
-        })
     }
 }

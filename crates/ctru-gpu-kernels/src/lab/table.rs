@@ -55,9 +55,6 @@ pub struct Columns {
     pub forward: Kernel,
     /// [`columns::inverse`](super::cyclic::columns::inverse).
     pub inverse: Kernel,
-    /// [`columns::inverse_pairs`](super::cyclic::columns::inverse_pairs), for batches of an even
-    /// number of products.
-    pub inverse_pairs: Kernel,
 }
 
 /// The kernels for cyclic products of any length by one method, one layer per launch.
@@ -124,7 +121,6 @@ impl Cyclic {
         let columns = |columns: &Columns| Columns {
             forward: resized(&columns.forward),
             inverse: resized(&columns.inverse),
-            inverse_pairs: resized(&columns.inverse_pairs),
         };
         (can_be_chosen(threads) && has_rows)
             .then(|| (self.columns.as_ref().map(columns), resized(&self.rows)))
@@ -132,10 +128,10 @@ impl Cyclic {
 }
 
 impl Columns {
-    /// Returns all three kernels.
+    /// Returns both kernels.
     #[must_use]
-    pub fn each(&self) -> [&Kernel; 3] {
-        [&self.forward, &self.inverse, &self.inverse_pairs]
+    pub fn each(&self) -> [&Kernel; 2] {
+        [&self.forward, &self.inverse]
     }
 }
 
@@ -179,9 +175,8 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///   `chain_method_modulus`.
 /// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` describes the three kernels of
 ///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
-///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`, the last
-///   one also for two polynomials per thread, `columns_inverse_pairs_...`. An entry of `rows`
-///   describes only `rows_multiply_...`, with `R = log`.
+///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. An entry
+///   of `rows` describes only `rows_multiply_...`, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
 ///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
 ///   `layer_inverse_...`.
@@ -335,7 +330,7 @@ macro_rules! lab_kernel {
     ($callback:ident columns_forward $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r, 1>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << ($log - 1)],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
@@ -344,19 +339,10 @@ macro_rules! lab_kernel {
     ($callback:ident columns_inverse $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r, 1>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << $log],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
-    };
-    ($callback:ident columns_inverse_pairs $method:ident $modulus:literal
-        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
-        $callback! {@kernel
-        ["columns_inverse_pairs_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r, 2>($crate::lab::table::THREADS),
-        $crate::lab::cyclic::columns::inverse_pairs::<_, $m, $p, $c, $r>,
-        (factors: FactorWord<$m>[One; 1 << $log],
-            polynomials: u32[InWholeBlocks(2 << ($log - 4)); 2 << $log])}
     };
     ($callback:ident rows_multiply $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
@@ -428,8 +414,6 @@ macro_rules! tables {
                         $log $c $r $twiddle, $value),
                     inverse: lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus
                         $log $c $r $twiddle, $value),
-                    inverse_pairs: lab_kernel!(tables columns_inverse_pairs $cyclic
-                        $cyclic_modulus $log $c $r $twiddle, $value),
                 }),
                 rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r
                     $twiddle, $value),

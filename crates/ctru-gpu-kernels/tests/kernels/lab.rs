@@ -13,7 +13,7 @@ use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{U32x4, Word};
 use ctru_math::mul;
 use ctru_math::ntt::cyclic::Transform;
-use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
+use ctru_math::reduce::{Montgomery, Packed, ReduceSum, Reducer, Shoup};
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 
 use crate::device;
@@ -42,6 +42,9 @@ where
     Buffer::new(&factors.iter().map(|factor| factor.to_word()).collect::<Vec<_>>())
 }
 
+// What the visitors call is not generic, so that the compiler translates it once and not for each
+// of the methods and moduli.
+
 struct CheckChains;
 
 impl ChainVisitor for CheckChains {
@@ -50,35 +53,35 @@ impl ChainVisitor for CheckChains {
         FactorWord<M>: Word,
     {
         assert_eq!(chain.modulus, M::MODULUS);
-        let (half, quads) = (i64::from(M::MODULUS / 2), 256);
-        let values = coefficients(M::MODULUS, 4 * quads, 1);
-        // The second list consists of the largest factors.
-        let random =
-            coefficients(M::MODULUS, LENGTH, 2).into_iter().map(|w| i64::from(w) - half).collect();
-        for factors in [random, vec![-half; LENGTH]] {
-            let table: Vec<_> = factors.iter().map(|&w| M::factor(w as i32)).collect();
-            let quad = |x: &[u32]| U32x4([x[0], x[1], x[2], x[3]]);
-            let elements = Buffer::new(&values.chunks(4).map(quad).collect::<Vec<_>>());
-            let products = Buffer::new(&vec![U32x4::default(); quads]);
-            for threads in [THREADS_RANGE.0, 256] {
-                let kernel = chain.with_threads(threads).unwrap();
-                device::launch(
-                    &kernel,
-                    &[&words::<M>(&table), &elements, &products],
-                    Batch::each(quads as u32),
-                );
-                let actual: Vec<u32> =
-                    products.content::<U32x4>().into_iter().flat_map(|quad| quad.0).collect();
-                let modulus = i128::from(M::MODULUS);
-                let multiply = |x: &u32| {
-                    factors
-                        .iter()
-                        .fold(i128::from(*x), |x, &w| (x * i128::from(w)).rem_euclid(modulus))
-                        as u32
-                };
-                let expected: Vec<u32> = values.iter().map(multiply).collect();
-                assert_eq!(actual, expected, "{}", kernel.name());
-            }
+        check_chain(chain, |factors| {
+            words::<M>(&factors.iter().map(|&w| M::factor(w)).collect::<Vec<_>>())
+        });
+    }
+}
+
+/// Checks the kernel of a chain. `table` makes the array of factors.
+fn check_chain(chain: &Chain, table: fn(&[i32]) -> Buffer) {
+    let (half, quads) = ((chain.modulus / 2) as i32, 256);
+    let values = coefficients(chain.modulus, 4 * quads, 1);
+    // The second list consists of the largest factors.
+    let random = coefficients(chain.modulus, LENGTH, 2).into_iter().map(|w| w as i32 - half);
+    for factors in [random.collect(), vec![-half; LENGTH]] {
+        let quad = |x: &[u32]| U32x4([x[0], x[1], x[2], x[3]]);
+        let elements = Buffer::new(&values.chunks(4).map(quad).collect::<Vec<_>>());
+        let products = Buffer::new(&vec![U32x4::default(); quads]);
+        for threads in [THREADS_RANGE.0, 256] {
+            let kernel = chain.with_threads(threads).unwrap();
+            let batch = Batch::each(quads as u32);
+            device::launch(&kernel, &[&table(&factors), &elements, &products], batch);
+            let actual: Vec<u32> =
+                products.content::<U32x4>().into_iter().flat_map(|quad| quad.0).collect();
+            let modulus = i64::from(chain.modulus);
+            let multiply = |x: &u32| {
+                factors.iter().fold(i64::from(*x), |x, &w| (x * i64::from(w)).rem_euclid(modulus))
+                    as u32
+            };
+            let expected: Vec<u32> = values.iter().map(multiply).collect();
+            assert_eq!(actual, expected, "{}", kernel.name());
         }
     }
 }
@@ -116,69 +119,88 @@ impl CyclicVisitor for CheckCyclics {
         FactorWord<M>: Word,
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
+        self.check(cyclic, |log_len| {
+            let n = 1 << log_len;
+            let (mut forward, mut inverse) =
+                (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+            let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+            [transform.forward_factors(), transform.inverse_factors()].map(words::<M>)
+        });
+    }
+}
+
+impl CheckCyclics {
+    /// Checks the kernels of one length. `tables` makes the arrays of factors for `2^log_len`
+    /// coefficients.
+    fn check(&mut self, cyclic: &Cyclic, tables: fn(u32) -> [Buffer; 2]) {
         // The emulator takes seconds for a long product. So it computes only those with the largest
         // modulus, and the only one of the method `float`.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
-        let is_chosen = !is_costly || M::MODULUS == 469_762_049 || cyclic.method == "float";
+        let is_chosen = !is_costly || cyclic.modulus == 469_762_049 || cyclic.method == "float";
         let is_method = self.method.is_none_or(|method| method == cyclic.method);
         if !is_chosen || !is_method || cyclic.log_len > self.max_log {
             return;
         }
         self.checked += 1;
-        // Four products use the kernels for pairs and interleaved rows, one product uses neither.
+        // The rows of four products are interleaved, those of one product are not.
         let (n, count) = (1usize << cyclic.log_len, if is_costly { 1 } else { 4 });
-        let mut operands = coefficients(M::MODULUS, 2 * count * n, 3);
+        let mut operands = coefficients(cyclic.modulus, 2 * count * n, 3);
         // Every coefficient of the last product's first operand has the largest value.
-        operands[(count - 1) * n..count * n].fill(M::MODULUS - 1);
-        let actual = on_device::<M, P>(cyclic, &operands, count);
+        operands[(count - 1) * n..count * n].fill(cyclic.modulus - 1);
+        let actual = on_device(cyclic, &tables(cyclic.log_len), &operands, count);
         for product in 0..count {
             let [a, b] = [0, count].map(|first| &operands[(first + product) * n..][..n]);
-            assert_eq!(actual[product * n..][..n], on_cpu::<M, P>(a, b), "{}", cyclic.rows.name());
+            let expected = on_cpu(cyclic.modulus, a, b);
+            assert_eq!(actual[product * n..][..n], expected, "{}", cyclic.rows.name());
         }
     }
 }
 
 /// Returns the products that the kernels compute.
-fn on_device<M: Reducer, P: ReduceSum>(cyclic: &Cyclic, operands: &[u32], count: usize) -> Vec<u32>
-where
-    FactorWord<M>: Word,
-{
+fn on_device(
+    cyclic: &Cyclic,
+    [forward, inverse]: &[Buffer; 2],
+    operands: &[u32],
+    count: usize,
+) -> Vec<u32> {
     let n = 1 << cyclic.log_len;
-    let (mut forward, mut inverse) =
-        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
-    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-    let forward = words::<M>(transform.forward_factors());
-    let inverse = words::<M>(transform.inverse_factors());
     let operands = Buffer::new(operands);
     let products = Buffer::new(&vec![0u32; count * n]);
     let launch = |kernel: &Kernel, buffers: &[&Buffer], operations: usize| {
         device::launch(kernel, buffers, Batch::each(operations as u32));
     };
     match &cyclic.columns {
-        None => launch(&cyclic.rows, &[&forward, &inverse, &operands, &products], count * n / 8),
+        None => launch(&cyclic.rows, &[forward, inverse, &operands, &products], count * n / 8),
         Some(columns) => {
             let transforms = Buffer::new(&vec![0u32; 2 * count * n]);
-            launch(&columns.forward, &[&forward, &operands, &transforms], 2 * count * n / 16);
-            launch(&cyclic.rows, &[&forward, &inverse, &transforms, &products], count * n / 8);
-            let is_even = count.is_multiple_of(2);
-            let columns_inverse = if is_even { &columns.inverse_pairs } else { &columns.inverse };
-            launch(columns_inverse, &[&inverse, &products], count * n / 16);
+            launch(&columns.forward, &[forward, &operands, &transforms], 2 * count * n / 16);
+            launch(&cyclic.rows, &[forward, inverse, &transforms, &products], count * n / 8);
+            launch(&columns.inverse, &[inverse, &products], count * n / 16);
         }
     }
     products.content()
 }
 
-/// Returns the product that the CPU computes with the same methods. The tests of `ctru-math`
-/// compare it with the schoolbook method.
-fn on_cpu<M: Reducer, P: ReduceSum>(a: &[u32], b: &[u32]) -> Vec<u32> {
+/// Returns the product that the CPU computes by one method for each modulus. The tests of
+/// `ctru-math` compare it with all other methods and with the schoolbook method.
+fn on_cpu(modulus: u32, a: &[u32], b: &[u32]) -> Vec<u32> {
+    match modulus {
+        7_340_033 => by_shoup::<7_340_033>(a, b),
+        104_857_601 => by_shoup::<104_857_601>(a, b),
+        469_762_049 => by_shoup::<469_762_049>(a, b),
+        _ => panic!("no transforms modulo {modulus}"),
+    }
+}
+
+fn by_shoup<const Q: u32>(a: &[u32], b: &[u32]) -> Vec<u32> {
+    type Factor<const Q: u32> = <Shoup<Q> as Reducer>::Factor;
     let n = a.len();
     let (mut forward, mut inverse) =
-        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
-    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-    let [mut a, mut b] =
-        [a, b].map(|x| x.iter().map(|&x| M::Residue::new(x as i32)).collect::<Vec<_>>());
+        (vec![Factor::<Q>::default(); n / 2], vec![Factor::<Q>::default(); n]);
+    let transform = Transform::<Shoup<Q>, Montgomery<Q>>::new(&mut forward, &mut inverse).unwrap();
+    let [mut a, mut b] = [a, b].map(|x| x.iter().map(|&x| x as i32).collect::<Vec<_>>());
     transform.multiply(&mut a, &mut b).unwrap();
-    b.iter().map(|x| x.value() as u32).collect()
+    b.iter().map(|&x| x as u32).collect()
 }
 
 fn check_cyclics(method: Option<&'static str>, max_log: u32) {
@@ -217,49 +239,51 @@ impl CyclicVisitor for CheckSingles {
         let found =
             |single: &&Single| (single.method, single.modulus) == (cyclic.method, cyclic.modulus);
         let Some(single) = SINGLES.iter().find(found) else { return };
-        // These kernels take every length. The emulator would take seconds for a long one.
-        let log_len = 10;
-        let n = 1usize << log_len;
-        let (mut forward, mut inverse) =
-            (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
-        let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-        let [forward, inverse] =
+        check_single(single, |log_len| {
+            let n = 1 << log_len;
+            let (mut forward, mut inverse) =
+                (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+            let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
             [transform.forward_factors(), transform.inverse_factors()].map(|factors| {
                 let mut table = factors.to_vec();
                 table.resize(FACTORS as usize, M::Factor::default());
                 words::<M>(&table)
-            });
-        let operands = coefficients(M::MODULUS, 2 * n, 4);
-        let polynomials = Buffer::new(&operands);
-        let layer = |log_half: u32| {
-            let is_outermost = log_half == log_len - 1;
-            Buffer::new(&Layer { log_half, log_len, is_outermost }.to_words())
-        };
-        for log_half in (0..log_len).rev() {
-            device::launch(
-                &single.forward,
-                &[&forward, &layer(log_half), &polynomials],
-                Batch::each(n as u32),
-            );
-        }
-        device::launch(&single.values, &[&polynomials], Batch::each(n as u32));
-        let product = Buffer::new(&polynomials.content::<u32>()[..n]);
-        for log_half in 0..log_len {
-            device::launch(
-                &single.inverse,
-                &[&inverse, &layer(log_half), &product],
-                Batch::each(n as u32 / 2),
-            );
-        }
-        let expected = on_cpu::<M, P>(&operands[..n], &operands[n..]);
-        assert_eq!(
-            product.content::<u32>(),
-            expected,
-            "{} modulo {}",
-            single.method,
-            single.modulus
+            })
+        });
+    }
+}
+
+/// Checks the kernels of single layers by one method. `tables` makes the arrays of factors for
+/// `2^log_len` coefficients.
+fn check_single(single: &Single, tables: fn(u32) -> [Buffer; 2]) {
+    // These kernels take every length. The emulator would take seconds for a long one.
+    let log_len = 10;
+    let n = 1usize << log_len;
+    let [forward, inverse] = tables(log_len);
+    let operands = coefficients(single.modulus, 2 * n, 4);
+    let polynomials = Buffer::new(&operands);
+    let layer = |log_half: u32| {
+        let is_outermost = log_half == log_len - 1;
+        Buffer::new(&Layer { log_half, log_len, is_outermost }.to_words())
+    };
+    for log_half in (0..log_len).rev() {
+        device::launch(
+            &single.forward,
+            &[&forward, &layer(log_half), &polynomials],
+            Batch::each(n as u32),
         );
     }
+    device::launch(&single.values, &[&polynomials], Batch::each(n as u32));
+    let product = Buffer::new(&polynomials.content::<u32>()[..n]);
+    for log_half in 0..log_len {
+        device::launch(
+            &single.inverse,
+            &[&inverse, &layer(log_half), &product],
+            Batch::each(n as u32 / 2),
+        );
+    }
+    let expected = on_cpu(single.modulus, &operands[..n], &operands[n..]);
+    assert_eq!(product.content::<u32>(), expected, "{} modulo {}", single.method, single.modulus);
 }
 
 #[test]

@@ -32,6 +32,8 @@ const INCONSISTENT: Result<(), InvalidDecapsulationKey> =
 /// Runs `test` on 50 values of the strategy.
 fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases: 50, failure_persistence: None, ..Config::default() };
+    // A trait object, so that a property is compiled once and not for each parameter set.
+    let test: &dyn Fn(S::Value) -> Result<(), TestCaseError> = &test;
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 

@@ -73,6 +73,8 @@ fn proptest<S: Strategy>(
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
+    // A trait object, so that a property is compiled once and not for each parameter set.
+    let test: &dyn Fn(S::Value) -> Result<(), TestCaseError> = &test;
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 

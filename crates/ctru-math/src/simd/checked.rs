@@ -1,7 +1,8 @@
 //! Vectors that check lazy arithmetic: eight lanes in which every sum and difference must fit.
 //!
 //! An operation panics if a sum leaves its lane, or if it multiplies the two numbers on whose
-//! product the backends disagree.
+//! product the backends disagree. Operations are not inlined, because a transform has hundreds of
+//! each, and the compiler would take long to optimise the checks.
 
 use super::{Simd, Sums, Vector, WithSimd};
 use crate::backend::Portable;
@@ -85,19 +86,24 @@ impl Vector for CheckedVector {
             *row = Self(lanes);
         }
     }
+    #[inline(never)]
     fn add(self, y: Self) -> Self {
         self.exact(y, i16::checked_add)
     }
+    #[inline(never)]
     fn sub(self, y: Self) -> Self {
         self.exact(y, i16::checked_sub)
     }
+    #[inline(never)]
     fn mul_low(self, y: Self) -> Self {
         Self(self.0.mul_low(y.0))
     }
+    #[inline(never)]
     fn mul_high(self, y: Self) -> Self {
         self.assert_products_agree(y);
         Self(self.0.mul_high(y.0))
     }
+    #[inline(never)]
     fn mul_round(self, y: Self) -> Self {
         self.assert_products_agree(y);
         Self(self.0.mul_round(y.0))
@@ -116,6 +122,7 @@ impl Vector for CheckedVector {
 impl Sums for CheckedSums {
     type Vector = CheckedVector;
 
+    #[inline(never)]
     fn add_products(mut self, a: [CheckedVector; 2], b: [CheckedVector; 2]) -> Self {
         for (a, b) in a.iter().zip(b) {
             for (sum, (a, b)) in self.0.iter_mut().zip(a.lanes().into_iter().zip(b.lanes())) {

@@ -1,6 +1,8 @@
 //! Every reducer against exact arithmetic: at the ends of its ranges, around multiples of the
 //! modulus, at random.
 
+use std::fmt;
+
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Mersenne, Montgomery, Packed, Plantard, Proth,
     PseudoMersenne, ReduceSum, Reducer, Residue, RoundingShoup, RuntimeDivision, Shoup,
@@ -8,71 +10,108 @@ use ctru_math::reduce::{
 };
 use proptest::prelude::*;
 
-fn modulus<M: Reducer>() -> i128 {
-    i128::from(M::MODULUS)
+/// What a method promises, and the checks of it. They are not generic, so that the compiler
+/// translates them once and not for each of the methods and moduli.
+struct Promises {
+    modulus: u32,
+    is_signed: bool,
+    output_bound: i32,
+    normalised_bound: i32,
 }
 
-fn assert_congruent<M: Reducer>(a: i128, b: i128, what: &str) {
-    assert_eq!((a - b).rem_euclid(modulus::<M>()), 0, "{what} modulo {}", M::MODULUS);
+impl Promises {
+    fn of<M: Reducer>() -> Self {
+        Self {
+            modulus: M::MODULUS,
+            is_signed: M::IS_SIGNED,
+            output_bound: M::OUTPUT_BOUND,
+            normalised_bound: M::NORMALISED_BOUND,
+        }
+    }
+
+    fn assert_congruent(&self, a: i128, b: i128, what: fmt::Arguments<'_>) {
+        let modulus = self.modulus;
+        assert_eq!((a - b).rem_euclid(modulus.into()), 0, "{what} modulo {modulus}");
+    }
+
+    /// Checks a product of `a` by `w`, which is `again` after its way through a word, and `a`
+    /// normalised.
+    fn check_mul(&self, a: i32, w: i32, [product, again, normalised]: [i32; 3]) {
+        let modulus = self.modulus;
+        assert_eq!(again, product, "a residue as a word");
+        let least = if self.is_signed { -self.output_bound } else { 0 };
+        assert!(
+            (least..=self.output_bound).contains(&product),
+            "{a} * {w} = {product} modulo {modulus}"
+        );
+        let exact = i128::from(a) * i128::from(w);
+        self.assert_congruent(product.into(), exact, format_args!("{a} * {w}"));
+        assert!(
+            normalised.abs() <= self.normalised_bound,
+            "normalise({a}) = {normalised} modulo {modulus}"
+        );
+        self.assert_congruent(normalised.into(), a.into(), format_args!("normalise({a})"));
+    }
+
+    /// Checks the canonical and the centred representative of `a`, and the representative `back` of
+    /// the canonical number, which is `expected`.
+    fn check_canonical(&self, a: i32, expected: u32, canonical: u32, [centred, back]: [i32; 2]) {
+        let modulus = self.modulus;
+        assert_eq!(canonical, expected, "canonical({a}) modulo {modulus}");
+        let nearest =
+            i64::from(expected) - if expected > modulus / 2 { i64::from(modulus) } else { 0 };
+        assert_eq!(i64::from(centred), nearest, "centred({a}) modulo {modulus}");
+        let first = if self.is_signed { nearest } else { expected.into() };
+        assert_eq!(i64::from(back), first, "from {expected}");
+    }
+
+    /// Checks a sum after its reduction.
+    fn check_sum(&self, sum: i64, reduced: i32, radix: u32) {
+        let what = format_args!("reduce({sum}) = {reduced}");
+        assert!(reduced.abs() <= self.output_bound, "{what} modulo {}", self.modulus);
+        self.assert_congruent(i128::from(reduced) * i128::from(radix), sum.into(), what);
+    }
+
+    /// Checks an unreduced product of `a` by `w`.
+    fn check_product(&self, a: i32, w: i32, product: i64, radix: u32) {
+        assert!(i128::from(product).abs() <= i128::from(a).abs() * i128::from(self.modulus));
+        let expected = i128::from(a) * i128::from(w) * i128::from(radix);
+        self.assert_congruent(product.into(), expected, format_args!("product"));
+    }
 }
 
 /// Checks the promises of `Reducer` for one input and one factor.
 fn check_mul<M: Reducer>(a: i32, w: i32) {
-    let what = format!("{} * {w}", a);
     let factor = M::factor(w);
     assert_eq!(M::Factor::from_word(factor.to_word()), factor, "a factor as a word");
     let product = M::mul(M::Residue::new(a), factor).value();
-    assert_eq!(
-        M::Residue::from_word(M::Residue::new(product).to_word()).value(),
-        product,
-        "a residue as a word"
-    );
-    let least = if M::IS_SIGNED { -M::OUTPUT_BOUND } else { 0 };
-    assert!(
-        (least..=M::OUTPUT_BOUND).contains(&product),
-        "{what} = {product} modulo {}",
-        M::MODULUS
-    );
-    assert_congruent::<M>(product.into(), i128::from(a) * i128::from(w), &what);
+    let again = M::Residue::from_word(M::Residue::new(product).to_word()).value();
+    let normalised = M::normalise(M::Residue::new(a)).value();
+    Promises::of::<M>().check_mul(a, w, [product, again, normalised]);
     check_canonical::<M>(product);
-
-    let small = M::normalise(M::Residue::new(a)).value();
-    assert!(small.abs() <= M::NORMALISED_BOUND, "normalise({a}) = {small} modulo {}", M::MODULUS);
-    assert_congruent::<M>(small.into(), a.into(), "normalise");
 }
 
 /// Checks the promises of `ReduceSum` for one sum.
 fn check_sum<M: ReduceSum>(sum: i64) {
-    let reduced = M::reduce(sum);
-    assert!(reduced.abs() <= M::OUTPUT_BOUND, "reduce({sum}) = {reduced} modulo {}", M::MODULUS);
-    assert_congruent::<M>(i128::from(reduced) * i128::from(M::RADIX), sum.into(), "reduce");
+    Promises::of::<M>().check_sum(sum, M::reduce(sum), M::RADIX);
 }
 
 fn check_product<M: ReduceSum>(a: i32, w: i32) {
     let product = M::product(a, M::factor(w));
-    assert!(i128::from(product).abs() <= i128::from(a).abs() * modulus::<M>());
-    let expected = i128::from(a) * i128::from(w) * i128::from(M::RADIX);
-    assert_congruent::<M>(product.into(), expected, "product");
+    Promises::of::<M>().check_product(a, w, product, M::RADIX);
     check_sum::<M>(product);
 }
 
 fn check_canonical<M: Reducer>(a: i32) {
-    let expected = i128::from(a).rem_euclid(modulus::<M>());
-    assert_eq!(
-        i128::from(M::canonical(M::Residue::new(a))),
+    let expected = i64::from(a).rem_euclid(M::MODULUS.into()) as u32;
+    let residue = M::Residue::new(a);
+    let back = M::from_canonical(expected).value();
+    Promises::of::<M>().check_canonical(
+        a,
         expected,
-        "canonical({a}) modulo {}",
-        M::MODULUS
+        M::canonical(residue),
+        [M::centred(residue), back],
     );
-    let centred = if expected > modulus::<M>() / 2 { expected - modulus::<M>() } else { expected };
-    assert_eq!(
-        i128::from(M::centred(M::Residue::new(a))),
-        centred,
-        "centred({a}) modulo {}",
-        M::MODULUS
-    );
-    let first = if M::IS_SIGNED { centred } else { expected };
-    assert_eq!(i128::from(M::from_canonical(expected as u32).value()), first, "from {expected}");
 }
 
 /// Returns 0, the ends of `-bound..=bound`, the small multiples of `step`, the largest multiple and
@@ -92,38 +131,47 @@ fn edges(bound: i64, step: i64) -> Vec<i64> {
         .collect()
 }
 
+/// Returns the edges that the method takes: without negative numbers if it takes none.
+fn input_edges<M: Reducer>(bound: i32) -> Vec<i32> {
+    let mut inputs = edges(bound.into(), M::MODULUS.into());
+    inputs.retain(|&a| M::IS_SIGNED || a >= 0);
+    inputs.into_iter().map(|a| a as i32).collect()
+}
+
+/// Returns the edges of factors.
+fn factor_edges(modulus: u32) -> Vec<i32> {
+    let modulus = modulus.into();
+    edges(modulus / 2, modulus).into_iter().map(|w| w as i32).collect()
+}
+
 fn check_edges<M: Reducer>() {
     const {
         assert!(M::OUTPUT_BOUND <= M::INPUT_BOUND);
         assert!((M::OUTPUT_BOUND as u32) < 2 * M::MODULUS);
         assert!(M::NORMALISED_BOUND <= M::OUTPUT_BOUND);
     }
-    let step = i64::from(M::MODULUS);
-    for a in edges(M::INPUT_BOUND.into(), step).into_iter().filter(is_input::<M>) {
-        for w in edges(step / 2, step) {
-            check_mul::<M>(a as i32, w as i32);
-        }
-    }
-    for a in edges(M::OUTPUT_BOUND.into(), step).into_iter().filter(is_input::<M>) {
-        check_canonical::<M>(a as i32);
+    let factors = factor_edges(M::MODULUS);
+    on_pairs(&input_edges::<M>(M::INPUT_BOUND), &factors, check_mul::<M>);
+    for a in input_edges::<M>(M::OUTPUT_BOUND) {
+        check_canonical::<M>(a);
     }
 }
 
-/// Returns whether the method takes numbers of this sign.
-fn is_input<M: Reducer>(a: &i64) -> bool {
-    M::IS_SIGNED || *a >= 0
+/// Runs a check on all pairs of an input and a factor.
+fn on_pairs(inputs: &[i32], factors: &[i32], check: fn(i32, i32)) {
+    for &a in inputs {
+        for &w in factors {
+            check(a, w);
+        }
+    }
 }
 
 fn check_sum_edges<M: ReduceSum>() {
-    let step = i64::from(M::MODULUS);
-    let largest_product = i128::from(M::INPUT_BOUND) * (modulus::<M>() / 2);
+    let largest_product = i128::from(M::INPUT_BOUND) * i128::from(M::MODULUS / 2);
     assert!(largest_product <= M::SUM_BOUND.into());
-    edges(M::SUM_BOUND, step).into_iter().for_each(check_sum::<M>);
-    for a in edges(M::INPUT_BOUND.into(), step) {
-        for w in edges(step / 2, step) {
-            check_product::<M>(a as i32, w as i32);
-        }
-    }
+    edges(M::SUM_BOUND, M::MODULUS.into()).into_iter().for_each(check_sum::<M>);
+    let factors = factor_edges(M::MODULUS);
+    on_pairs(&input_edges::<M>(M::INPUT_BOUND), &factors, check_product::<M>);
 }
 
 /// Checks all numbers up to the output bound with all factors, for a small modulus, so that no
@@ -143,6 +191,14 @@ fn scaled(fraction: i64, bound: i64) -> i64 {
     (i128::from(fraction) * i128::from(bound) / i128::from(i64::MAX)) as i64
 }
 
+/// Runs a check on three random numbers, 256 times. The property is compiled once.
+fn on_random_numbers(check: fn([i64; 3])) {
+    let number = || -i64::MAX..=i64::MAX;
+    proptest!(|(numbers in [number(), number(), number()])| {
+        check(numbers);
+    });
+}
+
 macro_rules! reducer_tests {
     ($($name:ident: $reducer:ty),* $(,)?) => {
         $(mod $name {
@@ -153,14 +209,14 @@ macro_rules! reducer_tests {
                 check_edges::<$reducer>();
             }
 
-            proptest! {
-                #[test]
-                fn random(a in -i64::MAX..=i64::MAX, w in -i64::MAX..=i64::MAX) {
+            #[test]
+            fn random() {
+                on_random_numbers(|[a, w, _]| {
                     let half = i64::from(<$reducer>::MODULUS / 2);
                     let a = if <$reducer>::IS_SIGNED { a } else { a.abs() };
                     let a = scaled(a, <$reducer>::INPUT_BOUND.into());
                     check_mul::<$reducer>(a as i32, scaled(w, half) as i32);
-                }
+                });
             }
         })*
     };
@@ -176,16 +232,14 @@ macro_rules! sum_tests {
                 check_sum_edges::<$reducer>();
             }
 
-            proptest! {
-                #[test]
-                fn random(
-                    sum in -i64::MAX..=i64::MAX, a in any::<i32>(), w in -i64::MAX..=i64::MAX,
-                ) {
+            #[test]
+            fn random() {
+                on_random_numbers(|[sum, w, a]| {
                     check_sum::<$reducer>(scaled(sum, <$reducer>::SUM_BOUND));
                     let w = scaled(w, i64::from(<$reducer>::MODULUS / 2));
                     let bound = <$reducer>::INPUT_BOUND;
-                    check_product::<$reducer>(a.clamp(-bound, bound), w as i32);
-                }
+                    check_product::<$reducer>((a as i32).clamp(-bound, bound), w as i32);
+                });
             }
         })*
     };

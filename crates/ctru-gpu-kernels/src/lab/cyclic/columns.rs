@@ -16,23 +16,17 @@ const HELD: u32 = 16;
 /// Number of layers that a thread applies to the coefficients that it holds.
 const FUSED: u32 = 4;
 
-/// Returns the block shape: `threads` threads, 16 coefficients of each of `N` polynomials per
-/// thread, and shared memory to exchange them if there are two passes. The layout in shared memory
-/// skips one row after every 16 rows, so that threads whose rows are 16 apart access different
-/// banks.
+/// Returns the block shape: `threads` threads, 16 coefficients per thread, and shared memory to
+/// exchange them if there are two passes. The layout in shared memory skips one row after every 16
+/// rows, so that threads whose rows are 16 apart access different banks.
 #[must_use]
-pub const fn shape<const C: u32, const R: u32, const N: u32>(threads: u32) -> Shape {
+pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(C == FUSED || C == 2 * FUSED, "there must be one or two passes");
     Shape {
         threads,
-        per_block: N * threads,
-        shared_bytes: if C == FUSED { 0 } else { N * shared_bytes(threads) },
+        per_block: threads,
+        shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads },
     }
-}
-
-/// Returns the number of bytes of shared memory for one polynomial.
-const fn shared_bytes(threads: u32) -> u32 {
-    4 * (HELD + 1) * threads
 }
 
 /// Applies the first `C` layers. One operation is 16 coefficients, the work of one thread.
@@ -51,16 +45,16 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R, 1>::new(s);
+    let tile = Tile::<S, M, C, R>::new(s);
     let plan = const { Plan::new::<M, P>(C + R) }.forward;
-    let x = tile.gather(0, |row| M::Residue::new(s.load(polynomials, tile.index(0, row)) as i32));
+    let x = tile.gather(0, |row| M::Residue::new(s.load(polynomials, tile.index(row)) as i32));
     let mut x = tile.forward_pass(0, x, plan, factors);
     if C > FUSED {
-        tile.scatter(0, x, |row, x| tile.set(0, row, x));
+        tile.scatter(0, x, |row, x| tile.set(row, x));
         s.sync_block();
-        x = tile.forward_pass(1, tile.gather(1, |row| tile.get(0, row)), plan, factors);
+        x = tile.forward_pass(1, tile.gather(1, |row| tile.get(row)), plan, factors);
     }
-    tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(0, row), x.to_word()));
+    tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(row), x.to_word()));
 }
 
 /// Inverts the first `C` layers in place. One operation is 16 coefficients, the work of one thread.
@@ -79,59 +73,24 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R, 1>::new(s);
+    let tile = Tile::<S, M, C, R>::new(s);
     let plan = const { Plan::new::<M, P>(C + R) }.inverse;
     let last = C / FUSED - 1;
     let of_pass = tile.inverse_factors(last, factors);
-    let mut x = tile.inverse_pass(last, tile.load(0, polynomials), plan, of_pass);
+    let mut x = tile.inverse_pass(last, tile.load(polynomials), plan, of_pass);
     if C > FUSED {
         let of_pass = tile.inverse_factors(0, factors);
-        tile.scatter(1, x, |row, x| tile.set(0, row, x));
+        tile.scatter(1, x, |row, x| tile.set(row, x));
         s.sync_block();
-        x = tile.inverse_pass(0, tile.gather(0, |row| tile.get(0, row)), plan, of_pass);
+        x = tile.inverse_pass(0, tile.gather(0, |row| tile.get(row)), plan, of_pass);
     }
-    tile.store(0, polynomials, x, layers::factor::<S, M>(s, factors, 0));
+    tile.store(polynomials, x, layers::factor::<S, M>(s, factors, 0));
 }
 
-/// Computes [`inverse`] for pairs of polynomials. A thread has the same place in both, and loads
-/// each factor once. One operation is 16 coefficients of one polynomial.
-///
-/// Threads: one per two operations.
-/// Shared memory: the columns of the block in both polynomials, if there are two passes.
-/// Arrays: as for [`inverse`].
-#[inline(always)]
-pub fn inverse_pairs<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+/// The columns of a block, and this thread's work on them.
+struct Tile<S, M, const C: u32, const R: u32> {
     s: S,
-    factors: S::Global<FactorWord<M>>,
-    polynomials: S::Global<u32>,
-    _: Batch,
-) where
-    FactorWord<M>: Word,
-{
-    let tile = Tile::<S, M, C, R, 2>::new(s);
-    let plan = const { Plan::new::<M, P>(C + R) }.inverse;
-    let last = C / FUSED - 1;
-    let of_pass = tile.inverse_factors(last, factors);
-    let [a, b] = [tile.load(0, polynomials), tile.load(1, polynomials)];
-    let mut a = tile.inverse_pass(last, a, plan, of_pass);
-    let mut b = tile.inverse_pass(last, b, plan, of_pass);
-    if C > FUSED {
-        let of_pass = tile.inverse_factors(0, factors);
-        tile.scatter(1, a, |row, x| tile.set(0, row, x));
-        tile.scatter(1, b, |row, x| tile.set(1, row, x));
-        s.sync_block();
-        a = tile.inverse_pass(0, tile.gather(0, |row| tile.get(0, row)), plan, of_pass);
-        b = tile.inverse_pass(0, tile.gather(0, |row| tile.get(1, row)), plan, of_pass);
-    }
-    let scale = layers::factor::<S, M>(s, factors, 0);
-    tile.store(0, polynomials, a, scale);
-    tile.store(1, polynomials, b, scale);
-}
-
-/// The columns of a block in `N` polynomials, and this thread's work on them.
-struct Tile<S, M, const C: u32, const R: u32, const N: u32> {
-    s: S,
-    /// Index of the first coefficient of the first polynomial.
+    /// Index of the polynomial's first coefficient.
     polynomial: u32,
     /// This thread's column.
     column: u32,
@@ -148,16 +107,16 @@ type Held<M> = [<M as Reducer>::Residue; HELD as usize];
 /// The factors of a pass by node, as [`layers`] numbers them. There is no node 0.
 type OfPass<M> = [<M as Reducer>::Factor; HELD as usize];
 
-impl<S: Simt, M: Reducer, const C: u32, const R: u32, const N: u32> Tile<S, M, C, R, N> {
+impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     #[inline(always)]
     fn new(s: S) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
-        // Columns are numbered through all groups of polynomials.
+        // Columns are numbered through all polynomials.
         let column = (s.block() << log_columns) + lane;
         Self {
             s,
-            polynomial: (column >> R) * N * (1 << (C + R)),
+            polynomial: column >> R << (C + R),
             column: column & ((1 << R) - 1),
             lane,
             log_columns,
@@ -211,20 +170,20 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32, const N: u32> Tile<S, M, C
         })
     }
 
-    /// Loads this thread's coefficients of polynomial `n` before the first inverse pass.
+    /// Loads this thread's coefficients before the first inverse pass.
     #[inline(always)]
-    fn load(&self, n: u32, polynomials: S::Global<u32>) -> Held<M> {
+    fn load(&self, polynomials: S::Global<u32>) -> Held<M> {
         self.gather(C / FUSED - 1, |row| {
-            M::Residue::from_word(self.s.load(polynomials, self.index(n, row)))
+            M::Residue::from_word(self.s.load(polynomials, self.index(row)))
         })
     }
 
-    /// Multiplies the coefficients of polynomial `n` by `scale` after the last inverse pass, and
-    /// stores them.
+    /// Multiplies this thread's coefficients by `scale` after the last inverse pass, and stores
+    /// them.
     #[inline(always)]
-    fn store(&self, n: u32, polynomials: S::Global<u32>, x: Held<M>, scale: M::Factor) {
+    fn store(&self, polynomials: S::Global<u32>, x: Held<M>, scale: M::Factor) {
         self.scatter(0, x, |row, x| {
-            self.s.store(polynomials, self.index(n, row), M::canonical(M::mul(x, scale)));
+            self.s.store(polynomials, self.index(row), M::canonical(M::mul(x, scale)));
         });
     }
 
@@ -250,26 +209,24 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32, const N: u32> Tile<S, M, C
         layers::inverse::<M, { HELD as usize }>(x, plan, first, |node| factors[node as usize])
     }
 
-    /// Returns the index in global memory of this column's coefficient in row `row` of polynomial
-    /// `n`.
+    /// Returns the index in global memory of this column's coefficient in row `row`.
     #[inline(always)]
-    fn index(&self, n: u32, row: u32) -> u32 {
-        self.polynomial + n * (1 << (C + R)) + (row << R) + self.column
+    fn index(&self, row: u32) -> u32 {
+        self.polynomial + (row << R) + self.column
     }
 
     #[inline(always)]
-    fn address(&self, n: u32, row: u32) -> u32 {
-        n * shared_bytes(self.s.threads())
-            + 4 * (((row + row / HELD) << self.log_columns) + self.lane)
+    fn address(&self, row: u32) -> u32 {
+        4 * (((row + row / HELD) << self.log_columns) + self.lane)
     }
 
     #[inline(always)]
-    fn get(&self, n: u32, row: u32) -> M::Residue {
-        M::Residue::from_word(self.s.load_shared::<u32>(self.address(n, row)))
+    fn get(&self, row: u32) -> M::Residue {
+        M::Residue::from_word(self.s.load_shared::<u32>(self.address(row)))
     }
 
     #[inline(always)]
-    fn set(&self, n: u32, row: u32, x: M::Residue) {
-        self.s.store_shared::<u32>(self.address(n, row), x.to_word());
+    fn set(&self, row: u32, x: M::Residue) {
+        self.s.store_shared::<u32>(self.address(row), x.to_word());
     }
 }

@@ -11,15 +11,25 @@ pub(crate) struct I16x8([i16; 8]);
 #[derive(Copy, Clone)]
 pub(crate) struct I32x8([i32; 8]);
 
+/// Returns the array of `$value` for each lane. A loop would take the compiler three times as long,
+/// because it unrolls every loop over lanes only after it has inlined it. It does not always inline
+/// `array::from_fn`.
+macro_rules! lanes {
+    ($lane:ident => $value:expr) => {
+        lanes!(@ $lane, $value, 0, 1, 2, 3, 4, 5, 6, 7)
+    };
+    (@ $lane:ident, $value:expr, $($number:literal),*) => {
+        [$({
+            const $lane: usize = $number;
+            $value
+        }),*]
+    };
+}
+
 impl I16x8 {
     #[inline(always)]
     fn zip(self, y: Self, f: impl Fn(i16, i16) -> i16) -> Self {
-        // The code uses a loop, because the compiler does not always inline `array::from_fn`.
-        let mut lanes = self.0;
-        for (x, y) in lanes.iter_mut().zip(y.0) {
-            *x = f(*x, y);
-        }
-        Self(lanes)
+        Self(lanes!(LANE => f(self.0[LANE], y.0[LANE])))
     }
 }
 
@@ -68,7 +78,7 @@ impl Vector for I16x8 {
     }
     #[inline(always)]
     fn store_unsigned(self, to: &mut [u16]) {
-        to[..8].copy_from_slice(&self.0.map(|x| x as u16));
+        to[..8].copy_from_slice(&lanes!(LANE => self.0[LANE] as u16));
     }
     #[inline(always)]
     fn store_halves(self, low: &mut [i16], high: &mut [i16]) {
@@ -128,16 +138,18 @@ impl Sums for I32x8 {
     type Vector = I16x8;
 
     #[inline(always)]
-    fn add_products(mut self, a: [I16x8; 2], b: [I16x8; 2]) -> Self {
-        let product = |a: &I16x8, b: &I16x8, i: usize| i32::from(a.0[i]) * i32::from(b.0[i]);
-        for (i, sum) in self.0.iter_mut().enumerate() {
-            *sum =
-                sum.wrapping_add(product(&a[0], &b[0], i)).wrapping_add(product(&a[1], &b[1], i));
-        }
-        self
+    fn add_products(self, a: [I16x8; 2], b: [I16x8; 2]) -> Self {
+        let product = |x: i16, y: i16| i32::from(x) * i32::from(y);
+        Self(lanes!(LANE => {
+            let first = product(a[0].0[LANE], b[0].0[LANE]);
+            let second = product(a[1].0[LANE], b[1].0[LANE]);
+            self.0[LANE].wrapping_add(first).wrapping_add(second)
+        }))
     }
     #[inline(always)]
     fn split(self) -> [I16x8; 2] {
-        [I16x8(self.0.map(|sum| sum as i16)), I16x8(self.0.map(|sum| (sum >> 16) as i16))]
+        let low = lanes!(LANE => self.0[LANE] as i16);
+        let high = lanes!(LANE => (self.0[LANE] >> 16) as i16);
+        [I16x8(low), I16x8(high)]
     }
 }
