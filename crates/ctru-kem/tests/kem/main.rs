@@ -11,6 +11,7 @@ mod device_engine;
 mod failing_device;
 mod operations;
 mod powers;
+mod rows;
 mod seeds;
 mod serialisation;
 mod traces;

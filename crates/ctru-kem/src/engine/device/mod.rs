@@ -5,6 +5,7 @@
 //! - This module is the typed interface, generic over the parameter set and the device. The modules
 //!   below see keys and ciphertexts as bytes and the parameter set as data, so that they are
 //!   compiled once per type of device and not once per parameter set.
+//! - `rows` is the interface for rows of bytes, whose parameter set is chosen at run time.
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
@@ -24,6 +25,7 @@ mod options;
 #[doc(hidden)]
 pub mod powers;
 mod prefetch;
+mod rows;
 mod set;
 mod slot;
 
@@ -46,6 +48,7 @@ use set::Set;
 use slot::{SENT_OF_EIGHT, Slot};
 
 pub use options::{DeviceOptions, Products};
+pub use rows::DeviceRows;
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///
