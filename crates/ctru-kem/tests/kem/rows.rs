@@ -6,11 +6,13 @@ use ctru_kem::engine::{
     Expand, Keys, RowEngine, RowError, Seeds,
 };
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey,
-    InvalidDecapsulationKey, InvalidEncapsulationKey, ParameterSet, SHARED_SECRET_BYTES,
-    SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    InvalidDecapsulationKey, InvalidEncapsulationKey, MixedRadix, Packed13, ParameterSet,
+    PublicKeyEncoding, SHARED_SECRET_BYTES, SharedSecret,
 };
+use ctru_math::Ring;
 use ctru_tests::every_set;
+use sha3::{Digest, Sha3_256};
 
 use crate::common::emulated;
 
@@ -135,12 +137,12 @@ fn a_bad_row_writes_nothing_of_its_own() {
 fn devices_name_the_first_bad_row() {
     let Rows([mut public, mut private, mut ciphertexts, mut secrets]) =
         of_keys::<CtruPrime653>(3, false);
-    public[CtruPrime653::<ctru_kem::MixedRadix>::ENCAPSULATION_KEY_BYTES..].fill(0);
+    public[CtruPrime653::<MixedRadix>::ENCAPSULATION_KEY_BYTES..].fill(0);
     let engine = emulator::<CtruPrime653>();
     let error = InvalidEncapsulationKey::Zero;
     let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(RowError::EncapsulationKey { row: 1, error }));
-    private[2 * CtruPrime653::<ctru_kem::MixedRadix>::DECAPSULATION_KEY_BYTES] = 0xff;
+    private[2 * CtruPrime653::<MixedRadix>::DECAPSULATION_KEY_BYTES] = 0xff;
     let error = InvalidDecapsulationKey::SecretPolynomial;
     let result = engine.decapsulate(&private, &ciphertexts, &mut secrets);
     assert_eq!(result, Err(RowError::DecapsulationKey { row: 2, error }));
@@ -183,4 +185,51 @@ fn wrong_lengths_are_refused() {
 
 fn seeds_of_keys() -> Seeds<'static, 64> {
     Seeds::Expand(SEEDS)
+}
+
+/// Compares hashes of batches with `batches.jsonl`. Bindings to other languages compare their
+/// batches with the same hashes.
+#[test]
+fn hashes_are_those_of_the_file() {
+    #[derive(serde::Deserialize)]
+    struct Record {
+        n: usize,
+        pk_encoding: String,
+        master: String,
+        context: String,
+        first: u64,
+        count: usize,
+        sha3_256: String,
+    }
+    fn check<P: ParameterSet>(record: &Record) {
+        let name = (P::Ring::N, <P::Encoding as PublicKeyEncoding>::NAME);
+        if name != (record.n, &record.pk_encoding) {
+            return;
+        }
+        let master = const_hex::decode_to_array(&record.master).unwrap();
+        let context = Context::new(record.context.as_bytes()).unwrap();
+        let seeds = Expand { seed: &master, context, first: record.first };
+        let count = record.count;
+        let mut public = vec![0; count * P::ENCAPSULATION_KEY_BYTES];
+        let mut private = vec![0; count * P::DECAPSULATION_KEY_BYTES];
+        let mut ciphertexts = vec![0; count * P::CIPHERTEXT_BYTES];
+        let mut secrets = vec![0; count * SHARED_SECRET_BYTES];
+        let engine = cpu::<P>();
+        engine.generate(Seeds::Expand(seeds), &mut public, &mut private).unwrap();
+        engine.encapsulate(&public, Seeds::Expand(seeds), &mut ciphertexts, &mut secrets).unwrap();
+        let hash = Sha3_256::digest([public, private, ciphertexts, secrets].concat());
+        assert_eq!(const_hex::encode(hash), record.sha3_256, "{name:?}");
+    }
+    let mut lines = 0;
+    for line in include_str!("batches.jsonl").lines() {
+        let record = serde_json::from_str(line).unwrap();
+        check::<CtruPrime653<MixedRadix>>(&record);
+        check::<CtruPrime653<Packed13>>(&record);
+        check::<CtruPrime761<MixedRadix>>(&record);
+        check::<CtruPrime761<Packed13>>(&record);
+        check::<CtruPrime1277<MixedRadix>>(&record);
+        check::<CtruPrime1277<Packed13>>(&record);
+        lines += 1;
+    }
+    assert_eq!(lines, 6);
 }

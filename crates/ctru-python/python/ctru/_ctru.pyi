@@ -2,9 +2,20 @@ from typing import Any, Literal, Protocol, final
 
 from typing_extensions import Buffer
 
-Set = Literal["653", "761", "1277"]
-Encoding = Literal["mixed-radix", "packed13"]
-Kind = Literal["numpy", "arrow", "bytes", "bytearray", "memoryview"]
+__all__ = [
+    "DeviceError",
+    "Engine",
+    "InvalidKey",
+    "Parameters",
+    "PrivateKey",
+    "PublicKey",
+    "digest",
+    "parameters",
+]
+
+_Set = Literal["653", "761", "1277"]
+_Encoding = Literal["mixed-radix", "packed13"]
+_Kind = Literal["numpy", "arrow", "bytes", "bytearray", "memoryview"]
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -13,7 +24,7 @@ class _Tensor(Protocol):
     def __dlpack__(self) -> Any: ...
     def __dlpack_device__(self) -> Any: ...
 
-Rows = Buffer | _ArrowArray | _Tensor
+_Rows = Buffer | _ArrowArray | _Tensor
 """An array of bytes that a batch reads where it lies.
 
 A numpy array, a DLPack tensor on the host or a memoryview has the shape (count, size); one
@@ -32,9 +43,9 @@ class Parameters:
     """The sizes in bytes and the constants of a parameter set."""
 
     @property
-    def set(self) -> Set: ...
+    def set(self) -> _Set: ...
     @property
-    def encoding(self) -> Encoding: ...
+    def encoding(self) -> _Encoding: ...
     @property
     def public_key_bytes(self) -> int: ...
     @property
@@ -48,7 +59,7 @@ class Parameters:
     @property
     def q(self) -> int: ...
 
-def parameters(set: Set, *, encoding: Encoding = "mixed-radix") -> Parameters:
+def parameters(set: _Set, *, encoding: _Encoding = "mixed-radix") -> Parameters:
     """Returns the sizes and constants of a parameter set."""
 
 @final
@@ -56,7 +67,7 @@ class PublicKey:
     """A public key. Keys with the same bytes are equal."""
 
     @staticmethod
-    def from_bytes(set: Set, data: Buffer, *, encoding: Encoding = "mixed-radix") -> PublicKey:
+    def from_bytes(set: _Set, data: Buffer, *, encoding: _Encoding = "mixed-radix") -> PublicKey:
         """Reads a key. Raises `InvalidKey` if the bytes are not a key."""
 
     def to_bytes(self) -> bytes:
@@ -67,9 +78,9 @@ class PublicKey:
         and the ciphertext."""
 
     @property
-    def set(self) -> Set: ...
+    def set(self) -> _Set: ...
     @property
-    def encoding(self) -> Encoding: ...
+    def encoding(self) -> _Encoding: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -79,17 +90,17 @@ class PrivateKey:
     """A private key, with its public key. It cannot be copied or pickled."""
 
     @staticmethod
-    def generate(set: Set, *, encoding: Encoding = "mixed-radix") -> PrivateKey:
+    def generate(set: _Set, *, encoding: _Encoding = "mixed-radix") -> PrivateKey:
         """Generates a key with the system's randomness."""
 
     @staticmethod
     def from_seed_bytes(
-        set: Set, seed: Buffer, *, encoding: Encoding = "mixed-radix"
+        set: _Set, seed: Buffer, *, encoding: _Encoding = "mixed-radix"
     ) -> PrivateKey:
         """Generates the key that 64 bytes determine: the seed of the key, then `z`."""
 
     @staticmethod
-    def from_bytes(set: Set, data: Buffer, *, encoding: Encoding = "mixed-radix") -> PrivateKey:
+    def from_bytes(set: _Set, data: Buffer, *, encoding: _Encoding = "mixed-radix") -> PrivateKey:
         """Reads a key. Raises `InvalidKey` if the bytes are not a key.
 
         The function does not check that the public key inside belongs to the private one.
@@ -113,9 +124,9 @@ class PrivateKey:
         """
 
     @property
-    def set(self) -> Set: ...
+    def set(self) -> _Set: ...
     @property
-    def encoding(self) -> Encoding: ...
+    def encoding(self) -> _Encoding: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, _memo: Any, /) -> Any: ...
     def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
@@ -140,10 +151,10 @@ class Engine:
 
     def __new__(
         cls,
-        set: Set,
+        set: _Set,
         device: str = "auto",
         *,
-        encoding: Encoding = "mixed-radix",
+        encoding: _Encoding = "mixed-radix",
         threads: int | None = None,
     ) -> Engine: ...
     def generate(
@@ -153,21 +164,21 @@ class Engine:
         seed: Buffer | None = None,
         context: Buffer | str | None = None,
         first: int | None = None,
-        kind: Kind | None = None,
-        out: tuple[Rows, Rows] | None = None,
+        kind: _Kind | None = None,
+        out: tuple[_Rows, _Rows] | None = None,
     ) -> tuple[Any, Any]:
         """Generates `count` key pairs. Returns the public and the private keys, as arrays of `kind`,
         "numpy" unless given, or the arrays `out`."""
 
     def encapsulate(
         self,
-        public_keys: Rows | PublicKey,
+        public_keys: _Rows | PublicKey,
         *,
         count: int | None = None,
         seed: Buffer | None = None,
         context: Buffer | str | None = None,
         first: int | None = None,
-        out: tuple[Rows, Rows] | None = None,
+        out: tuple[_Rows, _Rows] | None = None,
     ) -> tuple[Any, Any]:
         """Encapsulates once to each key, or `count` times to a single key. Returns the shared
         secrets and the ciphertexts, as arrays of the kind of `public_keys`, or the arrays `out`.
@@ -176,7 +187,7 @@ class Engine:
         """
 
     def decapsulate(
-        self, private_keys: Rows | PrivateKey, ciphertexts: Rows, *, out: Rows | None = None
+        self, private_keys: _Rows | PrivateKey, ciphertexts: _Rows, *, out: _Rows | None = None
     ) -> Any:
         """Decapsulates each ciphertext with the key of its row, or with a single key. Returns the
         shared secrets, as an array of the kind of `ciphertexts`, or the array `out`.
@@ -185,9 +196,9 @@ class Engine:
         """
 
     @property
-    def set(self) -> Set: ...
+    def set(self) -> _Set: ...
     @property
-    def encoding(self) -> Encoding: ...
+    def encoding(self) -> _Encoding: ...
     @property
     def device(self) -> str: ...
     @property

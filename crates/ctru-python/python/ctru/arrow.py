@@ -18,8 +18,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from . import Engine, parameters
 from ._ctru import digest as _digest
@@ -27,7 +27,7 @@ from ._ctru import digest as _digest
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ._ctru import Encoding, Set
+    from ._ctru import _Encoding, _Set
 
 __all__ = ["decapsulate", "digest", "encapsulate", "engine", "generate"]
 
@@ -46,9 +46,9 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def engine(
-    set: Set,
+    set: _Set,
     *,
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> Engine:
@@ -63,13 +63,13 @@ def engine(
 def generate(
     batch: pa.RecordBatch,
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     public_key: str = "public_key",
     private_key: str | None = "private_key",
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:
@@ -98,13 +98,13 @@ def encapsulate(
     batch: pa.RecordBatch,
     public_key: str = "public_key",
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     ciphertext: str = "ciphertext",
     shared_secret: str | None = "shared_secret",
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:
@@ -140,12 +140,12 @@ def decapsulate(
     private_key: str = "private_key",
     ciphertext: str = "ciphertext",
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     shared_secret: str = "shared_secret",
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import ray.data
 
 from ._place import placement
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ray.data import Dataset
 
-    from .._ctru import Encoding, Set
+    from .._ctru import _Encoding, _Set
 
 __all__ = ["decapsulate", "digest", "encapsulate", "generate_public_keys"]
 
@@ -40,10 +40,10 @@ BATCH_SIZE = 1 << 16
 def generate_public_keys(
     count: int,
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed_file: str,
     context: str,
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,
@@ -64,10 +64,10 @@ def generate_public_keys(
 def encapsulate(
     dataset: Dataset,
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed_file: str | None = None,
     context: str | None = None,
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,
@@ -89,10 +89,10 @@ def encapsulate(
 def decapsulate(
     dataset: Dataset,
     *,
-    set: Set = "761",
+    set: _Set = "761",
     seed_file: str | None = None,
     context: str | None = None,
-    encoding: Encoding = "mixed-radix",
+    encoding: _Encoding = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import secrets
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 import ray
 
 from . import _job
-from ._work import Operation, Work
+from ._work import Work
 
 
 def parser() -> argparse.ArgumentParser:
@@ -87,7 +88,7 @@ def write_seed(path: Path) -> None:
 
 def run_job(args: argparse.Namespace) -> None:
     """Runs the job of a command line, and writes its result to standard output."""
-    operation: Operation = args.command
+    operation: str = args.command
     seed_file = None if args.seed_file is None else str(args.seed_file.resolve())
     work = Work(
         operation,
@@ -105,7 +106,7 @@ def run_job(args: argparse.Namespace) -> None:
         source = args.keys if operation == "encaps" else args.ciphertexts
         job = _job.over_files(work, source, args.out)
     if not ray.is_initialized():
-        ray.init(address=args.address, log_to_driver=False, logging_level="warning")
+        ray.init(address=args.address, log_to_driver=False, logging_level=logging.WARNING)
     start = time.monotonic()
     _job.run(job, actors=args.actors, threads=args.threads, quiet=args.quiet)
     result = {

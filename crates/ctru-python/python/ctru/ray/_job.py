@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
 
@@ -254,7 +254,8 @@ class Driver:
         if self._count < 1:
             raise ValueError(f"actors is {actors}, not a positive number")
         # Two parts at a time, so that one is written while the other is computed.
-        self._class = ray.remote(PartWorker).options(max_concurrency=3, **resources)
+        remote: Any = ray.remote(PartWorker)
+        self._class = remote.options(max_concurrency=3, **resources)
         self._todo = deque(part for part in job.parts if part.name not in job.done)
         self._lost: dict[str, int] = {}
         #: What is under way: the actor, and the part or `None` for the start of the actor.
@@ -294,7 +295,7 @@ class Driver:
             self._lose(actor, part, error)
             return
         except RayTaskError as error:
-            raise error.as_instanceof_cause() from None
+            raise (error.cause or error) from None
         if part is None:
             self._check_seed(result)
             self._give(actor)

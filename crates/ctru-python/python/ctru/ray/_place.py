@@ -14,11 +14,12 @@ def placement(device: str) -> tuple[dict[str, Any], str, int]:
     An actor has a GPU of its own, or one logical CPU. One CPU of each node stays free for the tasks
     that read and write, or the job would wait for ever.
     """
-    have = ray.cluster_resources()
+    cluster: Any = ray
+    have = cluster.cluster_resources()
     gpus = int(have.get("GPU", 0))
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device is {device!r}, not 'auto', 'cpu' or 'cuda'")
     if device == "cuda" or (device == "auto" and gpus):
         return {"num_gpus": 1, "num_cpus": 1}, "cuda", max(1, gpus)
-    nodes = sum(1 for node in ray.nodes() if node["Alive"])
+    nodes = len([node for node in cluster.nodes() if node["Alive"]])
     return {"num_cpus": 1}, "cpu", max(1, int(have.get("CPU", 1)) - nodes)

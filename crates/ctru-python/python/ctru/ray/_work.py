@@ -6,16 +6,14 @@ import hashlib
 import os
 import stat
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from .. import arrow, parameters
 
 if TYPE_CHECKING:
-    from .._ctru import Encoding, Set
-
-Operation = Literal["keygen", "encaps", "decaps"]
+    from .._ctru import _Encoding, _Set
 
 #: Columns that hold secrets. They are passed on only if the caller asks for them.
 SECRET = ("private_key", "shared_secret")
@@ -25,9 +23,9 @@ SECRET = ("private_key", "shared_secret")
 class Work:
     """An operation with its arguments. Ray keeps it in clear, so it has no secret."""
 
-    operation: Operation
-    set: Set = "761"
-    encoding: Encoding = "mixed-radix"
+    operation: str
+    set: _Set = "761"
+    encoding: _Encoding = "mixed-radix"
     seed_file: str | None = None
     context: str | None = None
     include_secrets: bool = False
