@@ -1,6 +1,7 @@
 """Batches: their results, wherever they are cut, and on several threads."""
 
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -9,13 +10,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import ctru
 import numpy as np
 import pytest
 from conftest import ROOT, SETS, engine, key_pairs, records, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import ctru
 
 SEED = bytes(range(32))
 
@@ -83,7 +83,7 @@ def test_batches_can_be_cut_anywhere(cuts, first, context):
     whole = run.generate(40, seed=SEED, context=context, first=first)
     sent = run.encapsulate(whole[0], seed=SEED, context=context, first=first)
     edges = sorted({0, 40, *cuts})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         here = {"seed": SEED, "context": context, "first": first + start}
         keys = run.generate(end - start, **here)
         pieces = (*keys, *run.encapsulate(keys[0], **here))
@@ -146,7 +146,7 @@ def test_a_single_key_serves_a_batch():
 def test_the_first_bad_row_is_named(row):
     run = engine()
     public, private = (array.copy() for array in key_pairs())
-    secrets, ciphertexts = run.encapsulate(public)
+    _, ciphertexts = run.encapsulate(public)
     public[row] = 0
     public[63] = 0xFF
     with pytest.raises(ctru.InvalidKey, match=f"row {row} of public_keys"):

@@ -4,10 +4,9 @@ import copy
 import gc
 import pickle
 
+import ctru
 import pytest
 from conftest import SETS, vectors
-
-import ctru
 
 
 @pytest.mark.parametrize(("set", "encoding"), SETS)

@@ -1,4 +1,4 @@
-from typing import Any, Literal, Protocol, final
+from typing import Any, Protocol, final
 
 from typing_extensions import Buffer
 
@@ -13,12 +13,10 @@ __all__ = [
     "parameters",
 ]
 
-_Set = Literal["653", "761", "1277"]
-_Encoding = Literal["mixed-radix", "packed13"]
-_Kind = Literal["numpy", "arrow", "bytes", "bytearray", "memoryview"]
-
 class _ArrowArray(Protocol):
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
 
 class _Tensor(Protocol):
     def __dlpack__(self) -> Any: ...
@@ -43,9 +41,9 @@ class Parameters:
     """The sizes in bytes and the constants of a parameter set."""
 
     @property
-    def set(self) -> _Set: ...
+    def set(self) -> str: ...
     @property
-    def encoding(self) -> _Encoding: ...
+    def encoding(self) -> str: ...
     @property
     def public_key_bytes(self) -> int: ...
     @property
@@ -59,7 +57,7 @@ class Parameters:
     @property
     def q(self) -> int: ...
 
-def parameters(set: _Set, *, encoding: _Encoding = "mixed-radix") -> Parameters:
+def parameters(set: str, *, encoding: str = "mixed-radix") -> Parameters:
     """Returns the sizes and constants of a parameter set."""
 
 @final
@@ -67,7 +65,7 @@ class PublicKey:
     """A public key. Keys with the same bytes are equal."""
 
     @staticmethod
-    def from_bytes(set: _Set, data: Buffer, *, encoding: _Encoding = "mixed-radix") -> PublicKey:
+    def from_bytes(set: str, data: Buffer, *, encoding: str = "mixed-radix") -> PublicKey:
         """Reads a key. Raises `InvalidKey` if the bytes are not a key."""
 
     def to_bytes(self) -> bytes:
@@ -78,9 +76,9 @@ class PublicKey:
         and the ciphertext."""
 
     @property
-    def set(self) -> _Set: ...
+    def set(self) -> str: ...
     @property
-    def encoding(self) -> _Encoding: ...
+    def encoding(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -90,17 +88,15 @@ class PrivateKey:
     """A private key, with its public key. It cannot be copied or pickled."""
 
     @staticmethod
-    def generate(set: _Set, *, encoding: _Encoding = "mixed-radix") -> PrivateKey:
+    def generate(set: str, *, encoding: str = "mixed-radix") -> PrivateKey:
         """Generates a key with the system's randomness."""
 
     @staticmethod
-    def from_seed_bytes(
-        set: _Set, seed: Buffer, *, encoding: _Encoding = "mixed-radix"
-    ) -> PrivateKey:
+    def from_seed_bytes(set: str, seed: Buffer, *, encoding: str = "mixed-radix") -> PrivateKey:
         """Generates the key that 64 bytes determine: the seed of the key, then `z`."""
 
     @staticmethod
-    def from_bytes(set: _Set, data: Buffer, *, encoding: _Encoding = "mixed-radix") -> PrivateKey:
+    def from_bytes(set: str, data: Buffer, *, encoding: str = "mixed-radix") -> PrivateKey:
         """Reads a key. Raises `InvalidKey` if the bytes are not a key.
 
         The function does not check that the public key inside belongs to the private one.
@@ -124,9 +120,9 @@ class PrivateKey:
         """
 
     @property
-    def set(self) -> _Set: ...
+    def set(self) -> str: ...
     @property
-    def encoding(self) -> _Encoding: ...
+    def encoding(self) -> str: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, _memo: Any, /) -> Any: ...
     def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
@@ -143,18 +139,18 @@ class Engine:
     A batch reads and writes arrays where they lie. Nobody may change them during the call. If a
     call raises an exception, what it has written to `out` is not specified.
 
-    With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed, the
-    context, the parameter set and the row `first + i`. So a job can be cut into batches at any row.
-    `context` has up to 32 bytes and names what the seed is used for. Two batches with the same seed,
-    context and rows have the same secrets. Without `seed`, the system's randomness is used.
+    With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed,
+    the context, the parameter set and the row `first + i`. So a job can be cut into batches at any
+    row. `context` has up to 32 bytes and names what the seed is used for. Two batches with the same
+    seed, context and rows have the same secrets. Without `seed`, the system's randomness is used.
     """
 
     def __new__(
         cls,
-        set: _Set,
+        set: str,
         device: str = "auto",
         *,
-        encoding: _Encoding = "mixed-radix",
+        encoding: str = "mixed-radix",
         threads: int | None = None,
     ) -> Engine: ...
     def generate(
@@ -164,11 +160,14 @@ class Engine:
         seed: Buffer | None = None,
         context: Buffer | str | None = None,
         first: int | None = None,
-        kind: _Kind | None = None,
+        kind: str | None = None,
         out: tuple[_Rows, _Rows] | None = None,
     ) -> tuple[Any, Any]:
-        """Generates `count` key pairs. Returns the public and the private keys, as arrays of `kind`,
-        "numpy" unless given, or the arrays `out`."""
+        """Generates `count` key pairs. Returns the public and the private keys, as arrays of the
+        kind "numpy" or of another `kind`, or the arrays `out`.
+
+        The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview".
+        """
 
     def encapsulate(
         self,
@@ -196,9 +195,9 @@ class Engine:
         """
 
     @property
-    def set(self) -> _Set: ...
+    def set(self) -> str: ...
     @property
-    def encoding(self) -> _Encoding: ...
+    def encoding(self) -> str: ...
     @property
     def device(self) -> str: ...
     @property

@@ -27,7 +27,6 @@ from ._ctru import digest as _digest
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ._ctru import _Encoding, _Set
 
 __all__ = ["decapsulate", "digest", "encapsulate", "engine", "generate"]
 
@@ -46,9 +45,9 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def engine(
-    set: _Set,
+    set: str,
     *,
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> Engine:
@@ -63,13 +62,13 @@ def engine(
 def generate(
     batch: pa.RecordBatch,
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     public_key: str = "public_key",
     private_key: str | None = "private_key",
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:
@@ -82,9 +81,7 @@ def generate(
         raise ValueError("private keys that are neither a column nor made from a seed are lost")
     run = engine(set, encoding=encoding, device=device, threads=threads)
 
-    def of_run(
-        first: int, _offset: int, count: int, seeds: dict[str, Any]
-    ) -> tuple[Any, Any]:
+    def of_run(first: int, _offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
         return run.generate(count, kind="arrow", **_at(seeds, first))
 
     public, private = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
@@ -98,13 +95,13 @@ def encapsulate(
     batch: pa.RecordBatch,
     public_key: str = "public_key",
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     ciphertext: str = "ciphertext",
     shared_secret: str | None = "shared_secret",
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:
@@ -140,12 +137,12 @@ def decapsulate(
     private_key: str = "private_key",
     ciphertext: str = "ciphertext",
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed: Buffer | None = None,
     context: Buffer | str | None = None,
     row: str = "row",
     shared_secret: str = "shared_secret",
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
 ) -> pa.RecordBatch:
@@ -233,9 +230,11 @@ def _in_runs(
 
 def _runs(numbers: pa.UInt64Array) -> Iterator[tuple[int, int, int]]:
     """Returns the first number, the place and the length of each run of consecutive numbers."""
-    # The sum wraps at 2^64, so the largest number may be followed by 0. The engine refuses this.
-    steps = pc.not_equal(numbers[1:], pc.add(numbers[:-1], pa.scalar(1, pa.uint64())))
-    places = [0, *(place + 1 for place in pc.indices_nonzero(steps).to_pylist())]
+    after = numbers[1:]
+    follows = pc.equal(after, pc.add(numbers[:-1], pa.scalar(1, pa.uint64())))
+    # The sum wraps, and no row follows the largest number.
+    breaks = pc.or_(pc.invert(follows), pc.equal(after, pa.scalar(0, pa.uint64())))
+    places = [0, *(place + 1 for place in pc.indices_nonzero(breaks).to_pylist())]
     for place, end in zip(places, [*places[1:], len(numbers)], strict=True):
         yield numbers[place].as_py(), place, end - place
 

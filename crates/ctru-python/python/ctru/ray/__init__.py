@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from ray.data import Dataset
 
-    from .._ctru import _Encoding, _Set
 
 __all__ = ["decapsulate", "digest", "encapsulate", "generate_public_keys"]
 
@@ -40,10 +39,10 @@ BATCH_SIZE = 1 << 16
 def generate_public_keys(
     count: int,
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed_file: str,
     context: str,
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,
@@ -64,10 +63,10 @@ def generate_public_keys(
 def encapsulate(
     dataset: Dataset,
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed_file: str | None = None,
     context: str | None = None,
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,
@@ -89,10 +88,10 @@ def encapsulate(
 def decapsulate(
     dataset: Dataset,
     *,
-    set: _Set = "761",
+    set: str = "761",
     seed_file: str | None = None,
     context: str | None = None,
-    encoding: _Encoding = "mixed-radix",
+    encoding: str = "mixed-radix",
     include_secrets: bool = False,
     device: str = "auto",
     actors: int | None = None,

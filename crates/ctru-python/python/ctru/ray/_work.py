@@ -6,14 +6,11 @@ import hashlib
 import os
 import stat
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from .. import arrow, parameters
-
-if TYPE_CHECKING:
-    from .._ctru import _Encoding, _Set
 
 #: Columns that hold secrets. They are passed on only if the caller asks for them.
 SECRET = ("private_key", "shared_secret")
@@ -24,8 +21,8 @@ class Work:
     """An operation with its arguments. Ray keeps it in clear, so it has no secret."""
 
     operation: str
-    set: _Set = "761"
-    encoding: _Encoding = "mixed-radix"
+    set: str = "761"
+    encoding: str = "mixed-radix"
     seed_file: str | None = None
     context: str | None = None
     include_secrets: bool = False
