@@ -2,13 +2,14 @@
 
 import array
 
-import ctru
 import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import engine, key_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import ctru
 
 PUBLIC, PRIVATE, CIPHERTEXT, SECRET = 1158, 1571, 952, 32
 SEEDS = {"seed": bytes(32), "context": "arrays"}

@@ -3,13 +3,14 @@
 import hashlib
 import random
 
-import ctru
-import ctru.arrow
 import pyarrow as pa
 import pytest
 from conftest import SETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import ctru
+import ctru.arrow
 
 SEEDS = {"seed": bytes(range(32)), "context": "arrow", "device": "cpu"}
 

@@ -10,12 +10,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import ctru
 import numpy as np
 import pytest
 from conftest import ROOT, SETS, engine, key_pairs, records, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import ctru
 
 SEED = bytes(range(32))
 

@@ -3,10 +3,11 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import ctru
 import numpy as np
 import pyarrow as pa
 from conftest import engine, key_pairs
+
+import ctru
 
 CALLS = 10_000
 SIZES = (0, 1, 31, 32, 63, 64, 952, 1158, 1571, 2 * 952, 3 * 1158, 2 * 1571)

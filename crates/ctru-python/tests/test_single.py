@@ -4,9 +4,10 @@ import copy
 import gc
 import pickle
 
-import ctru
 import pytest
 from conftest import SETS, vectors
+
+import ctru
 
 
 @pytest.mark.parametrize(("set", "encoding"), SETS)

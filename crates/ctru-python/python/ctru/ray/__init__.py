@@ -147,7 +147,5 @@ def _map(
         batch_size=batch_size,
         zero_copy_batch=True,
         concurrency=(1, count),
-        max_restarts=-1,
-        max_task_retries=-1,
         **resources,
     )

@@ -30,8 +30,8 @@ from ._work import Work, Worker, digest
 ROWS = 1 << 17
 #: How often a part may be lost with its actor.
 ATTEMPTS = 10
-#: The file that says what a folder is for.
-RECORD = "job.json"
+#: The file that says what a folder is for. Readers of Parquet folders skip such names.
+RECORD = "_job.json"
 
 
 class JobError(Exception):
