@@ -11,7 +11,7 @@ mod device_engine;
 mod failing_device;
 mod operations;
 mod powers;
-mod rows;
+mod row_engine;
 mod seeds;
 mod serialisation;
 mod traces;
