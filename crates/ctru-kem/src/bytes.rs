@@ -9,6 +9,7 @@ use core::slice;
 
 use ctru_math::array::Array;
 
+use crate::error::InvalidLength;
 use crate::hash::SHARED_SECRET_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
@@ -108,4 +109,38 @@ pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The
     // bytes are borrowed exclusively as long as the values.
     unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}
+
+/// Returns bytes as the values that they are, one after the other. If the values are keys, the
+/// caller checks their content.
+///
+/// # Errors
+/// [`InvalidLength`] if the bytes of the last value are not complete.
+pub(crate) fn values<T: Transparent>(bytes: &[u8]) -> Result<&[T], InvalidLength> {
+    let count = whole::<T>(bytes.len())?;
+    // SAFETY: `Transparent` says that a value consists of an array of bytes, which needs no
+    // alignment, and that any bytes are a value. `count` values have as many bytes as `bytes`. The
+    // values are borrowed as long as the bytes.
+    Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), count) })
+}
+
+/// Returns bytes as the values that they are, one after the other, for writing. If the values are
+/// keys, the caller overwrites them before anything reads them.
+///
+/// # Errors
+/// [`InvalidLength`] if the bytes of the last value are not complete.
+pub(crate) fn values_mut<T: Transparent>(bytes: &mut [u8]) -> Result<&mut [T], InvalidLength> {
+    let count = whole::<T>(bytes.len())?;
+    // SAFETY: `Transparent` says that a value consists of an array of bytes, which needs no
+    // alignment, and that any bytes are a value. `count` values have as many bytes as `bytes`. The
+    // values are borrowed exclusively as long as the bytes.
+    Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) })
+}
+
+/// Returns the number of values that have this many bytes in all.
+fn whole<T: Transparent>(bytes: usize) -> Result<usize, InvalidLength> {
+    match bytes % T::Bytes::LEN {
+        0 => Ok(bytes / T::Bytes::LEN),
+        actual => Err(InvalidLength { expected: T::Bytes::LEN, actual }),
+    }
 }

@@ -25,6 +25,8 @@ mod kem;
 mod keys;
 mod params;
 mod pke;
+#[cfg(feature = "std")]
+mod rows;
 mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
@@ -35,3 +37,5 @@ pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,
 };
+#[cfg(feature = "std")]
+pub use rows::InvalidRow;

@@ -12,6 +12,7 @@ mod failing_device;
 mod operations;
 mod powers;
 mod row_engine;
+mod rows;
 mod seeds;
 mod serialisation;
 mod traces;

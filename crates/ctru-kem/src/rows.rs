@@ -1,0 +1,154 @@
+//! Many keys, ciphertexts or shared secrets in one string of bytes, one row after the other, as
+//! other programs store them. The typed slices that these functions return lie in the same memory.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use ctru_math::array::Array;
+use thiserror::Error;
+
+use crate::bytes::{Transparent, arrays, values, values_mut};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::ParameterSet;
+
+/// The least number of rows that a thread checks. Starting a thread takes as long as checking some
+/// fifty rows.
+const ROWS_PER_THREAD: usize = 512;
+
+/// The first row that is not a key, and the reason.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[error("row {row}: {error}")]
+pub struct InvalidRow<E: core::error::Error> {
+    /// The number of the row, from 0.
+    pub row: usize,
+    /// The reason why the row is not a key.
+    pub error: E,
+}
+
+/// Checks all elements on all CPU cores, and returns the first one that `check` refuses.
+///
+/// Cost: one call of `check` per element before that one, and some calls for elements after it. The
+/// order of the calls depends only on their results.
+fn check_each<T: Sync, E: core::error::Error + Send>(
+    elements: &[T],
+    check: impl Fn(&T) -> Result<(), E> + Sync,
+) -> Result<(), InvalidRow<E>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = elements.len().div_ceil(threads).max(ROWS_PER_THREAD);
+    // The lowest refused row so far. No thread checks the rows after it.
+    let lowest = AtomicUsize::new(usize::MAX);
+    let refused = Mutex::new(None::<InvalidRow<E>>);
+    let check_part = |number: usize, elements: &[T]| {
+        for (row, element) in (number * part..).zip(elements) {
+            if row > lowest.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(error) = check(element) {
+                lowest.fetch_min(row, Ordering::Relaxed);
+                let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+                if refused.as_ref().is_none_or(|known| row < known.row) {
+                    *refused = Some(InvalidRow { row, error });
+                }
+                return;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let mut parts = elements.chunks(part).enumerate();
+        let own = parts.next();
+        for (number, elements) in parts {
+            let check_part = &check_part;
+            let work = move || check_part(number, elements);
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                // The system starts no further thread, so this thread does the work.
+                check_part(number, elements);
+            }
+        }
+        if let Some((number, elements)) = own {
+            check_part(number, elements);
+        }
+    });
+    refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// Returns the error of a last row that is not complete.
+fn incomplete<T: Transparent, E: core::error::Error + From<InvalidLength>>(
+    bytes: &[u8],
+    error: InvalidLength,
+) -> InvalidRow<E> {
+    InvalidRow { row: bytes.len() / T::Bytes::LEN, error: error.into() }
+}
+
+/// Implements the functions for rows of keys.
+macro_rules! rows_of_keys {
+    ($name:ident, $check:ident, $error:ty, $rows:literal) => {
+        impl<P: ParameterSet> $name<P> {
+            #[doc = concat!("Checks that bytes are ", $rows, " keys, one after the other.")]
+            ///
+            /// All CPU cores share the work. The function accepts exactly the keys that
+            /// [`from_bytes`](Self::from_bytes) accepts.
+            ///
+            /// # Errors
+            /// [`InvalidRow`] with the first row that is not a key, and the reason. If the last row
+            /// is not complete, this is its error, and the other rows are not checked.
+            pub fn check_rows(bytes: &[u8]) -> Result<(), InvalidRow<$error>> {
+                Self::from_rows(bytes).map(|_| ())
+            }
+
+            #[doc = concat!("Checks that bytes are ", $rows, " keys, one after the other, and")]
+            /// returns them as keys in the same memory.
+            ///
+            /// # Errors
+            /// Those of [`check_rows`](Self::check_rows).
+            pub fn from_rows(bytes: &[u8]) -> Result<&[Self], InvalidRow<$error>> {
+                let keys = values(bytes).map_err(|error| incomplete::<Self, _>(bytes, error))?;
+                check_each(arrays(keys), P::$check)?;
+                Ok(keys)
+            }
+
+            /// Overwrites bytes with [placeholders](Self::placeholder), and returns these as keys
+            /// in the same memory, for an engine that fills them.
+            ///
+            /// # Errors
+            /// [`InvalidLength`] if the last row is not complete. The bytes are then unchanged.
+            pub fn placeholders_in(bytes: &mut [u8]) -> Result<&mut [Self], InvalidLength> {
+                let keys = values_mut::<Self>(bytes)?;
+                keys.fill(Self::placeholder());
+                Ok(keys)
+            }
+        }
+    };
+}
+
+rows_of_keys!(EncapsulationKey, check_encapsulation_key, InvalidEncapsulationKey, "encapsulation");
+rows_of_keys!(DecapsulationKey, check_decapsulation_key, InvalidDecapsulationKey, "decapsulation");
+
+/// Implements the functions for rows that need no check of their content.
+macro_rules! rows_of_any_bytes {
+    ($($parameter:ident)?, $name:ty, $rows:literal) => {
+        impl$(<$parameter: ParameterSet>)? $name {
+            #[doc = concat!("Returns the ", $rows, " that bytes are, one after the other, in the")]
+            /// same memory.
+            ///
+            /// # Errors
+            /// [`InvalidLength`] if the last row is not complete.
+            pub fn from_rows(bytes: &[u8]) -> Result<&[Self], InvalidLength> {
+                values(bytes)
+            }
+
+            #[doc = concat!("Returns the ", $rows, " that bytes are, one after the other, in the")]
+            /// same memory, for an engine that fills them.
+            ///
+            /// # Errors
+            /// [`InvalidLength`] if the last row is not complete.
+            pub fn from_rows_mut(bytes: &mut [u8]) -> Result<&mut [Self], InvalidLength> {
+                values_mut(bytes)
+            }
+        }
+    };
+}
+
+rows_of_any_bytes!(P, Ciphertext<P>, "ciphertexts");
+rows_of_any_bytes!(, SharedSecret, "shared secrets");
