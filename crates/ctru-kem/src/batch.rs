@@ -1,6 +1,7 @@
 //! Batches on the cores of the machine, from bytes to bytes. The arguments that the batches of
 //! every engine take are here, too: [`Seeds`] and [`Keys`].
 
+use core::error::Error;
 use core::{array, fmt};
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
@@ -17,6 +18,7 @@ use crate::expand::{Expand, Purpose};
 use crate::hash::{self, Id, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
+use crate::rows::InvalidRow;
 use crate::wipe::Secret;
 
 /// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
@@ -98,33 +100,30 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
-/// A row that is not a key: its number in the batch, and the reason.
-pub(crate) type Refused<F> = (usize, F);
-
 /// The first row of a batch that is not a key, of those that threads have found so far.
-struct FirstRefused<F>(Mutex<Option<Refused<F>>>);
+struct FirstRefused<F: Error>(Mutex<Option<InvalidRow<F>>>);
 
-impl<F> FirstRefused<F> {
+impl<F: Error> FirstRefused<F> {
     fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Notes that `row` is not a key because of `fault`.
-    fn note(&self, row: usize, fault: F) {
+    /// Notes that `row` is not a key because of `error`.
+    fn note(&self, row: usize, error: F) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|&(before, _)| row < before) {
-            *first = Some((row, fault));
+        if first.as_ref().is_none_or(|before| row < before.row) {
+            *first = Some(InvalidRow { row, error });
         }
     }
 
     /// Returns the first row as an error.
-    fn into_result(self) -> Result<(), Refused<F>> {
+    fn into_result(self) -> Result<(), InvalidRow<F>> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 
 /// The keys of a batch, in the form in which its chunks read them.
-enum Source<'a, K, D, F> {
+enum Source<'a, K, D, F: Error> {
     /// One encoded key for each operation. Each chunk decodes its keys.
     Encoded(&'a [K]),
     /// Decoded keys: one for all operations, or one for each.
@@ -134,14 +133,14 @@ enum Source<'a, K, D, F> {
     Rows(&'a [K], &'a FirstRefused<F>),
 }
 
-impl<K, D, F> Copy for Source<'_, K, D, F> {}
-impl<K, D, F> Clone for Source<'_, K, D, F> {
+impl<K, D, F: Error> Copy for Source<'_, K, D, F> {}
+impl<K, D, F: Error> Clone for Source<'_, K, D, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<'a, K, D, F> Source<'a, K, D, F> {
+impl<'a, K, D, F: Error> Source<'a, K, D, F> {
     /// Returns the source of a batch's keys. If one key serves all operations, it is decoded once,
     /// into `one`.
     fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
@@ -162,9 +161,11 @@ impl<'a, K, D, F> Source<'a, K, D, F> {
         one: &'a mut Option<D>,
         refused: &'a FirstRefused<F>,
         read: impl Fn(&K) -> Result<D, F>,
-    ) -> Result<Self, Refused<F>> {
+    ) -> Result<Self, InvalidRow<F>> {
         Ok(match rows {
-            [row] => Self::Decoded(array::from_ref(one.insert(read(row).map_err(|f| (0, f))?))),
+            [row] => Self::Decoded(array::from_ref(
+                one.insert(read(row).map_err(|error| InvalidRow { row: 0, error })?),
+            )),
             rows => Self::Rows(rows, refused),
         })
     }
@@ -188,8 +189,8 @@ impl<'a, K, D, F> Source<'a, K, D, F> {
             Self::Rows(rows, refused) => {
                 let read: [Option<D>; N] = array::from_fn(|i| match read(&rows[first + i]) {
                     Ok(key) => Some(key),
-                    Err(fault) => {
-                        refused.note(first + i, fault);
+                    Err(error) => {
+                        refused.note(first + i, error);
                         None
                     }
                 });
@@ -288,7 +289,7 @@ pub(crate) fn encapsulate_rows<R: Ring, E: Encode>(
     seeds: Seeds<'_, SEED_BYTES>,
     ciphertexts: &mut [R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) -> Result<(), Refused<InvalidEncapsulationKey>> {
+) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
     let (mut one, refused) = (None, FirstRefused::new());
     let keys = Source::of_rows(rows, &mut one, &refused, DecodedEncapsulationKey::read::<E>)?;
     encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
@@ -343,7 +344,7 @@ pub(crate) fn decapsulate_rows<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     rows: &[K],
     ciphertexts: &[R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) -> Result<(), Refused<InvalidDecapsulationKey>> {
+) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
     let (mut one, refused) = (None, FirstRefused::new());
     let read = |row: &K| DecodedDecapsulationKey::read::<E>(row.as_ref());
     let keys = Source::of_rows(rows, &mut one, &refused, read)?;

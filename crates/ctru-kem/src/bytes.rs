@@ -1,5 +1,5 @@
 //! Views of slices of keys, ciphertexts and shared secrets as arrays or as bytes, and of bytes as
-//! arrays.
+//! these values.
 //!
 //! The parameter sets and the device engine compute on bytes. These views pass the caller's slices
 //! to them without a copy.
@@ -63,33 +63,6 @@ pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
     // SAFETY: `Transparent` says that a value and its array have the same layout, and that any
     // bytes are a value. The arrays are borrowed exclusively as long as the values.
     unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) }
-}
-
-/// Returns bytes as the arrays that they consist of, or `None` if the last array is not complete.
-pub(crate) fn rows<A: Array<u8>>(bytes: &[u8]) -> Option<&[A]> {
-    let count = bytes.len() / A::LEN;
-    // SAFETY: an array of `A::LEN` bytes has no alignment and no padding, so `count` of them lie in
-    // the slice. The arrays are borrowed as long as the bytes.
-    (count * A::LEN == bytes.len())
-        .then(|| unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), count) })
-}
-
-/// Returns bytes as the arrays that they consist of, for writing, or `None` if the last array is
-/// not complete.
-pub(crate) fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> Option<&mut [A]> {
-    let count = bytes.len() / A::LEN;
-    // SAFETY: an array of `A::LEN` bytes has no alignment and no padding, so `count` of them lie in
-    // the slice. Any bytes are an array. The arrays are borrowed exclusively as long as the bytes.
-    (count * A::LEN == bytes.len())
-        .then(|| unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) })
-}
-
-/// Returns arrays as the shared secrets that consist of them, for writing.
-#[cfg(feature = "gpu")]
-pub(crate) fn shared_secrets_mut(arrays: &mut [[u8; SHARED_SECRET_BYTES]]) -> &mut [SharedSecret] {
-    // SAFETY: `Transparent` says that a secret and its array have the same layout, and that any
-    // bytes are a secret. The secrets are borrowed exclusively as long as the arrays.
-    unsafe { slice::from_raw_parts_mut(arrays.as_mut_ptr().cast(), arrays.len()) }
 }
 
 /// Returns the bytes of all values, one value after the other.

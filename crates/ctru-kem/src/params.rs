@@ -15,11 +15,13 @@ use ctru_math::{R653, R761, R1277, Ring};
 use rayon::ThreadPool;
 
 #[cfg(feature = "std")]
-use crate::batch::{self, KEY_PAIR_SEED_BYTES, Keys, Refused, Seeds};
+use crate::batch::{self, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::rows::InvalidRow;
 
 /// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///
@@ -162,7 +164,7 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         seeds: Seeds<'_, SEED_BYTES>,
         ciphertexts: &mut [CiphertextBytes<Self>],
         secrets: &mut [SecretBytes],
-    ) -> Result<(), Refused<InvalidEncapsulationKey>>;
+    ) -> Result<(), InvalidRow<InvalidEncapsulationKey>>;
 
     /// Decapsulates a batch with `keys`, which may not be well formed: one key for all operations,
     /// or one for each. The other slices have one element per operation.
@@ -175,7 +177,7 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         keys: &[Self::DecapsulationKeyBytes],
         ciphertexts: &[CiphertextBytes<Self>],
         secrets: &mut [SecretBytes],
-    ) -> Result<(), Refused<InvalidDecapsulationKey>>;
+    ) -> Result<(), InvalidRow<InvalidDecapsulationKey>>;
 
     /// Decodes well-formed encapsulation keys.
     #[cfg(feature = "std")]
@@ -313,7 +315,7 @@ macro_rules! parameter_set {
                     seeds: Seeds<'_, SEED_BYTES>,
                     ciphertexts: &mut [CiphertextBytes<Self>],
                     secrets: &mut [SecretBytes],
-                ) -> Result<(), Refused<InvalidEncapsulationKey>> {
+                ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
                     batch::encapsulate_rows::<$ring, $encoding>(
                         pool, keys, seeds, ciphertexts, secrets,
                     )
@@ -325,7 +327,7 @@ macro_rules! parameter_set {
                     keys: &[Self::DecapsulationKeyBytes],
                     ciphertexts: &[CiphertextBytes<Self>],
                     secrets: &mut [SecretBytes],
-                ) -> Result<(), Refused<InvalidDecapsulationKey>> {
+                ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
                     batch::decapsulate_rows::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets)
                 }
 

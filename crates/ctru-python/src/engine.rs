@@ -17,7 +17,6 @@ const MOST_THREADS: usize = 4096;
 /// Operations per thread of the CPU between two looks at signals, which take about 0.1 s.
 const CHUNK_PER_THREAD: usize = 1 << 14;
 /// Operations on a GPU between two looks at signals.
-#[cfg(feature = "cuda")]
 const DEVICE_CHUNK: usize = 1 << 20;
 
 /// Runs batches of one parameter set.
@@ -56,16 +55,16 @@ impl Device {
     }
 }
 
-/// Opens a GPU, with the threads of `host` for checks of keys.
+/// Opens a GPU.
 #[cfg(feature = "cuda")]
-fn open_gpu<P: ParameterSet>(number: u32, host: CpuEngine) -> PyResult<Box<dyn RowEngine>> {
+fn open_gpu<P: ParameterSet>(number: u32) -> PyResult<Box<dyn RowEngine>> {
     use ctru_kem::engine::{DeviceEngine, DeviceOptions, DeviceRows, cuda};
     let open = || DeviceEngine::<P, _>::new(cuda::open(number)?, DeviceOptions::default());
-    Ok(Box::new(DeviceRows::new(open().map_err(|error| engine_error(&error))?, host)))
+    Ok(Box::new(DeviceRows::new(open().map_err(|error| engine_error(&error))?)))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_gpu<P: ParameterSet>(_: u32, _: CpuEngine) -> PyResult<Box<dyn RowEngine>> {
+fn open_gpu<P: ParameterSet>(_: u32) -> PyResult<Box<dyn RowEngine>> {
     let message = "this build of the package has no engine for GPUs";
     Err(crate::errors::DeviceError::new_err(message))
 }
@@ -224,31 +223,25 @@ impl Engine {
                     value_error(format!("threads is {threads}, not in 1..={MOST_THREADS}"))
                 })?,
         };
-        let open = || -> PyResult<Self> {
+        let of = |device: String, threads, chunk, rows| {
+            let (sizes, process) = (set.parameters(), std::process::id());
+            Self { set, sizes, device, threads, chunk, process, rows }
+        };
+        let on_cpu = || -> PyResult<Self> {
             let cpu = CpuEngine::with_threads(threads).map_err(|error| engine_error(&error))?;
             let threads = cpu.threads();
-            let of = |device: String, chunk, rows| {
-                let (sizes, process) = (set.parameters(), std::process::id());
-                Self { set, sizes, device, threads, chunk, process, rows }
-            };
-            let on_cpu = |cpu| {
-                let rows: Box<dyn RowEngine> =
-                    with_set!(set, P => Box::new(CpuRows::<P>::new(cpu)));
-                of("cpu".to_owned(), CHUNK_PER_THREAD * threads, rows)
-            };
-            let on_gpu = |number: u32| -> PyResult<Self> {
-                let rows = with_set!(set, P => open_gpu::<P>(number, cpu.clone()))?;
-                #[cfg(feature = "cuda")]
-                let chunk = DEVICE_CHUNK;
-                #[cfg(not(feature = "cuda"))]
-                let chunk = CHUNK_PER_THREAD;
-                Ok(of(format!("cuda:{number}"), chunk, rows))
-            };
-            match device {
-                Device::Cpu => Ok(on_cpu(cpu)),
-                Device::Cuda(number) => on_gpu(number),
-                Device::Auto => Ok(on_gpu(0).unwrap_or_else(|_| on_cpu(cpu))),
-            }
+            let rows: Box<dyn RowEngine> = with_set!(set, P => Box::new(CpuRows::<P>::new(cpu)));
+            Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, rows))
+        };
+        let on_gpu = |number: u32| -> PyResult<Self> {
+            let rows = with_set!(set, P => open_gpu::<P>(number))?;
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(of(format!("cuda:{number}"), threads, DEVICE_CHUNK, rows))
+        };
+        let open = || match device {
+            Device::Cpu => on_cpu(),
+            Device::Cuda(number) => on_gpu(number),
+            Device::Auto => on_gpu(0).or_else(|_| on_cpu()),
         };
         py.detach(open)
     }

@@ -7,15 +7,15 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use ctru_math::array::Array;
-use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{CpuEngine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
-use crate::bytes::{rows, rows_mut};
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
-use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+use super::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
+use crate::bytes::{Transparent, arrays, arrays_mut, values, values_mut};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+use crate::hash::SEED_BYTES;
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::ParameterSet;
+use crate::rows::InvalidRow;
 
 /// The reason why a batch of rows was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -54,14 +54,14 @@ pub enum RowError {
     Engine(#[from] EngineError),
 }
 
-impl RowError {
-    /// Returns the error for an encapsulation key that is refused.
-    pub(super) fn encapsulation_key((row, error): (usize, InvalidEncapsulationKey)) -> Self {
+impl From<InvalidRow<InvalidEncapsulationKey>> for RowError {
+    fn from(InvalidRow { row, error }: InvalidRow<InvalidEncapsulationKey>) -> Self {
         Self::EncapsulationKey { row, error }
     }
+}
 
-    /// Returns the error for a decapsulation key that is refused.
-    pub(super) fn decapsulation_key((row, error): (usize, InvalidDecapsulationKey)) -> Self {
+impl From<InvalidRow<InvalidDecapsulationKey>> for RowError {
+    fn from(InvalidRow { row, error }: InvalidRow<InvalidDecapsulationKey>) -> Self {
         Self::DecapsulationKey { row, error }
     }
 }
@@ -126,111 +126,48 @@ pub trait RowEngine: fmt::Debug + Send + Sync {
     ) -> Result<(), RowError>;
 }
 
-/// Returns bytes as rows.
+/// Returns the values that `bytes` are, with the name `slice` in errors.
 ///
 /// # Errors
-/// [`RowError::Bytes`] with the name `slice` if the last row is not complete.
-pub(super) fn input<'a, A: Array<u8>>(
+/// [`RowError::Bytes`] if the last row is not complete.
+pub(super) fn input<'a, T: Transparent>(
     slice: &'static str,
     bytes: &'a [u8],
-) -> Result<&'a [A], RowError> {
-    let (row_bytes, actual) = (A::LEN, bytes.len());
-    rows(bytes).ok_or(RowError::Bytes { slice, row_bytes, actual })
+) -> Result<&'a [T], RowError> {
+    values(bytes).map_err(|InvalidLength { expected, .. }| RowError::Bytes {
+        slice,
+        row_bytes: expected,
+        actual: bytes.len(),
+    })
 }
 
-/// Returns bytes as rows for writing.
+/// Returns the values that `bytes` are, for writing, with the name `slice` in errors.
 ///
 /// # Errors
-/// [`RowError::Bytes`] with the name `slice` if the last row is not complete.
-pub(super) fn output<'a, A: Array<u8>>(
+/// [`RowError::Bytes`] if the last row is not complete.
+pub(super) fn output<'a, T: Transparent>(
     slice: &'static str,
     bytes: &'a mut [u8],
-) -> Result<&'a mut [A], RowError> {
-    let (row_bytes, actual) = (A::LEN, bytes.len());
-    rows_mut(bytes).ok_or(RowError::Bytes { slice, row_bytes, actual })
+) -> Result<&'a mut [T], RowError> {
+    let actual = bytes.len();
+    values_mut(bytes).map_err(|InvalidLength { expected, .. }| RowError::Bytes {
+        slice,
+        row_bytes: expected,
+        actual,
+    })
 }
 
-/// The arrays of an encapsulation: keys, ciphertexts and shared secrets.
-pub(super) type Encapsulation<'k, 'c, 's, P> = (
-    &'k [EncapsulationKeyBytes<P>],
-    &'c mut [CiphertextBytes<P>],
-    &'s mut [[u8; SHARED_SECRET_BYTES]],
-);
-/// The arrays of a decapsulation: keys, ciphertexts and shared secrets.
-pub(super) type Decapsulation<'k, 'c, 's, P> =
-    (&'k [DecapsulationKeyBytes<P>], &'c [CiphertextBytes<P>], &'s mut [[u8; SHARED_SECRET_BYTES]]);
-
-/// Checks that a batch of `expected` operations has one key or `actual` keys.
-fn check_keys(expected: usize, actual: usize) -> Result<(), EngineError> {
-    if actual == 1 { Ok(()) } else { check_length("keys", expected, actual) }
-}
-
-/// Returns the arrays of an encapsulation.
+/// Checks the lengths of a batch, and that it has one key or one for each operation.
 ///
 /// # Errors
-/// [`RowError`] if the lengths do not fit together or a row does not fit 64 bits.
-pub(super) fn encapsulation<'k, 'c, 's, P: ParameterSet>(
-    keys: &'k [u8],
-    seeds: &Seeds<'_, SEED_BYTES>,
-    ciphertexts: &'c mut [u8],
-    shared_secrets: &'s mut [u8],
-) -> Result<Encapsulation<'k, 'c, 's, P>, RowError> {
-    let keys: &[_] = input("keys", keys)?;
-    let ciphertexts: &mut [_] = output("ciphertexts", ciphertexts)?;
-    let secrets: &mut [_] = output("shared secrets", shared_secrets)?;
-    check_length("ciphertexts", secrets.len(), ciphertexts.len())?;
-    check_keys(secrets.len(), keys.len())?;
-    seeds.check(secrets.len())?;
-    Ok((keys, ciphertexts, secrets))
-}
-
-/// Returns the arrays of a decapsulation.
-///
-/// # Errors
-/// [`RowError`] if the lengths do not fit together.
-pub(super) fn decapsulation<'k, 'c, 's, P: ParameterSet>(
-    keys: &'k [u8],
-    ciphertexts: &'c [u8],
-    shared_secrets: &'s mut [u8],
-) -> Result<Decapsulation<'k, 'c, 's, P>, RowError> {
-    let keys: &[_] = input("keys", keys)?;
-    let ciphertexts: &[_] = input("ciphertexts", ciphertexts)?;
-    let secrets: &mut [_] = output("shared secrets", shared_secrets)?;
-    check_length("ciphertexts", secrets.len(), ciphertexts.len())?;
-    check_keys(secrets.len(), keys.len())?;
-    Ok((keys, ciphertexts, secrets))
-}
-
-impl CpuEngine {
-    /// Checks that each row is an encapsulation key, on all threads.
-    ///
-    /// # Errors
-    /// [`RowError::Bytes`] if the last row is not complete, [`RowError::EncapsulationKey`] with the
-    /// first row that is not a key.
-    pub fn check_encapsulation_keys<P: ParameterSet>(&self, rows: &[u8]) -> Result<(), RowError> {
-        let keys: &[EncapsulationKeyBytes<P>] = input("keys", rows)?;
-        let refused = self.pool().install(|| {
-            keys.par_iter().enumerate().find_map_first(|(row, key)| {
-                P::check_encapsulation_key(key).err().map(|error| (row, error))
-            })
-        });
-        refused.map_or(Ok(()), |refused| Err(RowError::encapsulation_key(refused)))
-    }
-
-    /// Checks that each row is a decapsulation key, on all threads.
-    ///
-    /// # Errors
-    /// [`RowError::Bytes`] if the last row is not complete, [`RowError::DecapsulationKey`] with the
-    /// first row that is not a key.
-    pub fn check_decapsulation_keys<P: ParameterSet>(&self, rows: &[u8]) -> Result<(), RowError> {
-        let keys: &[DecapsulationKeyBytes<P>] = input("keys", rows)?;
-        let refused = self.pool().install(|| {
-            keys.par_iter().enumerate().find_map_first(|(row, key)| {
-                P::check_decapsulation_key(key).err().map(|error| (row, error))
-            })
-        });
-        refused.map_or(Ok(()), |refused| Err(RowError::decapsulation_key(refused)))
-    }
+/// [`EngineError::Length`] if they do not fit together.
+pub(super) fn check_lengths(
+    keys: usize,
+    ciphertexts: usize,
+    secrets: usize,
+) -> Result<(), EngineError> {
+    check_length("ciphertexts", secrets, ciphertexts)?;
+    if keys == 1 { Ok(()) } else { check_length("keys", secrets, keys) }
 }
 
 /// The CPU engine for rows of one parameter set.
@@ -260,13 +197,12 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Result<(), RowError> {
-        let encapsulation_keys: &mut [_] = output("encapsulation keys", encapsulation_keys)?;
-        let decapsulation_keys: &mut [_] = output("decapsulation keys", decapsulation_keys)?;
-        let count = encapsulation_keys.len();
-        check_length("decapsulation keys", count, decapsulation_keys.len())?;
-        seeds.check(count)?;
-        P::generate_batch(self.engine.pool(), seeds, encapsulation_keys, decapsulation_keys);
-        Ok(())
+        // Nothing reads these slices before the engine has written keys to them.
+        let encapsulation_keys: &mut [EncapsulationKey<P>] =
+            output("encapsulation keys", encapsulation_keys)?;
+        let decapsulation_keys: &mut [DecapsulationKey<P>] =
+            output("decapsulation keys", decapsulation_keys)?;
+        Ok(self.engine.generate(seeds, encapsulation_keys, decapsulation_keys)?)
     }
 
     fn encapsulate(
@@ -276,10 +212,15 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         ciphertexts: &mut [u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
+        // The batch checks these rows before it takes them as keys.
+        let keys: &[EncapsulationKey<P>] = input("keys", keys)?;
+        let ciphertexts: &mut [Ciphertext<P>] = output("ciphertexts", ciphertexts)?;
+        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
+        check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
+        seeds.check(secrets.len())?;
         let (keys, ciphertexts, secrets) =
-            encapsulation::<P>(keys, &seeds, ciphertexts, shared_secrets)?;
-        P::encapsulate_rows(self.engine.pool(), keys, seeds, ciphertexts, secrets)
-            .map_err(RowError::encapsulation_key)
+            (arrays(keys), arrays_mut(ciphertexts), arrays_mut(secrets));
+        Ok(P::encapsulate_rows(self.engine.pool(), keys, seeds, ciphertexts, secrets)?)
     }
 
     fn decapsulate(
@@ -288,8 +229,12 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         ciphertexts: &[u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        let (keys, ciphertexts, secrets) = decapsulation::<P>(keys, ciphertexts, shared_secrets)?;
-        P::decapsulate_rows(self.engine.pool(), keys, ciphertexts, secrets)
-            .map_err(RowError::decapsulation_key)
+        // The batch checks these rows before it takes them as keys.
+        let keys: &[DecapsulationKey<P>] = input("keys", keys)?;
+        let ciphertexts: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
+        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
+        check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
+        let (keys, ciphertexts, secrets) = (arrays(keys), arrays(ciphertexts), arrays_mut(secrets));
+        Ok(P::decapsulate_rows(self.engine.pool(), keys, ciphertexts, secrets)?)
     }
 }

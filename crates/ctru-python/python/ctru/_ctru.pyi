@@ -132,9 +132,9 @@ class Engine:
     """Runs batches of one parameter set, on all cores or on an NVIDIA GPU.
 
     `device` is "cpu", "cuda" for the first GPU, "cuda:1" for the second one, or "auto" for a GPU if
-    there is one. `threads` is the number of threads of the CPU, which also check keys for a GPU.
-    The default is one per core. Several threads of Python may use one engine. A process that was
-    forked needs an engine of its own.
+    there is one. `threads` is the number of threads of an engine on the CPU, one per core unless
+    given. Several threads of Python may use one engine. A process that was forked needs an engine
+    of its own.
 
     A batch reads and writes arrays where they lie. Nobody may change them during the call. If a
     call raises an exception, what it has written to `out` is not specified.

@@ -1,58 +1,45 @@
 //! The device engine on rows of bytes. The host checks the rows while the device computes.
 
-use core::fmt;
+use std::thread;
 
 use ctru_gpu_runtime::Device;
 
 use super::DeviceEngine;
 use super::batch::BatchKeys;
-use crate::bytes::shared_secrets_mut;
-use crate::engine::rows::{decapsulation, encapsulation, output};
-use crate::engine::{
-    CpuEngine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds, check_length,
-};
+use crate::engine::rows::{check_lengths, input, output};
+use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
 use crate::hash::SEED_BYTES;
-use crate::params::{DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::params::ParameterSet;
 
-/// A device engine for rows of one parameter set, with threads of the host that check the rows.
+/// A device engine for rows of one parameter set. All cores of the host check the rows.
 ///
 /// If a batch has one key per operation, the device computes with a row that is not a key before
 /// the check has refused it. So all outputs may be written when the batch is refused.
+#[derive(Debug)]
 pub struct DeviceRows<P: ParameterSet, D: Device> {
     engine: DeviceEngine<P, D>,
-    host: CpuEngine,
 }
 
 impl<P: ParameterSet, D: Device> DeviceRows<P, D> {
-    /// Returns an engine that computes on the devices of `engine`, and checks rows on the threads
-    /// of `host`.
+    /// Returns an engine for rows that computes on the devices of `engine`.
     #[must_use]
-    pub fn new(engine: DeviceEngine<P, D>, host: CpuEngine) -> Self {
-        Self { engine, host }
-    }
-
-    /// Runs `check` on the host while `compute` runs. Returns the error of `check` first.
-    fn checked(
-        &self,
-        check: impl FnOnce() -> Result<(), RowError> + Send,
-        compute: impl FnOnce() -> Result<(), EngineError>,
-    ) -> Result<(), RowError> {
-        let (mut checked, mut computed) = (Ok(()), Ok(()));
-        self.host.pool().in_place_scope(|scope| {
-            scope.spawn(|_| checked = check());
-            computed = compute();
-        });
-        checked.and(computed.map_err(RowError::from))
+    pub fn new(engine: DeviceEngine<P, D>) -> Self {
+        Self { engine }
     }
 }
 
-impl<P: ParameterSet, D: Device> fmt::Debug for DeviceRows<P, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceRows")
-            .field("engine", &self.engine)
-            .field("host", &self.host)
-            .finish()
-    }
+/// Runs `check` on a thread of its own while `compute` runs. Returns the error of `check` first.
+fn checked<E: Send + Into<RowError>>(
+    check: impl FnOnce() -> Result<(), E> + Send,
+    compute: impl FnOnce() -> Result<(), EngineError>,
+) -> Result<(), RowError> {
+    thread::scope(|scope| {
+        let check = scope.spawn(check);
+        let computed = compute();
+        check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(E::into)?;
+        Ok(computed?)
+    })
 }
 
 impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
@@ -62,12 +49,12 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Result<(), RowError> {
-        let count = output::<EncapsulationKeyBytes<P>>("encapsulation keys", encapsulation_keys)?;
-        let count = count.len();
-        let private = output::<DecapsulationKeyBytes<P>>("decapsulation keys", decapsulation_keys)?;
-        check_length("decapsulation keys", count, private.len())?;
-        seeds.check(count)?;
-        Ok(self.engine.batches.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+        // Nothing reads these slices before the engine has written keys to them.
+        let encapsulation_keys: &mut [EncapsulationKey<P>] =
+            output("encapsulation keys", encapsulation_keys)?;
+        let decapsulation_keys: &mut [DecapsulationKey<P>] =
+            output("decapsulation keys", decapsulation_keys)?;
+        Ok(self.engine.generate(seeds, encapsulation_keys, decapsulation_keys)?)
     }
 
     fn encapsulate(
@@ -77,17 +64,19 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         ciphertexts: &mut [u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        let (rows, _, secrets) = encapsulation::<P>(keys, &seeds, ciphertexts, shared_secrets)?;
-        let secrets = shared_secrets_mut(secrets);
+        let rows: &[EncapsulationKey<P>] = input("keys", keys)?;
+        let of_bytes: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
+        let count = of_bytes.len();
+        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
+        check_lengths(rows.len(), count, secrets.len())?;
+        seeds.check(secrets.len())?;
         let batches = &self.engine.batches;
-        let check = || self.host.check_encapsulation_keys::<P>(keys);
+        let check = || EncapsulationKey::<P>::check_rows(keys);
         if let [_] = rows {
             check()?;
             return Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?);
         }
-        self.checked(check, || {
-            batches.encapsulate(BatchKeys::Each(keys), seeds, ciphertexts, secrets)
-        })
+        checked(check, || batches.encapsulate(BatchKeys::Each(keys), seeds, ciphertexts, secrets))
     }
 
     fn decapsulate(
@@ -96,14 +85,16 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         ciphertexts: &[u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        let (rows, _, secrets) = decapsulation::<P>(keys, ciphertexts, shared_secrets)?;
-        let secrets = shared_secrets_mut(secrets);
+        let rows: &[DecapsulationKey<P>] = input("keys", keys)?;
+        let of_bytes: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
+        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
+        check_lengths(rows.len(), of_bytes.len(), secrets.len())?;
         let batches = &self.engine.batches;
-        let check = || self.host.check_decapsulation_keys::<P>(keys);
+        let check = || DecapsulationKey::<P>::check_rows(keys);
         if let [_] = rows {
             check()?;
             return Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?);
         }
-        self.checked(check, || batches.decapsulate(BatchKeys::Each(keys), ciphertexts, secrets))
+        checked(check, || batches.decapsulate(BatchKeys::Each(keys), ciphertexts, secrets))
     }
 }
