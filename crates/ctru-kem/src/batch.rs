@@ -1,7 +1,9 @@
 //! Batches on the cores of the machine, from bytes to bytes. The arguments that the batches of
 //! every engine take are here, too: [`Seeds`] and [`Keys`].
 
+use core::error::Error;
 use core::{array, fmt};
+use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
 use ctru_math::invert::{BatchNode, invert_batch};
@@ -11,10 +13,12 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::encoding::Encode;
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::expand::{Expand, Purpose};
 use crate::hash::{self, Id, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
+use crate::rows::InvalidRow;
 use crate::wipe::Secret;
 
 /// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
@@ -96,22 +100,47 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
+/// The first row of a batch that is not a key, of those that threads have found so far.
+struct FirstRefused<F: Error>(Mutex<Option<InvalidRow<F>>>);
+
+impl<F: Error> FirstRefused<F> {
+    fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Notes that `row` is not a key because of `error`.
+    fn note(&self, row: usize, error: F) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|before| row < before.row) {
+            *first = Some(InvalidRow { row, error });
+        }
+    }
+
+    /// Returns the first row as an error.
+    fn into_result(self) -> Result<(), InvalidRow<F>> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
 /// The keys of a batch, in the form in which its chunks read them.
-enum Source<'a, K, D> {
+enum Source<'a, K, D, F: Error> {
     /// One encoded key for each operation. Each chunk decodes its keys.
     Encoded(&'a [K]),
     /// Decoded keys: one for all operations, or one for each.
     Decoded(&'a [D]),
+    /// One row of bytes for each operation. Each chunk decodes its rows, and notes a row that is
+    /// not a key.
+    Rows(&'a [K], &'a FirstRefused<F>),
 }
 
-impl<K, D> Copy for Source<'_, K, D> {}
-impl<K, D> Clone for Source<'_, K, D> {
+impl<K, D, F: Error> Copy for Source<'_, K, D, F> {}
+impl<K, D, F: Error> Clone for Source<'_, K, D, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<'a, K, D> Source<'a, K, D> {
+impl<'a, K, D, F: Error> Source<'a, K, D, F> {
     /// Returns the source of a batch's keys. If one key serves all operations, it is decoded once,
     /// into `one`.
     fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
@@ -122,11 +151,32 @@ impl<'a, K, D> Source<'a, K, D> {
         }
     }
 
-    /// Calls `operation` with the decoded keys of operations `first..first + N`.
+    /// Returns the source of a batch whose keys are rows: one for all operations, which is read at
+    /// once, into `one`, or one for each.
+    ///
+    /// # Errors
+    /// The reason why the single row is not a key.
+    fn of_rows(
+        rows: &'a [K],
+        one: &'a mut Option<D>,
+        refused: &'a FirstRefused<F>,
+        read: impl Fn(&K) -> Result<D, F>,
+    ) -> Result<Self, InvalidRow<F>> {
+        Ok(match rows {
+            [row] => Self::Decoded(array::from_ref(
+                one.insert(read(row).map_err(|error| InvalidRow { row: 0, error })?),
+            )),
+            rows => Self::Rows(rows, refused),
+        })
+    }
+
+    /// Calls `operation` with the decoded keys of operations `first..first + N`, unless one of them
+    /// is refused.
     fn with<const N: usize>(
         self,
         first: usize,
         decode: impl Fn(&K) -> D,
+        read: impl Fn(&K) -> Result<D, F>,
         operation: impl FnOnce([&D; N]),
     ) {
         match self {
@@ -136,9 +186,28 @@ impl<'a, K, D> Source<'a, K, D> {
                 let decoded: [D; N] = array::from_fn(|i| decode(&keys[first + i]));
                 operation(decoded.each_ref());
             }
+            Self::Rows(rows, refused) => {
+                let read: [Option<D>; N] = array::from_fn(|i| match read(&rows[first + i]) {
+                    Ok(key) => Some(key),
+                    Err(error) => {
+                        refused.note(first + i, error);
+                        None
+                    }
+                });
+                if read.iter().all(Option::is_some) {
+                    operation(read.each_ref().map(|key| key.as_ref().expect("a key")));
+                }
+            }
         }
     }
 }
+
+/// The keys of a batch of encapsulations.
+type EncapsulationKeys<'a, R, E> =
+    Source<'a, <E as Encode>::Bytes<R>, DecodedEncapsulationKey<R>, InvalidEncapsulationKey>;
+/// The keys of a batch of decapsulations.
+type DecapsulationKeys<'a, R, K> =
+    Source<'a, K, DecodedDecapsulationKey<R>, InvalidDecapsulationKey>;
 
 /// Returns the number of operations that a thread takes at a time: at most `most`, and fewer if
 /// some threads would get none.
@@ -206,6 +275,35 @@ pub(crate) fn encapsulate<R: Ring, E: Encode>(
 ) {
     let mut one = None;
     let keys = Source::new(keys, &mut one, DecodedEncapsulationKey::new::<E>);
+    encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
+}
+
+/// Encapsulates a batch to rows that may not be keys. The number of rows is 1 or the length of the
+/// batch.
+///
+/// # Errors
+/// The first row that is not a key. The outputs of the others may be written.
+pub(crate) fn encapsulate_rows<R: Ring, E: Encode>(
+    pool: &ThreadPool,
+    rows: &[E::Bytes<R>],
+    seeds: Seeds<'_, SEED_BYTES>,
+    ciphertexts: &mut [R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
+    let (mut one, refused) = (None, FirstRefused::new());
+    let keys = Source::of_rows(rows, &mut one, &refused, DecodedEncapsulationKey::read::<E>)?;
+    encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
+    refused.into_result()
+}
+
+/// Deals the operations of an encapsulation to threads.
+fn encapsulate_from<R: Ring, E: Encode>(
+    pool: &ThreadPool,
+    keys: EncapsulationKeys<'_, R, E>,
+    seeds: Seeds<'_, SEED_BYTES>,
+    ciphertexts: &mut [R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) {
     let share = share(pool, secrets.len(), GROUP);
     pool.install(|| {
         let outputs = ciphertexts.par_chunks_mut(share).zip(secrets.par_chunks_mut(share));
@@ -233,6 +331,34 @@ pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     let mut one = None;
     let keys =
         Source::new(keys, &mut one, |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref()));
+    decapsulate_from::<R, E, K>(pool, keys, ciphertexts, secrets);
+}
+
+/// Decapsulates a batch with rows that may not be keys. The number of rows is 1 or the length of
+/// the batch.
+///
+/// # Errors
+/// The first row that is not a key. The outputs of the others may be written.
+pub(crate) fn decapsulate_rows<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+    pool: &ThreadPool,
+    rows: &[K],
+    ciphertexts: &[R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
+    let (mut one, refused) = (None, FirstRefused::new());
+    let read = |row: &K| DecodedDecapsulationKey::read::<E>(row.as_ref());
+    let keys = Source::of_rows(rows, &mut one, &refused, read)?;
+    decapsulate_from::<R, E, K>(pool, keys, ciphertexts, secrets);
+    refused.into_result()
+}
+
+/// Deals the operations of a decapsulation to threads.
+fn decapsulate_from<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+    pool: &ThreadPool,
+    keys: DecapsulationKeys<'_, R, K>,
+    ciphertexts: &[R::CiphertextBytes],
+    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
+) {
     let share = share(pool, secrets.len(), GROUP);
     pool.install(|| {
         let operations = ciphertexts.par_chunks(share).zip(secrets.par_chunks_mut(share));
@@ -250,7 +376,7 @@ pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
 
 /// Encapsulates `N` operations at a time. The first operation has the number `first` in the batch.
 fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
-    keys: Source<'_, E::Bytes<R>, DecodedEncapsulationKey<R>>,
+    keys: EncapsulationKeys<'_, R, E>,
     seeds: Seeds<'_, SEED_BYTES>,
     first: usize,
     ciphertexts: &mut [[R::CiphertextBytes; N]],
@@ -259,7 +385,9 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
     let mut group: [Secret<_>; N] = array::from_fn(|_| Secret::zeroed());
     for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(secrets).enumerate() {
         let first = first + index * N;
-        keys.with(first, DecodedEncapsulationKey::new::<E>, |keys| {
+        let (decode, read) =
+            (DecodedEncapsulationKey::new::<E>, DecodedEncapsulationKey::read::<E>);
+        keys.with(first, decode, read, |keys| {
             let ids = keys.map(DecodedEncapsulationKey::id);
             let purpose = Purpose::encapsulation::<R, E>();
             seeds.write_group(purpose, first, ids, group.each_mut().map(|seed| &mut **seed));
@@ -270,14 +398,15 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
 
 /// Decapsulates `N` operations at a time. The first operation has the number `first` in the batch.
 fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
-    keys: Source<'_, K, DecodedDecapsulationKey<R>>,
+    keys: DecapsulationKeys<'_, R, K>,
     first: usize,
     ciphertexts: &[[R::CiphertextBytes; N]],
     secrets: &mut [[[u8; SHARED_SECRET_BYTES]; N]],
 ) {
     let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
+    let read = |row: &K| DecodedDecapsulationKey::read::<E>(row.as_ref());
     for (index, (ciphertexts, secrets)) in ciphertexts.iter().zip(secrets).enumerate() {
-        keys.with(first + index * N, decode, |keys| {
+        keys.with(first + index * N, decode, read, |keys| {
             kem::decapsulate(keys, ciphertexts, secrets);
         });
     }

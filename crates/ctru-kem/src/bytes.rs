@@ -1,4 +1,5 @@
-//! Views of slices of keys, ciphertexts and shared secrets as arrays or as bytes.
+//! Views of slices of keys, ciphertexts and shared secrets as arrays or as bytes, and of bytes as
+//! these values.
 //!
 //! The parameter sets and the device engine compute on bytes. These views pass the caller's slices
 //! to them without a copy.

@@ -54,10 +54,21 @@ impl<R: Ring> fmt::Debug for DecodedDecapsulationKey<R> {
 }
 
 impl<R: Ring> DecodedEncapsulationKey<R> {
-    /// Decodes a key that [`check_encapsulation_key`] accepts.
+    /// Decodes a key that [`read`](Self::read) accepts.
     pub(crate) fn new<E: Encode>(key: &E::Bytes<R>) -> Self {
-        let id = *key.as_ref().first_chunk().expect("a key is longer than its id");
-        Self { h: E::decode_validated(key), id }
+        Self { h: E::decode_validated(key), id: *id_of(key) }
+    }
+
+    /// Decodes bytes after checking that they are the encoding of a polynomial other than 0.
+    ///
+    /// # Errors
+    /// [`InvalidEncapsulationKey`] if they are not.
+    pub(crate) fn read<E: Encode>(key: &E::Bytes<R>) -> Result<Self, InvalidEncapsulationKey> {
+        let h = E::decode::<R>(key)?;
+        if h.coefficients().iter().all(|&c| c == 0) {
+            return Err(InvalidEncapsulationKey::Zero);
+        }
+        Ok(Self { h, id: *id_of(key) })
     }
 
     /// Returns `ID(pk)`.
@@ -78,7 +89,7 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
 }
 
 impl<R: Ring> DecodedDecapsulationKey<R> {
-    /// Decodes a key that [`check_decapsulation_key`] accepts.
+    /// Decodes a key that [`read`](Self::read) accepts.
     pub(crate) fn new<E: Encode>(key: &[u8]) -> Self {
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
@@ -89,6 +100,29 @@ impl<R: Ring> DecodedDecapsulationKey<R> {
         };
         decoded.z.copy_from(parts.z.as_slice());
         decoded
+    }
+
+    /// Decodes bytes after checking that the polynomials `f` and `h` are well formed. `key` has the
+    /// length of a decapsulation key.
+    ///
+    /// The function does not check that the two polynomials belong together; [`check`](Self::check)
+    /// does.
+    ///
+    /// # Errors
+    /// [`InvalidDecapsulationKey`] if key generation cannot make the secret polynomial, or if the
+    /// encapsulation key is invalid.
+    pub(crate) fn read<E: Encode>(key: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
+        let mut parts = Parts::<R, E>::zeroed();
+        parts.copy_from(key);
+        let mut decoded = Self {
+            f: secret_poly::unpack::<R>(&parts.f)
+                .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?,
+            z: Secret::zeroed(),
+            encapsulation_key: DecodedEncapsulationKey::read::<E>(&parts.encapsulation_key)
+                .map_err(InvalidDecapsulationKey::EncapsulationKey)?,
+        };
+        decoded.z.copy_from(parts.z.as_slice());
+        Ok(decoded)
     }
 
     /// Decapsulates once. The caller wipes the shared secret.
@@ -172,38 +206,9 @@ fn write_parts<R: Ring>(key: &mut [u8], f: &SmallPoly<R>, encapsulation_key: &[u
     z_bytes.copy_from_slice(z);
 }
 
-/// Checks that bytes are the encoding of a polynomial other than 0.
-///
-/// # Errors
-/// [`InvalidEncapsulationKey`] if they are not.
-pub(crate) fn check_encapsulation_key<R: Ring, E: Encode>(
-    key: &E::Bytes<R>,
-) -> Result<(), InvalidEncapsulationKey> {
-    let h = E::decode::<R>(key)?;
-    if h.coefficients().iter().all(|&c| c == 0) {
-        Err(InvalidEncapsulationKey::Zero)
-    } else {
-        Ok(())
-    }
-}
-
-/// Checks that the polynomials `f` and `h` of an encoded decapsulation key are well formed. `key`
-/// has the length of a decapsulation key.
-///
-/// The function does not check that the two polynomials belong together;
-/// [`DecodedDecapsulationKey::check`] does.
-///
-/// # Errors
-/// [`InvalidDecapsulationKey`] if key generation cannot make the secret polynomial, or if the
-/// encapsulation key is invalid.
-pub(crate) fn check_decapsulation_key<R: Ring, E: Encode>(
-    key: &[u8],
-) -> Result<(), InvalidDecapsulationKey> {
-    let mut parts = Parts::<R, E>::zeroed();
-    parts.copy_from(key);
-    secret_poly::unpack::<R>(&parts.f).map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-    check_encapsulation_key::<R, E>(&parts.encapsulation_key)
-        .map_err(InvalidDecapsulationKey::EncapsulationKey)
+/// Returns the bytes of an encoded encapsulation key that are `ID(pk)`.
+fn id_of(key: &impl AsRef<[u8]>) -> &Id {
+    key.as_ref().first_chunk().expect("a key is longer than its id")
 }
 
 /// Returns the encoding of `h = 0`.

@@ -20,6 +20,8 @@ use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::rows::InvalidRow;
 
 /// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///
@@ -150,6 +152,33 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
         secrets: &mut [SecretBytes],
     );
 
+    /// Encapsulates a batch to `keys`, which may not be well formed: one key for all operations, or
+    /// one for each. The other slices have one element per operation.
+    ///
+    /// # Errors
+    /// The first key that is not well formed. The outputs of the others may be written.
+    #[cfg(feature = "std")]
+    fn encapsulate_rows(
+        pool: &ThreadPool,
+        keys: &[Self::EncapsulationKeyBytes],
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [CiphertextBytes<Self>],
+        secrets: &mut [SecretBytes],
+    ) -> Result<(), InvalidRow<InvalidEncapsulationKey>>;
+
+    /// Decapsulates a batch with `keys`, which may not be well formed: one key for all operations,
+    /// or one for each. The other slices have one element per operation.
+    ///
+    /// # Errors
+    /// The first key that is not well formed. The outputs of the others may be written.
+    #[cfg(feature = "std")]
+    fn decapsulate_rows(
+        pool: &ThreadPool,
+        keys: &[Self::DecapsulationKeyBytes],
+        ciphertexts: &[CiphertextBytes<Self>],
+        secrets: &mut [SecretBytes],
+    ) -> Result<(), InvalidRow<InvalidDecapsulationKey>>;
+
     /// Decodes well-formed encapsulation keys.
     #[cfg(feature = "std")]
     fn decode_encapsulation_keys(
@@ -211,13 +240,13 @@ macro_rules! parameter_set {
                 fn check_encapsulation_key(
                     key: &Self::EncapsulationKeyBytes,
                 ) -> Result<(), InvalidEncapsulationKey> {
-                    kem::check_encapsulation_key::<$ring, $encoding>(key)
+                    DecodedEncapsulationKey::<$ring>::read::<$encoding>(key).map(drop)
                 }
 
                 fn check_decapsulation_key(
                     key: &Self::DecapsulationKeyBytes,
                 ) -> Result<(), InvalidDecapsulationKey> {
-                    kem::check_decapsulation_key::<$ring, $encoding>(key)
+                    DecodedDecapsulationKey::<$ring>::read::<$encoding>(key).map(drop)
                 }
 
                 fn check_consistency(
@@ -277,6 +306,29 @@ macro_rules! parameter_set {
                     secrets: &mut [SecretBytes],
                 ) {
                     batch::decapsulate::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets);
+                }
+
+                #[cfg(feature = "std")]
+                fn encapsulate_rows(
+                    pool: &ThreadPool,
+                    keys: &[Self::EncapsulationKeyBytes],
+                    seeds: Seeds<'_, SEED_BYTES>,
+                    ciphertexts: &mut [CiphertextBytes<Self>],
+                    secrets: &mut [SecretBytes],
+                ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
+                    batch::encapsulate_rows::<$ring, $encoding>(
+                        pool, keys, seeds, ciphertexts, secrets,
+                    )
+                }
+
+                #[cfg(feature = "std")]
+                fn decapsulate_rows(
+                    pool: &ThreadPool,
+                    keys: &[Self::DecapsulationKeyBytes],
+                    ciphertexts: &[CiphertextBytes<Self>],
+                    secrets: &mut [SecretBytes],
+                ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
+                    batch::decapsulate_rows::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets)
                 }
 
                 #[cfg(feature = "std")]

@@ -43,6 +43,10 @@ impl CpuEngine {
         Ok(Self { pool: Arc::new(pool) })
     }
 
+    pub(super) fn pool(&self) -> &ThreadPool {
+        &self.pool
+    }
+
     /// Returns the number of worker threads.
     #[must_use]
     pub fn threads(&self) -> usize {

@@ -11,6 +11,7 @@
 mod cpu;
 #[cfg(feature = "gpu")]
 pub mod device;
+mod rows;
 
 use core::ops::DerefMut;
 use std::vec::Vec;
@@ -26,12 +27,13 @@ pub use ctru_gpu_runtime::RuntimeError;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "gpu")]
-pub use device::{DeviceEngine, DeviceOptions, Products};
+pub use device::{DeviceEngine, DeviceOptions, DeviceRows, Products};
 
 pub use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
 pub use crate::error::ContextTooLong;
 pub use crate::expand::{Context, Expand};
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
+pub use rows::{CpuRows, RowEngine, RowError};
 
 /// The reason why a batch was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -12,6 +12,7 @@ mod failing_device;
 mod operations;
 mod powers;
 mod resident;
+mod row_engine;
 mod rows;
 mod seeds;
 mod serialisation;

@@ -6,6 +6,7 @@
 //!   below see keys and ciphertexts as bytes and the parameter set as data, so that they are
 //!   compiled once per type of device and not once per parameter set.
 //! - `resident` does batches whose data is in device memory before and after the call.
+//! - `rows` is the interface for rows of bytes, whose parameter set is chosen at run time.
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
@@ -26,6 +27,7 @@ mod options;
 pub mod powers;
 mod prefetch;
 mod resident;
+mod rows;
 mod set;
 mod slot;
 
@@ -50,6 +52,7 @@ use slot::{SENT_OF_EIGHT, Slot};
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
+pub use rows::DeviceRows;
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///

@@ -1,0 +1,364 @@
+"""Jobs from Parquet files to Parquet files, which can be stopped and resumed.
+
+A job has parts: rows of a fixed number for key generation, and files otherwise. Each part becomes
+one file. An actor writes it under another name and renames it when it is complete, so a file is
+complete or absent. A job that begins again in the same folder does the parts that are absent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import ray
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
+
+from ._place import placement
+from ._work import Work, Worker, digest
+
+#: Rows that are computed and written at a time.
+ROWS = 1 << 17
+#: How often a part may be lost with its actor.
+ATTEMPTS = 10
+#: The file that says what a folder is for. Readers of Parquet folders skip such names.
+RECORD = "_job.json"
+
+
+class JobError(Exception):
+    """A job cannot go on, or its folder belongs to another job."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a job: rows from `first` to `end`, or a file."""
+
+    name: str
+    first: int = 0
+    end: int = 0
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is known of a part that is done."""
+
+    rows: int
+    digest: int
+    seed: str | None
+
+
+@dataclass
+class Job:
+    """A job: its work, its parts, and the folder of its results, if they are kept."""
+
+    work: Work
+    parts: list[Part]
+    out: Path | None
+    record: dict[str, Any]
+    done: dict[str, Done] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Prepares the folder, and finds the parts that are done.
+
+        Raises `JobError` if the folder belongs to another job.
+        """
+        if self.out is None:
+            return
+        self.out.mkdir(parents=True, exist_ok=True)
+        record = {**self.work.identity(), **self.record}
+        path = self.out / RECORD
+        if path.exists():
+            before = json.loads(path.read_text())
+            if before != record:
+                different = sorted(
+                    key for key in {*before, *record} if before.get(key) != record.get(key)
+                )
+                names = ", ".join(different)
+                raise JobError(f"the folder {self.out} belongs to a job with another {names}")
+        else:
+            if any(self.out.glob("*.parquet")):
+                raise JobError(f"the folder {self.out} has Parquet files of no job")
+            _write(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
+        for part in self.parts:
+            path = self.out / part.name
+            if path.exists():
+                self.done[part.name] = read_done(path)
+
+    def seed(self) -> str | None:
+        """Returns the fingerprint of the seed of the parts that are done.
+
+        Raises `JobError` if there are several.
+        """
+        seeds = {done.seed for done in self.done.values()}
+        if len(seeds) > 1:
+            raise JobError("the parts of this job come from different seeds")
+        return seeds.pop() if seeds else None
+
+    def rows(self) -> int:
+        """Returns the number of rows that are done."""
+        return sum(done.rows for done in self.done.values())
+
+    def digest(self) -> int:
+        """Returns the digest of the rows that are done."""
+        return sum(done.digest for done in self.done.values()) % 2**256
+
+
+def key_generation(work: Work, count: int, rows_per_file: int, out: Path | None) -> Job:
+    """Returns the job that generates `count` key pairs."""
+    if count < 0 or rows_per_file < 1:
+        raise ValueError("the number of rows is negative, or files would have no rows")
+    starts = range(0, count, rows_per_file)
+    parts = [
+        Part(f"part-{number:08}.parquet", first, min(count, first + rows_per_file))
+        for number, first in enumerate(starts)
+    ]
+    return Job(work, parts, out, {"count": count, "rows_per_file": rows_per_file})
+
+
+def over_files(work: Work, source: Path, out: Path | None) -> Job:
+    """Returns the job that reads each Parquet file in the folder `source`."""
+    files = sorted(source.glob("*.parquet"))
+    if not files:
+        raise ValueError(f"the folder {source} has no Parquet files")
+    if out is not None and out.resolve() == source.resolve():
+        raise ValueError("the results need another folder than the input")
+    parts = [Part(file.name, source=str(file.resolve())) for file in files]
+    return Job(work, parts, out, {"files": [part.name for part in parts]})
+
+
+def read_done(path: Path) -> Done:
+    """Returns what the footer of a complete file says. Raises `JobError` if it says nothing."""
+    metadata = pq.read_metadata(path)
+    notes = metadata.metadata or {}
+    if b"ctru.digest" not in notes:
+        raise JobError(f"the file {path} was not written by a job")
+    seed = notes.get(b"ctru.seed", b"").decode() or None
+    return Done(metadata.num_rows, int(notes[b"ctru.digest"], 16), seed)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes a small file so that it is complete or absent."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+class PartWorker:
+    """An actor that does parts of a job."""
+
+    def __init__(self, work: Work, out: str | None) -> None:
+        self._worker = Worker(work)
+        self._columns = work.outputs()
+        self._inputs = work.inputs()
+        self._out = None if out is None else Path(out)
+        self._is_secret = work.include_secrets
+
+    def ready(self) -> str | None:
+        """Returns the fingerprint of the seed on this node."""
+        return self._worker.fingerprint()
+
+    def run(self, part: Part) -> Done:
+        """Computes a part and writes its file."""
+        if self._out is None:
+            return self._each(part, lambda _: None)
+        path = self._out / part.name
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        # Nobody else may read a file with secrets.
+        mode = 0o600 if self._is_secret else 0o666
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                done = self._into(file, part)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return done
+
+    def _into(self, file: Any, part: Part) -> Done:
+        """Computes a part and writes it to an open file."""
+        writer: pq.ParquetWriter | None = None
+
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal writer
+            if writer is None:
+                # The columns are random bytes, which no code makes shorter.
+                writer = pq.ParquetWriter(
+                    file, batch.schema, compression="none", use_dictionary=False
+                )
+            writer.write_batch(batch)
+
+        done = self._each(part, write)
+        assert writer is not None
+        notes = {"ctru.digest": f"{done.digest:064x}"}
+        if done.seed is not None:
+            notes["ctru.seed"] = done.seed
+        writer.add_key_value_metadata(notes)
+        writer.close()
+        return done
+
+    def _each(self, part: Part, keep: Any) -> Done:
+        """Computes a part, and calls `keep` with each batch of results, and at least once."""
+        rows = total = 0
+        for batch in self._batches(part):
+            result = self._worker.batch(batch)
+            keep(result)
+            rows += result.num_rows
+            total += digest(result, self._columns)
+        return Done(rows, total % 2**256, self._worker.fingerprint())
+
+    def _batches(self, part: Part) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of a part, in batches. There is at least one batch."""
+        if part.source is None:
+            for first in range(part.first, part.end, ROWS):
+                numbers = pa.array(range(first, min(part.end, first + ROWS)), pa.uint64())
+                yield pa.RecordBatch.from_arrays([numbers], ["row"])
+            return
+        with pq.ParquetFile(part.source) as file:
+            columns = ["row", *self._inputs]
+            if not file.metadata.num_rows:
+                schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+                yield pa.RecordBatch.from_pylist([], schema)
+            yield from file.iter_batches(batch_size=ROWS, columns=columns)
+
+
+#: What the loss of an actor or of its node raises.
+LOST = (RayActorError, ActorDiedError, ActorUnavailableError)
+
+
+class Driver:
+    """Gives the parts of a job to actors, and replaces actors that are lost."""
+
+    def __init__(self, job: Job, actors: int | None, threads: int | None) -> None:
+        resources, device, most = placement(job.work.device)
+        if threads is None and not resources.get("num_gpus"):
+            threads = 1
+        self._job = job
+        self._work = replace(job.work, device=device, threads=threads)
+        self._count = most if actors is None else actors
+        if self._count < 1:
+            raise ValueError(f"actors is {actors}, not a positive number")
+        # Two parts at a time, so that one is written while the other is computed.
+        remote: Any = ray.remote(PartWorker)
+        self._class = remote.options(max_concurrency=3, **resources)
+        self._todo = deque(part for part in job.parts if part.name not in job.done)
+        self._lost: dict[str, int] = {}
+        #: What is under way: the actor, and the part or `None` for the start of the actor.
+        self._under_way: dict[Any, tuple[Any, Part | None]] = {}
+        self._actors: list[Any] = []
+
+    def run(self, progress: Progress) -> None:
+        """Does the parts that are absent. Raises the error of a part that cannot be done."""
+        progress.show(self._job)
+        try:
+            while self._todo or any(part for _, part in self._under_way.values()):
+                self._start_actors()
+                refs = list(self._under_way)
+                ready, _ = ray.wait(refs, num_returns=1, timeout=1.0)
+                for ref in ready:
+                    self._settle(ref)
+                progress.show(self._job)
+        finally:
+            for actor in self._actors:
+                ray.kill(actor)
+
+    def _start_actors(self) -> None:
+        """Starts actors until there are enough for what is left."""
+        parts = len(self._todo) + sum(1 for _, part in self._under_way.values() if part)
+        while len(self._actors) < min(self._count, parts):
+            out = None if self._job.out is None else str(self._job.out.resolve())
+            actor = self._class.remote(self._work, out)
+            self._actors.append(actor)
+            self._under_way[actor.ready.remote()] = (actor, None)
+
+    def _settle(self, ref: Any) -> None:
+        """Takes the result of what is under way, and gives its actor more to do."""
+        actor, part = self._under_way.pop(ref)
+        try:
+            result = ray.get(ref)
+        except LOST as error:
+            self._lose(actor, part, error)
+            return
+        except RayTaskError as error:
+            raise (error.cause or error) from None
+        if part is None:
+            self._check_seed(result)
+            self._give(actor)
+        else:
+            self._job.done[part.name] = result
+        self._give(actor)
+
+    def _check_seed(self, seed: str | None) -> None:
+        """Checks that an actor has the seed of the parts that are done."""
+        if self._job.done and self._job.seed() != seed:
+            raise JobError("the seed file is not the one of the parts that are done")
+
+    def _give(self, actor: Any) -> None:
+        """Gives a part to an actor, if there is one left."""
+        if self._todo and actor in self._actors:
+            part = self._todo.popleft()
+            self._under_way[actor.run.remote(part)] = (actor, part)
+
+    def _lose(self, actor: Any, part: Part | None, error: Exception) -> None:
+        """Puts the part of a lost actor back, and forgets the actor."""
+        if actor in self._actors:
+            self._actors.remove(actor)
+            ray.kill(actor)
+        name = "" if part is None else part.name
+        self._lost[name] = self._lost.get(name, 0) + 1
+        if self._lost[name] > ATTEMPTS:
+            raise JobError(f"actors were lost {ATTEMPTS} times: {error}") from error
+        if part is not None:
+            self._todo.appendleft(part)
+
+
+class Progress:
+    """Writes a line to standard error that says how far a job is."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._start = time.monotonic()
+        self._first: int | None = None
+        self._last = 0.0
+        self._is_terminal = sys.stderr.isatty()
+
+    def show(self, job: Job) -> None:
+        """Writes the line, at most once a second, or every ten seconds to a file."""
+        now = time.monotonic()
+        rows = job.rows()
+        if self._first is None:
+            self._first = rows
+        if self._quiet or now - self._last < (1.0 if self._is_terminal else 10.0):
+            return
+        self._last = now
+        rate = (rows - self._first) / max(now - self._start, 1e-3)
+        line = f"{len(job.done)} of {len(job.parts)} files, {rows} rows, {rate:,.0f} rows/s"
+        end = "\r" if self._is_terminal else "\n"
+        print(line, end=end, file=sys.stderr, flush=True)
+
+
+def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> None:
+    """Runs a job to its end, on the cluster to which this process is connected."""
+    job.begin()
+    progress = Progress(quiet)
+    Driver(job, actors, threads).run(progress)
+    job.seed()
+    if job.out is not None:
+        # What actors that were lost had begun.
+        for rest in job.out.glob(".*.tmp"):
+            rest.unlink(missing_ok=True)

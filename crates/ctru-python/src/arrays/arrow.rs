@@ -1,0 +1,103 @@
+//! Arrow arrays of the type fixed_size_binary, through the PyCapsule interface.
+//!
+//! Source of the layouts: Apache Arrow, "The Arrow C data interface" and "The Arrow PyCapsule
+//! Interface".
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_void};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+
+use super::view::{Owner, Shape, View};
+use crate::errors::{type_error, value_error};
+
+#[repr(C)]
+struct ArrowSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut Self,
+    dictionary: *mut Self,
+    release: Option<unsafe extern "C" fn(*mut Self)>,
+    private_data: *mut c_void,
+}
+
+#[repr(C)]
+struct ArrowArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *const *const c_void,
+    children: *mut *mut Self,
+    dictionary: *mut Self,
+    release: Option<unsafe extern "C" fn(*mut Self)>,
+    private_data: *mut c_void,
+}
+
+/// Returns the memory of the argument `name`, or `None` if it is no Arrow array.
+///
+/// # Errors
+/// `TypeError` if the array has another type than fixed_size_binary, `ValueError` if a row is null.
+pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<View<'py>>> {
+    let Some(export) = object.getattr_opt("__arrow_c_array__")? else {
+        if object.hasattr("__arrow_c_stream__")? {
+            return Err(type_error(format!(
+                "{name} is a stream of Arrow arrays, not one array; combine its chunks first"
+            )));
+        }
+        return Ok(None);
+    };
+    let (schema, array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
+        export.call0()?.extract()?;
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+    let content = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
+    // SAFETY: capsules with these names hold these structures, which nobody has released: a
+    // consumer that moves a structure out sets `release` to null, which is checked below.
+    let (schema, content) = unsafe { (schema.as_ref(), content.as_ref()) };
+    if schema.release.is_none() || content.release.is_none() {
+        return Err(value_error(format!("{name} is an Arrow array that has been released")));
+    }
+    // SAFETY: the format of a schema that is not released is a string.
+    let format = unsafe { CStr::from_ptr(schema.format) }.to_string_lossy();
+    let width = format.strip_prefix("w:").and_then(|width| width.parse::<usize>().ok());
+    let Some(width) = width.filter(|_| schema.dictionary.is_null()) else {
+        return Err(type_error(format!(
+            "{name} is an Arrow array of the format {format:?}, not fixed_size_binary (\"w:..\")"
+        )));
+    };
+    let size = |value: i64| usize::try_from(value).map_err(value_error);
+    let (rows, offset) = (size(content.length)?, size(content.offset)?);
+    if content.n_buffers < 2 || content.buffers.is_null() {
+        return Err(value_error(format!("{name} is an Arrow array without its buffers")));
+    }
+    // SAFETY: an array has `n_buffers` buffers: for this type, validity and data.
+    let [validity, data] = unsafe { [*content.buffers, *content.buffers.add(1)] };
+    if content.null_count != 0 && !validity.is_null() {
+        let is_valid = |row: &usize| {
+            let bit = offset + row;
+            // SAFETY: the validity buffer has one bit for each row, from the offset on.
+            unsafe { *validity.cast::<u8>().add(bit / 8) >> (bit % 8) & 1 == 1 }
+        };
+        if let Some(row) = (0..rows).find(|row| !is_valid(row)) {
+            return Err(value_error(format!("row {row} of {name} is null")));
+        }
+    }
+    let too_large = || value_error(format!("{name} is too large"));
+    let length = rows.checked_mul(width).ok_or_else(too_large)?;
+    let skipped = offset.checked_mul(width).ok_or_else(too_large)?;
+    let address = data.cast::<u8>().cast_mut().wrapping_add(skipped);
+    let address = if data.is_null() { data.cast::<u8>().cast_mut() } else { address };
+    if address.is_null() && length > 0 {
+        return Err(value_error(format!("{name} is an Arrow array without its data")));
+    }
+    let owner = Owner::Capsule { _held: array };
+    let shape = Shape::Dimensions(vec![rows, width]);
+    // SAFETY: the data buffer has `width` bytes for each row, from the offset on. It lives as long
+    // as the capsule. Arrow arrays are never written.
+    Ok(Some(unsafe { View::new(address, length, shape, false, owner) }))
+}

@@ -1,0 +1,43 @@
+//! Arrays with the buffer protocol: bytes, bytearray, memoryview, numpy arrays and others.
+#![allow(unsafe_code)]
+
+use pyo3::buffer::{ElementType, PyUntypedBuffer};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::kind::is_numpy;
+use super::view::{Owner, Shape, View};
+use crate::errors::{type_error, value_error};
+
+/// Returns the memory of the argument `name`, or `None` if it has no buffer.
+///
+/// # Errors
+/// `TypeError` if the elements are not unsigned bytes, `ValueError` if they are not contiguous.
+pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<View<'py>>> {
+    // SAFETY: the pointer is that of a live object, and this thread is attached.
+    if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+        return Ok(None);
+    }
+    let buffer = PyUntypedBuffer::get(object)
+        .map_err(|error| type_error(format!("{name} has no buffer of bytes: {error}")))?;
+    let element = ElementType::from_format(buffer.format());
+    if element != (ElementType::UnsignedInteger { bytes: 1 }) || buffer.item_size() != 1 {
+        let format = buffer.format().to_string_lossy();
+        return Err(type_error(format!(
+            "{name} has elements of the format {format:?}, not uint8 ('B')"
+        )));
+    }
+    if !buffer.is_c_contiguous() {
+        return Err(value_error(format!("{name} is not contiguous")));
+    }
+    let shape = match buffer.shape() {
+        [] | [_] if !is_numpy(object) => Shape::Flat,
+        lengths => Shape::Dimensions(lengths.to_vec()),
+    };
+    let (address, length) = (buffer.buf_ptr().cast(), buffer.len_bytes());
+    let is_writable = !buffer.readonly();
+    let owner = Owner::Buffer { _held: buffer };
+    // SAFETY: a C-contiguous buffer has its bytes at `buf_ptr`. They stay there while it is held,
+    // and may be written if the buffer is not read-only.
+    Ok(Some(unsafe { View::new(address, length, shape, is_writable, owner) }))
+}

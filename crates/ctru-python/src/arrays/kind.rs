@@ -1,0 +1,229 @@
+//! The kinds of arrays, and new arrays of each kind for results.
+#![allow(unsafe_code)]
+
+use pyo3::exceptions::{PyImportError, PyMemoryError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::{ffi, intern};
+
+use super::view::{Owner, Shape, View};
+use crate::errors::{type_error, type_name, value_error};
+
+/// The kind of an array, which decides about the kind of the results.
+pub(crate) enum Kind<'py> {
+    /// `bytes`, rows one after the other.
+    Bytes,
+    /// `bytearray`, rows one after the other.
+    ByteArray,
+    /// `memoryview`, with rows as a dimension or without.
+    MemoryView { has_rows: bool },
+    /// `numpy.ndarray` of uint8 with the shape (count, size).
+    Numpy,
+    /// `pyarrow.FixedSizeBinaryArray`.
+    Arrow,
+    /// A tensor on the host, made from a numpy array by this function.
+    Tensor(Bound<'py, PyAny>),
+}
+
+/// An array for results: the memory, and the object that the caller gets.
+pub(crate) struct Output<'py> {
+    view: View<'py>,
+    result: Result<'py>,
+}
+
+/// How the object that the caller gets comes from the object that has the memory.
+enum Result<'py> {
+    /// It is the same object.
+    Same(Bound<'py, PyAny>),
+    /// It is a memoryview of the rows.
+    Rows(Bound<'py, PyAny>, (usize, usize)),
+    /// It is an Arrow array over the buffer.
+    Arrow(Bound<'py, PyAny>, (usize, usize)),
+    /// A function makes it from a numpy array.
+    Tensor(Bound<'py, PyAny>, Bound<'py, PyAny>),
+}
+
+/// Returns whether an object is a numpy array. Does not import numpy.
+pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
+    loaded(object.py(), "numpy")
+        .and_then(|numpy| object.is_instance(&numpy.getattr(intern!(object.py(), "ndarray"))?))
+        .unwrap_or(false)
+}
+
+/// Returns a module that the program has imported.
+fn loaded<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("sys")?.getattr("modules")?.get_item(name)
+}
+
+/// Imports a package that this one needs for some kinds of arrays only.
+fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|error| {
+        let message = format!("arrays of this kind need the package {name}: {error}");
+        PyImportError::new_err(message)
+    })
+}
+
+impl<'py> Kind<'py> {
+    /// Returns the kind with this name.
+    ///
+    /// # Errors
+    /// `TypeError` if it is not a text, `ValueError` if there is no such kind.
+    pub(crate) fn named(name: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let Ok(text) = name.cast::<PyString>() else {
+            return Err(type_error(format!("kind is a {}, not a str", type_name(name))));
+        };
+        Ok(match &*text.to_string() {
+            "numpy" => Self::Numpy,
+            "arrow" => Self::Arrow,
+            "bytes" => Self::Bytes,
+            "bytearray" => Self::ByteArray,
+            "memoryview" => Self::MemoryView { has_rows: true },
+            other => {
+                return Err(value_error(format!(
+                    "kind is {other:?}, not one of 'numpy', 'arrow', 'bytes', 'bytearray', \
+                     'memoryview'"
+                )));
+            }
+        })
+    }
+
+    /// Returns the kind of an array.
+    pub(crate) fn of(object: &Bound<'py, PyAny>, view: &View<'py>) -> PyResult<Self> {
+        Ok(if object.is_instance_of::<PyBytes>() {
+            Self::Bytes
+        } else if object.is_instance_of::<PyByteArray>() {
+            Self::ByteArray
+        } else if object.is_instance_of::<PyMemoryView>() {
+            Self::MemoryView { has_rows: view.has_rows() }
+        } else if is_numpy(object) {
+            Self::Numpy
+        } else if object.hasattr(intern!(object.py(), "__arrow_c_array__"))? {
+            Self::Arrow
+        } else if object.hasattr(intern!(object.py(), "__dlpack__"))? {
+            maker_of_tensors(object)?.map_or(Self::Numpy, Self::Tensor)
+        } else {
+            Self::Bytes
+        })
+    }
+
+    /// Makes an array for `count` rows of results.
+    ///
+    /// # Errors
+    /// `ValueError` or `MemoryError` if the array would be too large, `ImportError` if a package is
+    /// missing.
+    pub(crate) fn allocate(
+        &self,
+        py: Python<'py>,
+        count: usize,
+        row_bytes: usize,
+    ) -> PyResult<Output<'py>> {
+        let shape = (count, row_bytes);
+        let length = count
+            .checked_mul(row_bytes)
+            .filter(|&length| isize::try_from(length).is_ok())
+            .ok_or_else(|| PyMemoryError::new_err(format!("no memory for {count} rows")))?;
+        let (content, result) = match self {
+            Self::Bytes => return Output::of_bytes(py, length),
+            Self::ByteArray | Self::MemoryView { .. } => {
+                let array = PyByteArray::new_with(py, length, |_| Ok(()))?.into_any();
+                let result = match self {
+                    Self::MemoryView { has_rows: true } => Result::Rows(array.clone(), shape),
+                    Self::MemoryView { .. } => Result::Same(PyMemoryView::from(&array)?.into_any()),
+                    _ => Result::Same(array.clone()),
+                };
+                (array, result)
+            }
+            Self::Numpy | Self::Tensor(_) => {
+                let array = import(py, "numpy")?.call_method1("empty", (shape, "uint8"))?;
+                let result = match self {
+                    Self::Tensor(from) => Result::Tensor(from.clone(), array.clone()),
+                    _ => Result::Same(array.clone()),
+                };
+                (array, result)
+            }
+            Self::Arrow => {
+                let buffer = import(py, "pyarrow")?.call_method1("allocate_buffer", (length,))?;
+                let address: usize = buffer.getattr("address")?.extract()?;
+                let owner = Owner::Object { _held: buffer.clone() };
+                let shape_of_view = Shape::Dimensions(vec![count, row_bytes]);
+                // SAFETY: pyarrow has allocated so many bytes at this address. The buffer owns
+                // them, and no other object refers to it yet.
+                let view =
+                    unsafe { View::new(address as *mut u8, length, shape_of_view, true, owner) };
+                return Ok(Output { view, result: Result::Arrow(buffer, shape) });
+            }
+        };
+        Ok(Output { view: super::view(&content, "a new array")?, result })
+    }
+}
+
+/// Returns the function that makes a tensor of the kind of `object` from a numpy array, or `None`
+/// if its package has none.
+fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let namespace = match object.getattr_opt("__array_namespace__")? {
+        Some(namespace) => namespace.call0()?,
+        None => {
+            let module: String = object.get_type().getattr("__module__")?.extract()?;
+            let package = module.split('.').next().unwrap_or_default();
+            loaded(py, package)?
+        }
+    };
+    namespace.getattr_opt("from_dlpack")
+}
+
+impl<'py> Output<'py> {
+    /// Returns an array of the caller's, as the result itself.
+    pub(super) fn of_caller(object: &Bound<'py, PyAny>, view: View<'py>) -> Self {
+        Self { view, result: Result::Same(object.clone()) }
+    }
+
+    /// Makes a `bytes` object for results.
+    fn of_bytes(py: Python<'py>, length: usize) -> PyResult<Self> {
+        let bytes = PyBytes::new_with(py, length, |_| Ok(()))?.into_any();
+        // SAFETY: the object is `bytes`.
+        let address = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) };
+        let owner = Owner::Object { _held: bytes.clone() };
+        // SAFETY: the object owns its bytes. They may be written, because nobody else has seen the
+        // new object yet.
+        let view = unsafe { View::new(address.cast(), length, Shape::Flat, true, owner) };
+        Ok(Self { view, result: Result::Same(bytes) })
+    }
+
+    /// Returns the memory.
+    pub(crate) fn view(&self) -> &View<'py> {
+        &self.view
+    }
+
+    /// Returns the bytes for writing.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.view.bytes_mut()
+    }
+
+    /// Returns the object that the caller gets.
+    ///
+    /// # Errors
+    /// The exception of the package of the array.
+    pub(crate) fn finish(self) -> PyResult<Bound<'py, PyAny>> {
+        match self.result {
+            Result::Same(object) => Ok(object),
+            Result::Rows(array, (count, row_bytes)) => {
+                let view = PyMemoryView::from(&array)?.into_any();
+                // A view of no rows has no second dimension: `cast` refuses it.
+                match count {
+                    0 => Ok(view),
+                    _ => view.call_method1("cast", ("B", (count, row_bytes))),
+                }
+            }
+            Result::Arrow(buffer, (count, row_bytes)) => {
+                let py = buffer.py();
+                let pyarrow = import(py, "pyarrow")?;
+                let of_rows = pyarrow.call_method1("binary", (row_bytes,))?;
+                let buffers = [py.None(), buffer.unbind()];
+                let array = pyarrow.getattr("FixedSizeBinaryArray")?;
+                array.call_method1("from_buffers", (of_rows, count, buffers))
+            }
+            Result::Tensor(from, array) => from.call1((array,)),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The native module `ctru._ctru` of the Python package `ctru`.
+//!
+//! `keys` has single operations, `engine` batches, `arrays` the arrays that batches read and write.
+//! The package around it, in the folder `python`, re-exports this module and has what is written in
+//! Python. It also has the documentation of the interface, in `_ctru.pyi`.
+
+mod arrays;
+mod digest;
+mod engine;
+mod errors;
+mod keys;
+mod seeds;
+mod sets;
+
+use pyo3::prelude::*;
+
+/// CTRU-Prime, compiled.
+#[pymodule(gil_used = false)]
+fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("InvalidKey", py.get_type::<errors::InvalidKey>())?;
+    module.add("DeviceError", py.get_type::<errors::DeviceError>())?;
+    module.add_class::<sets::Parameters>()?;
+    module.add_class::<keys::PrivateKey>()?;
+    module.add_class::<keys::PublicKey>()?;
+    module.add_class::<engine::Engine>()?;
+    module.add_function(wrap_pyfunction!(sets::parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(digest::digest, module)?)
+}

@@ -1,0 +1,106 @@
+//! The arguments `seed`, `context` and `first`, from which the seeds of a batch are derived.
+
+use ctru_kem::SEED_BYTES;
+use ctru_kem::engine::{Context, Expand};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use zeroize::Zeroizing;
+
+use crate::arrays::copy_of;
+use crate::errors::value_error;
+
+/// A master seed of the caller, or a random one.
+pub(crate) struct MasterSeed {
+    seed: Zeroizing<[u8; SEED_BYTES]>,
+    context: Context,
+    first: u64,
+}
+
+impl MasterSeed {
+    /// Reads the arguments. Without `seed`, the operating system makes the master seed.
+    ///
+    /// # Errors
+    /// - `ValueError` if `seed` does not have 32 bytes, if `context` is missing beside `seed` or has
+    ///   more than 32 bytes, or if one of the others is given without `seed`.
+    /// - `TypeError` if an argument has a wrong type, `OSError` if there is no randomness.
+    pub(crate) fn new(
+        seed: Option<&Bound<'_, PyAny>>,
+        context: Option<&Bound<'_, PyAny>>,
+        first: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let first = first.map_or(Ok(0), row_number)?;
+        let Some(seed) = seed else {
+            if context.is_some() || first != 0 {
+                return Err(value_error("context and first have a meaning with a seed only"));
+            }
+            let mut seed = Zeroizing::new([0; SEED_BYTES]);
+            fill_randomly(&mut *seed)?;
+            return Ok(Self { seed, context: Context::EMPTY, first: 0 });
+        };
+        let Some(context) = context else {
+            return Err(value_error("a seed needs a context: the name of what it is used for"));
+        };
+        let bytes = copy_of(seed, "seed")?;
+        let seed: [u8; SEED_BYTES] = bytes[..].try_into().map_err(|_| {
+            value_error(format!("seed has {} bytes, not {SEED_BYTES}", bytes.len()))
+        })?;
+        let seed = Zeroizing::new(seed);
+        let context = match context.cast::<PyString>() {
+            Ok(text) => Context::new(text.to_string().as_bytes()),
+            Err(_) => Context::new(&copy_of(context, "context")?),
+        };
+        let context = context.map_err(value_error)?;
+        Ok(Self { seed, context, first })
+    }
+
+    /// Checks that the row of every operation of a batch fits 64 bits.
+    ///
+    /// # Errors
+    /// `ValueError` if one does not.
+    pub(crate) fn check(&self, count: usize) -> PyResult<()> {
+        match self.first.checked_add(count.saturating_sub(1) as u64) {
+            Some(_) => Ok(()),
+            None => Err(value_error(format!(
+                "first is {}, and rows of a batch of {count} do not fit 64 bits",
+                self.first
+            ))),
+        }
+    }
+
+    /// Returns the source of seeds of a chunk whose first operation has number `index` in a batch
+    /// that [`check`](Self::check) has accepted.
+    pub(crate) fn of_chunk(&self, index: usize) -> Expand<'_> {
+        let Self { seed, context, first } = self;
+        Expand { seed, context: *context, first: first + index as u64 }
+    }
+}
+
+/// Returns the argument `first`.
+fn row_number(first: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole_number(first, "first")?
+        .extract()
+        .map_err(|_| value_error(format!("first is {first}, not in 0..2**64")))
+}
+
+/// Returns the integer that an argument is.
+///
+/// # Errors
+/// `TypeError` if it is not an integer.
+pub(crate) fn whole_number<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let index = value.py().import("operator")?.getattr("index")?;
+    index.call1((value,)).map_err(|_| {
+        let kind = crate::errors::type_name(value);
+        crate::errors::type_error(format!("{name} is a {kind}, not an integer"))
+    })
+}
+
+/// Fills bytes with the operating system's randomness.
+///
+/// # Errors
+/// `OSError` if the system provides none.
+pub(crate) fn fill_randomly(bytes: &mut [u8]) -> PyResult<()> {
+    getrandom::fill(bytes).map_err(|error| pyo3::exceptions::PyOSError::new_err(error.to_string()))
+}

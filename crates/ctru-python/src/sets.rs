@@ -1,0 +1,146 @@
+//! The choice of a parameter set and an encoding at run time, and their sizes.
+
+use ctru_kem::{MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SHARED_SECRET_BYTES};
+use ctru_math::Ring;
+use pyo3::prelude::*;
+
+use crate::errors::value_error;
+
+/// The degree of a parameter set.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Degree {
+    N653,
+    N761,
+    N1277,
+}
+
+/// An encoding of public keys.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Encoding {
+    MixedRadix,
+    Packed13,
+}
+
+/// A parameter set as a value.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Set {
+    pub(crate) degree: Degree,
+    pub(crate) encoding: Encoding,
+}
+
+/// Evaluates an expression in which `$P` is the type of a parameter set.
+macro_rules! with_set {
+    ($set:expr, $P:ident => $body:expr) => {{
+        use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13};
+        use $crate::sets::{Degree, Encoding, Set};
+        macro_rules! with {
+            ($type:ty) => {{
+                type $P = $type;
+                $body
+            }};
+        }
+        let Set { degree, encoding } = $set;
+        match (degree, encoding) {
+            (Degree::N653, Encoding::MixedRadix) => with!(CtruPrime653<MixedRadix>),
+            (Degree::N653, Encoding::Packed13) => with!(CtruPrime653<Packed13>),
+            (Degree::N761, Encoding::MixedRadix) => with!(CtruPrime761<MixedRadix>),
+            (Degree::N761, Encoding::Packed13) => with!(CtruPrime761<Packed13>),
+            (Degree::N1277, Encoding::MixedRadix) => with!(CtruPrime1277<MixedRadix>),
+            (Degree::N1277, Encoding::Packed13) => with!(CtruPrime1277<Packed13>),
+        }
+    }};
+}
+pub(crate) use with_set;
+
+impl Set {
+    /// Returns the set with these names.
+    ///
+    /// # Errors
+    /// `ValueError` if there is no such set or encoding.
+    pub(crate) fn new(set: &str, encoding: &str) -> PyResult<Self> {
+        let degree = match set {
+            "653" => Degree::N653,
+            "761" => Degree::N761,
+            "1277" => Degree::N1277,
+            _ => {
+                let message = format!("set is {set:?}, not one of '653', '761', '1277'");
+                return Err(value_error(message));
+            }
+        };
+        let encoding = if encoding == MixedRadix::NAME {
+            Encoding::MixedRadix
+        } else if encoding == Packed13::NAME {
+            Encoding::Packed13
+        } else {
+            let message = format!("encoding is {encoding:?}, not 'mixed-radix' or 'packed13'");
+            return Err(value_error(message));
+        };
+        Ok(Self { degree, encoding })
+    }
+
+    /// Returns the name of the set without the encoding.
+    pub(crate) fn name(self) -> &'static str {
+        match self.degree {
+            Degree::N653 => "653",
+            Degree::N761 => "761",
+            Degree::N1277 => "1277",
+        }
+    }
+
+    /// Returns the name of the encoding.
+    pub(crate) fn encoding(self) -> &'static str {
+        match self.encoding {
+            Encoding::MixedRadix => MixedRadix::NAME,
+            Encoding::Packed13 => Packed13::NAME,
+        }
+    }
+
+    /// Returns the sizes and constants of the set.
+    pub(crate) fn parameters(self) -> Parameters {
+        with_set!(self, P => Parameters::of::<P>(self))
+    }
+}
+
+/// The sizes in bytes and the constants of a parameter set.
+#[pyclass(frozen, module = "ctru", get_all)]
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Parameters {
+    set: &'static str,
+    encoding: &'static str,
+    pub(crate) public_key_bytes: usize,
+    pub(crate) private_key_bytes: usize,
+    pub(crate) ciphertext_bytes: usize,
+    pub(crate) shared_secret_bytes: usize,
+    n: usize,
+    q: u32,
+}
+
+impl Parameters {
+    fn of<P: ParameterSet>(set: Set) -> Self {
+        Self {
+            set: set.name(),
+            encoding: set.encoding(),
+            public_key_bytes: P::ENCAPSULATION_KEY_BYTES,
+            private_key_bytes: P::DECAPSULATION_KEY_BYTES,
+            ciphertext_bytes: P::CIPHERTEXT_BYTES,
+            shared_secret_bytes: SHARED_SECRET_BYTES,
+            n: P::Ring::N,
+            q: P::Ring::Q,
+        }
+    }
+}
+
+#[pymethods]
+impl Parameters {
+    fn __repr__(&self) -> String {
+        let Self { set, encoding, n, q, .. } = self;
+        format!("<ctru.Parameters set='{set}' encoding='{encoding}' n={n} q={q}>")
+    }
+}
+
+/// Returns the sizes and constants of a parameter set.
+#[pyfunction]
+#[pyo3(signature = (set, *, encoding = "mixed-radix"))]
+pub(crate) fn parameters(set: &str, encoding: &str) -> PyResult<Parameters> {
+    Ok(Set::new(set, encoding)?.parameters())
+}

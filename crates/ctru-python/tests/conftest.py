@@ -1,0 +1,47 @@
+"""What several tests share: parameter sets, engines and test vectors."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ctru
+
+ROOT = Path(__file__).resolve().parents[3]
+SETS = [(name, code) for name in ("653", "761", "1277") for code in ("mixed-radix", "packed13")]
+
+
+@cache
+def engine(set: Any = "761", encoding: Any = "mixed-radix", threads: int = 2) -> ctru.Engine:
+    """Returns an engine on the CPU. Tests share it."""
+    return ctru.Engine(set, "cpu", encoding=encoding, threads=threads)
+
+
+@cache
+def key_pairs(set: Any = "761", encoding: Any = "mixed-radix", count: int = 64) -> Any:
+    """Returns the public and the private keys of a few rows, as read-only numpy arrays."""
+    arrays = engine(set, encoding).generate(count, seed=bytes(32), context="tests")
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def records(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Returns the records of a file of test vectors, with bytes instead of hex digits."""
+
+    def value(key: str, text: Any) -> Any:
+        return text if key in ("n", "pk_encoding", "op") else bytes.fromhex(text)
+
+    with (folder / name).open() as file:
+        return [{key: value(key, text) for key, text in json.loads(line).items()} for line in file]
+
+
+def vectors(set: str, encoding: str) -> list[dict[str, Any]]:
+    """Returns the test vectors of a parameter set, of this repository and of a folder beside it."""
+    name = f"ctru-prime-{set}-{encoding}.jsonl"
+    folders = [ROOT / "tests/vectors", ROOT / "../shared/kat"]
+    found = [folder for folder in folders if (folder / name).exists()]
+    assert folders[0] in found
+    return [record for folder in found for record in records(folder, name)]

@@ -1,0 +1,137 @@
+"""Functions over record batches."""
+
+import hashlib
+import random
+
+import pyarrow as pa
+import pytest
+from conftest import SETS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ctru
+import ctru.arrow
+
+SEEDS = {"seed": bytes(range(32)), "context": "arrow", "device": "cpu"}
+
+
+def numbered(numbers):
+    return pa.record_batch({"row": pa.array(numbers, pa.uint64())})
+
+
+@pytest.mark.parametrize(("set", "encoding"), SETS)
+def test_round_trip(set, encoding):
+    options = {"set": set, "encoding": encoding, "device": "cpu"}
+    batch = numbered(range(5)).append_column("name", pa.array(list("abcde")))
+    keys = ctru.arrow.generate(batch, **options)
+    assert keys.schema.names == ["row", "name", "public_key", "private_key"]
+    sent = ctru.arrow.encapsulate(keys, **options)
+    assert sent.schema.names == [*keys.schema.names, "ciphertext", "shared_secret"]
+    received = ctru.arrow.decapsulate(sent, shared_secret="received", **options)
+    assert received.column("received") == sent.column("shared_secret")
+    assert received.column("name") == batch.column("name")
+    received.validate(full=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(numbers=st.lists(st.integers(0, 60) | st.sampled_from([2**64 - 1, 2**63]), max_size=20))
+def test_a_row_has_the_same_result_in_every_batch(numbers):
+    order = list(numbers)
+    random.Random(1).shuffle(order)
+    results = []
+    for rows in (numbers, order):
+        keys = ctru.arrow.generate(numbered(rows), **SEEDS)
+        sent = ctru.arrow.encapsulate(keys, **SEEDS)
+        results.append({row["row"]: row for row in sent.to_pylist()})
+        again = ctru.arrow.decapsulate(
+            sent.select(["row", "ciphertext"]), shared_secret="again", **SEEDS
+        )
+        assert again.column("again") == sent.column("shared_secret")
+    assert results[0] == results[1]
+    engine = ctru.Engine("761", "cpu")
+    for number, row in list(results[0].items())[:3]:
+        seeds = {"seed": SEEDS["seed"], "context": "arrow", "first": number}
+        public, private = engine.generate(1, kind="bytes", **seeds)
+        assert (row["public_key"], row["private_key"]) == (public, private)
+        assert engine.encapsulate(public, **seeds) == (row["shared_secret"], row["ciphertext"])
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_columns_of_any_length(kind):
+    keys = ctru.arrow.generate(numbered(range(4)), **SEEDS)
+    columns = [keys.column(0), *(keys.column(i).cast(kind) for i in (1, 2))]
+    loose = pa.RecordBatch.from_arrays(columns, keys.schema.names)
+    sent = ctru.arrow.encapsulate(loose, **SEEDS)
+    assert [sent.schema.field(name).type for name in ("ciphertext", "shared_secret")] == [kind] * 2
+    fixed = ctru.arrow.encapsulate(keys, **SEEDS)
+    for name in ("ciphertext", "shared_secret"):
+        assert sent.column(name).to_pylist() == fixed.column(name).to_pylist()
+    received = ctru.arrow.decapsulate(sent, shared_secret="received", device="cpu")
+    assert received.column("received") == sent.column("shared_secret")
+    assert ctru.arrow.digest(sent, ["ciphertext"]) == ctru.arrow.digest(fixed, ["ciphertext"])
+
+
+def test_batches_that_are_slices():
+    keys = ctru.arrow.generate(numbered(range(20)), **SEEDS)
+    sent = ctru.arrow.encapsulate(keys, **SEEDS)
+    part = ctru.arrow.encapsulate(keys.slice(7, 9), **SEEDS)
+    assert part == sent.slice(7, 9)
+    columns = ["ciphertext", "shared_secret"]
+    parts = [sent.slice(0, 3), sent.slice(3, 0), sent.slice(3)]
+    total = sum(ctru.arrow.digest(part, columns) for part in parts) % 2**256
+    assert total == ctru.arrow.digest(sent, columns)
+
+
+def test_digest():
+    sent = ctru.arrow.encapsulate(ctru.arrow.generate(numbered([3, 9, 2**63]), **SEEDS), **SEEDS)
+    total = 0
+    for row in sent.to_pylist():
+        content = row["row"].to_bytes(8, "little") + row["ciphertext"] + row["shared_secret"]
+        total += int.from_bytes(hashlib.sha256(content).digest(), "big")
+    assert ctru.arrow.digest(sent, ["ciphertext", "shared_secret"]) == total % 2**256
+    assert ctru.arrow.digest(sent, ["shared_secret", "ciphertext"]) != total % 2**256
+    assert ctru.arrow.digest(sent.slice(0, 0), ["ciphertext"]) == 0
+
+
+def test_bad_batches():
+    keys = ctru.arrow.generate(numbered(range(4)), **SEEDS)
+    rows = keys.column("public_key").to_pylist()
+
+    def with_keys(values, kind=None):
+        return pa.RecordBatch.from_arrays(
+            [keys.column("row"), pa.array(values, kind or pa.binary(1158))], ["row", "public_key"]
+        )
+
+    def refused(error, match, batch, **options):
+        with pytest.raises(error, match=match):
+            ctru.arrow.encapsulate(batch, device="cpu", **options)
+
+    bad = [rows[0], rows[1], bytes(1158), rows[3]]
+    refused(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(bad))
+    seeds = {"seed": bytes(32), "context": "x"}
+    refused(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(bad), **seeds)
+    refused(ValueError, "row 1 of the column 'public_key' is null", with_keys([rows[0], None] * 2))
+    refused(ValueError, "row 3 .* 7 bytes", with_keys([*rows[:3], b"1234567"], pa.binary()))
+    refused(TypeError, "fixed_size_binary", with_keys([[1]] * 4, pa.list_(pa.int8())))
+    refused(TypeError, "fixed_size_binary", with_keys([b"12"] * 4, pa.binary(2)))
+    refused(ValueError, "0 columns 'key'", keys, public_key="key")
+    refused(ValueError, "2 columns", keys.append_column("public_key", keys.column("public_key")))
+    refused(ValueError, "context", keys, seed=bytes(32))
+    refused(ValueError, "seed", keys, context="x")
+    refused(ValueError, "lost", keys, shared_secret=None)
+    refused(ValueError, "0 columns 'number'", keys, seed=bytes(32), context="x", row="number")
+    negative = keys.set_column(0, "row", pa.array([-1, 0, 1, 2]))
+    refused(ValueError, "2\\*\\*64", negative, **seeds)
+    texts = keys.set_column(0, "row", pa.array(list("abcd")))
+    refused(TypeError, "uint64", texts, **seeds)
+    refused(TypeError, "RecordBatch", pa.table({"row": [1]}))
+    with pytest.raises(ValueError, match="lost"):
+        ctru.arrow.generate(numbered([1]), private_key=None)
+    assert (
+        ctru.arrow.encapsulate(keys, shared_secret=None, **SEEDS).schema.names[-1] == "ciphertext"
+    )
+
+
+def test_a_process_has_one_engine():
+    assert ctru.arrow.engine("761", device="cpu") is ctru.arrow.engine("761", device="cpu")
+    assert ctru.arrow.engine("761", device="cpu") is not ctru.arrow.engine("653", device="cpu")

@@ -1,0 +1,132 @@
+"""Ten thousand random calls with wrong arguments: each returns or raises, and nothing crashes."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+from conftest import engine, key_pairs
+
+import ctru
+
+CALLS = 10_000
+SIZES = (0, 1, 31, 32, 63, 64, 952, 1158, 1571, 2 * 952, 3 * 1158, 2 * 1571)
+ALLOWED = (TypeError, ValueError, OverflowError, MemoryError, BufferError, ctru.DeviceError)
+
+
+class Liar:
+    """An object whose special methods return nonsense."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __dlpack_device__(self):
+        return self.value
+
+    def __dlpack__(self, **_):
+        return self.value
+
+    def __arrow_c_array__(self, *_):
+        if self.value is None:
+            raise ValueError("no array here")
+        return self.value
+
+    def __index__(self):
+        return self.value
+
+
+def arguments(rng):
+    """Returns a random object, among them arrays that are nearly right."""
+    public, private = key_pairs()
+    size = rng.choice(SIZES)
+    content = rng.randbytes(size)
+    rows = rng.randint(0, 4)
+    shape = rng.choice([(rows, 1158), (rows, 1571), (rows, 952), (rows, 32), (1158,), (3, 5, 7)])
+    dtype = rng.choice([np.uint8, np.uint8, np.int8, np.uint16, np.float64, object])
+    made = np.zeros(shape, dtype=dtype)
+    return rng.choice(
+        [
+            lambda: content,
+            lambda: bytearray(content),
+            lambda: memoryview(content),
+            lambda: memoryview(bytearray(content))[:: rng.choice([1, 2, -1])],
+            lambda: made,
+            lambda: made.T,
+            lambda: made[..., ::2],
+            lambda: public[: rng.randint(0, 64)],
+            lambda: private[: rng.randint(0, 64)],
+            lambda: public[:, ::-1],
+            lambda: pa.array([content, None] if rng.random() < 0.5 else [content], pa.binary()),
+            lambda: pa.array([bytes(32), None][: rng.randint(0, 2)], pa.binary(32)),
+            lambda: pa.py_buffer(content),
+            lambda: ctru.PublicKey.from_bytes("761", public[0].tobytes()),
+            lambda: ctru.PrivateKey.from_bytes("761", private[0].tobytes()),
+            lambda: (made, bytearray(size)),
+            lambda: (bytearray(size), made),
+            lambda: Liar(rng.choice([None, 3, "x", (1, 0), (2, 0), (1,), (None, None), -5])),
+            lambda: np.float64(3.5),
+            lambda: None,
+            lambda: rng.choice([-1, 0, 1, 2, 2**40, 2**63, 2**64, 2**100, 1.5, True]),
+            lambda: rng.choice(["", "761", "cpu", "numpy", "bytes", "arrow", "cuda:7", "\0", "é"]),
+            lambda: [content],
+            lambda: {"a": content},
+            lambda: type,
+            lambda: ctru.Engine,
+        ]
+    )()
+
+
+def calls(rng, run):
+    public, private = key_pairs()
+    names = rng.choice(
+        [
+            (run.generate, 1, ["seed", "context", "first", "kind", "out"]),
+            (run.encapsulate, 1, ["count", "seed", "context", "first", "out"]),
+            (run.decapsulate, 2, ["out"]),
+            (ctru.PublicKey.from_bytes, 2, ["encoding"]),
+            (ctru.PrivateKey.from_bytes, 2, ["encoding"]),
+            (ctru.PrivateKey.from_seed_bytes, 2, ["encoding"]),
+            (ctru.parameters, 1, ["encoding"]),
+            (ctru.PrivateKey.from_bytes("761", private[0].tobytes()).decapsulate, 1, []),
+            (ctru.Engine, 2, ["encoding", "threads"]),
+            (ctru._ctru.digest, 2, []),
+        ]
+    )
+    function, positions, options = names
+    given = [arguments(rng) for _ in range(positions)]
+    if function == run.generate and isinstance(given[0], int) and given[0] > 100:
+        # Memory for so many rows may exist.
+        given[0] = rng.choice([-given[0], 2**63, 2**100])
+    if function == ctru.Engine:
+        # Starting threads and opening a GPU take long.
+        given = [rng.choice(["761", "7", None, 3]), rng.choice(["gpu", "cuda:-1", 3, None])]
+    if rng.random() < 0.3 and positions > 1:
+        given[0] = rng.choice(["761", private, public])
+    if rng.random() < 0.02:
+        given = given[:-1]
+    chosen = {name: arguments(rng) for name in options if rng.random() < 0.3}
+    if isinstance(chosen.get("count"), int) and chosen["count"] > 100:
+        chosen["count"] = 100
+    return function, given, chosen
+
+
+def misuse(seed):
+    rng = random.Random(seed)
+    run = engine()
+    refused = 0
+    for _ in range(CALLS // 4):
+        function, given, chosen = calls(rng, run)
+        try:
+            function(*given, **chosen)
+        except ALLOWED:
+            refused += 1
+    return refused
+
+
+def test_random_misuse():
+    with ThreadPoolExecutor(4) as pool:
+        refused = sum(pool.map(misuse, range(4)))
+    assert refused > CALLS // 2
+    public, private = key_pairs()
+    secrets, ciphertexts = engine().encapsulate(public)
+    assert (engine().decapsulate(private, ciphertexts) == secrets).all()

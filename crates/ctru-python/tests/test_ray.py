@@ -1,0 +1,330 @@
+"""Jobs on two nodes of Ray on this machine: a node is killed, a job is stopped and resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ctru
+import ctru.arrow
+
+ray = pytest.importorskip("ray")
+
+import ctru.ray  # noqa: E402
+from ctru.ray.__main__ import main  # noqa: E402
+
+ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
+FILE = ROWS // 20
+SEED = bytes(range(100, 132))
+CONTEXT = "tests of ray"
+SEEDS = {"seed": SEED, "context": CONTEXT, "device": "cpu"}
+
+
+class Nodes:
+    """A cluster of two nodes on the loopback interface."""
+
+    def __init__(self):
+        import ray._private.services as services
+        from ray.cluster_utils import Cluster
+
+        services.get_node_ip_address = lambda *_, **__: "127.0.0.1"
+        self.of_node = {
+            "num_cpus": 3,
+            "node_ip_address": "127.0.0.1",
+            "object_store_memory": 400 << 20,
+        }
+        self.cluster = Cluster(initialize_head=True, head_node_args=self.of_node)
+        self.other = None
+        ray.init(address=self.cluster.address, _node_ip_address="127.0.0.1", log_to_driver=False)
+
+    def start(self):
+        """Starts the second node, if it does not run."""
+        if self.other is None:
+            self.other = self.cluster.add_node(**self.of_node)
+            self.cluster.wait_for_nodes()
+
+    def kill(self):
+        """Kills the second node and all that runs on it."""
+        self.cluster.remove_node(self.other, allow_graceful=False)
+        self.other = None
+
+    def stop(self):
+        ray.shutdown()
+        self.cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def running():
+    nodes = Nodes()
+    yield nodes
+    nodes.stop()
+
+
+@pytest.fixture
+def nodes(running):
+    running.start()
+    return running
+
+
+@pytest.fixture(scope="module")
+def seed_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("seed") / "seed"
+    path.write_bytes(SEED)
+    path.chmod(0o600)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def keys(running, tmp_path_factory, seed_file):
+    """Returns a folder with public keys."""
+    running.start()
+    out = tmp_path_factory.mktemp("keys") / "keys"
+    command = ["keygen", "--count", str(ROWS), "--rows-per-file", str(FILE), "--quiet"]
+    command += ["--seed-file", seed_file, "--context", CONTEXT, "--out", str(out)]
+    assert main([*command, "--device", "cpu"]) == 0
+    return out
+
+
+def numbered(first, end):
+    return pa.record_batch({"row": pa.array(range(first, end), pa.uint64())})
+
+
+def of_one_process(columns):
+    """Returns the digest of the job, computed in this process."""
+    total = 0
+    for first in range(0, ROWS, 50_000):
+        batch = ctru.arrow.generate(numbered(first, min(ROWS, first + 50_000)), **SEEDS)
+        total += ctru.arrow.digest(ctru.arrow.encapsulate(batch, **SEEDS), columns)
+    return total % 2**256
+
+
+@pytest.fixture(scope="module")
+def expected(running):
+    return of_one_process(["ciphertext"])
+
+
+def check_files(folder, columns, expected):
+    """Checks that each row is there exactly once, and that the digest is the expected one."""
+    table = pq.read_table(folder)
+    assert table.schema.names == ["row", *columns]
+    assert sorted(table.column("row").to_pylist()) == list(range(ROWS))
+    batches = table.to_batches()
+    total = sum(ctru.arrow.digest(batch, columns) for batch in batches) % 2**256
+    assert total == expected
+    assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
+    return table
+
+
+def encaps(keys, out, seed_file):
+    command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
+    return [*command, "--out", str(out), "--device", "cpu", "--quiet"]
+
+
+def wait_for_files(folder, count):
+    while len(list(folder.glob("*.parquet"))) < count:
+        time.sleep(0.02)
+
+
+def test_a_job_loses_a_node(nodes, keys, tmp_path, seed_file, expected, capsys):
+    out = tmp_path / "sent"
+    killed = []
+
+    def kill():
+        wait_for_files(out, 3)
+        nodes.kill()
+        killed.append(len(list(out.glob("*.parquet"))))
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    capsys.readouterr()
+    assert main(encaps(keys, out, seed_file)) == 0
+    thread.join()
+    assert killed[0] < 20
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["rows"], result["files"]) == (ROWS, 20)
+    assert int(result["digest"], 16) == expected
+    check_files(out, ["ciphertext"], expected)
+
+
+def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected):
+    out = tmp_path / "sent"
+    command = [sys.executable, "-m", "ctru.ray", *encaps(keys, out, seed_file)]
+    command += ["--address", "local", "--actors", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    out.mkdir()
+    wait_for_files(out, 3)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "stopped" in told
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    assert 3 <= len(before) < 20
+    again = subprocess.run(command, check=True, capture_output=True, text=True)
+    result = json.loads(again.stdout.splitlines()[-1])
+    assert (result["rows"], int(result["digest"], 16)) == (ROWS, expected)
+    after = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    assert before.items() <= after.items()
+    check_files(out, ["ciphertext"], expected)
+
+
+def test_a_data_set_loses_a_node(nodes, seed_file):
+    count = 40_000
+    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}
+    data = ctru.ray.generate_public_keys(count, **options)
+    assert data.schema().names == ["row", "public_key"]
+    data = ctru.ray.encapsulate(data, include_secrets=True, **options)
+    done = []
+    job = threading.Thread(target=lambda: done.append(data.materialize()))
+    job.start()
+    time.sleep(8)
+    assert job.is_alive()
+    nodes.kill()
+    job.join()
+    rows = done[0].to_arrow_refs()
+    table = pa.concat_tables([ray.get(ref) for ref in rows]).sort_by("row")
+    assert table.column("row").to_pylist() == list(range(count))
+    keys = ctru.arrow.generate(numbered(0, count), **SEEDS)
+    sent = ctru.arrow.encapsulate(keys, **SEEDS)
+    assert table.column("ciphertext").combine_chunks() == sent.column("ciphertext")
+    columns = ["ciphertext", "shared_secret"]
+    assert ctru.ray.digest(done[0], columns) == ctru.arrow.digest(sent, columns)
+
+
+def test_secrets_are_columns_only_if_named(nodes, tmp_path, seed_file):
+    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 500}
+    public = ctru.ray.generate_public_keys(1000, **options)
+    assert public.schema().names == ["row", "public_key"]
+    both = ctru.ray.generate_public_keys(1000, include_secrets=True, **options).materialize()
+    assert both.schema().names == ["row", "public_key", "private_key"]
+    sent = ctru.ray.encapsulate(both, **options).materialize()
+    assert sent.schema().names == ["row", "ciphertext"]
+    received = ctru.ray.decapsulate(sent, include_secrets=True, **options)
+    again = ctru.ray.encapsulate(public, include_secrets=True, **options)
+    columns = ["shared_secret"]
+    digests = [ctru.ray.digest(data, columns) for data in (received, again)]
+    assert digests[0] == digests[1]
+    # Without a seed file, the private keys are a column.
+    sent = ctru.ray.encapsulate(both, include_secrets=True, device="cpu", batch_size=500)
+    merged = sent.materialize()
+    assert merged.schema().names == ["row", "ciphertext", "shared_secret"]
+    unsafe = {"include_secrets": False, "device": "cpu"}
+    with pytest.raises(ValueError, match="lost"):
+        ctru.ray.encapsulate(public, **unsafe)
+    with pytest.raises(ValueError, match="include_secrets"):
+        ctru.ray.decapsulate(sent, **unsafe)
+    with pytest.raises(ValueError, match="context"):
+        ctru.ray.encapsulate(public, seed_file=seed_file)
+    with pytest.raises(ValueError, match="32 bytes"):
+        ctru.ray.encapsulate(public, seed_file=seed_file, context="x" * 33)
+    with pytest.raises(ValueError, match="set"):
+        ctru.ray.encapsulate(public, set="762", seed_file=seed_file, context="x")
+
+
+def test_seed_files(tmp_path):
+    from ctru.ray._work import read_seed
+
+    path = tmp_path / "seed"
+    assert main(["seed", str(path)]) == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(read_seed(str(path))) == 32
+    assert main(["seed", str(path)]) == 1
+    for mode in (0o640, 0o604, 0o610):
+        path.chmod(mode)
+        with pytest.raises(PermissionError, match=f"{mode:04o}"):
+            read_seed(str(path))
+    path.chmod(0o600)
+    for content in (b"", bytes(31), bytes(33)):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="32 bytes"):
+            read_seed(str(path))
+    with pytest.raises(ValueError, match="regular"):
+        read_seed("/dev/null")
+    with pytest.raises(FileNotFoundError):
+        read_seed(str(tmp_path / "none"))
+
+
+def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
+    out = tmp_path / "out"
+    small = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
+    job = [*small, "--seed-file", seed_file, "--context", CONTEXT, "--out", str(out)]
+    assert main(job) == 0
+    assert main(job) == 0
+
+    def refused(command, match):
+        capsys.readouterr()
+        assert main(command) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("error: ")
+        assert match in told
+
+    changed = [CONTEXT + "!" if part == CONTEXT else part for part in job]
+    refused(changed, "another context")
+    refused(["51" if part == "50" else part for part in job], "another rows_per_file")
+    other = tmp_path / "other"
+    assert main(["seed", str(other)]) == 0
+    (out / "part-00000001.parquet").unlink()
+    refused([str(other) if part == seed_file else part for part in job], "not the one of the parts")
+    other.chmod(0o644)
+    refused([str(other) if part == seed_file else part for part in job], "0644")
+    assert main(job) == 0
+    refused(encaps(out, out, seed_file), "another folder")
+    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files")
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    table = pq.read_table(out / "part-00000000.parquet")
+    rows = [*table.column("public_key").to_pylist()[:7], bytes(1158)]
+    table = pa.table(
+        {"row": table.column("row")[:8], "public_key": pa.array(rows, pa.binary(1158))}
+    )
+    pq.write_table(table, bad / "a.parquet")
+    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'")
+    assert not list((tmp_path / "y").glob("*parquet*"))
+    refused(encaps(out, bad, seed_file), "Parquet files of no job")
+
+
+def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):
+    command = encaps(keys, "nowhere", seed_file)
+    at = command.index("--out")
+    capsys.readouterr()
+    assert main(command[:at] + command[at + 2 :]) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["rows"], int(result["digest"], 16)) == (ROWS, expected)
+
+
+def test_files_with_secrets_are_private(nodes, tmp_path, seed_file):
+    out = tmp_path / "out"
+    options = ["--seed-file", seed_file, "--context", CONTEXT, "--quiet", "--device", "cpu"]
+    job = ["keygen", "--count", "64", "--include-secrets", *options]
+    assert main([*job, "--out", str(out)]) == 0
+    (path,) = out.glob("*.parquet")
+    assert path.stat().st_mode & 0o777 == 0o600
+    sent = tmp_path / "sent"
+    assert main(["encaps", "--keys", str(out), "--out", str(sent), *options]) == 0
+    received = tmp_path / "received"
+    job = ["decaps", "--ciphertexts", str(sent), "--include-secrets", *options]
+    assert main([*job, "--out", str(received)]) == 0
+    secrets = pq.read_table(received).column("shared_secret").combine_chunks()
+    keys = ctru.arrow.generate(numbered(0, 64), **SEEDS)
+    assert secrets == ctru.arrow.encapsulate(keys, **SEEDS).column("shared_secret")
+
+
+def test_logs_have_no_seed(nodes):
+    """Searches all that Ray has written during these tests."""
+    session = Path(ray._private.worker._global_node.get_session_dir_path())
+    searched = 0
+    for path in session.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            searched += 1
+            assert SEED not in content
+            assert SEED.hex().encode() not in content
+            assert repr(SEED).encode() not in content
+    assert searched > 10
