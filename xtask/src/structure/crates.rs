@@ -12,6 +12,7 @@ const ORDER: &[&str] = &[
     "ctru-gpu-kernels",
     "ctru-gpu-runtime",
     "ctru-kem",
+    "ctru-hybrid",
     "ctru-measure",
     "ctru-cli",
     "ctru-bench",
