@@ -5,9 +5,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod combine;
+#[cfg(feature = "pkcs8")]
+mod key_file;
 mod keys;
 mod params;
 
+#[cfg(feature = "pkcs8")]
+pub use ctru_kem::pkcs8;
 pub use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, InvalidEncapsulationKey, InvalidLength,
     SHARED_SECRET_BYTES, SharedSecret,

@@ -28,6 +28,7 @@ macro_rules! every_set {
     };
 }
 
+mod key_file;
 mod operations;
 mod python;
 mod values;
