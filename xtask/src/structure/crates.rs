@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "ctru-gpu-runtime",
     "ctru-kem",
     "ctru-hybrid",
+    "ctru-rustls",
     "ctru-measure",
     "ctru-cli",
     "ctru-bench",
