@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "ctru-kem",
     "ctru-hybrid",
     "ctru-rustls",
+    "ctru-capi",
     "ctru-measure",
     "ctru-cli",
     "ctru-bench",
