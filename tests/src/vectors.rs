@@ -141,6 +141,43 @@ impl DerivedSeed {
     }
 }
 
+/// A key and an encapsulation of CTRU-Prime with X25519, from an implementation in Python.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hybrid {
+    /// The degree of the ring.
+    pub n: usize,
+    /// The decapsulation key.
+    #[serde(with = "const_hex")]
+    pub private_key: Vec<u8>,
+    /// The encapsulation key.
+    #[serde(with = "const_hex")]
+    pub public_key: Vec<u8>,
+    /// The randomness of the encapsulation.
+    #[serde(with = "const_hex")]
+    pub coins: Vec<u8>,
+    /// The ciphertext.
+    #[serde(with = "const_hex")]
+    pub ciphertext: Vec<u8>,
+    /// The shared secret of CTRU-Prime.
+    #[serde(with = "const_hex")]
+    pub ss_ctru: [u8; 32],
+    /// The result of X25519.
+    #[serde(with = "const_hex")]
+    pub ss_x25519: [u8; 32],
+    /// The shared secret of both.
+    #[serde(with = "const_hex")]
+    pub shared_secret: [u8; 32],
+}
+
+impl Hybrid {
+    /// Loads the vectors of the set of degree `n`.
+    #[must_use]
+    pub fn load(n: usize) -> Vec<Self> {
+        json_lines(&format!("x25519-ctru-prime-{n}.jsonl"))
+    }
+}
+
 /// Returns the bytes as an array.
 ///
 /// # Panics

@@ -56,6 +56,9 @@ pub(crate) enum Error {
     /// `--out -` was given for a key pair, which is two files.
     #[error("a key pair is two files: --out needs a name, not -")]
     KeyPairToStandardOutput,
+    /// `--format pkcs8` was given with another encoding than the one of such files.
+    #[error("PKCS#8 files hold keys in mixed-radix encoding only; leave --encoding out")]
+    Pkcs8Encoding,
     /// A file has wrong contents.
     #[error("{file}: {problem}")]
     Contents { file: String, problem: Problem },

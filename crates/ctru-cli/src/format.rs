@@ -7,11 +7,13 @@
 
 use std::fmt;
 
+use ctru_kem::pkcs8;
 use ctru_kem::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use pem_rfc7468::LineEnding;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use crate::key_file;
 use crate::selection::{Encoding, Selection, Set};
 
 /// A kind of object in a file.
@@ -88,6 +90,12 @@ pub(crate) enum Problem {
     /// The number of bytes inside the PEM form does not fit its label.
     #[error("the PEM form of a {selection} {kind} holds {actual} bytes, expected {expected}")]
     PemLength { kind: Kind, selection: Selection, expected: usize, actual: usize },
+    /// The PEM form of a key of PKCS#8 or SubjectPublicKeyInfo is damaged.
+    #[error("the PEM form of a PKCS#8 {kind} is damaged: {source}")]
+    Pkcs8Pem { kind: Kind, source: pem_rfc7468::Error },
+    /// The file has the form of PKCS#8 or SubjectPublicKeyInfo, but no key of this program.
+    #[error("the label or form of a PKCS#8 key, but no key of CTRU-Prime: {0}")]
+    Pkcs8(#[from] pkcs8::Error),
     /// The file contains an object of another kind.
     #[error("a {found}, not a {}", any_of(wanted))]
     Kind { wanted: &'static [Kind], found: Object },
@@ -138,9 +146,14 @@ fn label(kind: Kind, selection: Selection) -> String {
     format!("CTRU PRIME {} {encoding} {kind}", selection.set.degree()).to_uppercase()
 }
 
-/// Returns an object's PEM form.
-fn armour(kind: Kind, selection: Selection, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
-    let text = pem_rfc7468::encode_string(&label(kind, selection), LineEnding::LF, bytes);
+/// Returns the label of a key of PKCS#8 or SubjectPublicKeyInfo.
+fn pkcs8_label(kind: Kind) -> String {
+    kind.to_string().to_uppercase()
+}
+
+/// Returns a PEM form.
+fn armour(label: &str, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    let text = pem_rfc7468::encode_string(label, LineEnding::LF, bytes);
     Zeroizing::new(text.expect("the label is well formed and memory suffices").into_bytes())
 }
 
@@ -151,7 +164,13 @@ pub(crate) fn contents(
     bytes: Zeroizing<Vec<u8>>,
     raw: bool,
 ) -> Zeroizing<Vec<u8>> {
-    if raw { bytes } else { armour(kind, selection, &bytes) }
+    if raw { bytes } else { armour(&label(kind, selection), &bytes) }
+}
+
+/// Returns the contents of the file of a key of PKCS#8 or SubjectPublicKeyInfo: its PEM form or its
+/// DER.
+pub(crate) fn pkcs8_contents(kind: Kind, der: Zeroizing<Vec<u8>>, raw: bool) -> Zeroizing<Vec<u8>> {
+    if raw { der } else { armour(&pkcs8_label(kind), &der) }
 }
 
 /// Parses a key of one of the kinds `wanted`. Returns its kind, its selection and its bytes.
@@ -203,14 +222,17 @@ fn parse(
     let pem = contents.windows(BEGIN.len()).position(|window| window == BEGIN);
     let (object, bytes) = match pem {
         Some(start) => parse_pem(&contents, &contents[start + BEGIN.len()..])?,
-        None => {
-            let object = raw.ok_or_else(|| Problem::Length {
-                wanted,
-                expected: lengths(wanted, selection),
-                actual: contents.len(),
-            })?;
-            (object, contents)
-        }
+        None => match raw {
+            Some(object) => (object, contents),
+            None if key_file::is_sequence(&contents) => parse_der(&contents)?,
+            None => {
+                return Err(Problem::Length {
+                    wanted,
+                    expected: lengths(wanted, selection),
+                    actual: contents.len(),
+                });
+            }
+        },
     };
     if wanted.contains(&object.kind) {
         Ok((object, bytes))
@@ -221,6 +243,12 @@ fn parse(
 
 /// Parses the PEM form `text`. `from_label` is the part after "-----BEGIN ".
 fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+    let is_pkcs8 =
+        |kind: &Kind| from_label.starts_with(format!("{}-----", pkcs8_label(*kind)).as_bytes());
+    if let Some(kind) = [Kind::PublicKey, Kind::PrivateKey].into_iter().find(is_pkcs8) {
+        let der = decode_pem(text).map_err(|source| Problem::Pkcs8Pem { kind, source })?;
+        return parse_key_file(kind, &der);
+    }
     let (kind, selection) = Kind::ALL
         .into_iter()
         .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)))
@@ -229,8 +257,10 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
         })
         .ok_or(Problem::Label)?;
     let length = kind.length(selection);
-    let expected =
-        || armour(kind, selection, &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)]).len();
+    let expected = || {
+        armour(&label(kind, selection), &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)])
+            .len()
+    };
     let last_line = format!("-----END {}-----", label(kind, selection));
     // Without the last line, the decoder would report an error of the first line.
     if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
@@ -241,24 +271,44 @@ fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8
             actual: text.len(),
         });
     }
-    // The buffer is larger than the decoded bytes. `decode_vec` would not wipe the first bytes of a
-    // damaged key.
-    let mut bytes = Zeroizing::new(vec![0; text.len()]);
-    let decoded = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len());
-    let actual = decoded.map_err(|source| Problem::Pem {
+    let bytes = decode_pem(text).map_err(|source| Problem::Pem {
         kind,
         selection,
         source,
         expected: expected(),
         actual: text.len(),
     })?;
-    bytes.truncate(actual);
     match length {
         Some(expected) if expected != bytes.len() => {
             Err(Problem::PemLength { kind, selection, expected, actual: bytes.len() })
         }
         _ => Ok((Object { kind, set: selection.set, encoding: Some(selection.encoding) }, bytes)),
     }
+}
+
+/// Returns the bytes of a PEM form.
+fn decode_pem(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, pem_rfc7468::Error> {
+    // The buffer is larger than the decoded bytes. `decode_vec` would not wipe the first bytes of a
+    // damaged key.
+    let mut bytes = Zeroizing::new(vec![0; text.len()]);
+    let actual = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len())?;
+    bytes.truncate(actual);
+    Ok(bytes)
+}
+
+/// Parses a key of PKCS#8 or SubjectPublicKeyInfo in DER. The error is that of a private key.
+fn parse_der(der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+    parse_key_file(Kind::PublicKey, der).or_else(|_| parse_key_file(Kind::PrivateKey, der))
+}
+
+/// Parses a key of this kind in DER.
+fn parse_key_file(kind: Kind, der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+    let parse = match kind {
+        Kind::PrivateKey => key_file::decode_private,
+        _ => key_file::decode_public,
+    };
+    let (Selection { set, encoding }, bytes) = parse(der)?;
+    Ok((Object { kind, set, encoding: Some(encoding) }, bytes))
 }
 
 /// Returns the description of the object whose raw form has this length, if there is one.
@@ -314,7 +364,7 @@ mod tests {
     fn pem_round_trip() {
         for (kind, selection, length) in objects() {
             let bytes: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            let text = armour(kind, selection, &bytes);
+            let text = armour(&label(kind, selection), &bytes);
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
@@ -334,7 +384,7 @@ mod tests {
             for selection in Selection::all() {
                 let bytes =
                     vec![0; kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
-                let text = armour(kind, selection, &bytes);
+                let text = armour(&label(kind, selection), &bytes);
                 let lines = text.iter().filter(|&&byte| byte == b'\n').count();
                 for length in [text.len(), text.len() + lines] {
                     assert_eq!(identify(length), None, "{kind} of {selection}");
@@ -348,7 +398,7 @@ mod tests {
     #[test]
     fn truncated_pem() {
         let selection = Selection { set: Set::N653, encoding: Encoding::Packed13 };
-        let text = armour(Kind::Ciphertext, selection, &[1; 898]);
+        let text = armour(&label(Kind::Ciphertext, selection), &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
             let result = parse(&[Kind::Ciphertext], Some(selection), cut);

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use ctru_kem::{DecapsulationKey, ParameterSet, SEED_BYTES};
+use clap::ValueEnum;
+use ctru_kem::{KeyPairSeed, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::files::{self, Output, PathOrStdio};
 use crate::format::{self, Kind};
 use crate::info;
+use crate::key_file;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 
 /// Generate a key pair
@@ -23,10 +25,13 @@ pub(crate) struct Args {
     /// Encoding of the public key
     #[arg(long, value_enum, default_value = "mixed-radix")]
     encoding: Encoding,
+    /// Form of the files
+    #[arg(long, value_enum, default_value = "native")]
+    format: Format,
     /// File of the private key
     #[arg(long, short, value_name = "FILE")]
     out: PathOrStdio,
-    /// Write bare bytes, not PEM
+    /// Write bare bytes, or DER with --format pkcs8, not PEM
     #[arg(long)]
     raw: bool,
     /// Test that the private key decapsulates what the public key encapsulates, before both are
@@ -36,6 +41,16 @@ pub(crate) struct Args {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
+}
+
+/// The form of key files.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The form of this program
+    Native,
+    /// PKCS#8 and SubjectPublicKeyInfo; the private key is a seed of 64 bytes. The object
+    /// identifiers are placeholders, so no other program knows these keys
+    Pkcs8,
 }
 
 /// Runs the command.
@@ -50,11 +65,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let public_file = PathOrStdio::Path(PathBuf::from(public_path));
 
     let selection = Selection { set: args.set, encoding: args.encoding };
-    let (private, public) = selection.accept(Generate { args })?;
-    let contents = |kind, bytes| format::contents(kind, selection, bytes, args.raw);
+    if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {
+        return Err(Error::Pkcs8Encoding);
+    }
+    let [seed, private, public] = selection.accept(Generate { args })?;
+    let [private, public] = match args.format {
+        Format::Native => [(Kind::PrivateKey, private), (Kind::PublicKey, public)]
+            .map(|(kind, bytes)| format::contents(kind, selection, bytes, args.raw)),
+        Format::Pkcs8 => [
+            (Kind::PrivateKey, key_file::encode_private(args.set, &seed)),
+            (Kind::PublicKey, key_file::encode_public(args.set, &public)),
+        ]
+        .map(|(kind, der)| format::pkcs8_contents(kind, der, args.raw)),
+    };
     let outputs = [
-        Output { to: &args.out, contents: contents(Kind::PrivateKey, private), secret: true },
-        Output { to: &public_file, contents: contents(Kind::PublicKey, public), secret: false },
+        Output { to: &args.out, contents: private, secret: true },
+        Output { to: &public_file, contents: public, secret: false },
     ];
     files::write(&[], &outputs, args.force)?;
     if let Some(warning) = info::warning(args.set) {
@@ -68,11 +94,12 @@ struct Generate<'a> {
 }
 
 impl Visitor for Generate<'_> {
-    /// The private key and the public key.
-    type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
+    /// The seed, the private key and the public key.
+    type Output = Result<[Zeroizing<Vec<u8>>; 3], Error>;
 
     fn visit<P: ParameterSet>(self) -> Self::Output {
-        let key = DecapsulationKey::<P>::try_generate()?;
+        let pair = KeyPairSeed::<P>::try_generate()?;
+        let key = pair.decapsulation_key();
         if self.args.check {
             let mut seed = Zeroizing::new([0; SEED_BYTES]);
             getrandom::fill(&mut *seed)?;
@@ -82,6 +109,7 @@ impl Visitor for Generate<'_> {
             })?;
         }
         let public = key.encapsulation_key();
-        Ok((Zeroizing::new(key.as_ref().to_vec()), Zeroizing::new(public.as_ref().to_vec())))
+        Ok([pair.as_ref(), key.as_ref(), public.as_ref()]
+            .map(|bytes| Zeroizing::new(bytes.to_vec())))
     }
 }

@@ -9,6 +9,7 @@
 //! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
 //! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
 //!   back.
+//! - [`key_file`] does so for the key files of other programs, PKCS#8 and SubjectPublicKeyInfo.
 //! - [`files`] reads and writes files.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.
@@ -27,6 +28,7 @@ mod files;
 mod format;
 mod info;
 mod kat;
+mod key_file;
 mod keygen;
 mod selection;
 mod selftest;

@@ -15,14 +15,11 @@ use rayon::prelude::*;
 use crate::encoding::Encode;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::expand::{Expand, Purpose};
-use crate::hash::{self, Id, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
 use crate::rows::InvalidRow;
 use crate::wipe::Secret;
-
-/// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
-pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
 
 /// The most key pairs that share one inversion. At this number, the inversion already takes little
 /// time compared with the three products per key.

@@ -332,6 +332,12 @@ impl SharedSecret {
         }
     }
 
+    /// Returns the secret with these bytes, which another program or a protocol has kept.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; SHARED_SECRET_BYTES]) -> Self {
+        Self { bytes: *bytes }
+    }
+
     /// Returns whether this is the placeholder, 32 zero bytes. If so, no operation has written the
     /// secret: either none has run, or its error was ignored.
     #[must_use]

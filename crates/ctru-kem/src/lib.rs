@@ -22,6 +22,9 @@ mod error;
 mod expand;
 mod hash;
 mod kem;
+#[cfg(feature = "pkcs8")]
+pub mod key_file;
+mod key_pair_seed;
 mod keys;
 mod params;
 mod pke;
@@ -31,7 +34,8 @@ mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
-pub use hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
@@ -39,3 +43,5 @@ pub use params::{
 };
 #[cfg(feature = "std")]
 pub use rows::InvalidRow;
+#[cfg(feature = "pkcs8")]
+pub use pkcs8;

@@ -15,9 +15,11 @@ use ctru_math::{R653, R761, R1277, Ring};
 use rayon::ThreadPool;
 
 #[cfg(feature = "std")]
-use crate::batch::{self, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use crate::batch::{self, Keys, Seeds};
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 #[cfg(feature = "std")]

@@ -16,6 +16,7 @@ mod engine;
 mod files;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
+mod pkcs8;
 mod streams;
 
 const SETS: [&str; 3] = ["653", "761", "1277"];

@@ -8,9 +8,9 @@ use std::vec::Vec;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Engine, EngineError, check_length};
-use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use crate::batch::{Keys, Seeds};
 use crate::bytes::{arrays, arrays_mut};
-use crate::hash::SEED_BYTES;
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::kem::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;

@@ -29,9 +29,10 @@ pub use device::cuda;
 #[cfg(feature = "gpu")]
 pub use device::{DeviceEngine, DeviceOptions, DeviceRows, Products};
 
-pub use crate::batch::{KEY_PAIR_SEED_BYTES, Keys, Seeds};
+pub use crate::batch::{Keys, Seeds};
 pub use crate::error::ContextTooLong;
 pub use crate::expand::{Context, Expand};
+pub use crate::hash::KEY_PAIR_SEED_BYTES;
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 pub use rows::{CpuRows, RowEngine, RowError};
 

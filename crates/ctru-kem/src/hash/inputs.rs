@@ -6,6 +6,8 @@ use super::sponge::{Function, Padded, Sha3_512, Shake256};
 pub const SHARED_SECRET_BYTES: usize = 32;
 /// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
 pub const SEED_BYTES: usize = 32;
+/// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
+pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
 /// Bytes of `ID(pk)`, the first bytes of an encapsulation key. They are part of the input of the
 /// message hash and of the rejection hash.
 pub(super) const KEY_ID_BYTES: usize = 33;

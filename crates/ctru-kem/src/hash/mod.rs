@@ -35,7 +35,7 @@ use sponge::{Padded, Sha3_512, Shake256, hash};
 pub(crate) use inputs::Id;
 #[cfg(feature = "std")]
 pub(crate) use inputs::NO_ID;
-pub use inputs::{SEED_BYTES, SHARED_SECRET_BYTES};
+pub use inputs::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 
 /// Bytes of the coins of the largest parameter set, those of `f'` and `g` together.
 const KEY_COINS: usize = 2 * 639;

@@ -9,6 +9,7 @@ mod consistency;
 mod cpu_engine;
 mod device_engine;
 mod failing_device;
+mod key_file;
 mod operations;
 mod powers;
 mod resident;

@@ -1,0 +1,290 @@
+/* The KEM CTRU-Prime for C. Made by cbindgen from crates/ctru-capi/src; do not edit.
+ *
+ * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
+ * been written. Pointers must point to as many bytes as the text of a function says; a null pointer
+ * gives CTRU_ERROR_NULL. */
+
+#ifndef CTRU_H
+#define CTRU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The function has done its work.
+#define CTRU_OK 0
+
+// A pointer is null.
+#define CTRU_ERROR_NULL 1
+
+// The number of bytes of a buffer does not fit the number of operations.
+#define CTRU_ERROR_LENGTH 2
+
+// No parameter set has this number.
+#define CTRU_ERROR_SET 3
+
+// The bytes are no public key.
+#define CTRU_ERROR_PUBLIC_KEY 4
+
+// The bytes are no secret key.
+#define CTRU_ERROR_SECRET_KEY 5
+
+// The operating system gives no randomness.
+#define CTRU_ERROR_RANDOMNESS 6
+
+// The engine could not start its threads.
+#define CTRU_ERROR_ENGINE 7
+
+// The library has a defect: a function stopped in the middle.
+#define CTRU_ERROR_INTERNAL 8
+
+// Bytes of a shared secret.
+#define CTRU_SHARED_SECRET_BYTES 32
+
+// Bytes from which a key pair is derived.
+#define CTRU_KEYPAIR_COINS 64
+
+// Bytes from which an encapsulation is derived.
+#define CTRU_ENCAPS_COINS 32
+
+// Bytes of a public key of CTRU-Prime-653.
+#define CTRU_PRIME_653_PUBLIC_KEY_BYTES 994
+
+// Bytes of a secret key of CTRU-Prime-653.
+#define CTRU_PRIME_653_SECRET_KEY_BYTES 1353
+
+// Bytes of a ciphertext of CTRU-Prime-653.
+#define CTRU_PRIME_653_CIPHERTEXT_BYTES 898
+
+// Bytes of a public key of CTRU-Prime-761.
+#define CTRU_PRIME_761_PUBLIC_KEY_BYTES 1158
+
+// Bytes of a secret key of CTRU-Prime-761.
+#define CTRU_PRIME_761_SECRET_KEY_BYTES 1571
+
+// Bytes of a ciphertext of CTRU-Prime-761.
+#define CTRU_PRIME_761_CIPHERTEXT_BYTES 952
+
+// Bytes of a public key of CTRU-Prime-1277.
+#define CTRU_PRIME_1277_PUBLIC_KEY_BYTES 2067
+
+// Bytes of a secret key of CTRU-Prime-1277.
+#define CTRU_PRIME_1277_SECRET_KEY_BYTES 2738
+
+// Bytes of a ciphertext of CTRU-Prime-1277.
+#define CTRU_PRIME_1277_CIPHERTEXT_BYTES 1597
+
+// An engine for batches: a set of threads. Several threads may use it at the same time.
+typedef struct ctru_engine ctru_engine;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes an engine with this number of threads, or with one thread per core if it is 0, and writes
+// its pointer to `engine`. `ctru_engine_free` frees it.
+//
+// # Safety
+// A pointer that is not null points to a writable pointer.
+int ctru_engine_new(struct ctru_engine **engine, size_t threads);
+
+// Frees an engine. A null pointer is allowed, and nothing happens.
+//
+// # Safety
+// A pointer that is not null comes from `ctru_engine_new`, has not been freed, and no thread uses
+// it any more.
+void ctru_engine_free(struct ctru_engine *engine);
+
+// Generates as many key pairs as `sk` has room for. `pk` must have room for as many.
+//
+// # Safety
+// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
+// bytes as the number after them says.
+int ctru_engine_keypair(const struct ctru_engine *engine,
+                        int set,
+                        uint8_t *pk,
+                        size_t pk_bytes,
+                        uint8_t *sk,
+                        size_t sk_bytes);
+
+// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each.
+//
+// # Safety
+// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
+// bytes as the number after them says.
+int ctru_engine_keypair_derand(const struct ctru_engine *engine,
+                               int set,
+                               uint8_t *pk,
+                               size_t pk_bytes,
+                               uint8_t *sk,
+                               size_t sk_bytes,
+                               const uint8_t *coins,
+                               size_t coins_bytes);
+
+// Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
+// ciphertexts. `pk` holds one key for all, or one for each.
+//
+// # Safety
+// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
+// bytes as the number after them says.
+int ctru_engine_encaps(const struct ctru_engine *engine,
+                       int set,
+                       uint8_t *ct,
+                       size_t ct_bytes,
+                       uint8_t *ss,
+                       size_t ss_bytes,
+                       const uint8_t *pk,
+                       size_t pk_bytes);
+
+// Encapsulates as many shared secrets as `ss` has room for, from 32 bytes of `coins` for each.
+//
+// # Safety
+// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
+// bytes as the number after them says.
+int ctru_engine_encaps_derand(const struct ctru_engine *engine,
+                              int set,
+                              uint8_t *ct,
+                              size_t ct_bytes,
+                              uint8_t *ss,
+                              size_t ss_bytes,
+                              const uint8_t *pk,
+                              size_t pk_bytes,
+                              const uint8_t *coins,
+                              size_t coins_bytes);
+
+// Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
+// all, or one for each.
+//
+// # Safety
+// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
+// bytes as the number after them says.
+int ctru_engine_decaps(const struct ctru_engine *engine,
+                       int set,
+                       uint8_t *ss,
+                       size_t ss_bytes,
+                       const uint8_t *ct,
+                       size_t ct_bytes,
+                       const uint8_t *sk,
+                       size_t sk_bytes);
+
+// Returns the text of a code. It lives as long as the program.
+const char *ctru_strerror(int code);
+
+// Generates a key pair of CTRU-Prime-653: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_653_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-653 that `coins` determine:
+// 64 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to 64
+// readable bytes.
+int ctru_prime_653_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-653: writes the
+// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_653_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-653 the shared
+// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to 32 readable
+// bytes.
+int ctru_prime_653_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-653:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_653_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of CTRU-Prime-761: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_761_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-761 that `coins` determine:
+// 64 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to 64
+// readable bytes.
+int ctru_prime_761_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-761: writes the
+// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_761_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-761 the shared
+// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to 32 readable
+// bytes.
+int ctru_prime_761_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-761:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_761_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of CTRU-Prime-1277: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_1277_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-1277 that `coins` determine:
+// 64 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to 64
+// readable bytes.
+int ctru_prime_1277_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-1277: writes the
+// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_1277_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-1277 the shared
+// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to 32 readable
+// bytes.
+int ctru_prime_1277_encaps_derand(uint8_t *ct,
+                                  uint8_t *ss,
+                                  const uint8_t *pk,
+                                  const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-1277:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_1277_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* CTRU_H */

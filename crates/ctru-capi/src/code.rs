@@ -1,0 +1,56 @@
+//! The codes that functions return, and their texts.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::panic::{self, AssertUnwindSafe};
+
+/// The function has done its work.
+pub const CTRU_OK: c_int = 0;
+/// A pointer is null.
+pub const CTRU_ERROR_NULL: c_int = 1;
+/// The number of bytes of a buffer does not fit the number of operations.
+pub const CTRU_ERROR_LENGTH: c_int = 2;
+/// No parameter set has this number.
+pub const CTRU_ERROR_SET: c_int = 3;
+/// The bytes are no public key.
+pub const CTRU_ERROR_PUBLIC_KEY: c_int = 4;
+/// The bytes are no secret key.
+pub const CTRU_ERROR_SECRET_KEY: c_int = 5;
+/// The operating system gives no randomness.
+pub const CTRU_ERROR_RANDOMNESS: c_int = 6;
+/// The engine could not start its threads.
+pub const CTRU_ERROR_ENGINE: c_int = 7;
+/// The library has a defect: a function stopped in the middle.
+pub const CTRU_ERROR_INTERNAL: c_int = 8;
+
+/// Returns the text of a code. It lives as long as the program.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn ctru_strerror(code: c_int) -> *const c_char {
+    text(code).as_ptr()
+}
+
+fn text(code: c_int) -> &'static CStr {
+    match code {
+        CTRU_OK => c"success",
+        CTRU_ERROR_NULL => c"a pointer is null",
+        CTRU_ERROR_LENGTH => c"a buffer has the wrong number of bytes",
+        CTRU_ERROR_SET => c"no parameter set has this number",
+        CTRU_ERROR_PUBLIC_KEY => c"the bytes are no public key",
+        CTRU_ERROR_SECRET_KEY => c"the bytes are no secret key",
+        CTRU_ERROR_RANDOMNESS => c"the operating system gives no randomness",
+        CTRU_ERROR_ENGINE => c"the engine could not start its threads",
+        CTRU_ERROR_INTERNAL => c"internal error",
+        _ => c"unknown code",
+    }
+}
+
+/// Runs `work`, and returns its code. A panic does not cross the border to C: it gives
+/// [`CTRU_ERROR_INTERNAL`].
+pub(crate) fn code_of(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
+    // `work` writes its outputs at the end, so after a panic nothing is half written.
+    match panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => CTRU_OK,
+        Ok(Err(code)) => code,
+        Err(_) => CTRU_ERROR_INTERNAL,
+    }
+}

@@ -1,0 +1,200 @@
+/* Calls every function of ctru.h rightly and wrongly. `.ci/capi` runs this program under valgrind
+ * and with AddressSanitizer, which would report accesses outside of the buffers. Each buffer is an
+ * allocation of its own with exactly the bytes that its length says. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctru.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+struct set {
+    int n;
+    size_t pk, sk, ct;
+    int (*keypair)(uint8_t *, uint8_t *);
+    int (*keypair_derand)(uint8_t *, uint8_t *, const uint8_t *);
+    int (*encaps)(uint8_t *, uint8_t *, const uint8_t *);
+    int (*encaps_derand)(uint8_t *, uint8_t *, const uint8_t *, const uint8_t *);
+    int (*decaps)(uint8_t *, const uint8_t *, const uint8_t *);
+};
+
+#define SET(n)                                                                                     \
+    {                                                                                              \
+        n, CTRU_PRIME_##n##_PUBLIC_KEY_BYTES, CTRU_PRIME_##n##_SECRET_KEY_BYTES,                   \
+            CTRU_PRIME_##n##_CIPHERTEXT_BYTES, ctru_prime_##n##_keypair,                           \
+            ctru_prime_##n##_keypair_derand, ctru_prime_##n##_encaps,                              \
+            ctru_prime_##n##_encaps_derand, ctru_prime_##n##_decaps                                \
+    }
+
+static const struct set SETS[] = {SET(653), SET(761), SET(1277)};
+
+static uint64_t state = 88172645463325252u;
+
+/* Returns a number below `limit` (xorshift64). */
+static size_t below(size_t limit) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (size_t)(state % limit);
+}
+
+/* Returns a buffer of its own whose bytes are all 0xa5. */
+static uint8_t *buffer(size_t bytes) {
+    uint8_t *made = malloc(bytes ? bytes : 1);
+    CHECK(made);
+    memset(made, 0xa5, bytes);
+    return made;
+}
+
+static int untouched(const uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != 0xa5) return 0;
+    return 1;
+}
+
+static void single(const struct set *set) {
+    uint8_t coins[64], sent[32], received[32];
+    uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk), *ct = buffer(set->ct);
+    for (int i = 0; i < 64; i++) coins[i] = (uint8_t)i;
+
+    CHECK(set->keypair(pk, sk) == CTRU_OK);
+    CHECK(set->encaps(ct, sent, pk) == CTRU_OK);
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    CHECK(memcmp(sent, received, 32) == 0);
+    CHECK(set->keypair_derand(pk, sk, coins) == CTRU_OK);
+    CHECK(set->encaps_derand(ct, sent, pk, coins) == CTRU_OK);
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    CHECK(memcmp(sent, received, 32) == 0);
+    ct[0] ^= 1;
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    CHECK(memcmp(sent, received, 32) != 0);
+
+    /* Null pointers: nothing is written. */
+    uint8_t *out = buffer(set->sk), *secret = buffer(32);
+    CHECK(set->keypair(NULL, out) == CTRU_ERROR_NULL);
+    CHECK(set->keypair(out, NULL) == CTRU_ERROR_NULL);
+    CHECK(set->keypair_derand(NULL, out, coins) == CTRU_ERROR_NULL);
+    CHECK(set->keypair_derand(out, NULL, coins) == CTRU_ERROR_NULL);
+    CHECK(set->keypair_derand(out, out, NULL) == CTRU_ERROR_NULL);
+    CHECK(set->encaps(NULL, secret, pk) == CTRU_ERROR_NULL);
+    CHECK(set->encaps(out, NULL, pk) == CTRU_ERROR_NULL);
+    CHECK(set->encaps(out, secret, NULL) == CTRU_ERROR_NULL);
+    CHECK(set->encaps_derand(NULL, secret, pk, coins) == CTRU_ERROR_NULL);
+    CHECK(set->encaps_derand(out, NULL, pk, coins) == CTRU_ERROR_NULL);
+    CHECK(set->encaps_derand(out, secret, NULL, coins) == CTRU_ERROR_NULL);
+    CHECK(set->encaps_derand(out, secret, pk, NULL) == CTRU_ERROR_NULL);
+    CHECK(set->decaps(NULL, ct, sk) == CTRU_ERROR_NULL);
+    CHECK(set->decaps(secret, NULL, sk) == CTRU_ERROR_NULL);
+    CHECK(set->decaps(secret, ct, NULL) == CTRU_ERROR_NULL);
+
+    /* Keys that are none. */
+    memset(pk, 0, set->pk);
+    CHECK(set->encaps(out, secret, pk) == CTRU_ERROR_PUBLIC_KEY);
+    memset(pk, 0xff, set->pk);
+    CHECK(set->encaps_derand(out, secret, pk, coins) == CTRU_ERROR_PUBLIC_KEY);
+    memset(sk, 0xff, set->sk);
+    CHECK(set->decaps(secret, ct, sk) == CTRU_ERROR_SECRET_KEY);
+    CHECK(untouched(out, set->sk) && untouched(secret, 32));
+    free(pk), free(sk), free(ct), free(out), free(secret);
+}
+
+/* A buffer for `count` values of `size` bytes. At times it has a wrong length or is null. */
+struct argument {
+    uint8_t *at;
+    size_t bytes;
+    int wrong;
+};
+
+static struct argument argument(size_t size, size_t count) {
+    struct argument made = {NULL, size * count, 0};
+    switch (below(12)) {
+    case 0: made.bytes -= 1; break;
+    case 1: made.bytes += 1; break;
+    case 2: made.bytes += size; break;
+    case 3: made.bytes = below(made.bytes); break;
+    case 4: made.wrong = 1; return made;
+    }
+    made.wrong = made.bytes != size * count;
+    made.at = buffer(made.bytes);
+    return made;
+}
+
+/* Calls a function of an engine with arguments of which some are wrong. Returns its code. */
+static int misuse(ctru_engine *engine, const struct set *set, const uint8_t *pk,
+                  const uint8_t *sk) {
+    size_t count = 1 + below(2), call = below(5);
+    int n = below(16) ? set->n : (int)below(2000), wrong = n != set->n;
+    ctru_engine *used = below(32) ? engine : NULL;
+    struct argument a, b, c, d = {NULL, 0, 0};
+    int code, outputs = 2;
+    switch (call) {
+    case 0:
+        a = argument(set->pk, count), b = argument(set->sk, count), c = d;
+        code = ctru_engine_keypair(used, n, a.at, a.bytes, b.at, b.bytes);
+        break;
+    case 1:
+        a = argument(set->pk, count), b = argument(set->sk, count), c = argument(64, count);
+        code = ctru_engine_keypair_derand(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
+        break;
+    case 2:
+        a = argument(set->ct, count), b = argument(32, count), c = argument(set->pk, count);
+        if (c.at && !c.wrong)
+            for (size_t i = 0; i < count; i++) memcpy(c.at + i * set->pk, pk, set->pk);
+        code = ctru_engine_encaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
+        break;
+    case 3:
+        a = argument(set->ct, count), b = argument(32, count), c = argument(set->pk, 1);
+        d = argument(32, count);
+        if (c.at && !c.wrong) memcpy(c.at, pk, set->pk);
+        code = ctru_engine_encaps_derand(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes,
+                                         d.at, d.bytes);
+        break;
+    default:
+        a = argument(32, count), b = argument(set->ct, count), c = argument(set->sk, 1);
+        if (c.at && !c.wrong) memcpy(c.at, sk, set->sk);
+        code = ctru_engine_decaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
+        outputs = 1;
+    }
+    wrong |= a.wrong | b.wrong | c.wrong | d.wrong | !used;
+    CHECK(code >= CTRU_OK && code < CTRU_ERROR_INTERNAL);
+    /* Two wrong lengths can fit each other. All right arguments must work. */
+    CHECK(wrong || code == CTRU_OK);
+    if (code != CTRU_OK) {
+        CHECK(!a.at || untouched(a.at, a.bytes));
+        CHECK(outputs == 1 || !b.at || untouched(b.at, b.bytes));
+    }
+    free(a.at), free(b.at), free(c.at), free(d.at);
+    return code;
+}
+
+int main(int count, char **arguments) {
+    int misuses = count > 1 ? atoi(arguments[1]) : 10000, seen[CTRU_ERROR_INTERNAL] = {0};
+    CHECK(strcmp(ctru_strerror(CTRU_OK), "success") == 0);
+    CHECK(strcmp(ctru_strerror(-1), "unknown code") == 0);
+    for (size_t i = 0; i < 3; i++) single(&SETS[i]);
+
+    ctru_engine *engine = NULL;
+    CHECK(ctru_engine_new(NULL, 1) == CTRU_ERROR_NULL);
+    CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const struct set *set = &SETS[i];
+        uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk);
+        CHECK(set->keypair(pk, sk) == CTRU_OK);
+        for (int k = 0; k < misuses / 3 + 1; k++) seen[misuse(engine, set, pk, sk)]++;
+        free(pk), free(sk);
+    }
+    ctru_engine_free(engine);
+    ctru_engine_free(NULL);
+    for (int code = 0; code < CTRU_ERROR_INTERNAL; code++)
+        printf("%6d %s\n", seen[code], ctru_strerror(code));
+    CHECK(seen[CTRU_OK] && seen[CTRU_ERROR_NULL] && seen[CTRU_ERROR_LENGTH]);
+    return 0;
+}

@@ -1,0 +1,190 @@
+//! Compares the functions for C with `ctru-kem`, called from Rust.
+#![allow(unsafe_code)]
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::{CStr, c_int};
+use std::ptr;
+
+use ctru::*;
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, KeyPairSeed,
+    ParameterSet,
+};
+
+/// The functions of a set.
+struct Functions {
+    set: c_int,
+    keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
+    keypair_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
+    decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
+}
+
+fn check<P: ParameterSet>(functions: &Functions) {
+    let coins: Vec<u8> = (1..=64).collect();
+    let key: DecapsulationKey<P> = KeyPairSeed::from_bytes(&coins).unwrap().decapsulation_key();
+    let public = key.encapsulation_key();
+    let seed = coins.first_chunk().unwrap();
+    let (sent, secret) = public.encapsulate_deterministic(seed);
+    let mut tampered = sent.as_ref().to_vec();
+    tampered[0] ^= 1;
+    let rejected = key.decapsulate(&Ciphertext::from_bytes(&tampered).unwrap());
+
+    let mut pk = vec![0; P::ENCAPSULATION_KEY_BYTES];
+    let mut sk = vec![0; P::DECAPSULATION_KEY_BYTES];
+    let mut ct = vec![0; P::CIPHERTEXT_BYTES];
+    let mut ss = [[0u8; 32]; 2];
+    let [first, second] = &mut ss;
+    // SAFETY: all buffers have the lengths of their values.
+    unsafe {
+        let Functions { keypair_derand, encaps_derand, decaps, .. } = functions;
+        assert_eq!(keypair_derand(pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr()), CTRU_OK);
+        assert_eq!((&pk[..], &sk[..]), (public.as_ref(), key.as_ref()));
+        let (to, pk) = (first.as_mut_ptr(), pk.as_ptr());
+        assert_eq!(encaps_derand(ct.as_mut_ptr(), to, pk, coins.as_ptr()), CTRU_OK);
+        assert_eq!((&ct[..], &first[..]), (sent.as_ref(), secret.as_ref()));
+        assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_OK);
+        assert_eq!(second[..], *secret.as_ref());
+        assert_eq!(decaps(second.as_mut_ptr(), tampered.as_ptr(), sk.as_ptr()), CTRU_OK);
+        assert_eq!(second[..], *rejected.as_ref());
+    }
+
+    // SAFETY: all buffers have the lengths of their values.
+    unsafe {
+        let Functions { keypair, encaps, decaps, .. } = functions;
+        let before = pk.clone();
+        assert_eq!(keypair(pk.as_mut_ptr(), sk.as_mut_ptr()), CTRU_OK);
+        assert_ne!(pk, before);
+        assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_OK);
+        assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_OK);
+        assert_eq!(first, second);
+        pk.fill(0);
+        assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_ERROR_PUBLIC_KEY);
+        sk.fill(0xff);
+        assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_ERROR_SECRET_KEY);
+    }
+    batches::<P>(functions);
+}
+
+/// Checks that a batch gives the results of single operations.
+fn batches<P: ParameterSet>(functions: &Functions) {
+    const COUNT: usize = 20;
+    let set = functions.set;
+    let coins: Vec<u8> = (0..64 * COUNT).map(|i| (i % 251) as u8).collect();
+    let mut pk = vec![0; COUNT * P::ENCAPSULATION_KEY_BYTES];
+    let mut sk = vec![0; COUNT * P::DECAPSULATION_KEY_BYTES];
+    let mut ct = vec![0; COUNT * P::CIPHERTEXT_BYTES];
+    let mut ss = vec![0; COUNT * 32];
+    let mut again = vec![0; COUNT * 32];
+    let mut engine = ptr::null_mut();
+    // SAFETY: the lengths are those of the buffers, and the engine is there until the end.
+    unsafe {
+        assert_eq!(ctru_engine_new(&raw mut engine, 2), CTRU_OK);
+        let (pk_at, sk_at) = (pk.as_mut_ptr(), sk.as_mut_ptr());
+        let (pk_len, sk_len) = (pk.len(), sk.len());
+        let made = ctru_engine_keypair_derand(
+            engine,
+            set,
+            pk_at,
+            pk_len,
+            sk_at,
+            sk_len,
+            coins.as_ptr(),
+            coins.len(),
+        );
+        assert_eq!(made, CTRU_OK);
+        // One key for all, then one key for each.
+        for keys in [1, COUNT] {
+            let (pk_len, sk_len) = (pk.len() / COUNT * keys, sk.len() / COUNT * keys);
+            let (ct_at, ss_at) = (ct.as_mut_ptr(), ss.as_mut_ptr());
+            let sent = ctru_engine_encaps_derand(
+                engine,
+                set,
+                ct_at,
+                ct.len(),
+                ss_at,
+                ss.len(),
+                pk.as_ptr(),
+                pk_len,
+                coins.as_ptr(),
+                32 * COUNT,
+            );
+            assert_eq!(sent, CTRU_OK);
+            let received = ctru_engine_decaps(
+                engine,
+                set,
+                again.as_mut_ptr(),
+                again.len(),
+                ct.as_ptr(),
+                ct.len(),
+                sk.as_ptr(),
+                sk_len,
+            );
+            assert_eq!((received, &ss), (CTRU_OK, &again));
+        }
+        for (i, seed) in coins.chunks_exact(64).enumerate() {
+            let key: DecapsulationKey<P> =
+                KeyPairSeed::from_bytes(seed).unwrap().decapsulation_key();
+            assert!(sk.chunks_exact(P::DECAPSULATION_KEY_BYTES).nth(i) == Some(key.as_ref()));
+            let (sent, secret) = key
+                .encapsulation_key()
+                .encapsulate_deterministic(coins[32 * i..].first_chunk().unwrap());
+            assert!(ct.chunks_exact(P::CIPHERTEXT_BYTES).nth(i) == Some(sent.as_ref()));
+            assert!(ss.chunks_exact(32).nth(i) == Some(secret.as_ref()));
+        }
+        ctru_engine_free(engine);
+        ctru_engine_free(ptr::null_mut());
+    }
+}
+
+#[test]
+fn n653() {
+    check::<CtruPrime653>(&Functions {
+        set: 653,
+        keypair: ctru_prime_653_keypair,
+        keypair_derand: ctru_prime_653_keypair_derand,
+        encaps: ctru_prime_653_encaps,
+        encaps_derand: ctru_prime_653_encaps_derand,
+        decaps: ctru_prime_653_decaps,
+    });
+}
+
+#[test]
+fn n761() {
+    check::<CtruPrime761>(&Functions {
+        set: 761,
+        keypair: ctru_prime_761_keypair,
+        keypair_derand: ctru_prime_761_keypair_derand,
+        encaps: ctru_prime_761_encaps,
+        encaps_derand: ctru_prime_761_encaps_derand,
+        decaps: ctru_prime_761_decaps,
+    });
+}
+
+#[test]
+fn n1277() {
+    check::<CtruPrime1277>(&Functions {
+        set: 1277,
+        keypair: ctru_prime_1277_keypair,
+        keypair_derand: ctru_prime_1277_keypair_derand,
+        encaps: ctru_prime_1277_encaps,
+        encaps_derand: ctru_prime_1277_encaps_derand,
+        decaps: ctru_prime_1277_decaps,
+    });
+}
+
+/// Checks that each code has a text of its own.
+#[test]
+fn codes_have_texts() {
+    let text = |code| {
+        // SAFETY: the function returns a text that lives as long as the program.
+        unsafe { CStr::from_ptr(ctru_strerror(code)) }.to_str().unwrap()
+    };
+    let texts: std::collections::HashSet<_> = (CTRU_OK..=CTRU_ERROR_INTERNAL).map(text).collect();
+    assert_eq!(texts.len(), 9);
+    for code in [-1, CTRU_ERROR_INTERNAL + 1, c_int::MAX] {
+        assert_eq!(text(code), "unknown code");
+    }
+}

@@ -1,0 +1,51 @@
+//! Keys as SubjectPublicKeyInfo and PKCS#8, in the form of [`ctru_kem::key_file`].
+
+use ctru_kem::key_file::{decode_public_key, decode_seed, encode_public_key, encode_seed, oid};
+use ctru_kem::pkcs8::der::{Document, SecretDocument};
+use ctru_kem::pkcs8::{
+    self, AssociatedOid, DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
+    ObjectIdentifier, spki,
+};
+use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277};
+
+use crate::keys::{DecapsulationKey, EncapsulationKey};
+use crate::params::{ParameterSet, X25519CtruPrime};
+
+impl AssociatedOid for X25519CtruPrime<CtruPrime653> {
+    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_653;
+}
+
+impl AssociatedOid for X25519CtruPrime<CtruPrime761> {
+    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_761;
+}
+
+impl AssociatedOid for X25519CtruPrime<CtruPrime1277> {
+    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_1277;
+}
+
+impl<P: ParameterSet + AssociatedOid> EncodePublicKey for EncapsulationKey<P> {
+    fn to_public_key_der(&self) -> spki::Result<Document> {
+        encode_public_key(P::OID, self.as_ref())
+    }
+}
+
+impl<P: ParameterSet + AssociatedOid> DecodePublicKey for EncapsulationKey<P> {
+    /// Reads a key. A key that [`from_bytes`](Self::from_bytes) refuses gives
+    /// [`spki::Error::KeyMalformed`].
+    fn from_public_key_der(der: &[u8]) -> spki::Result<Self> {
+        let bytes = decode_public_key(P::OID, der)?;
+        Self::from_bytes(bytes).map_err(|_| spki::Error::KeyMalformed)
+    }
+}
+
+impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for DecapsulationKey<P> {
+    fn to_pkcs8_der(&self) -> pkcs8::Result<SecretDocument> {
+        encode_seed(P::OID, self.as_ref())
+    }
+}
+
+impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for DecapsulationKey<P> {
+    fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
+        Ok(Self::generate_deterministic(decode_seed(P::OID, der)?))
+    }
+}

@@ -1,0 +1,336 @@
+//! Keys and ciphertexts, with the names of the crate `ctru-kem`.
+
+use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use ctru_kem::{InvalidEncapsulationKey, InvalidLength, SEED_BYTES, SharedSecret};
+use ctru_math::array::Array;
+use rand_core::{CryptoRng, TryCryptoRng};
+use subtle::{Choice, ConstantTimeEq};
+use x25519_dalek::{PublicKey, StaticSecret};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
+
+use crate::combine::combine;
+use crate::params::{
+    COIN_BYTES, CiphertextBytes, DECAPSULATION_KEY_BYTES, EncapsulationKeyBytes, ParameterSet,
+    X25519_BYTES,
+};
+
+/// An encapsulation key: that of CTRU-Prime in mixed-radix encoding, then the public key of X25519.
+/// It is public.
+pub struct EncapsulationKey<P: ParameterSet> {
+    bytes: EncapsulationKeyBytes<P>,
+    /// The first part of `bytes`, which has been checked.
+    ctru: ctru_kem::EncapsulationKey<P::Ctru>,
+}
+
+/// A decapsulation key: 96 bytes, from which both private keys come, and what is computed from
+/// them. Wiped when dropped.
+///
+/// The 96 bytes are the seed and `z` of CTRU-Prime and the private key of X25519, 32 bytes each.
+#[derive(Clone)]
+pub struct DecapsulationKey<P: ParameterSet> {
+    bytes: Zeroizing<[u8; DECAPSULATION_KEY_BYTES]>,
+    ctru: ctru_kem::DecapsulationKey<P::Ctru>,
+    encapsulation_key: EncapsulationKey<P>,
+}
+
+/// A ciphertext: that of CTRU-Prime, then an ephemeral public key of X25519. Every byte string of
+/// the right length is a ciphertext.
+pub struct Ciphertext<P: ParameterSet> {
+    bytes: CiphertextBytes<P>,
+}
+
+/// Returns the concatenation of an array of CTRU-Prime and a public key of X25519.
+fn joined<A: Array<u8>>(ctru: &[u8], x25519: &PublicKey) -> A {
+    let mut bytes = A::zeroed();
+    let (first, last) = bytes.as_mut().split_at_mut(A::LEN - X25519_BYTES);
+    first.copy_from_slice(ctru);
+    last.copy_from_slice(x25519.as_bytes());
+    bytes
+}
+
+/// Returns the two parts of the bytes of an encapsulation key or of a ciphertext.
+fn parts(bytes: &[u8]) -> (&[u8], PublicKey) {
+    let (ctru, x25519) = bytes.split_last_chunk::<X25519_BYTES>().expect("longer than a key");
+    (ctru, PublicKey::from(*x25519))
+}
+
+/// Returns the private key of X25519 at the end of a decapsulation key or of coins.
+fn private_x25519<const BYTES: usize>(bytes: &[u8; BYTES]) -> StaticSecret {
+    let bytes: &[u8; X25519_BYTES] = bytes.last_chunk().expect("longer than a key");
+    StaticSecret::from(*bytes)
+}
+
+/// Checks the number of bytes.
+fn check_length(expected: usize, bytes: &[u8]) -> Result<(), InvalidLength> {
+    let actual = bytes.len();
+    if actual == expected { Ok(()) } else { Err(InvalidLength { expected, actual }) }
+}
+
+/// Returns random bytes, wiped when dropped.
+fn random<const BYTES: usize, G: TryCryptoRng + ?Sized>(
+    rng: &mut G,
+) -> Result<Zeroizing<[u8; BYTES]>, G::Error> {
+    let mut bytes = Zeroizing::new([0; BYTES]);
+    rng.try_fill_bytes(&mut *bytes)?;
+    Ok(bytes)
+}
+
+impl<P: ParameterSet> EncapsulationKey<P> {
+    /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes. All 32-byte strings
+    /// are public keys of X25519.
+    ///
+    /// # Errors
+    /// [`InvalidEncapsulationKey`] if the length is wrong or the key of CTRU-Prime is invalid.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
+        check_length(P::ENCAPSULATION_KEY_BYTES, bytes)?;
+        let (ctru, x25519) = parts(bytes);
+        let ctru = ctru_kem::EncapsulationKey::from_bytes(ctru)?;
+        Ok(Self::new(ctru, &x25519))
+    }
+
+    fn new(ctru: ctru_kem::EncapsulationKey<P::Ctru>, x25519: &PublicKey) -> Self {
+        Self { bytes: joined(ctru.as_ref(), x25519), ctru }
+    }
+
+    /// Returns the encoded key, an array of [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &EncapsulationKeyBytes<P> {
+        &self.bytes
+    }
+
+    /// Encapsulates a fresh shared secret. Takes 64 bytes from `rng`.
+    #[must_use]
+    pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut G,
+    ) -> (Ciphertext<P>, SharedSecret) {
+        let Ok(sent) = self.try_encapsulate_with_rng(rng);
+        sent
+    }
+
+    /// Encapsulates a fresh shared secret. Takes 64 bytes from a generator that can fail.
+    ///
+    /// # Errors
+    /// The error of the generator.
+    pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
+        &self,
+        rng: &mut G,
+    ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
+        Ok(self.encapsulate_deterministic(&*random(rng)?))
+    }
+
+    /// Encapsulates a fresh shared secret with the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`getrandom::Error`] if the system provides no randomness.
+    #[cfg(feature = "getrandom")]
+    pub fn try_encapsulate(&self) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
+        self.try_encapsulate_with_rng(&mut getrandom::SysRng)
+    }
+
+    /// Encapsulates the shared secret that `coins` determine: 32 bytes for CTRU-Prime, then the
+    /// ephemeral private key of X25519.
+    ///
+    /// The coins must be uniform and secret, and they must be used once.
+    #[must_use]
+    pub fn encapsulate_deterministic(
+        &self,
+        coins: &[u8; COIN_BYTES],
+    ) -> (Ciphertext<P>, SharedSecret) {
+        let (_, receiver) = parts(self.as_ref());
+        let ephemeral = private_x25519(coins);
+        let seed = coins.first_chunk().expect("coins are longer than a seed");
+        let (ctru_ciphertext, ctru) = self.ctru.encapsulate_deterministic(seed);
+        let bytes = joined(ctru_ciphertext.as_ref(), &PublicKey::from(&ephemeral));
+        let ciphertext = Ciphertext { bytes };
+        let x25519 = ephemeral.diffie_hellman(&receiver);
+        let secret = combine::<P>(&ctru, &x25519, ciphertext.as_ref(), self.as_ref());
+        (ciphertext, secret)
+    }
+}
+
+impl<P: ParameterSet> DecapsulationKey<P> {
+    /// Reads a key from its [`DECAPSULATION_KEY_BYTES`] bytes. All byte strings of this length are
+    /// keys. The function generates the keys that the bytes determine.
+    ///
+    /// # Errors
+    /// [`InvalidLength`] if the number of bytes differs.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidLength> {
+        check_length(DECAPSULATION_KEY_BYTES, bytes)?;
+        let bytes = bytes.first_chunk().expect("the length is right");
+        Ok(Self::generate_deterministic(bytes))
+    }
+
+    /// Returns the encoded key, an array of [`DECAPSULATION_KEY_BYTES`] bytes. The bytes are
+    /// secret.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; DECAPSULATION_KEY_BYTES] {
+        &self.bytes
+    }
+
+    /// Returns the encapsulation key that belongs to this key.
+    #[must_use]
+    pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
+        self.encapsulation_key.clone()
+    }
+
+    /// Generates a key from 96 bytes of `rng`.
+    #[must_use]
+    pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
+        let Ok(key) = Self::try_generate_from_rng(rng);
+        key
+    }
+
+    /// Generates a key from 96 bytes of a generator that can fail.
+    ///
+    /// # Errors
+    /// The error of the generator.
+    pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Self, G::Error> {
+        Ok(Self::generate_deterministic(&*random(rng)?))
+    }
+
+    /// Generates a key with the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`getrandom::Error`] if the system provides no randomness.
+    #[cfg(feature = "getrandom")]
+    pub fn try_generate() -> Result<Self, getrandom::Error> {
+        Self::try_generate_from_rng(&mut getrandom::SysRng)
+    }
+
+    /// Generates the key whose bytes are `bytes`.
+    ///
+    /// They must be uniform and secret.
+    #[must_use]
+    pub fn generate_deterministic(bytes: &[u8; DECAPSULATION_KEY_BYTES]) -> Self {
+        let [seed, z, _] = bytes.as_chunks::<SEED_BYTES>().0 else {
+            unreachable!("a key consists of three seeds")
+        };
+        let ctru = ctru_kem::DecapsulationKey::generate_deterministic(seed, z);
+        let x25519 = PublicKey::from(&private_x25519(bytes));
+        let encapsulation_key = EncapsulationKey::new(ctru.encapsulation_key(), &x25519);
+        Self { bytes: Zeroizing::new(*bytes), ctru, encapsulation_key }
+    }
+
+    /// Returns the shared secret of a ciphertext.
+    ///
+    /// If encapsulation to this key did not make the ciphertext, the function returns a
+    /// pseudo-random secret. A result of X25519 that is zero is no exception: the part of
+    /// CTRU-Prime still protects the secret. Neither the result nor the time shows whether the part
+    /// of CTRU-Prime was rejected.
+    #[must_use]
+    pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
+        let (ctru, ephemeral) = parts(ciphertext.as_ref());
+        let ctru = ctru_kem::Ciphertext::from_bytes(ctru).expect("the length is right");
+        let ctru = self.ctru.decapsulate(&ctru);
+        let x25519 = private_x25519(&self.bytes).diffie_hellman(&ephemeral);
+        combine::<P>(&ctru, &x25519, ciphertext.as_ref(), self.encapsulation_key.as_ref())
+    }
+}
+
+impl<P: ParameterSet> Ciphertext<P> {
+    /// Reads a ciphertext from its [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
+    ///
+    /// # Errors
+    /// [`InvalidLength`] if the number of bytes differs. There is no other error: decapsulation
+    /// rejects a wrong ciphertext implicitly.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidLength> {
+        check_length(P::CIPHERTEXT_BYTES, bytes)?;
+        Ok(Self { bytes: Array::from_fn(|i| bytes[i]) })
+    }
+
+    /// Returns the ciphertext's bytes, an array of [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &CiphertextBytes<P> {
+        &self.bytes
+    }
+}
+
+impl<P: ParameterSet> Clone for EncapsulationKey<P> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes, ctru: self.ctru.clone() }
+    }
+}
+
+impl<P: ParameterSet> Clone for Ciphertext<P> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes }
+    }
+}
+
+impl<P: ParameterSet> ZeroizeOnDrop for DecapsulationKey<P> {}
+
+impl<P: ParameterSet> fmt::Debug for DecapsulationKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DecapsulationKey<{}>(..)", P::NAME)
+    }
+}
+
+impl<P: ParameterSet> ConstantTimeEq for DecapsulationKey<P> {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.bytes.ct_eq(&*other.bytes)
+    }
+}
+
+impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ct_eq(other).into()
+    }
+}
+
+/// Implements the traits that all keys and ciphertexts have.
+macro_rules! bytes_type {
+    ($name:ident, $error:ty) => {
+        impl<P: ParameterSet> Eq for $name<P> {}
+
+        impl<P: ParameterSet> AsRef<[u8]> for $name<P> {
+            fn as_ref(&self) -> &[u8] {
+                self.bytes.as_ref()
+            }
+        }
+
+        impl<P: ParameterSet> TryFrom<&[u8]> for $name<P> {
+            type Error = $error;
+            fn try_from(bytes: &[u8]) -> Result<Self, $error> {
+                Self::from_bytes(bytes)
+            }
+        }
+    };
+}
+
+bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
+bytes_type!(DecapsulationKey, InvalidLength);
+bytes_type!(Ciphertext, InvalidLength);
+
+/// Implements the traits of the types without secrets: encapsulation keys and ciphertexts.
+macro_rules! public_bytes_type {
+    ($name:ident) => {
+        impl<P: ParameterSet> PartialEq for $name<P> {
+            fn eq(&self, other: &Self) -> bool {
+                self.as_ref() == other.as_ref()
+            }
+        }
+
+        impl<P: ParameterSet> Hash for $name<P> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.as_ref().hash(state);
+            }
+        }
+
+        impl<P: ParameterSet> fmt::Debug for $name<P> {
+            /// Writes the first eight bytes, which are enough to distinguish values.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "<{}>("), P::NAME)?;
+                for byte in &self.as_ref()[..8] {
+                    write!(f, "{byte:02x}")?;
+                }
+                f.write_str("..)")
+            }
+        }
+    };
+}
+
+public_bytes_type!(EncapsulationKey);
+public_bytes_type!(Ciphertext);

@@ -1,0 +1,23 @@
+// The example of the README needs the default features.
+#![cfg_attr(feature = "getrandom", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "getrandom"), doc = "The KEM CTRU-Prime with X25519.")]
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod combine;
+#[cfg(feature = "pkcs8")]
+mod key_file;
+mod keys;
+mod params;
+
+#[cfg(feature = "pkcs8")]
+pub use ctru_kem::pkcs8;
+pub use ctru_kem::{
+    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidEncapsulationKey, InvalidLength,
+    SHARED_SECRET_BYTES, SharedSecret,
+};
+pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
+pub use params::{
+    COIN_BYTES, CiphertextBytes, DECAPSULATION_KEY_BYTES, EncapsulationKeyBytes, ParameterSet,
+    X25519_BYTES, X25519CtruPrime,
+};

@@ -1,0 +1,202 @@
+//! Encapsulation and decapsulation: round trips, altered bytes, randomness.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+
+use ctru_hybrid::{
+    COIN_BYTES, Ciphertext, DECAPSULATION_KEY_BYTES, DecapsulationKey, EncapsulationKey,
+    ParameterSet, X25519_BYTES,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use rand_core::{TryCryptoRng, TryRng};
+
+use crate::{coins, key};
+
+every_set!(
+    round_trips,
+    every_byte_of_a_ciphertext_counts,
+    every_byte_of_an_encapsulation_key_counts,
+    every_byte_of_a_decapsulation_key_counts,
+    every_coin_counts,
+    randomness_of_the_system,
+    randomness_of_a_generator,
+);
+
+fn round_trips<P: ParameterSet>() {
+    let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
+    let inputs = (any::<[[u8; 32]; 3]>(), any::<[[u8; 32]; 2]>());
+    TestRunner::new(config)
+        .run(&inputs, |(private, coins)| {
+            let key = DecapsulationKey::<P>::from_bytes(private.as_flattened()).unwrap();
+            let coins: &[u8; COIN_BYTES] = coins.as_flattened().first_chunk().unwrap();
+            let (sent, secret) = key.encapsulation_key().encapsulate_deterministic(coins);
+            prop_assert_eq!(&key.decapsulate(&sent), &secret);
+
+            // Both sides read bytes, and a second run returns the same bytes.
+            let again = DecapsulationKey::<P>::try_from(key.as_ref()).unwrap();
+            let received = Ciphertext::try_from(sent.as_ref()).unwrap();
+            prop_assert_eq!(&again.decapsulate(&received), &secret);
+            let public = key.encapsulation_key();
+            let public = EncapsulationKey::<P>::try_from(public.as_ref()).unwrap();
+            prop_assert_eq!(public.encapsulate_deterministic(coins), (sent, secret));
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Flips one bit of each byte of a ciphertext, and the bit of a public key that X25519 ignores.
+fn every_byte_of_a_ciphertext_counts<P: ParameterSet>() {
+    let key = key::<P>(1);
+    let (sent, secret) = key.encapsulation_key().encapsulate_deterministic(&coins(2));
+    let last = P::CIPHERTEXT_BYTES - 1;
+    let flips = (0..last).map(|byte| (byte, 1 << (byte % 8))).chain([(last, 1), (last, 0x80)]);
+    let mut answers = HashSet::from([*secret.as_bytes()]);
+    for (byte, flip) in flips {
+        let mut bytes = sent.as_ref().to_vec();
+        bytes[byte] ^= flip;
+        let answer = key.decapsulate(&Ciphertext::from_bytes(&bytes).unwrap());
+        assert!(answers.insert(*answer.as_bytes()), "byte {byte} ^ {flip}");
+    }
+}
+
+/// Flips one bit of each byte of an encapsulation key. The altered key is refused, or it gives
+/// other secrets than the key, even if it begins like the key.
+fn every_byte_of_an_encapsulation_key_counts<P: ParameterSet>() {
+    let public = key::<P>(5).encapsulation_key();
+    let (_, secret) = public.encapsulate_deterministic(&coins(6));
+    let mut accepted = 0;
+    for byte in 0..P::ENCAPSULATION_KEY_BYTES {
+        let mut bytes = public.as_ref().to_vec();
+        bytes[byte] ^= 1 << (byte % 8);
+        if let Ok(altered) = EncapsulationKey::<P>::from_bytes(&bytes) {
+            accepted += 1;
+            assert_eq!(altered.as_ref(), bytes);
+            assert_ne!(altered.encapsulate_deterministic(&coins(6)).1, secret, "byte {byte}");
+        }
+    }
+    assert!(accepted > P::ENCAPSULATION_KEY_BYTES / 2, "only {accepted} accepted");
+}
+
+/// Flips one bit of each byte of a private key. A changed seed or key of X25519 changes the secret.
+/// A changed `z` changes the answer to a ciphertext that is rejected, and no other answer.
+fn every_byte_of_a_decapsulation_key_counts<P: ParameterSet>() {
+    let key = key::<P>(7);
+    let (sent, secret) = key.encapsulation_key().encapsulate_deterministic(&coins(8));
+    let mut rejected = sent.as_ref().to_vec();
+    rejected[0] ^= 1;
+    let rejected = Ciphertext::from_bytes(&rejected).unwrap();
+    for byte in 0..DECAPSULATION_KEY_BYTES {
+        let mut bytes = *key.as_bytes();
+        // X25519 ignores other bits of its private key.
+        bytes[byte] ^= 1 << 4;
+        let altered = DecapsulationKey::<P>::generate_deterministic(&bytes);
+        let is_z = (32..64).contains(&byte);
+        assert_eq!(altered.decapsulate(&sent) == secret, is_z, "byte {byte}");
+        assert_ne!(altered.decapsulate(&rejected), key.decapsulate(&rejected), "byte {byte}");
+        assert_eq!(altered.encapsulation_key() == key.encapsulation_key(), is_z);
+    }
+}
+
+fn every_coin_counts<P: ParameterSet>() {
+    let public = key::<P>(9).encapsulation_key();
+    let (sent, secret) = public.encapsulate_deterministic(&coins(10));
+    for byte in 0..COIN_BYTES {
+        let mut coins = coins(10);
+        coins[byte] ^= 1 << 4;
+        let (other, other_secret) = public.encapsulate_deterministic(&coins);
+        assert_ne!(other_secret, secret);
+        // Each half of the coins makes its part of the ciphertext.
+        let point = P::CIPHERTEXT_BYTES - X25519_BYTES;
+        let same =
+            |range: std::ops::Range<usize>| sent.as_ref()[range.clone()] == other.as_ref()[range];
+        assert_eq!(same(0..point), byte >= 32, "byte {byte}");
+        assert_eq!(same(point..P::CIPHERTEXT_BYTES), byte < 32, "byte {byte}");
+    }
+}
+
+fn randomness_of_the_system<P: ParameterSet>() {
+    let key = DecapsulationKey::<P>::try_generate().unwrap();
+    assert_ne!(DecapsulationKey::<P>::try_generate().unwrap(), key);
+    let mut secrets = HashSet::new();
+    for _ in 0..20 {
+        let (sent, secret) = key.encapsulation_key().try_encapsulate().unwrap();
+        assert_eq!(key.decapsulate(&sent), secret);
+        assert!(secrets.insert(*secret.as_bytes()), "the system's randomness repeats");
+    }
+}
+
+/// A generator that returns given bytes and fails after the last one.
+struct Bytes(Vec<u8>);
+
+#[derive(Debug, PartialEq)]
+struct Exhausted;
+
+impl std::fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("no bytes left")
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+impl TryRng for Bytes {
+    type Error = Exhausted;
+    fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
+        Err(Exhausted)
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Exhausted> {
+        Err(Exhausted)
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Exhausted> {
+        if bytes.len() > self.0.len() {
+            return Err(Exhausted);
+        }
+        bytes.copy_from_slice(&self.0[..bytes.len()]);
+        self.0.drain(..bytes.len());
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Bytes {}
+
+/// A generator that cannot fail, and panics if the generator inside does.
+struct Infinite(Bytes);
+
+impl TryRng for Infinite {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(bytes).unwrap();
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Infinite {}
+
+/// Checks that a generator's bytes become the private key or the coins, and that its errors are
+/// returned.
+fn randomness_of_a_generator<P: ParameterSet>() {
+    let bytes: Vec<u8> = (1..=96).collect();
+    let expected = DecapsulationKey::<P>::from_bytes(&bytes).unwrap();
+    let fallible = &mut Bytes(bytes.clone());
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(fallible).as_ref(), Ok(&expected));
+    let infallible = &mut Infinite(Bytes(bytes.clone()));
+    assert_eq!(DecapsulationKey::<P>::generate_from_rng(infallible), expected);
+    let short = &mut Bytes(bytes[1..].to_vec());
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(short), Err(Exhausted));
+
+    let public = expected.encapsulation_key();
+    let coins = &bytes[..COIN_BYTES];
+    let sent = public.encapsulate_deterministic(coins.try_into().unwrap());
+    let fallible = &mut Bytes(coins.to_vec());
+    assert_eq!(public.try_encapsulate_with_rng(fallible).as_ref(), Ok(&sent));
+    assert_eq!(public.encapsulate_with_rng(&mut Infinite(Bytes(coins.to_vec()))), sent);
+    let short = &mut Bytes(coins[1..].to_vec());
+    assert_eq!(public.try_encapsulate_with_rng(short), Err(Exhausted));
+}

@@ -1,0 +1,67 @@
+#![cfg_attr(feature = "ring", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "ring"), doc = "CTRU-Prime with X25519 for TLS 1.3 with rustls.")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+mod group;
+
+use rustls::NamedGroup;
+
+/// X25519 with CTRU-Prime-653, a number for private use (RFC 8446, section 4.2.7).
+pub const X25519_CTRU_PRIME_653: NamedGroup = NamedGroup::Unknown(0xfec1);
+/// X25519 with CTRU-Prime-761, a number for private use (RFC 8446, section 4.2.7).
+pub const X25519_CTRU_PRIME_761: NamedGroup = NamedGroup::Unknown(0xfec2);
+/// X25519 with CTRU-Prime-1277, a number for private use (RFC 8446, section 4.2.7).
+pub const X25519_CTRU_PRIME_1277: NamedGroup = NamedGroup::Unknown(0xfec3);
+
+/// Makes a module with the groups and the provider on one of rustls' libraries.
+macro_rules! on {
+    ($library:ident, $name:literal, $feature:literal) => {
+        #[doc = concat!("The groups with the X25519 of ", $name, ", and a provider with them.")]
+        #[cfg(feature = $feature)]
+        pub mod $library {
+            use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277};
+            use rustls::crypto::$library::{default_provider, kx_group};
+            use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+
+            use crate::group::X25519CtruPrime;
+
+            /// X25519 with CTRU-Prime-653.
+            pub static X25519_CTRU_PRIME_653: &dyn SupportedKxGroup =
+                &X25519CtruPrime::<CtruPrime653>::new(
+                    crate::X25519_CTRU_PRIME_653,
+                    kx_group::X25519,
+                );
+            /// X25519 with CTRU-Prime-761.
+            pub static X25519_CTRU_PRIME_761: &dyn SupportedKxGroup =
+                &X25519CtruPrime::<CtruPrime761>::new(
+                    crate::X25519_CTRU_PRIME_761,
+                    kx_group::X25519,
+                );
+            /// X25519 with CTRU-Prime-1277.
+            pub static X25519_CTRU_PRIME_1277: &dyn SupportedKxGroup =
+                &X25519CtruPrime::<CtruPrime1277>::new(
+                    crate::X25519_CTRU_PRIME_1277,
+                    kx_group::X25519,
+                );
+
+            #[doc = concat!("Returns the default provider of ", $name, " with the groups of this")]
+            /// crate before its own: 761, 1277, 653.
+            ///
+            /// A client with this provider sends shares for 761 and for X25519 first, so it needs
+            /// no second round trip with a server that knows one of them.
+            #[must_use]
+            pub fn provider() -> CryptoProvider {
+                let mut provider = default_provider();
+                provider.kx_groups.splice(
+                    0..0,
+                    [X25519_CTRU_PRIME_761, X25519_CTRU_PRIME_1277, X25519_CTRU_PRIME_653],
+                );
+                provider
+            }
+        }
+    };
+}
+
+on!(ring, "`ring`", "ring");
+on!(aws_lc_rs, "`aws-lc-rs`", "aws-lc-rs");

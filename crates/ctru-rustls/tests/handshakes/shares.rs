@@ -1,0 +1,155 @@
+//! Shares that an end must refuse.
+
+use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
+use rustls::{AlertDescription, Error, NamedGroup, PeerMisbehaved};
+
+use crate::ends::{Ends, client, server};
+use crate::negotiation::ours;
+
+/// A change of a share.
+type Alter = fn(&mut Vec<u8>);
+
+/// A group whose shares are altered before they are sent.
+#[derive(Debug)]
+struct Altered {
+    group: &'static dyn SupportedKxGroup,
+    alter: Alter,
+}
+
+/// The client's side of [`Altered`].
+struct Started {
+    exchange: Box<dyn ActiveKeyExchange>,
+    share: Vec<u8>,
+}
+
+impl SupportedKxGroup for Altered {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        let exchange = self.group.start()?;
+        let mut share = exchange.pub_key().to_vec();
+        (self.alter)(&mut share);
+        Ok(Box::new(Started { exchange, share }))
+    }
+
+    fn start_and_complete(&self, share: &[u8]) -> Result<CompletedKeyExchange, Error> {
+        let mut completed = self.group.start_and_complete(share)?;
+        (self.alter)(&mut completed.pub_key);
+        Ok(completed)
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.group.name()
+    }
+}
+
+impl ActiveKeyExchange for Started {
+    fn complete(self: Box<Self>, share: &[u8]) -> Result<SharedSecret, Error> {
+        self.exchange.complete(share)
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &self.share
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.exchange.group()
+    }
+}
+
+/// Returns a group whose shares are altered.
+fn altered(group: &'static dyn SupportedKxGroup, alter: Alter) -> &'static dyn SupportedKxGroup {
+    Box::leak(Box::new(Altered { group, alter }))
+}
+
+/// A fatal alert in plain text: illegal_parameter.
+const ILLEGAL_PARAMETER: [u8; 7] = [21, 3, 3, 0, 2, 2, 47];
+
+/// Checks that the server refuses the altered share of a client.
+fn server_refuses(group: &'static dyn SupportedKxGroup, what: &str, alter: Alter) {
+    let mut ends = Ends::new(&client(&[altered(group, alter)]), &server(&[group]));
+    ends.talk();
+    let refused = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare);
+    assert_eq!(ends.server.error, Some(refused), "{group:?}: {what}");
+    assert!(ends.server.sent.ends_with(&ILLEGAL_PARAMETER), "{group:?}: {what}");
+    let alert = Error::AlertReceived(AlertDescription::IllegalParameter);
+    assert_eq!(ends.client.error, Some(alert), "{group:?}: {what}");
+}
+
+/// Checks that the client refuses the altered share of a server.
+fn client_refuses(group: &'static dyn SupportedKxGroup, what: &str, alter: Alter) {
+    let mut ends = Ends::new(&client(&[group]), &server(&[altered(group, alter)]));
+    ends.talk();
+    let refused = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare);
+    assert_eq!(ends.client.error, Some(refused), "{group:?}: {what}");
+    assert!(ends.client.sent.ends_with(&ILLEGAL_PARAMETER), "{group:?}: {what}");
+    assert!(!ends.server.is_done(), "{group:?}: {what}");
+}
+
+/// Overwrites the part of X25519.
+fn set_point(share: &mut [u8], point: [u8; 32]) {
+    *share.last_chunk_mut().unwrap() = point;
+}
+
+/// Alterations that both ends refuse: other lengths, and points whose product with every private
+/// key is zero.
+const OF_BOTH: [(&str, Alter); 13] = [
+    ("one byte", |share| share.truncate(1)),
+    ("the part of CTRU-Prime only", |share| share.truncate(share.len() - 32)),
+    ("a byte less", |share| share.truncate(share.len() - 1)),
+    ("a byte more", |share| share.push(0)),
+    ("twice the share", |share| share.extend_from_within(..)),
+    ("the length of 653", |share| share.resize(if share.len() > 1000 { 930 } else { 1026 }, 1)),
+    ("the length of 1277", |share| share.resize(if share.len() > 1800 { 1629 } else { 2099 }, 1)),
+    ("the point 0", |share| set_point(share, [0; 32])),
+    ("the point 1", |share| set_point(share, std::array::from_fn(|i| u8::from(i == 0)))),
+    ("the point p - 1", |share| set_point(share, near_p(0xec))),
+    ("the point p", |share| set_point(share, near_p(0xed))),
+    ("the point p + 1", |share| set_point(share, near_p(0xee))),
+    ("a point of order 8", |share| set_point(share, OF_ORDER_8)),
+];
+
+/// Returns a point whose lowest byte is `low` and whose other bytes are those of p = 2^255 - 19.
+fn near_p(low: u8) -> [u8; 32] {
+    let mut point = [0xff; 32];
+    (point[0], point[31]) = (low, 0x7f);
+    point
+}
+
+/// A point of order 8.
+const OF_ORDER_8: [u8; 32] = [
+    0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4, 0x6a,
+    0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49, 0xb8, 0x00,
+];
+
+/// Returns our groups, on each library of rustls that is there.
+fn groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
+    let groups = ours().into_iter().map(|(group, ..)| group);
+    #[cfg(feature = "aws-lc-rs")]
+    let groups = groups.chain(ctru_rustls::aws_lc_rs::provider().kx_groups.into_iter().take(3));
+    groups
+}
+
+#[test]
+fn servers_refuse() {
+    for group in groups() {
+        for (what, alter) in OF_BOTH {
+            server_refuses(group, what, alter);
+        }
+        server_refuses(group, "the key 0", |share| {
+            let ctru = share.len() - 32;
+            share[..ctru].fill(0);
+        });
+        server_refuses(group, "a key that is no encoding", |share| {
+            let ctru = share.len() - 32;
+            share[..ctru].fill(0xff);
+        });
+    }
+}
+
+#[test]
+fn clients_refuse() {
+    for group in groups() {
+        for (what, alter) in OF_BOTH {
+            client_refuses(group, what, alter);
+        }
+    }
+}
