@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "ctru-kem",
     "ctru-measure",
     "ctru-cli",
+    "ctru-server",
     "ctru-bench",
 ];
 /// The packages that may depend on all crates.
