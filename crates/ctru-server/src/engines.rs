@@ -72,23 +72,6 @@ impl Engines {
     /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made.
     pub(crate) fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
         let made = self.made[scheme.index()].get_or_init(|| (self.make)(scheme));
-        made.clone().map_err(|error| fault(&error))
-    }
-}
-
-/// Returns the fault that an error of an engine means, and logs the error.
-pub(crate) fn fault(error: &EngineError) -> Fault {
-    tracing::error!(%error, "the engine failed");
-    match error {
-        EngineError::Length { .. } | EngineError::RowOverflow { .. } => Fault::Internal,
-        #[cfg(feature = "cuda")]
-        EngineError::Options { .. } => Fault::DeviceMemory,
-        #[cfg(feature = "cuda")]
-        EngineError::Device { error, .. } => match error {
-            ctru_kem::engine::RuntimeError::OutOfMemory { .. }
-            | ctru_kem::engine::RuntimeError::OutOfHostMemory { .. } => Fault::DeviceMemory,
-            _ => Fault::Lost,
-        },
-        _ => Fault::Lost,
+        made.clone().map_err(|error| Fault::of_engine(&error))
     }
 }

@@ -1,5 +1,8 @@
 //! The reasons why a call is refused, and their status codes.
 
+use ctru_kem::engine::EngineError;
+#[cfg(feature = "cuda")]
+use ctru_kem::engine::RuntimeError;
 use thiserror::Error;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
@@ -86,6 +89,22 @@ impl Fault {
         reason: impl Into<String>,
     ) -> Self {
         Self::Invalid { field, item: item.into(), reason: reason.into() }
+    }
+
+    /// Returns the fault that an error of an engine means, and logs the error.
+    pub(crate) fn of_engine(error: &EngineError) -> Self {
+        tracing::error!(%error, "the engine failed");
+        match error {
+            EngineError::Length { .. } | EngineError::RowOverflow { .. } => Self::Internal,
+            #[cfg(feature = "cuda")]
+            EngineError::Options { .. } => Self::DeviceMemory,
+            #[cfg(feature = "cuda")]
+            EngineError::Device {
+                error: RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. },
+                ..
+            } => Self::DeviceMemory,
+            _ => Self::Lost,
+        }
     }
 
     fn code(&self) -> Code {

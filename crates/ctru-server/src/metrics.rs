@@ -12,8 +12,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
-use crate::job::Kind;
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Call {
     method: &'static str,
@@ -129,11 +127,11 @@ impl Metrics {
         self.durations.get_or_create(&Method { method }).observe(duration.as_secs_f64());
     }
 
-    /// Counts a call of the engine.
-    pub(crate) fn engine_call(&self, kind: Kind, operations: usize, duration: Duration) {
-        let label = Operation { operation: kind.name() };
-        self.operations.get_or_create(&label).inc_by(operations as u64);
-        self.batch_sizes.get_or_create(&label).observe(operations as f64);
+    /// Counts a call of the engine with `count` operations.
+    pub(crate) fn engine_call(&self, operation: &'static str, count: usize, duration: Duration) {
+        let label = Operation { operation };
+        self.operations.get_or_create(&label).inc_by(count as u64);
+        self.batch_sizes.get_or_create(&label).observe(count as f64);
         self.engine_seconds.get_or_create(&label).observe(duration.as_secs_f64());
     }
 

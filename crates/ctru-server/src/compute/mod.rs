@@ -18,7 +18,6 @@ use ctru_kem::{
 };
 use zeroize::Zeroizing;
 
-use crate::engines::fault;
 use crate::fault::Fault;
 use crate::job::{Form, Job, Keys, Kind, Shared, Work};
 use crate::loaded::{Loaded, Side};
@@ -114,7 +113,7 @@ where
         getrandom::fill(&mut *seed).map_err(|_| Fault::Internal)?;
         let start = Instant::now();
         let result = call(Expand { seed: &seed, context: Context::EMPTY, first: 0 });
-        shared.metrics.engine_call(kind, count, start.elapsed());
+        shared.metrics.engine_call(kind.name(), count, start.elapsed());
         result.map_err(|error| fault_of(&error, shared))
     }
 
@@ -324,7 +323,7 @@ where
 
 /// Returns the fault of an error of the engine. Notes it if the engine is lost.
 fn fault_of(error: &EngineError, shared: &Shared) -> Fault {
-    let fault = fault(error);
+    let fault = Fault::of_engine(error);
     if fault == Fault::Lost {
         shared.lose();
     }
