@@ -18,6 +18,7 @@ const ORDER: &[&str] = &[
     "ctru-capi",
     "ctru-measure",
     "ctru-cli",
+    "ctru-server",
     "ctru-bench",
 ];
 /// The packages that may depend on all crates.

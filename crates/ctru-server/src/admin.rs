@@ -1,0 +1,67 @@
+//! Metrics and probes over plain HTTP, on an address of their own.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::job::Shared;
+use crate::room::Memory;
+use crate::service::Service;
+
+/// What the probes look at.
+#[derive(Clone, Debug)]
+pub(crate) struct Admin {
+    pub(crate) service: Service,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) memory: Memory,
+    pub(crate) leaving: watch::Receiver<bool>,
+}
+
+impl Admin {
+    /// Brings the gauges up to date.
+    pub(crate) fn refresh(&self) {
+        self.service.tidy();
+        self.shared.metrics.set_message_bytes(self.memory.used());
+    }
+
+    /// Answers until the process ends.
+    pub(crate) async fn run(self, listener: TcpListener) {
+        let routes = Router::new()
+            .route("/metrics", get(metrics))
+            .route("/livez", get(live))
+            .route("/readyz", get(ready))
+            .with_state(self);
+        if let Err(error) = axum::serve(listener, routes).await {
+            tracing::error!(%error, "the address for metrics and probes failed");
+        }
+    }
+}
+
+async fn metrics(State(admin): State<Admin>) -> impl IntoResponse {
+    admin.refresh();
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], admin.shared.metrics.text())
+}
+
+/// Fails when only another start helps.
+async fn live(State(admin): State<Admin>) -> (StatusCode, &'static str) {
+    match admin.shared.is_lost() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "the device is lost\n"),
+        false => (StatusCode::OK, "ok\n"),
+    }
+}
+
+/// Fails when calls should go to another server.
+async fn ready(State(admin): State<Admin>) -> (StatusCode, &'static str) {
+    let is_leaving = *admin.leaving.borrow();
+    match is_leaving {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "going down\n"),
+        false => live(State(admin.clone())).await,
+    }
+}

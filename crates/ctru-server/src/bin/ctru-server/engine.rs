@@ -1,0 +1,145 @@
+//! The choice of the engine.
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use ctru_kem::engine::CpuEngine;
+use ctru_server::{Engines, LaneEngines};
+
+use crate::Result;
+
+/// An engine.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Choice {
+    /// A GPU if there is one, the CPU otherwise
+    Auto,
+    /// All cores of this machine
+    Cpu,
+    /// NVIDIA GPUs
+    Cuda,
+}
+
+/// The options of the engine.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct EngineArgs {
+    /// Which engine computes
+    #[arg(long, value_enum, default_value = "cpu")]
+    engine: Choice,
+    /// Number of the GPU; repeat for several GPUs of one kind
+    #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
+    gpus: Vec<u32>,
+    /// Threads of the CPU engine, one per core if 0
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    threads: u16,
+}
+
+/// The chosen engines, and what fits them.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) engines: LaneEngines,
+    /// The threads of each lane that call the engine.
+    pub(crate) callers: usize,
+}
+
+impl EngineArgs {
+    /// Starts the chosen engine.
+    ///
+    /// # Errors
+    /// If there is no such GPU, or if the system does not start the threads.
+    pub(crate) fn start(&self) -> Result<Chosen> {
+        match self.engine {
+            Choice::Cpu => self.cpu(),
+            Choice::Cuda => self.cuda(),
+            Choice::Auto => self.cuda().or_else(|reason| {
+                // The log of the driver's compiler follows in further lines.
+                let reason = reason.to_string();
+                let reason = reason.lines().next().unwrap_or_default();
+                tracing::info!(reason, "the CPU computes, because there is no GPU");
+                self.cpu()
+            }),
+        }
+    }
+
+    /// Returns an engine for each lane, so that the large batches of one do not delay the small
+    /// ones of the other: the system divides the cores among the threads of both.
+    fn cpu(&self) -> Result<Chosen> {
+        let engines = || -> Result<Arc<Engines>> {
+            Ok(Arc::new(Engines::new(CpuEngine::with_threads(self.threads.into())?)))
+        };
+        let engines = LaneEngines {
+            small: engines()?,
+            large: engines()?,
+            name: "cpu".into(),
+            device_bytes: None,
+        };
+        Ok(Chosen { engines, callers: 2 })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda(&self) -> Result<Chosen> {
+        let gpus = gpu::Gpus::open(&self.gpus)?;
+        let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
+        let small = Arc::new(Engines::new(gpus));
+        let large = Arc::clone(&small);
+        let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
+        Ok(Chosen { engines, callers: 8 })
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn cuda(&self) -> Result<Chosen> {
+        Err("this program was built without the feature `cuda`".into())
+    }
+}
+
+#[cfg(feature = "cuda")]
+mod gpu {
+    use std::sync::Arc;
+
+    use ctru_gpu_runtime::Device as _;
+    use ctru_kem::ParameterSet;
+    use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine};
+    use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
+    use ctru_server::{DeviceBytes, EngineFactory};
+
+    use crate::Result;
+
+    /// Opened GPUs.
+    pub(super) struct Gpus {
+        devices: Vec<CudaDevice>,
+        names: Vec<String>,
+    }
+
+    impl Gpus {
+        pub(super) fn open(numbers: &[u32]) -> Result<Self> {
+            let known = cuda::devices()?;
+            let devices: std::result::Result<Vec<_>, _> =
+                numbers.iter().map(|&number| cuda::open(number)).collect();
+            let devices = devices?;
+            let named = |number: &u32| known.iter().find(|info| info.index == *number);
+            let names = numbers.iter().filter_map(named).map(|info| info.name.clone()).collect();
+            Ok(Self { devices, names })
+        }
+
+        pub(super) fn name(&self) -> String {
+            self.names.join(", ")
+        }
+
+        pub(super) fn device_bytes(&self) -> DeviceBytes {
+            let devices = self.devices.clone();
+            Arc::new(move || {
+                let used = |device: &CudaDevice| {
+                    device.memory_info().ok().map(|memory| (memory.total - memory.free) as u64)
+                };
+                devices.iter().map(used).sum()
+            })
+        }
+    }
+
+    impl EngineFactory for Gpus {
+        type For<P: ParameterSet> = CudaEngine<P>;
+
+        fn engine<P: ParameterSet>(&self) -> std::result::Result<CudaEngine<P>, EngineError> {
+            DeviceEngine::over(self.devices.clone(), DeviceOptions::default())
+        }
+    }
+}

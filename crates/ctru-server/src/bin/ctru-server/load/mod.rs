@@ -1,0 +1,248 @@
+//! `ctru-server load`: puts load on a server and measures it from outside.
+//!
+//! In the closed loop, a fixed number of calls is in flight. In the open loop (`--rate`), calls
+//! begin at fixed times, and the time of each counts from when it should have begun, so that a
+//! server that stalls cannot hide the calls that it delays (no coordinated omission).
+
+mod report;
+mod work;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use tokio::sync::Semaphore;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+
+use crate::Result;
+pub(crate) use report::Measured;
+pub(crate) use work::Work;
+
+/// What each call does.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Operation {
+    Encapsulate,
+    Decapsulate,
+}
+
+/// The options of the load.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address of the server
+    #[arg(long, value_name = "URI", default_value = "http://127.0.0.1:50051")]
+    pub(crate) connect: String,
+    /// What each call does
+    #[arg(long, value_enum, default_value = "encapsulate")]
+    pub(crate) operation: Operation,
+    /// Degree of the parameter set: 653, 761 or 1277
+    #[arg(long, default_value_t = 761, value_name = "N")]
+    pub(crate) set: u16,
+    /// Operations per call, or per message of a stream
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) operations: u32,
+    /// Send messages on streams instead of calls
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// A key for each operation instead of one for all of a call
+    #[arg(long)]
+    pub(crate) key_each: bool,
+    /// Connections
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    pub(crate) connections: usize,
+    /// Calls in flight of all connections together, or messages of all streams
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub(crate) in_flight: usize,
+    /// Calls per second, for an open loop
+    #[arg(long, value_name = "N", conflicts_with = "stream")]
+    pub(crate) rate: Option<f64>,
+    /// How long to measure
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = humantime::parse_duration
+    )]
+    pub(crate) duration: Duration,
+    /// How long to put load on the server before
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = humantime::parse_duration
+    )]
+    pub(crate) warm_up: Duration,
+    /// Authority that signs the server's certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Certificate of this client, in PEM
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of this client, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Draw the latencies into an SVG file
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+}
+
+/// Puts load on a server and prints what it has measured.
+///
+/// # Errors
+/// If there is no connection, or if the first call fails.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let measured = runtime.block_on(measure(args))?;
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    measured.print(args.operations)?;
+    if let Some(path) = &args.picture {
+        measured.draw(path)?;
+    }
+    Ok(if measured.calls() > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Args {
+    async fn connect(&self) -> Result<Channel> {
+        let mut endpoint = Endpoint::from_shared(self.connect.clone())?.tcp_nodelay(true);
+        if let Some(ca) = &self.ca {
+            let mut tls =
+                ClientTlsConfig::new().ca_certificate(Certificate::from_pem(std::fs::read(ca)?));
+            if let (Some(certificate), Some(key)) = (&self.cert, &self.key) {
+                let identity = Identity::from_pem(std::fs::read(certificate)?, std::fs::read(key)?);
+                tls = tls.identity(identity);
+            }
+            endpoint = endpoint.tls_config(tls)?;
+        }
+        Ok(endpoint.connect().await?)
+    }
+}
+
+/// The times of a measurement. Calls that end before `from` do not count.
+#[derive(Copy, Clone, Debug)]
+struct Times {
+    from: Instant,
+    until: Instant,
+}
+
+/// Puts load on a server.
+///
+/// # Errors
+/// If there is no connection, or if the first call fails.
+pub(crate) async fn measure(args: &Args) -> Result<Measured> {
+    let mut channels = Vec::new();
+    for _ in 0..args.connections.max(1) {
+        channels.push(args.connect().await?);
+    }
+    let work = Work::prepare(args, channels[0].clone()).await?;
+    let start = Instant::now();
+    let from = start + args.warm_up;
+    let times = Times { from, until: from + args.duration };
+    let mut tasks = Vec::new();
+    match args.rate {
+        Some(rate) => tasks.push(tokio::spawn(open(rate, args.in_flight, channels, work, times))),
+        None => {
+            for index in 0..args.in_flight.max(1) {
+                let (channel, work) = (channels[index % channels.len()].clone(), work.clone());
+                tasks.push(match args.stream {
+                    true => tokio::spawn(streamed(channel, work, times)),
+                    false => tokio::spawn(closed(channel, work, times)),
+                });
+            }
+        }
+    }
+    let mut measured = Measured::new(args.duration);
+    for task in tasks {
+        measured.add(&task.await?);
+    }
+    Ok(measured)
+}
+
+/// Makes one call after the other.
+async fn closed(channel: Channel, mut work: Work, times: Times) -> Measured {
+    let mut measured = Measured::new(times.until - times.from);
+    loop {
+        let begin = Instant::now();
+        if begin >= times.until {
+            return measured;
+        }
+        let result = work.call(channel.clone()).await;
+        let end = Instant::now();
+        if end >= times.from && end < times.until {
+            measured.note(end - begin, result);
+        }
+    }
+}
+
+/// Begins calls at fixed times, of which at most `in_flight` are under way.
+async fn open(
+    rate: f64,
+    in_flight: usize,
+    channels: Vec<Channel>,
+    work: Work,
+    times: Times,
+) -> Measured {
+    let room = Arc::new(Semaphore::new(in_flight.max(1)));
+    let start = Instant::now();
+    let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let begin = async move {
+        for (number, channel) in channels.iter().cycle().enumerate() {
+            let due = start + Duration::from_secs_f64(number as f64 / rate);
+            if due >= times.until {
+                return;
+            }
+            if due > Instant::now() {
+                tokio::time::sleep_until(due.into()).await;
+            }
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+            let (channel, mut work, sender) = (channel.clone(), work.clone(), sender.clone());
+            tokio::spawn(async move {
+                let result = work.call(channel).await;
+                drop(permit);
+                // The receiver lives until all calls have ended.
+                let _ = sender.send((due, Instant::now(), result));
+            });
+        }
+    };
+    let collect = async move {
+        let mut measured = Measured::new(times.until - times.from);
+        while let Some((due, end, result)) = ended.recv().await {
+            if due >= times.from {
+                measured.note(end - due, result);
+            }
+        }
+        measured
+    };
+    tokio::join!(begin, collect).1
+}
+
+/// Keeps two messages of a stream in flight.
+async fn streamed(channel: Channel, work: Work, times: Times) -> Measured {
+    let mut measured = Measured::new(times.until - times.from);
+    let (sender, messages) = tokio::sync::mpsc::channel(2);
+    let mut begun = std::collections::VecDeque::new();
+    let mut answers = match work.stream(channel, messages).await {
+        Ok(answers) => answers,
+        Err(status) => {
+            measured.note(Duration::ZERO, Err(status));
+            return measured;
+        }
+    };
+    loop {
+        while begun.len() < 2 && Instant::now() < times.until {
+            if sender.send(()).await.is_err() {
+                break;
+            }
+            begun.push_back(Instant::now());
+        }
+        let Some(begin) = begun.pop_front() else { return measured };
+        let result = answers.next().await;
+        let (end, is_error) = (Instant::now(), result.is_err());
+        if end >= times.from && end < times.until {
+            measured.note(end - begin, result);
+        }
+        if is_error {
+            return measured;
+        }
+    }
+}

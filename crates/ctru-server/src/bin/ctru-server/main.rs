@@ -1,0 +1,64 @@
+//! The program `ctru-server`: serves CTRU-Prime over gRPC, and puts load on a server.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod compare;
+mod echo;
+mod engine;
+mod load;
+mod serve;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use ctru_server::SealingKeys;
+
+/// CTRU-Prime over gRPC: many small callers, one engine. The scheme is not standardised.
+#[derive(Debug, Parser)]
+#[command(name = "ctru-server", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serves until SIGTERM or SIGINT. SIGHUP reads certificates and sealing keys again
+    ///
+    /// The exit status is 0 after a signal if all calls were finished, 1 if the server did not
+    /// start or calls were cut off, 2 for a wrong command line, and 69 if the device was lost.
+    Serve(Box<serve::Args>),
+    /// Puts load on a server and prints calls per second, latencies and errors
+    Load(Box<load::Args>),
+    /// Starts a server and an echo service of the same messages, and compares them on this machine
+    Compare(compare::Args),
+    /// Answers encapsulations with zeros, for `compare`
+    #[command(hide = true)]
+    Echo,
+    /// Prints a line with a fresh sealing key, for the end of the file of `--sealing-key-file`
+    SealingKey,
+}
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let result = match command {
+        Command::Serve(args) => serve::run(*args),
+        Command::Load(args) => load::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Echo => echo::run(),
+        Command::SealingKey => print_sealing_key(),
+    };
+    result.unwrap_or_else(|error| {
+        // There is no other place to report to.
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn print_sealing_key() -> Result<ExitCode> {
+    io::stdout().write_all(SealingKeys::fresh_line()?.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

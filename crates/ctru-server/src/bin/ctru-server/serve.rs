@@ -1,0 +1,319 @@
+//! `ctru-server serve`.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use ctru_server::{Address, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions};
+use tracing_subscriber::EnvFilter;
+
+use crate::Result;
+use crate::engine::{Chosen, EngineArgs};
+
+/// The exit status after the loss of the device: the service is unavailable.
+const LOST: u8 = 69;
+/// How long the server answers after the loss of the device, so that its clients learn of it.
+const AFTER_LOSS: Duration = Duration::from_secs(2);
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// One line of text per event
+    Text,
+    /// One JSON object per event
+    Json,
+}
+
+/// The options of the server.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address to listen on: IP:PORT, or unix:PATH; repeat for several
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
+    listen: Vec<Address>,
+    /// Address of metrics and probes, plain HTTP: /metrics, /livez, /readyz
+    #[arg(long, value_name = "IP:PORT")]
+    admin_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    engine: EngineArgs,
+
+    /// Certificate chain of the server, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "TLS")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the server, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "TLS")]
+    tls_key: Option<PathBuf>,
+    /// Authorities that sign the certificates of clients, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "TLS")]
+    client_ca: Option<PathBuf>,
+    /// The name in its certificate that identifies a client
+    #[arg(long, value_enum, default_value = "any", help_heading = "TLS")]
+    client_name: NameKind,
+    /// Let other machines connect without TLS
+    #[arg(long, help_heading = "TLS")]
+    insecure: bool,
+    /// Let clients connect without certificates
+    #[arg(long, help_heading = "TLS")]
+    no_client_auth: bool,
+
+    /// File with sealing keys, one per line, the newest last; its mode is 0600
+    #[arg(long, value_name = "FILE", help_heading = "Private keys")]
+    sealing_key_file: Option<PathBuf>,
+    /// Accept and give plain private keys
+    #[arg(long, help_heading = "Private keys")]
+    allow_plain_keys: bool,
+    /// Most decapsulations of each private key, as long as this process lives
+    #[arg(long, value_name = "N", help_heading = "Private keys")]
+    max_decapsulations_per_key: Option<u64>,
+    /// Most keys that all clients together have loaded
+    #[arg(long, value_name = "N", default_value_t = 16_384, help_heading = "Private keys")]
+    max_loaded_keys: usize,
+    /// Most keys that one client has loaded
+    #[arg(long, value_name = "N", default_value_t = 4096, help_heading = "Private keys")]
+    max_loaded_keys_per_client: usize,
+    /// How long loaded keys stay without use
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10min",
+        value_parser = humantime::parse_duration,
+        help_heading = "Private keys"
+    )]
+    loaded_keys_idle: Duration,
+
+    /// Most operations that small calls share in one batch; larger calls go with the streams
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
+    max_batch: usize,
+    /// Most operations that messages of streams share in one batch
+    #[arg(long, value_name = "N", default_value_t = 8192, help_heading = "Load")]
+    max_stream_batch: usize,
+    /// How long a call waits for others to join it
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0s",
+        value_parser = humantime::parse_duration,
+        help_heading = "Load"
+    )]
+    max_queue_delay: Duration,
+    /// Most operations that wait, of small calls and of streams each
+    #[arg(long, value_name = "N", default_value_t = 32_768, help_heading = "Load")]
+    max_queue: usize,
+    /// Largest message in KiB, either way
+    #[arg(long, value_name = "KIB", default_value_t = 4096, help_heading = "Load")]
+    max_message: u32,
+    /// Memory of the messages of all calls in progress, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048, help_heading = "Load")]
+    max_memory: u32,
+    /// Most connections
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
+    max_connections: usize,
+    /// Most calls in progress of one connection
+    #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Load")]
+    max_calls_per_connection: u32,
+    /// Operations per second of each client
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    rate: Option<u64>,
+    /// Operations per second of one client, such as dns:frontend.example=1000; repeat for several
+    #[arg(long, value_name = "NAME=N", value_parser = client_rate, help_heading = "Load")]
+    client_rate: Vec<(String, u64)>,
+
+    /// After SIGTERM, how long the server goes on as before while its health says that it leaves
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0s",
+        value_parser = humantime::parse_duration,
+        help_heading = "Process"
+    )]
+    drain_delay: Duration,
+    /// After that, how long calls in progress may take
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = humantime::parse_duration,
+        help_heading = "Process"
+    )]
+    drain_timeout: Duration,
+    /// Threads for the network, one per core if 0
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Process")]
+    io_threads: usize,
+    /// Print the addresses to standard output when the server accepts calls
+    #[arg(long, help_heading = "Process")]
+    print_address: bool,
+    /// What to log, such as `info` or `ctru_server=debug`
+    #[arg(long, value_name = "FILTER", default_value = "info", help_heading = "Process")]
+    log: String,
+    /// The form of the log, on standard error
+    #[arg(long, value_enum, default_value = "text", help_heading = "Process")]
+    log_format: LogFormat,
+}
+
+/// Reads `NAME=N`.
+///
+/// # Errors
+/// If there is no `=`, if no number follows, or if the name has no kind.
+fn client_rate(text: &str) -> std::result::Result<(String, u64), String> {
+    let (name, rate) = text.rsplit_once('=').ok_or("there is no `=`")?;
+    if !name.starts_with("dns:") && !name.starts_with("uri:") {
+        return Err("a name begins with `dns:` or `uri:`".into());
+    }
+    Ok((name.to_owned(), rate.parse().map_err(|_| "there is no number after `=`")?))
+}
+
+impl Args {
+    fn options(&self, callers: usize) -> ServerOptions {
+        let tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(TlsOptions {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_ca: self.client_ca.clone(),
+                names: self.client_name,
+            }),
+            _ => None,
+        };
+        ServerOptions {
+            listen: self.listen.clone(),
+            admin: self.admin_listen,
+            tls,
+            insecure: self.insecure,
+            no_client_auth: self.no_client_auth,
+            sealing_keys: self.sealing_key_file.clone(),
+            max_decapsulations_per_key: self.max_decapsulations_per_key,
+            max_connections: self.max_connections,
+            max_calls_per_connection: self.max_calls_per_connection,
+            max_memory: (self.max_memory as usize) << 20,
+            service: ServiceOptions {
+                max_batch: self.max_batch,
+                max_stream_batch: self.max_stream_batch,
+                max_queue_delay: self.max_queue_delay,
+                max_queue: self.max_queue,
+                max_message: (self.max_message as usize) << 10,
+                allow_plain_keys: self.allow_plain_keys,
+                max_loaded_keys: self.max_loaded_keys,
+                max_loaded_keys_per_client: self.max_loaded_keys_per_client,
+                loaded_keys_idle: self.loaded_keys_idle,
+                rate: self.rate,
+                client_rates: self.client_rate.iter().cloned().collect::<HashMap<_, _>>(),
+                threads: callers,
+            },
+        }
+    }
+
+    /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
+    fn start_log(&self) -> Result<()> {
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(EnvFilter::try_new(&self.log)?)
+            .with_writer(std::io::stderr)
+            .log_internal_errors(false)
+            .with_ansi(false);
+        match self.log_format {
+            LogFormat::Text => log.try_init(),
+            LogFormat::Json => log.json().try_init(),
+        }
+    }
+}
+
+/// Serves until a signal or the loss of the device.
+///
+/// # Errors
+/// If the server does not start.
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    args.start_log()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if args.io_threads > 0 {
+        runtime.worker_threads(args.io_threads);
+    }
+    let runtime = runtime.enable_all().build()?;
+    let status = runtime.block_on(serve(&args));
+    // Connections that the limit of time has cut off do not hold the process up.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    status
+}
+
+async fn serve(args: &Args) -> Result<ExitCode> {
+    let Chosen { engines, callers } = args.engine.start()?;
+    let mut signals = Signals::new()?;
+    let engine = engines.name.clone();
+    let server = Server::start(args.options(callers), engines).await?;
+    for address in server.addresses() {
+        tracing::info!(%address, engine, "serving");
+        if args.print_address {
+            writeln!(std::io::stdout(), "{address}")?;
+        }
+    }
+    if let Some(address) = server.admin_address() {
+        tracing::info!(%address, "metrics and probes");
+    }
+    loop {
+        tokio::select! {
+            () = server.lost() => {
+                tracing::error!("the device is lost");
+                server.stop(AFTER_LOSS, Duration::ZERO).await;
+                return Ok(ExitCode::from(LOST));
+            }
+            signal = signals.next() => match signal {
+                Signal::Reload => match server.reload() {
+                    Ok(()) => tracing::info!("certificates and sealing keys are read again"),
+                    Err(error) => tracing::error!(%error, "everything stays as it was"),
+                },
+                Signal::Stop => break,
+            },
+        }
+    }
+    tracing::info!("going down");
+    let is_done = server.stop(args.drain_delay, args.drain_timeout).await;
+    match is_done {
+        true => tracing::info!("all calls are finished"),
+        false => tracing::warn!("calls were cut off"),
+    }
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+enum Signal {
+    Reload,
+    Stop,
+}
+
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals = [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt()];
+        let [hangup, terminate, interrupt] = signals.map(signal);
+        Ok(Self([hangup?, terminate?, interrupt?]))
+    }
+
+    async fn next(&mut self) -> Signal {
+        let Self([hangup, terminate, interrupt]) = self;
+        tokio::select! {
+            _ = hangup.recv() => Signal::Reload,
+            _ = terminate.recv() => Signal::Stop,
+            _ = interrupt.recv() => Signal::Stop,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Signal {
+        // Without a handler for interrupts, the system ends the process.
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Stop,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What surrounds each call: its caller, its deadline, its memory, its number, and its metrics.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use tonic::body::Body;
+use tonic::service::Routes;
+use tonic::{Code, Status};
+use tower::Service as _;
+use tracing::Instrument;
+
+use crate::fault::Fault;
+use crate::identity::Peer;
+use crate::job::Shared;
+use crate::metrics::code_name;
+use crate::room::{Held, Memory};
+
+/// The header that names a call. The server takes the client's name or makes one.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest name that the server takes from a client.
+const LONGEST_ID: usize = 64;
+/// Answers go to HTTP/2 in pieces of this size, so that a call holds its memory until the client
+/// has read almost all of its answer.
+const PIECE: usize = 128 << 10;
+
+/// Who calls, and what the call may use. An extension of each request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) peer: Peer,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) held: Arc<Held>,
+}
+
+/// Handles the calls of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    pub(crate) routes: Routes,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) memory: Memory,
+    /// The number of the next call.
+    pub(crate) next: Arc<AtomicU64>,
+}
+
+impl Calls {
+    /// Handles one call.
+    pub(crate) async fn handle(
+        mut self,
+        peer: Peer,
+        request: Request<Incoming>,
+    ) -> Result<Response<Observed>, Infallible> {
+        let started = Instant::now();
+        let method = method(request.uri().path());
+        let id = request_id(request.headers(), &self.next);
+        let span = tracing::debug_span!(
+            "call",
+            method,
+            id = id.to_str().unwrap_or_default(),
+            client = peer.identity.as_ref().map(|identity| identity.as_str()),
+        );
+        let deadline = timeout(request.headers()).and_then(|timeout| started.checked_add(timeout));
+        let held = Arc::new(Held::new(self.memory, peer.share));
+        let (mut head, body) = request.into_parts();
+        head.extensions.insert(Caller { peer, deadline, held: Arc::clone(&held) });
+        let body = Body::new(Counted { body, held: Arc::clone(&held) });
+        let answer = self.routes.call(Request::from_parts(head, body));
+        let answer = async move {
+            match deadline {
+                Some(deadline) => tokio::time::timeout_at(deadline.into(), answer).await,
+                None => Ok(answer.await),
+            }
+        };
+        let mut response = match answer.instrument(span.clone()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_) => Status::from(Fault::Expired).into_http(),
+        };
+        response.headers_mut().insert(REQUEST_ID, id);
+        let code = response.headers().get(Status::GRPC_STATUS).map(code_of);
+        let end = End { shared: self.shared, method, started, code, span, _held: held };
+        Ok(response.map(|body| Observed { body, rest: Bytes::new(), end }))
+    }
+}
+
+/// Returns the name of a method for metrics, so that a client cannot make up names.
+fn method(path: &str) -> &'static str {
+    const METHODS: [&str; 9] = [
+        "Describe",
+        "GenerateKeys",
+        "SealKeys",
+        "LoadKeys",
+        "UnloadKeys",
+        "Encapsulate",
+        "Decapsulate",
+        "EncapsulateStream",
+        "DecapsulateStream",
+    ];
+    let name = path.strip_prefix("/ctru.v1.Kem/");
+    METHODS.into_iter().find(|method| Some(*method) == name).unwrap_or("other")
+}
+
+fn request_id(headers: &HeaderMap, next: &AtomicU64) -> HeaderValue {
+    let given = headers
+        .get(REQUEST_ID)
+        .filter(|id| id.len() <= LONGEST_ID && id.as_bytes().iter().all(u8::is_ascii_graphic));
+    given.cloned().unwrap_or_else(|| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        HeaderValue::from_str(&format!("{number:016x}")).unwrap_or(HeaderValue::from_static("-"))
+    })
+}
+
+/// Returns the time that the client gives the call. A header that is not as the protocol says is
+/// ignored.
+fn timeout(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let amount: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(3600 * amount),
+        "M" => Duration::from_secs(60 * amount),
+        "S" => Duration::from_secs(amount),
+        "m" => Duration::from_millis(amount),
+        "u" => Duration::from_micros(amount),
+        "n" => Duration::from_nanos(amount),
+        _ => return None,
+    })
+}
+
+fn code_of(value: &HeaderValue) -> Code {
+    Code::from_bytes(value.as_bytes())
+}
+
+/// The body of a request. Its bytes count as memory of the call.
+struct Counted {
+    body: Incoming,
+    held: Arc<Held>,
+}
+
+impl http_body::Body for Counted {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        Poll::Ready(frame.map(|frame| {
+            let frame = frame.map_err(|error| Status::from_error(error.into()))?;
+            self.held.grow(frame.data_ref().map_or(0, Bytes::len))?;
+            Ok(frame)
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The body of an answer. Notes how the call ends.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    body: Body,
+    /// What is left of the last piece of the body.
+    rest: Bytes,
+    end: End,
+}
+
+/// Writes the metrics of a call when it is dropped.
+#[derive(Debug)]
+struct End {
+    shared: Arc<Shared>,
+    method: &'static str,
+    started: Instant,
+    /// The status, once it is known.
+    code: Option<Code>,
+    span: tracing::Span,
+    _held: Arc<Held>,
+}
+
+impl http_body::Body for Observed {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if !self.rest.has_remaining() {
+            let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+            match frame {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(frame) => {
+                        if let Some(code) =
+                            frame.trailers_ref().and_then(|all| all.get(Status::GRPC_STATUS))
+                        {
+                            self.end.code = Some(code_of(code));
+                        }
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        let piece = self.rest.split_to(length);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !self.rest.has_remaining() && self.body.is_end_stream()
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        // A call without a status was reset by the client, or its connection was lost.
+        let code = self.code.unwrap_or(Code::Cancelled);
+        let duration = self.started.elapsed();
+        self.shared.metrics.call(self.method, code, duration);
+        let _entered = self.span.enter();
+        tracing::debug!(code = code_name(code), ?duration, "the call ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_the_protocol_says() {
+        let read = |text: &'static str| {
+            let value = HeaderValue::from_static(text);
+            timeout(&HeaderMap::from_iter([(HeaderName::from_static("grpc-timeout"), value)]))
+        };
+        assert_eq!(read("1H"), Some(Duration::from_secs(3600)));
+        assert_eq!(read("2M"), Some(Duration::from_secs(120)));
+        assert_eq!(read("99999999S"), Some(Duration::from_secs(99_999_999)));
+        assert_eq!(read("5m"), Some(Duration::from_millis(5)));
+        assert_eq!(read("6u"), Some(Duration::from_micros(6)));
+        assert_eq!(read("0n"), Some(Duration::ZERO));
+        for wrong in ["", "S", "1", "1s", "-1S", "+1S", "999999999S", "1 S"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(timeout(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn methods_come_from_a_list() {
+        assert_eq!(method("/ctru.v1.Kem/Encapsulate"), "Encapsulate");
+        assert_eq!(method("/ctru.v1.Kem/Other"), "other");
+        assert_eq!(method("/grpc.health.v1.Health/Check"), "other");
+    }
+
+    #[test]
+    fn names_of_calls_are_short_and_printable() {
+        let next = AtomicU64::new(7);
+        let id = |value: &[u8]| {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            request_id(&HeaderMap::from_iter([(REQUEST_ID, value)]), &next)
+        };
+        assert_eq!(id(b"abc-1"), "abc-1");
+        assert_eq!(id(b"a b"), "0000000000000007");
+        assert_eq!(id(&[b'a'; 65]), "0000000000000008");
+    }
+}

@@ -1,0 +1,189 @@
+//! A client that tries again where that is safe.
+//!
+//! Every call of the service can be repeated: an encapsulation that is repeated gives another
+//! ciphertext, and a decapsulation gives the same secret. Two calls leave something behind when an
+//! answer is lost: generated keys, which nobody uses, and loaded keys, which expire.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use tonic::transport::{Channel, Endpoint, Error};
+use tonic::{Code, Response, Status};
+
+use crate::proto::kem_client::KemClient;
+use crate::proto::{
+    DecapsulateRequest, DecapsulateResponse, DescribeRequest, DescribeResponse, EncapsulateRequest,
+    EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
+    LoadKeysResponse, SealKeysRequest, SealKeysResponse, UnloadKeysRequest,
+};
+
+/// How often a client tries, and how long it waits in between.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// The most attempts, at least 1.
+    pub attempts: u32,
+    /// The wait before the second attempt. It doubles with each further one, and a random part of
+    /// up to a half is left out, so that clients do not come back at the same time.
+    pub first_wait: Duration,
+    /// The longest wait.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    /// Returns 6 attempts within about 3 seconds.
+    fn default() -> Self {
+        Self {
+            attempts: 6,
+            first_wait: Duration::from_millis(100),
+            longest_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A client. Clones share the connection.
+#[derive(Clone)]
+pub struct Client {
+    calls: KemClient<Channel>,
+    retries: Retries,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("retries", &self.retries).finish_non_exhaustive()
+    }
+}
+
+/// Returns whether a call that ended with this status may be repeated: the server is going down or
+/// has too much to do, or the connection was lost.
+#[must_use]
+pub fn is_retryable(status: &Status) -> bool {
+    match status.code() {
+        Code::Unavailable | Code::ResourceExhausted => true,
+        // A status that did not come from the server has a cause on this side.
+        Code::Unknown | Code::Internal | Code::Cancelled => {
+            std::error::Error::source(status).is_some()
+        }
+        _ => false,
+    }
+}
+
+impl Client {
+    /// Returns a client on a channel, which connects when it is first used and again when the
+    /// connection is lost. Messages may have `max_message` bytes either way.
+    #[must_use]
+    pub fn new(channel: Channel, max_message: usize, retries: Retries) -> Self {
+        let calls = KemClient::new(channel)
+            .max_decoding_message_size(max_message)
+            .max_encoding_message_size(max_message);
+        Self { calls, retries }
+    }
+
+    /// Returns a client of the server at an address such as `http://127.0.0.1:50051`, for messages
+    /// of at most 4 MiB.
+    ///
+    /// # Errors
+    /// If the address is not a URI.
+    pub fn at(address: impl Into<String>, retries: Retries) -> Result<Self, Error> {
+        let channel = Endpoint::from_shared(address.into())?.connect_lazy();
+        Ok(Self::new(channel, 4 << 20, retries))
+    }
+
+    /// Returns the calls without retries, for streams.
+    #[must_use]
+    pub fn calls(&self) -> KemClient<Channel> {
+        self.calls.clone()
+    }
+
+    /// Repeats a call until it succeeds, fails for good, or has had all attempts.
+    async fn repeat<T, F>(&self, call: impl Fn(KemClient<Channel>) -> F) -> Result<T, Status>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let Retries { attempts, first_wait, longest_wait } = self.retries;
+        let mut wait = first_wait;
+        let mut attempt = 1;
+        loop {
+            match call(self.calls.clone()).await {
+                Ok(response) => return Ok(response.into_inner()),
+                Err(status) if attempt < attempts && is_retryable(&status) => {}
+                Err(status) => return Err(status),
+            }
+            attempt += 1;
+            // Without randomness, all clients wait for the same time.
+            let part = getrandom::u32().unwrap_or(0);
+            tokio::time::sleep(wait.mul_f64(1.0 - f64::from(part) / f64::from(u32::MAX) / 2.0))
+                .await;
+            wait = (2 * wait).min(longest_wait);
+        }
+    }
+
+    /// Returns the sizes, limits and the engine of the server.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn describe(&self) -> Result<DescribeResponse, Status> {
+        self.repeat(async |mut calls| calls.describe(DescribeRequest {}).await).await
+    }
+
+    /// Generates key pairs.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn generate_keys(
+        &self,
+        request: GenerateKeysRequest,
+    ) -> Result<GenerateKeysResponse, Status> {
+        self.repeat(async |mut calls| calls.generate_keys(request).await).await
+    }
+
+    /// Seals private keys.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn seal_keys(&self, request: SealKeysRequest) -> Result<SealKeysResponse, Status> {
+        self.repeat(async |mut calls| calls.seal_keys(request.clone()).await).await
+    }
+
+    /// Keeps keys on the server.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn load_keys(&self, request: LoadKeysRequest) -> Result<LoadKeysResponse, Status> {
+        self.repeat(async |mut calls| calls.load_keys(request.clone()).await).await
+    }
+
+    /// Makes the server forget keys. It is no error if the server does not have them.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn unload_keys(&self, name: &str) -> Result<(), Status> {
+        let request = UnloadKeysRequest { name: name.into() };
+        match self.repeat(async |mut calls| calls.unload_keys(request.clone()).await).await {
+            Err(status) if status.code() != Code::NotFound => Err(status),
+            _ => Ok(()),
+        }
+    }
+
+    /// Encapsulates.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn encapsulate(
+        &self,
+        request: EncapsulateRequest,
+    ) -> Result<EncapsulateResponse, Status> {
+        self.repeat(async |mut calls| calls.encapsulate(request.clone()).await).await
+    }
+
+    /// Decapsulates.
+    ///
+    /// # Errors
+    /// The status of the last attempt.
+    pub async fn decapsulate(
+        &self,
+        request: DecapsulateRequest,
+    ) -> Result<DecapsulateResponse, Status> {
+        self.repeat(async |mut calls| calls.decapsulate(request.clone()).await).await
+    }
+}

@@ -1,0 +1,77 @@
+//! The engine of each scheme, made when a call first needs it.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use ctru_kem::ParameterSet;
+use ctru_kem::engine::{CpuEngine, Engine, EngineError};
+
+use crate::compute::{Compute, Typed};
+use crate::fault::Fault;
+use crate::scheme::{Scheme, Visitor};
+
+/// Makes the engine of each parameter set.
+pub trait EngineFactory: Send + Sync + 'static {
+    /// The engine of one parameter set.
+    type For<P: ParameterSet>: Engine<
+            P,
+            EncapsulationKeys: Send + Sync + 'static,
+            DecapsulationKeys: Send + Sync + 'static,
+        > + 'static;
+
+    /// Makes the engine of one parameter set.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the device or the host has too little memory, or if the device fails.
+    fn engine<P: ParameterSet>(&self) -> Result<Self::For<P>, EngineError>;
+}
+
+impl EngineFactory for CpuEngine {
+    type For<P: ParameterSet> = Self;
+
+    fn engine<P: ParameterSet>(&self) -> Result<Self, EngineError> {
+        Ok(self.clone())
+    }
+}
+
+type Made = Result<Arc<dyn Compute>, EngineError>;
+
+/// The engines of all schemes. A lane of calls uses one of these.
+pub struct Engines {
+    make: Box<dyn Fn(Scheme) -> Made + Send + Sync>,
+    made: [OnceLock<Made>; Scheme::COUNT],
+}
+
+impl fmt::Debug for Engines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made = self.made.iter().filter(|engine| engine.get().is_some()).count();
+        write!(f, "Engines({made} of {} made)", Scheme::COUNT)
+    }
+}
+
+struct Make<'a, F>(&'a F);
+
+impl<F: EngineFactory> Visitor for Make<'_, F> {
+    type Output = Made;
+
+    fn visit<P: ParameterSet>(self) -> Made {
+        Ok(Arc::new(Typed::<P, F::For<P>>::new(self.0.engine::<P>()?)))
+    }
+}
+
+impl Engines {
+    /// Returns the engines that a factory makes.
+    pub fn new<F: EngineFactory>(factory: F) -> Self {
+        let make = move |scheme: Scheme| scheme.accept(Make(&factory));
+        Self { make: Box::new(make), made: Default::default() }
+    }
+
+    /// Returns the engine of a scheme, and makes it if it is not there yet.
+    ///
+    /// # Errors
+    /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made.
+    pub(crate) fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
+        let made = self.made[scheme.index()].get_or_init(|| (self.make)(scheme));
+        made.clone().map_err(|error| Fault::of_engine(&error))
+    }
+}

@@ -1,0 +1,175 @@
+//! What callers ask the engine for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::sync::{oneshot, watch};
+
+use crate::decapsulations::Decapsulations;
+use crate::fault::Fault;
+use crate::identity::{Owner, Share};
+use crate::loaded::Loaded;
+use crate::metrics::Metrics;
+use crate::proto::{
+    DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
+};
+use crate::scheme::{Scheme, Sizes};
+use crate::sealing::{self, Sealer};
+
+/// The form of keys in a message.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Public,
+    Plain,
+    Sealed,
+}
+
+/// The keys of a batch, as they came.
+#[derive(Clone)]
+pub(crate) enum Keys {
+    /// One key for all operations.
+    One(Form, Bytes),
+    /// One key for each operation.
+    Each(Form, Bytes),
+    /// Keys on the engine.
+    Loaded(Loaded),
+}
+
+/// Where the answer of a job goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Fault>>;
+
+/// A call of one client, or one message of a stream.
+pub(crate) struct Job {
+    pub(crate) scheme: Scheme,
+    /// The number of operations.
+    pub(crate) count: usize,
+    pub(crate) owner: Owner,
+    pub(crate) share: Share,
+    /// When the caller stops waiting.
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) work: Work,
+}
+
+/// The work of a job. Jobs of the same kind and scheme are computed together.
+pub(crate) enum Work {
+    Generate { form: Form, reply: Reply<GenerateKeysResponse> },
+    Seal { form: Form, keys: Bytes, reply: Reply<SealKeysResponse> },
+    Load { form: Form, keys: Bytes, reply: Reply<Loaded> },
+    Encapsulate { keys: Keys, reply: Reply<EncapsulateResponse> },
+    Decapsulate { keys: Keys, ciphertexts: Bytes, reply: Reply<DecapsulateResponse> },
+}
+
+/// The kind of a job's work.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Generate,
+    Seal,
+    Load,
+    Encapsulate,
+    Decapsulate,
+}
+
+impl Work {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Generate { .. } => Kind::Generate,
+            Self::Seal { .. } => Kind::Seal,
+            Self::Load { .. } => Kind::Load,
+            Self::Encapsulate { .. } => Kind::Encapsulate,
+            Self::Decapsulate { .. } => Kind::Decapsulate,
+        }
+    }
+
+    /// Answers with a fault.
+    pub(crate) fn refuse(self, fault: Fault) {
+        // The caller may have gone, so the result of sending does not matter.
+        match self {
+            Self::Generate { reply, .. } => drop(reply.send(Err(fault))),
+            Self::Seal { reply, .. } => drop(reply.send(Err(fault))),
+            Self::Load { reply, .. } => drop(reply.send(Err(fault))),
+            Self::Encapsulate { reply, .. } => drop(reply.send(Err(fault))),
+            Self::Decapsulate { reply, .. } => drop(reply.send(Err(fault))),
+        }
+    }
+
+    fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Generate { reply, .. } => reply.is_closed(),
+            Self::Seal { reply, .. } => reply.is_closed(),
+            Self::Load { reply, .. } => reply.is_closed(),
+            Self::Encapsulate { reply, .. } => reply.is_closed(),
+            Self::Decapsulate { reply, .. } => reply.is_closed(),
+        }
+    }
+}
+
+impl Job {
+    /// Returns whether nobody waits for the answer at the time `now`.
+    pub(crate) fn is_dead(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now) || self.work.is_abandoned()
+    }
+}
+
+impl Kind {
+    /// Returns the bytes of the answer to one operation, at most.
+    pub(crate) fn answer_bytes(self, scheme: Scheme) -> usize {
+        let Sizes { public_key, private_key, ciphertext } = scheme.sizes();
+        let sealed = private_key + sealing::OVERHEAD;
+        match self {
+            Self::Generate => public_key + sealed,
+            Self::Seal => sealed,
+            Self::Load => 0,
+            Self::Encapsulate => ciphertext + Sizes::SHARED_SECRET,
+            Self::Decapsulate => Sizes::SHARED_SECRET,
+        }
+    }
+
+    /// Returns the name in metrics and logs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Generate => "generate",
+            Self::Seal => "seal",
+            Self::Load => "load",
+            Self::Encapsulate => "encapsulate",
+            Self::Decapsulate => "decapsulate",
+        }
+    }
+}
+
+/// What all computations of a server share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) sealer: Sealer,
+    pub(crate) decapsulations: Option<Decapsulations>,
+    pub(crate) metrics: Metrics,
+    lost: AtomicBool,
+    loss: watch::Sender<bool>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        sealer: Sealer,
+        decapsulations: Option<Decapsulations>,
+        metrics: Metrics,
+    ) -> Self {
+        let loss = watch::Sender::new(false);
+        Self { sealer, decapsulations, metrics, lost: AtomicBool::new(false), loss }
+    }
+
+    /// Notes that the engine does not compute any more.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+        self.loss.send_replace(true);
+    }
+
+    /// Returns whether the engine is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns a receiver that becomes `true` when the engine is lost.
+    pub(crate) fn loss(&self) -> watch::Receiver<bool> {
+        self.loss.subscribe()
+    }
+}

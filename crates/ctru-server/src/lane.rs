@@ -1,0 +1,218 @@
+//! A lane: a queue of jobs, and the threads that take batches from it and compute them.
+//!
+//! A thread that is free takes the group whose oldest job has waited longest. It waits until the
+//! batch is full or that job has waited for the longest delay. While all threads compute, jobs
+//! gather in the queue, so batches grow with the load.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use crate::engines::Engines;
+use crate::fault::Fault;
+use crate::job::{Job, Kind, Shared};
+use crate::queue::{FairQueue, Waiting};
+use crate::scheme::Scheme;
+
+/// The options of a lane.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Options {
+    /// The name of the lane, for threads and metrics.
+    pub(crate) name: &'static str,
+    /// The number of threads.
+    pub(crate) threads: usize,
+    /// The operations of a batch. A larger job is a batch of its own.
+    pub(crate) max_batch: usize,
+    /// How long a job waits for others to join it.
+    pub(crate) max_delay: Duration,
+    /// The most operations that wait.
+    pub(crate) capacity: usize,
+}
+
+/// A lane. Dropping it ends its threads when they have computed what waits.
+pub(crate) struct Lane {
+    inner: Arc<Inner>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Inner {
+    options: Options,
+    engines: Arc<Engines>,
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    queue: FairQueue<Group, Job>,
+    is_closed: bool,
+    /// When dead jobs were removed for the last time.
+    swept: Instant,
+}
+
+/// Jobs of a group are computed together.
+type Group = (Kind, Scheme);
+
+/// How often a full queue is searched for dead jobs.
+const SWEEP: Duration = Duration::from_millis(10);
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane").field("options", &self.inner.options).finish_non_exhaustive()
+    }
+}
+
+impl Lane {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If the system does not start them.
+    pub(crate) fn start(
+        options: Options,
+        engines: Arc<Engines>,
+        shared: Arc<Shared>,
+    ) -> io::Result<Self> {
+        let queue = FairQueue::new(options.capacity);
+        let state = State { queue, is_closed: false, swept: Instant::now() };
+        let inner = Arc::new(Inner {
+            options,
+            engines,
+            shared,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let mut lane = Self { inner, threads: Vec::new() };
+        for number in 0..options.threads {
+            let inner = Arc::clone(&lane.inner);
+            let builder = thread::Builder::new().name(format!("{}-{number}", options.name));
+            lane.threads.push(builder.spawn(move || inner.work())?);
+        }
+        Ok(lane)
+    }
+
+    /// Returns the number of operations that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.inner.lock().queue.weight()
+    }
+
+    /// Returns the operations of a batch.
+    pub(crate) fn max_batch(&self) -> usize {
+        self.inner.options.max_batch
+    }
+
+    /// Adds a job. If there is no room, or if the engine is lost, answers the job with a fault.
+    pub(crate) fn submit(&self, job: Job) {
+        let Inner { shared, changed, .. } = &*self.inner;
+        if shared.is_lost() {
+            return job.work.refuse(Fault::Lost);
+        }
+        let now = Instant::now();
+        let (group, share, count) = ((job.work.kind(), job.scheme), job.share, job.count);
+        let mut state = self.inner.lock();
+        let mut dead = Vec::new();
+        let mut refused = state.queue.push(group, share, job, count, now).err();
+        if refused.is_some() && now.saturating_duration_since(state.swept) > SWEEP {
+            state.swept = now;
+            dead = state.queue.remove_if(|job| job.is_dead(now));
+            refused = refused.and_then(|job| state.queue.push(group, share, job, count, now).err());
+        }
+        drop(state);
+        for job in dead {
+            job.work.refuse(Fault::Expired);
+        }
+        match refused {
+            None => changed.notify_one(),
+            Some(job) => {
+                shared.metrics.refused();
+                job.work.refuse(Fault::QueueFull);
+            }
+        }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.inner.lock().is_closed = true;
+        self.inner.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread catches the panics of its batches, so this is an error of the lane itself.
+            if thread.join().is_err() {
+                tracing::error!("a thread of a lane has panicked");
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        while let Some(((kind, scheme), waiting)) = self.next() {
+            let now = Instant::now();
+            let mut jobs = Vec::with_capacity(waiting.len());
+            let is_lost = self.shared.is_lost();
+            for Waiting { job, since, .. } in waiting {
+                self.shared.metrics.waited(self.options.name, now.saturating_duration_since(since));
+                if is_lost {
+                    job.work.refuse(Fault::Lost);
+                } else if job.is_dead(now) {
+                    job.work.refuse(Fault::Expired);
+                } else {
+                    jobs.push(job);
+                }
+            }
+            if jobs.is_empty() {
+                continue;
+            }
+            // A panic drops the senders of the answers, which the receivers take for a failure.
+            let run = AssertUnwindSafe(|| self.run(kind, scheme, jobs));
+            if catch_unwind(run).is_err() {
+                tracing::error!(kind = kind.name(), %scheme, "a batch has panicked");
+            }
+        }
+    }
+
+    fn run(&self, kind: Kind, scheme: Scheme, jobs: Vec<Job>) {
+        match self.engines.of(scheme) {
+            Ok(engine) => engine.run(kind, jobs, &self.shared),
+            Err(fault) => {
+                if fault == Fault::Lost {
+                    self.shared.lose();
+                }
+                jobs.into_iter().for_each(|job| job.work.refuse(fault.clone()));
+            }
+        }
+    }
+
+    /// Waits for a batch. Returns `None` when the lane is closed and empty.
+    fn next(&self) -> Option<(Group, Vec<Waiting<Job>>)> {
+        let Options { max_batch, max_delay, .. } = self.options;
+        let mut state = self.lock();
+        loop {
+            let Some((group, since, weight)) = state.queue.oldest() else {
+                if state.is_closed {
+                    return None;
+                }
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let waited = since.elapsed();
+            if weight >= max_batch || waited >= max_delay || state.is_closed {
+                let batch = state.queue.take(group, max_batch);
+                if state.queue.weight() > 0 {
+                    self.changed.notify_one();
+                }
+                return Some((group, batch));
+            }
+            let (next, _) = self
+                .changed
+                .wait_timeout(state, max_delay - waited)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = next;
+        }
+    }
+}

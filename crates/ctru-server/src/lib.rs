@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+
+mod admin;
+mod call;
+pub mod client;
+mod compute;
+mod decapsulations;
+mod engines;
+mod fault;
+mod identity;
+mod job;
+mod lane;
+mod listen;
+mod loaded;
+mod metrics;
+pub mod proto;
+mod queue;
+mod quota;
+mod room;
+mod scheme;
+mod sealing;
+mod server;
+mod service;
+mod tls;
+
+pub use engines::{EngineFactory, Engines};
+pub use identity::NameKind;
+pub use listen::Address;
+pub use scheme::Scheme;
+pub use sealing::{SealingKeyError, SealingKeys};
+pub use server::{Server, ServerOptions, StartError};
+pub use service::{DeviceBytes, LaneEngines, ServiceOptions};
+pub use tls::{TlsError, TlsOptions};

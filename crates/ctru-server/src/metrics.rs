@@ -1,0 +1,208 @@
+//! What the server counts and measures, in the text format of Prometheus.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use tonic::Code;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Call {
+    method: &'static str,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Method {
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Operation {
+    operation: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LaneName {
+    lane: &'static str,
+}
+
+/// The metrics of a server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    calls: Family<Call, Counter>,
+    durations: Family<Method, Histogram>,
+    operations: Family<Operation, Counter>,
+    batch_sizes: Family<Operation, Histogram>,
+    engine_seconds: Family<Operation, Histogram>,
+    queue_delays: Family<LaneName, Histogram>,
+    refused: Counter,
+    failed_handshakes: Counter,
+    connections: Gauge,
+    waiting: Family<LaneName, Gauge>,
+    loaded_keys: Gauge,
+    message_bytes: Gauge,
+    device_bytes: Gauge<f64, AtomicU64>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics(..)")
+    }
+}
+
+/// Returns a histogram of times from 50 microseconds to 26 seconds.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(50e-6, 2.0, 20))
+}
+
+/// Returns a histogram of numbers of operations from 1 to 262144.
+fn sizes() -> Histogram {
+    Histogram::new(exponential_buckets(1.0, 4.0, 10))
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("ctru");
+        let calls = Family::default();
+        registry.register("calls", "Calls that have ended, by status code", calls.clone());
+        let durations: Family<Method, Histogram> =
+            Family::new_with_constructor(seconds as fn() -> _);
+        let help = "Time from the head of a call to the end of its answer";
+        registry.register_with_unit("call_duration", help, Unit::Seconds, durations.clone());
+        let operations = Family::default();
+        registry.register("operations", "Operations that the engine has done", operations.clone());
+        let batch_sizes = Family::new_with_constructor(sizes as fn() -> _);
+        registry.register("batch_size", "Operations per call of the engine", batch_sizes.clone());
+        let engine_seconds = Family::new_with_constructor(seconds as fn() -> _);
+        let help = "Time of each call of the engine";
+        registry.register_with_unit("engine", help, Unit::Seconds, engine_seconds.clone());
+        let queue_delays = Family::new_with_constructor(seconds as fn() -> _);
+        let help = "Time that jobs have waited in the queue";
+        registry.register_with_unit("queue_delay", help, Unit::Seconds, queue_delays.clone());
+        let refused = Counter::default();
+        registry.register("queue_refusals", "Jobs refused by a full queue", refused.clone());
+        let failed_handshakes = Counter::default();
+        let help = "Connections that failed before the first call";
+        registry.register("failed_handshakes", help, failed_handshakes.clone());
+        let connections = Gauge::default();
+        registry.register("connections", "Open connections", connections.clone());
+        let waiting = Family::default();
+        registry.register("queued_operations", "Operations in the queue", waiting.clone());
+        let loaded_keys = Gauge::default();
+        registry.register("loaded_keys", "Keys that clients have loaded", loaded_keys.clone());
+        let message_bytes = Gauge::default();
+        let help = "Memory of the messages of calls in progress";
+        registry.register_with_unit("message", help, Unit::Bytes, message_bytes.clone());
+        let device_bytes = Gauge::default();
+        let help = "Device memory in use, of all devices and processes";
+        registry.register_with_unit("device_memory", help, Unit::Bytes, device_bytes.clone());
+        Self {
+            registry,
+            calls,
+            durations,
+            operations,
+            batch_sizes,
+            engine_seconds,
+            queue_delays,
+            refused,
+            failed_handshakes,
+            connections,
+            waiting,
+            loaded_keys,
+            message_bytes,
+            device_bytes,
+        }
+    }
+
+    /// Counts a call that has ended.
+    pub(crate) fn call(&self, method: &'static str, code: Code, duration: Duration) {
+        self.calls.get_or_create(&Call { method, code: code_name(code) }).inc();
+        self.durations.get_or_create(&Method { method }).observe(duration.as_secs_f64());
+    }
+
+    /// Counts a call of the engine with `count` operations.
+    pub(crate) fn engine_call(&self, operation: &'static str, count: usize, duration: Duration) {
+        let label = Operation { operation };
+        self.operations.get_or_create(&label).inc_by(count as u64);
+        self.batch_sizes.get_or_create(&label).observe(count as f64);
+        self.engine_seconds.get_or_create(&label).observe(duration.as_secs_f64());
+    }
+
+    /// Counts a job that has left the queue.
+    pub(crate) fn waited(&self, lane: &'static str, delay: Duration) {
+        self.queue_delays.get_or_create(&LaneName { lane }).observe(delay.as_secs_f64());
+    }
+
+    /// Counts a job that a full queue has refused.
+    pub(crate) fn refused(&self) {
+        self.refused.inc();
+    }
+
+    /// Counts a connection that failed before its first call.
+    pub(crate) fn failed_handshake(&self) {
+        self.failed_handshakes.inc();
+    }
+
+    /// Notes that a connection was opened (1) or closed (-1).
+    pub(crate) fn connection(&self, change: i64) {
+        self.connections.inc_by(change);
+    }
+
+    /// Notes how many operations wait in a lane.
+    pub(crate) fn set_waiting(&self, lane: &'static str, operations: usize) {
+        self.waiting.get_or_create(&LaneName { lane }).set(operations as i64);
+    }
+
+    /// Notes the number of loaded keys.
+    pub(crate) fn set_loaded_keys(&self, keys: usize) {
+        self.loaded_keys.set(keys as i64);
+    }
+
+    /// Notes the memory of messages in bytes.
+    pub(crate) fn set_message_bytes(&self, bytes: usize) {
+        self.message_bytes.set(bytes as i64);
+    }
+
+    /// Notes the device memory in use.
+    pub(crate) fn set_device_bytes(&self, bytes: u64) {
+        self.device_bytes.set(bytes as f64);
+    }
+
+    /// Returns all metrics as text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = text::encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// Returns the name of a status code in the documentation of gRPC.
+pub(crate) fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

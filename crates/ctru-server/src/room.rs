@@ -1,0 +1,145 @@
+//! Divides something of which there is a limited amount among clients.
+//!
+//! A client may hold at most as much as is left. So one client takes at most a half of all, a
+//! second one a half of the rest, and a client that takes all it can leaves room for others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::fault::Fault;
+use crate::identity::Share;
+
+/// How much there is, and how much of it each client holds.
+#[derive(Debug)]
+pub(crate) struct Room {
+    capacity: usize,
+    used: usize,
+    own: HashMap<Share, usize>,
+}
+
+impl Room {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, used: 0, own: HashMap::new() }
+    }
+
+    /// Returns how much all clients hold.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Gives `amount` to a client. Returns `false` if there is not enough.
+    pub(crate) fn take(&mut self, share: Share, amount: usize) -> bool {
+        let own = self.own.get(&share).copied().unwrap_or(0);
+        let left = self.capacity - self.used;
+        // What the client then holds is at most what is then left.
+        let has_room = amount <= left && own <= left - amount && amount <= left - amount - own;
+        if has_room && amount > 0 {
+            self.used += amount;
+            *self.own.entry(share).or_insert(0) += amount;
+        }
+        has_room
+    }
+
+    /// Takes back `amount` that a client holds.
+    pub(crate) fn release(&mut self, share: Share, amount: usize) {
+        if let Some(own) = self.own.get_mut(&share) {
+            let amount = amount.min(*own);
+            self.used -= amount;
+            *own -= amount;
+            if *own == 0 {
+                self.own.remove(&share);
+            }
+        }
+    }
+}
+
+/// The memory of the messages of calls in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory(Arc<Mutex<Room>>);
+
+impl Memory {
+    /// Returns memory of at most `bytes` bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self(Arc::new(Mutex::new(Room::new(bytes))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Room> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes that all calls hold.
+    pub(crate) fn used(&self) -> usize {
+        self.lock().used()
+    }
+}
+
+/// The memory that one call holds, which is released when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    memory: Memory,
+    share: Share,
+    bytes: Mutex<usize>,
+}
+
+impl Held {
+    pub(crate) fn new(memory: Memory, share: Share) -> Self {
+        Self { memory, share, bytes: Mutex::new(0) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes more memory.
+    ///
+    /// # Errors
+    /// [`Fault::MemoryFull`] if there is not enough.
+    pub(crate) fn grow(&self, bytes: usize) -> Result<(), Fault> {
+        if !self.memory.lock().take(self.share, bytes) {
+            return Err(Fault::MemoryFull);
+        }
+        *self.lock() += bytes;
+        Ok(())
+    }
+
+    /// Releases some of the memory.
+    pub(crate) fn release(&self, bytes: usize) {
+        let mut held = self.lock();
+        let bytes = bytes.min(*held);
+        *held -= bytes;
+        self.memory.lock().release(self.share, bytes);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let bytes = *self.lock();
+        self.memory.lock().release(self.share, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_hold_memory_until_they_end() {
+        let memory = Memory::new(100);
+        let call = |number| Held::new(memory.clone(), Share::Connection(number));
+        let (one, two) = (call(1), call(2));
+        assert_eq!(one.grow(51), Err(Fault::MemoryFull));
+        assert_eq!(one.grow(50), Ok(()));
+        assert_eq!(call(1).grow(1), Err(Fault::MemoryFull));
+        assert_eq!(two.grow(25), Ok(()));
+        assert_eq!(memory.used(), 75);
+        one.release(20);
+        one.release(0);
+        assert_eq!(memory.used(), 55);
+        drop(one);
+        two.release(1000);
+        assert_eq!(memory.used(), 0);
+        assert_eq!(call(3).grow(50), Ok(()));
+        assert_eq!(call(3).grow(usize::MAX), Err(Fault::MemoryFull));
+        assert_eq!(memory.used(), 0);
+    }
+}

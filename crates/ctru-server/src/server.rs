@@ -1,0 +1,349 @@
+//! A running server: its parts, from the first address to the last call.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tonic::service::Routes;
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+
+use crate::admin::Admin;
+use crate::call::Calls;
+use crate::decapsulations::Decapsulations;
+use crate::job::Shared;
+use crate::listen::{Address, Connections, Listener, Tls};
+use crate::metrics::Metrics;
+use crate::proto::DESCRIPTORS;
+use crate::proto::kem_server::{self, KemServer};
+use crate::room::Memory;
+use crate::scheme::Scheme;
+use crate::sealing::{Sealer, SealingKeyError, SealingKeys};
+use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
+use crate::tls::{TlsError, TlsOptions};
+
+/// The options of a server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The addresses to listen on.
+    pub listen: Vec<Address>,
+    /// The address of metrics and probes.
+    pub admin: Option<SocketAddr>,
+    /// TLS, for all addresses but those in the file system.
+    pub tls: Option<TlsOptions>,
+    /// Whether other machines may connect without TLS.
+    pub insecure: bool,
+    /// Whether clients need no certificates with TLS.
+    pub no_client_auth: bool,
+    /// The file with the sealing keys.
+    pub sealing_keys: Option<PathBuf>,
+    /// The most decapsulations of each private key.
+    pub max_decapsulations_per_key: Option<u64>,
+    /// The most connections.
+    pub max_connections: usize,
+    /// The most calls in progress of one connection.
+    pub max_calls_per_connection: u32,
+    /// The memory of the messages of all calls in progress, in bytes.
+    pub max_memory: usize,
+    /// The service.
+    pub service: ServiceOptions,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            listen: vec![Address::Tcp(([127, 0, 0, 1], 50051).into())],
+            admin: None,
+            tls: None,
+            insecure: false,
+            no_client_auth: false,
+            sealing_keys: None,
+            max_decapsulations_per_key: None,
+            max_connections: 1024,
+            max_calls_per_connection: 256,
+            max_memory: 2 << 30,
+            service: ServiceOptions::default(),
+        }
+    }
+}
+
+/// The reason why a server does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Other machines could connect without TLS.
+    #[error(
+        "{0} can be reached from other machines, but there is no TLS: give --tls-cert and \
+         --tls-key, or allow it with --insecure"
+    )]
+    Insecure(Address),
+    /// Clients would need no certificate.
+    #[error(
+        "TLS without certificates of clients lets everybody in: give --client-ca, or allow it with \
+         --no-client-auth"
+    )]
+    NoClientAuth,
+    /// A limit is too small for one message.
+    #[error("{option} must be at least {least}")]
+    Limit {
+        /// The option.
+        option: &'static str,
+        /// The smallest value.
+        least: usize,
+    },
+    /// The system refuses an address.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The sealing keys cannot be read.
+    #[error("sealing keys: {0}")]
+    Sealing(#[from] SealingKeyError),
+    /// TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(#[from] TlsError),
+    /// The system does not start threads or provides no randomness.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// The description of the service for reflection is refused.
+    #[error("reflection: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    options: ServerOptions,
+    addresses: Vec<Address>,
+    admin: Option<SocketAddr>,
+    service: Service,
+    shared: Arc<Shared>,
+    tls: Option<Arc<Tls>>,
+    health: HealthReporter,
+    leaving: watch::Sender<bool>,
+    closed: mpsc::Receiver<()>,
+}
+
+impl ServerOptions {
+    /// Checks that the options are safe and fit together.
+    ///
+    /// # Errors
+    /// [`StartError`] that says which option is missing or too small.
+    fn check(&self) -> Result<(), StartError> {
+        match &self.tls {
+            None if !self.insecure => {
+                if let Some(address) = self.listen.iter().find(|address| address.is_remote()) {
+                    return Err(StartError::Insecure(address.clone()));
+                }
+            }
+            Some(tls) if tls.client_ca.is_none() && !self.no_client_auth => {
+                return Err(StartError::NoClientAuth);
+            }
+            _ => {}
+        }
+        let ServiceOptions { max_message, max_queue, max_batch, .. } = self.service;
+        let limit = |option, least| Err(StartError::Limit { option, least });
+        let largest = Scheme::all()
+            .map(|scheme| Limits::new(scheme, max_message))
+            .map(|limits| limits.operations())
+            .max()
+            .unwrap_or(0);
+        if Scheme::all().any(|scheme| Limits::new(scheme, max_message).keys == 0) {
+            return limit("--max-message", 16 << 10);
+        }
+        if max_batch == 0 {
+            return limit("--max-batch", 1);
+        }
+        // One client may fill a half of the queue.
+        if max_queue < 2 * largest {
+            return limit("--max-queue", 2 * largest);
+        }
+        if self.max_memory < 8 * max_message {
+            return limit("--max-memory", 8 * max_message);
+        }
+        Ok(())
+    }
+}
+
+impl Server {
+    /// Starts a server. It accepts calls when this function returns.
+    ///
+    /// # Errors
+    /// [`StartError`] says what is wrong.
+    pub async fn start(options: ServerOptions, engines: LaneEngines) -> Result<Self, StartError> {
+        options.check()?;
+        let sealing_keys = match &options.sealing_keys {
+            Some(path) => SealingKeys::read(path)?,
+            None => SealingKeys::default(),
+        };
+        let tls = match &options.tls {
+            Some(options) => {
+                let config = RwLock::new(options.read()?);
+                Some(Arc::new(Tls { options: options.clone(), config }))
+            }
+            None => None,
+        };
+        let decapsulations = options.max_decapsulations_per_key.map(Decapsulations::new);
+        let sealer = Sealer::new(sealing_keys);
+        let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
+        let leaving = watch::Sender::new(false);
+        let device_bytes = engines.device_bytes.clone();
+        let service = Service::start(
+            options.service.clone(),
+            engines,
+            Arc::clone(&shared),
+            leaving.subscribe(),
+        )?;
+
+        let (health, health_service) = tonic_health::server::health_reporter();
+        health.set_serving::<KemServer<Service>>().await;
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(DESCRIPTORS)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let kem = KemServer::new(service.clone())
+            .max_decoding_message_size(options.service.max_message)
+            .max_encoding_message_size(options.service.max_message);
+        let routes = Routes::new(kem)
+            .add_service(health_service)
+            .add_service(reflection().build_v1()?)
+            .add_service(reflection().build_v1alpha()?)
+            .prepare();
+
+        let memory = Memory::new(options.max_memory);
+        let mut first = [0; 8];
+        getrandom::fill(&mut first).map_err(io::Error::from)?;
+        let (open, closed) = mpsc::channel(1);
+        let connections = Connections {
+            calls: Calls {
+                routes,
+                shared: Arc::clone(&shared),
+                memory: memory.clone(),
+                next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
+            },
+            tls: tls.clone(),
+            free: Arc::new(Semaphore::new(options.max_connections)),
+            max_streams: options.max_calls_per_connection,
+            next: Arc::new(AtomicU64::new(0)),
+            leaving: leaving.subscribe(),
+            _open: open,
+        };
+        let admin = Admin {
+            service: service.clone(),
+            shared: Arc::clone(&shared),
+            memory,
+            leaving: leaving.subscribe(),
+        };
+        let refused = |address: String| move |source| StartError::Listen { address, source };
+        let mut listeners = Vec::new();
+        for address in &options.listen {
+            let listener = Listener::bind(address).await;
+            listeners.push(listener.map_err(refused(address.to_string()))?);
+        }
+        let mut admin_address = None;
+        if let Some(address) = options.admin {
+            let listener =
+                TcpListener::bind(address).await.map_err(refused(address.to_string()))?;
+            admin_address = Some(listener.local_addr()?);
+            tokio::spawn(admin.clone().run(listener));
+        }
+        let addresses = listeners.iter().map(Listener::address).collect::<io::Result<_>>()?;
+        for listener in listeners {
+            tokio::spawn(listener.run(connections.clone()));
+        }
+        let mut stopped = leaving.subscribe();
+        let metrics = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let tidy = async {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    admin.refresh();
+                    if let Some(bytes) = device_bytes.as_ref().and_then(|bytes| bytes()) {
+                        metrics.metrics.set_device_bytes(bytes);
+                    }
+                }
+            };
+            tokio::select! {
+                () = tidy => {}
+                _ = stopped.wait_for(|leaving| *leaving) => {}
+            }
+        });
+        Ok(Self {
+            options,
+            addresses,
+            admin: admin_address,
+            service,
+            shared,
+            tls,
+            health,
+            leaving,
+            closed,
+        })
+    }
+
+    /// Returns the addresses, with the ports that the system has chosen.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// Returns the address of metrics and probes.
+    #[must_use]
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin
+    }
+
+    /// Reads the certificates and the sealing keys again. If one of the files is wrong, everything
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// [`StartError`] says which file is wrong.
+    pub fn reload(&self) -> Result<(), StartError> {
+        let sealing_keys =
+            self.options.sealing_keys.as_deref().map(SealingKeys::read).transpose()?;
+        let config = self.tls.as_ref().map(|tls| tls.options.read()).transpose()?;
+        if let Some(keys) = sealing_keys {
+            self.shared.sealer.replace(keys);
+        }
+        if let (Some(tls), Some(config)) = (&self.tls, config) {
+            *tls.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        }
+        Ok(())
+    }
+
+    /// Waits until the engine is lost.
+    pub async fn lost(&self) {
+        let mut loss = self.shared.loss();
+        // The sender lives as long as this server.
+        let _ = loss.wait_for(|lost| *lost).await;
+        self.tell_health().await;
+    }
+
+    async fn tell_health(&self) {
+        for name in ["", kem_server::SERVICE_NAME] {
+            self.health.set_service_status(name, ServingStatus::NotServing).await;
+        }
+    }
+
+    /// Goes down: health says so, after `delay` no more connections are accepted, and the calls in
+    /// progress are finished. Returns `false` if they take longer than `limit`.
+    pub async fn stop(mut self, delay: Duration, limit: Duration) -> bool {
+        self.tell_health().await;
+        tokio::time::sleep(delay).await;
+        self.leaving.send_replace(true);
+        // Nothing is sent; the channel ends with the last connection.
+        let is_done = tokio::time::timeout(limit, self.closed.recv()).await.is_ok();
+        self.service.forget_keys();
+        self.shared.sealer.replace(SealingKeys::default());
+        is_done
+    }
+}

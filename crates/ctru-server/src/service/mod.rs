@@ -1,0 +1,471 @@
+//! The service of `kem.proto`: checks requests, queues jobs, and waits for their answers.
+
+mod request;
+mod stream;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::call::Caller;
+use crate::engines::Engines;
+use crate::fault::Fault;
+use crate::job::{Form, Job, Reply, Shared, Work};
+use crate::lane::{self, Lane};
+use crate::loaded::{self, LoadedKeys};
+use crate::proto::kem_server::Kem;
+use crate::proto::{
+    DecapsulateRequest, DecapsulateResponse, DescribeRequest, DescribeResponse, EncapsulateRequest,
+    EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
+    LoadKeysResponse, SealKeysRequest, SealKeysResponse, UnloadKeysRequest, UnloadKeysResponse,
+    describe_response, load_keys_request,
+};
+use crate::quota::Quotas;
+use crate::scheme::{Scheme, Sizes};
+use crate::sealing;
+use request::Private;
+
+pub(crate) use request::Limits;
+
+/// The options of the service.
+#[derive(Clone, Debug)]
+pub struct ServiceOptions {
+    /// The operations that small calls share in one batch. Larger calls go with the streams.
+    pub max_batch: usize,
+    /// The operations that messages of streams share in one batch.
+    pub max_stream_batch: usize,
+    /// How long a call waits for others to join it.
+    pub max_queue_delay: Duration,
+    /// The most operations that wait, of small calls and of streams each.
+    pub max_queue: usize,
+    /// The largest message in bytes, either way.
+    pub max_message: usize,
+    /// Whether plain private keys are accepted and given.
+    pub allow_plain_keys: bool,
+    /// The most keys that all clients together have loaded.
+    pub max_loaded_keys: usize,
+    /// The most keys that one client has loaded.
+    pub max_loaded_keys_per_client: usize,
+    /// How long loaded keys stay without use.
+    pub loaded_keys_idle: Duration,
+    /// The operations per second of each client.
+    pub rate: Option<u64>,
+    /// The operations per second of clients with these identities.
+    pub client_rates: HashMap<String, u64>,
+    /// The threads of each lane that call the engine.
+    pub threads: usize,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
+            max_batch: 1024,
+            max_stream_batch: 8192,
+            max_queue_delay: Duration::ZERO,
+            max_queue: 32_768,
+            max_message: 4 << 20,
+            allow_plain_keys: false,
+            max_loaded_keys: 16_384,
+            max_loaded_keys_per_client: 4096,
+            loaded_keys_idle: Duration::from_secs(600),
+            rate: None,
+            client_rates: HashMap::new(),
+            threads: 2,
+        }
+    }
+}
+
+/// The service. Clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Service(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    options: ServiceOptions,
+    /// The name of the engine or of the devices.
+    engine: String,
+    server_id: String,
+    limits: [Limits; Scheme::COUNT],
+    shared: Arc<Shared>,
+    loaded: LoadedKeys,
+    quotas: Quotas,
+    small: Lane,
+    large: Lane,
+    /// The operations that the lane of large calls has room for.
+    room: Arc<Semaphore>,
+    leaving: watch::Receiver<bool>,
+}
+
+/// The engines of the two lanes. They can be the same.
+#[derive(Clone)]
+pub struct LaneEngines {
+    /// For small calls.
+    pub small: Arc<Engines>,
+    /// For streams and large calls.
+    pub large: Arc<Engines>,
+    /// The name of the engine or of the devices, for `Describe`.
+    pub name: String,
+    /// Measures the device memory in use, in bytes.
+    pub device_bytes: Option<DeviceBytes>,
+}
+
+/// Measures the device memory in use, in bytes.
+pub type DeviceBytes = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
+
+impl fmt::Debug for LaneEngines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneEngines").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Starts the lanes.
+    ///
+    /// `leaving` becomes `true` when the server is going down.
+    ///
+    /// # Errors
+    /// If the system does not start the threads or provides no randomness.
+    pub(crate) fn start(
+        options: ServiceOptions,
+        engines: LaneEngines,
+        shared: Arc<Shared>,
+        leaving: watch::Receiver<bool>,
+    ) -> io::Result<Self> {
+        let small = lane::Options {
+            name: "small",
+            threads: options.threads,
+            max_batch: options.max_batch,
+            max_delay: options.max_queue_delay,
+            capacity: options.max_queue,
+        };
+        let large = lane::Options {
+            name: "large",
+            max_batch: options.max_stream_batch,
+            max_delay: Duration::ZERO,
+            // The semaphore limits what waits. With this capacity, the queue refuses nothing.
+            capacity: 4 * options.max_queue,
+            ..small
+        };
+        let mut server_id = [0; 16];
+        getrandom::fill(&mut server_id)?;
+        let limits: Vec<Limits> =
+            Scheme::all().map(|scheme| Limits::new(scheme, options.max_message)).collect();
+        let largest = limits.iter().map(|limits| limits.operations()).max().unwrap_or(0);
+        let quotas = Quotas::new(options.rate, options.client_rates.clone(), largest);
+        let loaded = LoadedKeys::new(loaded::Limits {
+            keys: options.max_loaded_keys,
+            keys_per_client: options.max_loaded_keys_per_client,
+            idle: options.loaded_keys_idle,
+        });
+        let small = Lane::start(small, engines.small, Arc::clone(&shared))?;
+        let large = Lane::start(large, engines.large, Arc::clone(&shared))?;
+        let room = Arc::new(Semaphore::new(options.max_queue));
+        Ok(Self(Arc::new(State {
+            engine: engines.name,
+            server_id: const_hex::encode(server_id),
+            limits: std::array::from_fn(|index| limits[index]),
+            shared,
+            loaded,
+            quotas,
+            small,
+            large,
+            room,
+            leaving,
+            options,
+        })))
+    }
+
+    /// Forgets loaded keys that nobody has used for a long time, and brings the gauges up to date.
+    pub(crate) fn tidy(&self) {
+        let Self(state) = self;
+        let metrics = &state.shared.metrics;
+        state.loaded.expire(Instant::now());
+        metrics.set_loaded_keys(state.loaded.count());
+        metrics.set_waiting("small", state.small.waiting());
+        metrics.set_waiting("large", state.large.waiting());
+    }
+
+    /// Forgets all loaded keys.
+    pub(crate) fn forget_keys(&self) {
+        self.0.loaded.clear();
+    }
+}
+
+/// A job that is ready to be queued.
+struct Prepared<T> {
+    job: Job,
+    answer: oneshot::Receiver<Result<T, Fault>>,
+    /// The memory of the answer in bytes.
+    answer_bytes: usize,
+}
+
+impl State {
+    fn limits(&self, scheme: Scheme) -> Limits {
+        self.limits[scheme.index()]
+    }
+
+    fn private(&self) -> Private<'_> {
+        Private { sealer: &self.shared.sealer, plain: self.options.allow_plain_keys }
+    }
+
+    /// Spends the client's quota, sets memory aside for the answer, and makes a job.
+    ///
+    /// # Errors
+    /// [`Fault::NoQuota`], [`Fault::QuotaSpent`] or [`Fault::MemoryFull`].
+    fn prepare<T>(
+        &self,
+        caller: &Caller,
+        scheme: Scheme,
+        count: usize,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<Prepared<T>, Fault> {
+        let Caller { peer, deadline, held } = caller;
+        self.quotas.spend(peer, count.max(1), Instant::now())?;
+        let (reply, answer) = oneshot::channel();
+        let work = work(reply);
+        let answer_bytes = count * work.kind().answer_bytes(scheme);
+        held.grow(answer_bytes)?;
+        let (owner, share, deadline) = (peer.owner, peer.share, *deadline);
+        let job = Job { scheme, count, owner, share, deadline, work };
+        Ok(Prepared { job, answer, answer_bytes })
+    }
+
+    /// Queues a job of a unary call, and waits for its answer.
+    ///
+    /// # Errors
+    /// [`Fault::QueueFull`], or the fault of the job.
+    async fn compute<T>(&self, prepared: Prepared<T>) -> Result<T, Fault> {
+        let Prepared { job, answer, .. } = prepared;
+        let mut permit = None;
+        if job.count > self.small.max_batch() {
+            let count = u32::try_from(job.count).unwrap_or(u32::MAX);
+            permit = Some(self.room.try_acquire_many(count).map_err(|_| Fault::QueueFull)?);
+            self.large.submit(job);
+        } else {
+            self.small.submit(job);
+        }
+        let answer = answer.await.unwrap_or(Err(Fault::Internal));
+        drop(permit);
+        answer
+    }
+
+    /// Checks a request to encapsulate, and makes a job.
+    ///
+    /// # Errors
+    /// The fault of the request.
+    fn encapsulate(
+        &self,
+        caller: &Caller,
+        request: EncapsulateRequest,
+    ) -> Result<Prepared<EncapsulateResponse>, Fault> {
+        let EncapsulateRequest { scheme, key, count } = request;
+        let scheme = Scheme::read(scheme)?;
+        let find = |name: &str| self.loaded.get(caller.peer.owner, name, Instant::now());
+        let (keys, count) =
+            request::encapsulation(scheme, self.limits(scheme), key, count as usize, find)?;
+        self.prepare(caller, scheme, count, |reply| Work::Encapsulate { keys, reply })
+    }
+
+    /// Checks a request to decapsulate, and makes a job.
+    ///
+    /// # Errors
+    /// The fault of the request.
+    fn decapsulate(
+        &self,
+        caller: &Caller,
+        request: DecapsulateRequest,
+    ) -> Result<Prepared<DecapsulateResponse>, Fault> {
+        let DecapsulateRequest { scheme, key, ciphertexts } = request;
+        let scheme = Scheme::read(scheme)?;
+        let find = |name: &str| self.loaded.get(caller.peer.owner, name, Instant::now());
+        let (keys, count) =
+            request::decapsulation(scheme, self.private(), key, &ciphertexts, find)?;
+        let work = |reply| Work::Decapsulate { keys, ciphertexts, reply };
+        self.prepare(caller, scheme, count, work)
+    }
+
+    async fn generate(
+        &self,
+        caller: &Caller,
+        request: GenerateKeysRequest,
+    ) -> Result<GenerateKeysResponse, Fault> {
+        let GenerateKeysRequest { scheme, count, plain } = request;
+        let scheme = Scheme::read(scheme)?;
+        let form = self.private().allow(if plain { Form::Plain } else { Form::Sealed })?;
+        let count = count as usize;
+        self.limits(scheme).check_keys("count", count)?;
+        self.compute(self.prepare(caller, scheme, count, |reply| Work::Generate { form, reply })?)
+            .await
+    }
+
+    async fn seal(
+        &self,
+        caller: &Caller,
+        request: SealKeysRequest,
+    ) -> Result<SealKeysResponse, Fault> {
+        let SealKeysRequest { scheme, private_keys: keys } = request;
+        let scheme = Scheme::read(scheme)?;
+        self.private().allow(Form::Sealed)?;
+        let (form, count) = self.private().forms(scheme, &keys)?;
+        self.limits(scheme).check_keys("private_keys", count)?;
+        let work = |reply| Work::Seal { form, keys, reply };
+        self.compute(self.prepare(caller, scheme, count, work)?).await
+    }
+
+    async fn load(
+        &self,
+        caller: &Caller,
+        request: LoadKeysRequest,
+    ) -> Result<LoadKeysResponse, Fault> {
+        let LoadKeysRequest { scheme, keys } = request;
+        let scheme = Scheme::read(scheme)?;
+        let (form, count, keys, field) = match keys {
+            None => return Err(Fault::invalid("keys", None, "there are no keys")),
+            Some(load_keys_request::Keys::PublicKeys(keys)) => {
+                let count = request::items("public_keys", &keys, scheme.sizes().public_key)?;
+                (Form::Public, count, keys, "public_keys")
+            }
+            Some(load_keys_request::Keys::PrivateKeys(keys)) => {
+                let (form, count) = self.private().forms(scheme, &keys)?;
+                (form, count, keys, "private_keys")
+            }
+        };
+        if count == 0 {
+            return Err(Fault::invalid(field, None, "there are no keys"));
+        }
+        self.limits(scheme).check_keys(field, count)?;
+        let owner = caller.peer.owner;
+        self.loaded.check_room(owner, count)?;
+        let work = |reply| Work::Load { form, keys, reply };
+        let loaded = self.compute(self.prepare(caller, scheme, count, work)?).await?;
+        let name = self.loaded.insert(owner, loaded, Instant::now())?;
+        Ok(LoadKeysResponse {
+            name,
+            expires_in_seconds: u32::try_from(self.loaded.idle().as_secs()).unwrap_or(u32::MAX),
+            server_id: self.server_id.clone(),
+        })
+    }
+
+    fn describe(&self) -> DescribeResponse {
+        let sizes = |scheme: Scheme| {
+            let Sizes { public_key, private_key, ciphertext } = scheme.sizes();
+            let limits = self.limits(scheme);
+            describe_response::Sizes {
+                scheme: Some(scheme.message()),
+                public_key: public_key as u32,
+                private_key: private_key as u32,
+                sealed_private_key: (private_key + sealing::OVERHEAD) as u32,
+                ciphertext: ciphertext as u32,
+                shared_secret: Sizes::SHARED_SECRET as u32,
+                max_keys: limits.keys as u32,
+                max_encapsulations: limits.encapsulations as u32,
+                max_decapsulations: limits.decapsulations as u32,
+            }
+        };
+        DescribeResponse {
+            schemes: Scheme::all().map(sizes).collect(),
+            engine: self.engine.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            max_message_bytes: self.options.max_message as u32,
+            plain_private_keys: self.options.allow_plain_keys,
+            server_id: self.server_id.clone(),
+        }
+    }
+}
+
+/// Returns the caller and the message of a request. Remembers the owner.
+///
+/// # Errors
+/// [`Fault::Internal`] if no layer has noted the caller.
+fn open<T>(state: &State, request: Request<T>) -> Result<(Caller, T), Fault> {
+    let caller = request.extensions().get::<Caller>().cloned().ok_or(Fault::Internal)?;
+    state.shared.sealer.remember(caller.peer.owner);
+    Ok((caller, request.into_inner()))
+}
+
+#[tonic::async_trait]
+impl Kem for Service {
+    type EncapsulateStreamStream = ReceiverStream<Result<EncapsulateResponse, Status>>;
+    type DecapsulateStreamStream = ReceiverStream<Result<DecapsulateResponse, Status>>;
+
+    async fn describe(
+        &self,
+        _: Request<DescribeRequest>,
+    ) -> Result<Response<DescribeResponse>, Status> {
+        Ok(Response::new(self.0.describe()))
+    }
+
+    async fn generate_keys(
+        &self,
+        request: Request<GenerateKeysRequest>,
+    ) -> Result<Response<GenerateKeysResponse>, Status> {
+        let (caller, request) = open(&self.0, request)?;
+        Ok(Response::new(self.0.generate(&caller, request).await?))
+    }
+
+    async fn seal_keys(
+        &self,
+        request: Request<SealKeysRequest>,
+    ) -> Result<Response<SealKeysResponse>, Status> {
+        let (caller, request) = open(&self.0, request)?;
+        Ok(Response::new(self.0.seal(&caller, request).await?))
+    }
+
+    async fn load_keys(
+        &self,
+        request: Request<LoadKeysRequest>,
+    ) -> Result<Response<LoadKeysResponse>, Status> {
+        let (caller, request) = open(&self.0, request)?;
+        Ok(Response::new(self.0.load(&caller, request).await?))
+    }
+
+    async fn unload_keys(
+        &self,
+        request: Request<UnloadKeysRequest>,
+    ) -> Result<Response<UnloadKeysResponse>, Status> {
+        let (caller, UnloadKeysRequest { name }) = open(&self.0, request)?;
+        self.0.loaded.remove(caller.peer.owner, &name)?;
+        Ok(Response::new(UnloadKeysResponse {}))
+    }
+
+    async fn encapsulate(
+        &self,
+        request: Request<EncapsulateRequest>,
+    ) -> Result<Response<EncapsulateResponse>, Status> {
+        let (caller, request) = open(&self.0, request)?;
+        let prepared = self.0.encapsulate(&caller, request)?;
+        Ok(Response::new(self.0.compute(prepared).await?))
+    }
+
+    async fn decapsulate(
+        &self,
+        request: Request<DecapsulateRequest>,
+    ) -> Result<Response<DecapsulateResponse>, Status> {
+        let (caller, request) = open(&self.0, request)?;
+        let prepared = self.0.decapsulate(&caller, request)?;
+        Ok(Response::new(self.0.compute(prepared).await?))
+    }
+
+    async fn encapsulate_stream(
+        &self,
+        request: Request<Streaming<EncapsulateRequest>>,
+    ) -> Result<Response<Self::EncapsulateStreamStream>, Status> {
+        let (caller, messages) = open(&self.0, request)?;
+        let prepare = State::encapsulate;
+        Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
+    }
+
+    async fn decapsulate_stream(
+        &self,
+        request: Request<Streaming<DecapsulateRequest>>,
+    ) -> Result<Response<Self::DecapsulateStreamStream>, Status> {
+        let (caller, messages) = open(&self.0, request)?;
+        let prepare = State::decapsulate;
+        Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
+    }
+}

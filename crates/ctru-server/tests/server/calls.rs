@@ -1,0 +1,173 @@
+//! Calls that succeed, limits, and refusals.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ctru_server::Scheme;
+use ctru_server::proto::{
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
+    decapsulate_request, encapsulate_request, load_keys_request,
+};
+use tokio_stream::StreamExt;
+use tonic::{Code, Request};
+
+use crate::common::{TestEngine, decapsulate, encapsulate, pair, scheme, start, start_fast};
+
+/// Generates, encapsulates and decapsulates with every scheme, in both lanes and as streams.
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_agree() {
+    let server = start_fast(|options| options.service.max_batch = 4).await;
+    let mut calls = server.calls().await;
+    for scheme in Scheme::all() {
+        let scheme = Some(scheme.message());
+        let request = GenerateKeysRequest { scheme, count: 6, plain: false };
+        let keys = calls.generate_keys(request).await.unwrap().into_inner();
+        let key = Some(encapsulate_request::Key::PublicKeys(keys.public_keys));
+        let request = EncapsulateRequest { scheme, key, count: 0 };
+        let sent = calls.encapsulate(request.clone()).await.unwrap().into_inner();
+        let messages = tokio_stream::iter(vec![request; 5]);
+        let stream = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+        let streamed: Vec<_> = stream.map(Result::unwrap).collect().await;
+        assert_eq!(streamed.len(), 5);
+        let back = |ciphertexts| {
+            let key = decapsulate_request::Key::PrivateKeys(keys.private_keys.clone());
+            DecapsulateRequest { scheme, key: Some(key), ciphertexts }
+        };
+        let request = back(sent.ciphertexts.clone());
+        let received = calls.decapsulate(request).await.unwrap().into_inner();
+        assert_eq!(received.shared_secrets, sent.shared_secrets);
+        let requests: Vec<_> = streamed.iter().map(|s| back(s.ciphertexts.clone())).collect();
+        let stream = calls.decapsulate_stream(tokio_stream::iter(requests)).await.unwrap();
+        let received: Vec<_> = stream.into_inner().map(Result::unwrap).collect().await;
+        let sent: Vec<_> = streamed.into_iter().map(|s| s.shared_secrets).collect();
+        assert_eq!(received.into_iter().map(|r| r.shared_secrets).collect::<Vec<_>>(), sent);
+    }
+}
+
+/// Calls that come at the same time share calls of the engine.
+#[tokio::test(flavor = "multi_thread")]
+async fn small_calls_are_joined() {
+    let engine = TestEngine::new(Duration::from_millis(20));
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let start = Instant::now();
+    let many = (0..100).map(|_| {
+        let (mut calls, request) = (calls.clone(), encapsulate(&pair, 2));
+        tokio::spawn(async move { calls.encapsulate(request).await.unwrap().into_inner() })
+    });
+    let mut secrets = HashSet::new();
+    for answer in many.collect::<Vec<_>>() {
+        let answer = answer.await.unwrap();
+        let back = decapsulate(&pair, answer.ciphertexts);
+        assert_eq!(answer.shared_secrets.len(), 64);
+        assert!(secrets.insert(answer.shared_secrets.clone()));
+        if secrets.len() % 10 == 0 {
+            let back = calls.decapsulate(back).await.unwrap().into_inner();
+            assert_eq!(back.shared_secrets, answer.shared_secrets);
+        }
+    }
+    // One after the other, the calls alone would take 2 seconds.
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let metrics = server.get("/metrics").await;
+    assert!(metrics.contains("ctru_operations_total{operation=\"encapsulate\"} 200"), "{metrics}");
+}
+
+/// A call whose time runs out in the queue is not computed.
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_calls_are_not_computed() {
+    let engine = TestEngine::new(Duration::from_millis(300));
+    let done = engine.done.clone();
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let before = done.load(Ordering::Relaxed);
+    let first = tokio::spawn({
+        let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
+        async move { calls.encapsulate(request).await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut raw = server.without_timeouts().await;
+    let mut late = Request::new(encapsulate(&pair, 100));
+    late.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
+    let status = raw.encapsulate(late).await.unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    let mut late = Request::new(tokio_stream::iter([encapsulate(&pair, 100)]));
+    late.metadata_mut().insert("grpc-timeout", "1n".parse().unwrap());
+    let mut answers = raw.encapsulate_stream(late).await.unwrap().into_inner();
+    assert_eq!(answers.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    assert!(first.await.unwrap().is_ok());
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
+    assert_eq!(done.load(Ordering::Relaxed) - before, 2);
+}
+
+/// Decapsulations are counted for each key, whether it is sealed or loaded.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_have_a_limit_of_decapsulations() {
+    let server = start_fast(|options| options.max_decapsulations_per_key = Some(10)).await;
+    let mut calls = server.calls().await;
+    let (pair, other) = (pair(&mut calls).await, pair(&mut calls).await);
+    let sent = calls.encapsulate(encapsulate(&pair, 4)).await.unwrap().into_inner();
+    let request = decapsulate(&pair, sent.ciphertexts.clone());
+    assert!(calls.decapsulate(request.clone()).await.is_ok());
+    let keys = load_keys_request::Keys::PrivateKeys(pair.private.clone());
+    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    let name = calls.load_keys(load).await.unwrap().into_inner().name;
+    let key = Some(decapsulate_request::Key::Loaded(name));
+    let loaded = DecapsulateRequest { key, ..request.clone() };
+    assert!(calls.decapsulate(loaded.clone()).await.is_ok());
+    for request in [request, loaded] {
+        let status = calls.decapsulate(request).await.unwrap_err();
+        assert_eq!(status.code(), Code::ResourceExhausted);
+    }
+    assert!(calls.decapsulate(decapsulate(&other, sent.ciphertexts)).await.is_ok());
+}
+
+/// Loaded keys expire, and are forgotten when the client says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn loaded_keys_expire() {
+    let server = start_fast(|options| {
+        options.service.loaded_keys_idle = Duration::from_millis(300);
+        options.service.max_loaded_keys_per_client = 2;
+    })
+    .await;
+    let client = server.client();
+    let pair = pair(&mut client.calls()).await;
+    let keys = load_keys_request::Keys::PublicKeys(pair.public.clone());
+    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    let first = client.load_keys(load.clone()).await.unwrap().name;
+    let request = |name: &str| EncapsulateRequest {
+        scheme: scheme(),
+        key: Some(encapsulate_request::Key::Loaded(name.into())),
+        count: 3,
+    };
+    assert_eq!(client.encapsulate(request(&first)).await.unwrap().shared_secrets.len(), 96);
+    let second = client.load_keys(load.clone()).await.unwrap().name;
+    let full = client.calls().load_keys(load.clone()).await.unwrap_err();
+    assert_eq!(full.code(), Code::ResourceExhausted);
+    client.unload_keys(&first).await.unwrap();
+    client.unload_keys(&first).await.unwrap();
+    assert_eq!(client.encapsulate(request(&first)).await.unwrap_err().code(), Code::NotFound);
+    assert!(client.encapsulate(request(&second)).await.is_ok());
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(client.encapsulate(request(&second)).await.unwrap_err().code(), Code::NotFound);
+    assert!(client.load_keys(load).await.is_ok());
+}
+
+/// Clients have a quota, and a server without sealing keys says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn quotas_and_preconditions() {
+    let server = start_fast(|options| options.service.rate = Some(0)).await;
+    let calls = &mut server.calls().await;
+    let request = GenerateKeysRequest { scheme: scheme(), count: 1, plain: false };
+    let status = calls.generate_keys(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    let server = start_fast(|options| options.sealing_keys = None).await;
+    let calls = &mut server.calls().await;
+    let status = calls.generate_keys(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::FailedPrecondition);
+    let described = calls.describe(DescribeRequest {}).await.unwrap().into_inner();
+    assert_eq!((described.schemes.len(), &*described.engine), (6, "test"));
+    assert_eq!(described.schemes[2].max_encapsulations, 3621);
+}

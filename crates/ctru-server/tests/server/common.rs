@@ -1,0 +1,244 @@
+//! Servers, clients and engines of tests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ctru_kem::ParameterSet;
+use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, SEED_BYTES, SharedSecret};
+use ctru_server::client::{Client, Retries};
+use ctru_server::proto::kem_client::KemClient;
+use ctru_server::proto::{
+    DecapsulateRequest, EncapsulateRequest, GenerateKeysRequest, Scheme, decapsulate_request,
+    encapsulate_request,
+};
+use ctru_server::{
+    Address, EngineFactory, Engines, LaneEngines, SealingKeys, Server, ServerOptions,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tempfile::NamedTempFile;
+use tonic::transport::{Channel, Endpoint};
+
+/// An engine that takes time, counts operations, and can fail.
+#[derive(Clone, Debug)]
+pub(crate) struct TestEngine {
+    inner: CpuEngine,
+    /// How long each call takes longer.
+    pub(crate) delay: Duration,
+    pub(crate) done: Arc<AtomicUsize>,
+    pub(crate) is_lost: Arc<AtomicBool>,
+}
+
+impl TestEngine {
+    pub(crate) fn new(delay: Duration) -> Self {
+        let inner = CpuEngine::with_threads(1).unwrap();
+        Self { inner, delay, done: Arc::default(), is_lost: Arc::default() }
+    }
+
+    fn before(&self, count: usize) -> Result<(), EngineError> {
+        std::thread::sleep(self.delay);
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(EngineError::Threads("lost on purpose".into()));
+        }
+        self.done.fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl EngineFactory for TestEngine {
+    type For<P: ParameterSet> = Self;
+
+    fn engine<P: ParameterSet>(&self) -> Result<Self, EngineError> {
+        Ok(self.clone())
+    }
+}
+
+impl<P: ParameterSet> Engine<P> for TestEngine {
+    type EncapsulationKeys = <CpuEngine as Engine<P>>::EncapsulationKeys;
+    type DecapsulationKeys = <CpuEngine as Engine<P>>::DecapsulationKeys;
+    type Pinned<T: Send + Sync> = Vec<T>;
+
+    fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
+        Ok(content)
+    }
+
+    fn load_encapsulation_keys(
+        &self,
+        keys: &[EncapsulationKey<P>],
+    ) -> Result<Self::EncapsulationKeys, EngineError> {
+        self.before(0)?;
+        self.inner.load_encapsulation_keys(keys)
+    }
+
+    fn load_decapsulation_keys(
+        &self,
+        keys: &[DecapsulationKey<P>],
+    ) -> Result<Self::DecapsulationKeys, EngineError> {
+        self.before(0)?;
+        self.inner.load_decapsulation_keys(keys)
+    }
+
+    fn generate(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        encapsulation_keys: &mut [EncapsulationKey<P>],
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError> {
+        self.before(encapsulation_keys.len())?;
+        self.inner.generate(seeds, encapsulation_keys, decapsulation_keys)
+    }
+
+    fn generate_decapsulation_keys(
+        &self,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        decapsulation_keys: &mut [DecapsulationKey<P>],
+    ) -> Result<(), EngineError> {
+        self.before(decapsulation_keys.len())?;
+        self.inner.generate_decapsulation_keys(seeds, decapsulation_keys)
+    }
+
+    fn encapsulate(
+        &self,
+        keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [Ciphertext<P>],
+        shared_secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        self.before(ciphertexts.len())?;
+        self.inner.encapsulate(keys, seeds, ciphertexts, shared_secrets)
+    }
+
+    fn decapsulate(
+        &self,
+        keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
+        ciphertexts: &[Ciphertext<P>],
+        shared_secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        self.before(ciphertexts.len())?;
+        self.inner.decapsulate(keys, ciphertexts, shared_secrets)
+    }
+}
+
+/// A server on a free port, with a sealing key.
+pub(crate) struct Running {
+    pub(crate) server: Server,
+    pub(crate) address: String,
+    _sealing_keys: NamedTempFile,
+}
+
+/// Writes a file with a fresh sealing key.
+pub(crate) fn sealing_keys() -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
+    file
+}
+
+/// Returns the engines of both lanes.
+pub(crate) fn engines(engine: TestEngine) -> LaneEngines {
+    let small = Arc::new(Engines::new(engine));
+    LaneEngines { large: Arc::clone(&small), small, name: "test".into(), device_bytes: None }
+}
+
+/// Starts a server with an engine, after `change` has changed the options.
+pub(crate) async fn start(engine: TestEngine, change: impl FnOnce(&mut ServerOptions)) -> Running {
+    let file = sealing_keys();
+    let mut options = ServerOptions {
+        listen: vec![Address::Tcp(([127, 0, 0, 1], 0).into())],
+        admin: Some(([127, 0, 0, 1], 0).into()),
+        sealing_keys: Some(file.path().into()),
+        ..ServerOptions::default()
+    };
+    change(&mut options);
+    let server = Server::start(options, engines(engine)).await.unwrap();
+    let address = format!("http://{}", server.addresses()[0]);
+    Running { server, address, _sealing_keys: file }
+}
+
+/// Starts a server with a fast engine and the default options.
+pub(crate) async fn start_fast(change: impl FnOnce(&mut ServerOptions)) -> Running {
+    start(TestEngine::new(Duration::ZERO), change).await
+}
+
+impl Running {
+    pub(crate) async fn channel(&self) -> Channel {
+        Endpoint::from_shared(self.address.clone()).unwrap().connect().await.unwrap()
+    }
+
+    pub(crate) async fn calls(&self) -> KemClient<Channel> {
+        KemClient::new(self.channel().await)
+    }
+
+    /// Returns a client that leaves deadlines to the server.
+    pub(crate) async fn without_timeouts(
+        &self,
+    ) -> KemClient<
+        impl tonic::client::GrpcService<
+            tonic::body::Body,
+            Error = hyper::Error,
+            ResponseBody = hyper::body::Incoming,
+            Future: Send,
+        >,
+    > {
+        let address = self.address.strip_prefix("http://").unwrap();
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
+        let (sender, connection) =
+            hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+        tokio::spawn(connection);
+        let service = tower::service_fn(move |request| sender.clone().send_request(request));
+        KemClient::with_origin(service, self.address.parse().unwrap())
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::at(self.address.clone(), Retries::default()).unwrap()
+    }
+
+    /// Returns the answer of the admin address to a GET request.
+    pub(crate) async fn get(&self, path: &str) -> String {
+        get(self.server.admin_address().unwrap(), path).await
+    }
+}
+
+/// Returns the answer to a GET request.
+pub(crate) async fn get(address: std::net::SocketAddr, path: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// The parameter set of most tests.
+pub(crate) fn scheme() -> Option<Scheme> {
+    Some(Scheme { set: 2, encoding: 1 })
+}
+
+/// A sealed key pair.
+#[derive(Clone)]
+pub(crate) struct Pair {
+    pub(crate) public: Bytes,
+    pub(crate) private: Bytes,
+}
+
+/// Generates a key pair.
+pub(crate) async fn pair(calls: &mut KemClient<Channel>) -> Pair {
+    let request = GenerateKeysRequest { scheme: scheme(), count: 1, plain: false };
+    let keys = calls.generate_keys(request).await.unwrap().into_inner();
+    Pair { public: keys.public_keys, private: keys.private_keys }
+}
+
+/// Returns the request for `count` encapsulations.
+pub(crate) fn encapsulate(pair: &Pair, count: u32) -> EncapsulateRequest {
+    let key = encapsulate_request::Key::PublicKey(pair.public.clone());
+    EncapsulateRequest { scheme: scheme(), key: Some(key), count }
+}
+
+/// Returns the request to decapsulate ciphertexts.
+pub(crate) fn decapsulate(pair: &Pair, ciphertexts: Bytes) -> DecapsulateRequest {
+    let key = decapsulate_request::Key::PrivateKey(pair.private.clone());
+    DecapsulateRequest { scheme: scheme(), key: Some(key), ciphertexts }
+}

@@ -1,0 +1,256 @@
+//! Overload, slow and broken clients, and the loss of the device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ctru_server::client::is_retryable;
+use ctru_server::proto::kem_client::KemClient;
+use ctru_server::proto::{DescribeRequest, EncapsulateRequest, encapsulate_request};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tonic::Code;
+
+use crate::common::{TestEngine, encapsulate, pair, start, start_fast};
+
+/// Puts ten times more load on a server than it can carry. It refuses what it cannot carry, treats
+/// a polite client well, and recovers.
+#[tokio::test(flavor = "multi_thread")]
+async fn overload_is_refused() {
+    let engine = TestEngine::new(Duration::from_millis(20));
+    let server = start(engine, |options| {
+        options.service.threads = 1;
+        options.service.max_batch = 64;
+        // The smallest queue for messages of this size.
+        options.service.max_message = 64 << 10;
+        options.service.max_queue = 160;
+    })
+    .await;
+    let mut polite = server.calls().await;
+    let pair = pair(&mut polite).await;
+    let [done, full] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let end = Instant::now() + Duration::from_secs(3);
+    let mut floods = Vec::new();
+    for _ in 0..8 {
+        let calls = server.calls().await;
+        for _ in 0..64 {
+            let (mut calls, request) = (calls.clone(), encapsulate(&pair, 8));
+            let (done, full) = (Arc::clone(&done), Arc::clone(&full));
+            floods.push(tokio::spawn(async move {
+                while Instant::now() < end {
+                    match calls.encapsulate(request.clone()).await {
+                        Ok(_) => done.fetch_add(8, Ordering::Relaxed),
+                        Err(status) => {
+                            assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+                            assert!(is_retryable(&status));
+                            tokio::time::sleep(Duration::from_millis(5)).await;
+                            full.fetch_add(1, Ordering::Relaxed)
+                        }
+                    };
+                }
+            }));
+        }
+    }
+    let mut slowest = Duration::ZERO;
+    let mut polite_calls = 0;
+    while Instant::now() < end {
+        let start = Instant::now();
+        if polite.encapsulate(encapsulate(&pair, 1)).await.is_ok() {
+            polite_calls += 1;
+            slowest = slowest.max(start.elapsed());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for flood in floods {
+        flood.await.unwrap();
+    }
+    let (done, full) = (done.load(Ordering::Relaxed), full.load(Ordering::Relaxed));
+    assert!(done > 1000 && full > 1000, "{done} operations, {full} refusals");
+    assert!(polite_calls > 5 && slowest < Duration::from_secs(1), "{polite_calls}, {slowest:?}");
+    let start = Instant::now();
+    polite.encapsulate(encapsulate(&pair, 1)).await.unwrap();
+    assert!(start.elapsed() < Duration::from_millis(500));
+    let metrics = server.get("/metrics").await;
+    assert!(metrics.contains("method=\"Encapsulate\",code=\"RESOURCE_EXHAUSTED\""), "{metrics}");
+}
+
+/// A client that does not read its answers holds its share of the memory, and others are served.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_readers_do_not_disturb_others() {
+    let server = start_fast(|options| options.max_memory = 32 << 20).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    // This client opens streams and reads none of the answers, about 4 MB each.
+    let mut slow = server.calls().await;
+    let mut unread = Vec::new();
+    for _ in 0..20 {
+        let messages = tokio_stream::iter(vec![encapsulate(&pair, 4000); 10]);
+        if let Ok(answers) = slow.encapsulate_stream(messages).await {
+            unread.push(answers);
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for _ in 0..20 {
+        let start = Instant::now();
+        calls.encapsulate(encapsulate(&pair, 10)).await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    }
+    let metrics = server.get("/metrics").await;
+    let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
+    let bytes: usize = line.rsplit_once(' ').unwrap().1.parse().unwrap();
+    assert!(bytes <= 32 << 20, "{bytes}");
+    drop((unread, slow));
+    let start = Instant::now();
+    while !server.get("/metrics").await.contains("ctru_message_bytes 0\n") {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A stream of many messages is answered in order, and the server reads no faster than it
+/// computes.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_are_read_as_fast_as_they_are_computed() {
+    let engine = TestEngine::new(Duration::from_millis(10));
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let messages = std::iter::repeat_with(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        EncapsulateRequest {
+            key: Some(encapsulate_request::Key::PublicKeys(pair.public.repeat(500).into())),
+            ..encapsulate(&pair, 0)
+        }
+    });
+    let messages = tokio_stream::iter(messages.take(200));
+    let mut answers = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // What waits: in the service, in the windows of HTTP/2, and in the sockets.
+    assert!(sent.load(Ordering::Relaxed) < 60, "{sent:?}");
+    let mut count = 1;
+    while let Some(answer) = answers.message().await.unwrap() {
+        assert_eq!(answer.shared_secrets.len(), 500 * 32);
+        count += 1;
+    }
+    assert_eq!(count, 200);
+}
+
+/// Connections that send nothing, half a preface or nonsense are closed, and others are served.
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_connections_are_closed() {
+    let server = start_fast(|_| ()).await;
+    let address = server.address.strip_prefix("http://").unwrap();
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    let mut half = TcpStream::connect(address).await.unwrap();
+    half.write_all(b"PRI * HTTP/2.0").await.unwrap();
+    for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 100], &[255; 100_000]] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // The server may close the connection before it has read everything.
+        let _ = stream.write_all(nonsense).await;
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(Duration::from_secs(5), read).await.unwrap();
+    }
+    assert!(server.client().describe().await.is_ok());
+    for stream in [&mut silent, &mut half] {
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(Duration::from_secs(15), read).await.unwrap();
+    }
+}
+
+/// Messages that are too large or no messages are refused, and the connection goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_messages_are_refused() {
+    let server = start_fast(|options| options.service.max_message = 64 << 10).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let keys = encapsulate_request::Key::PublicKeys(pair.public.repeat(100).into());
+    let request = EncapsulateRequest { key: Some(keys), ..encapsulate(&pair, 0) };
+    let status = calls.encapsulate(request).await.unwrap_err();
+    assert!(matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted), "{status}");
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
+    // A message of another service with the bytes of no message of ours.
+    let mut raw = tonic::client::Grpc::new(server.channel().await);
+    raw.ready().await.unwrap();
+    let path = http::uri::PathAndQuery::from_static("/ctru.v1.Kem/Encapsulate");
+    let codec = tonic_prost::ProstCodec::<tonic_health::pb::HealthCheckRequest, ()>::default();
+    let message = tonic_health::pb::HealthCheckRequest { service: "\u{7f}".repeat(100) };
+    let answer = raw.unary(tonic::Request::new(message), path, codec).await;
+    assert!(answer.is_err());
+    let mut raw = tonic::client::Grpc::new(server.channel().await);
+    raw.ready().await.unwrap();
+    let path = http::uri::PathAndQuery::from_static("/ctru.v1.Kem/None");
+    let codec = tonic_prost::ProstCodec::<(), ()>::default();
+    let status = raw.unary(tonic::Request::new(()), path, codec).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unimplemented);
+    assert!(calls.describe(DescribeRequest {}).await.is_ok());
+}
+
+/// When the device is lost in the middle, calls fail with a code that clients repeat elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_device_is_told() {
+    use tonic_health::pb::health_client::HealthClient;
+    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
+    let engine = TestEngine::new(Duration::from_millis(5));
+    let is_lost = Arc::clone(&engine.is_lost);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    assert!(server.get("/livez").await.contains("200 OK"));
+    let callers = (0..32).map(|_| {
+        let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
+        tokio::spawn(async move {
+            loop {
+                if let Err(status) = calls.encapsulate(request.clone()).await {
+                    return status.code();
+                }
+            }
+        })
+    });
+    let callers: Vec<_> = callers.collect();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    is_lost.store(true, Ordering::Relaxed);
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), Code::Unavailable);
+    }
+    server.server.lost().await;
+    let mut health = HealthClient::new(server.channel().await);
+    let request = HealthCheckRequest { service: "ctru.v1.Kem".into() };
+    let status = health.check(request).await.unwrap().into_inner().status();
+    assert_eq!(status, ServingStatus::NotServing);
+    assert!(server.get("/livez").await.contains("503"));
+    assert!(server.get("/readyz").await.contains("503"));
+}
+
+/// Calls in progress are finished when the server goes down; streams end after their answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_goes_down_finishes_its_calls() {
+    let engine = TestEngine::new(Duration::from_millis(300));
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let begun: Vec<_> = (0..8)
+        .map(|_| {
+            let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
+            tokio::spawn(async move { calls.encapsulate(request).await })
+        })
+        .collect();
+    let (sender, messages) = tokio::sync::mpsc::channel(4);
+    sender.send(encapsulate(&pair, 3)).await.unwrap();
+    let messages = tokio_stream::wrappers::ReceiverStream::new(messages);
+    let mut stream = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let address = server.address.clone();
+    let is_done = server.server.stop(Duration::ZERO, Duration::from_secs(5)).await;
+    for call in begun {
+        call.await.unwrap().unwrap();
+    }
+    assert!(stream.message().await.unwrap().is_some());
+    assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
+    assert!(is_done);
+    assert!(KemClient::connect(address).await.is_err());
+}

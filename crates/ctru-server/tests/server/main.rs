@@ -1,0 +1,9 @@
+//! Tests of a whole server, in this process and as a program of its own.
+#![allow(clippy::unwrap_used)]
+
+mod calls;
+mod common;
+mod faults;
+#[cfg(unix)]
+mod program;
+mod tls;

@@ -1,0 +1,285 @@
+//! The program: signals, restarts, logs, and its command line.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ctru_server::client::{Client, Retries};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys};
+
+/// A process, which is killed when the value is dropped.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    fn start(arguments: &[&str], log: File) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
+        command.arg("serve").args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+        Self(command.stderr(log).spawn().unwrap())
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+    }
+
+    /// Waits for the end, and returns the exit status.
+    fn wait(&mut self) -> i32 {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code().unwrap();
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "the program does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn client(port: u16) -> Client {
+    let retries = Retries { attempts: 20, ..Retries::default() };
+    Client::at(format!("http://127.0.0.1:{port}"), retries).unwrap()
+}
+
+/// Returns a port on which nobody listens.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn log(folder: &TempDir) -> File {
+    let path = folder.path().join("log");
+    OpenOptions::new().create(true).append(true).open(path).unwrap()
+}
+
+/// Calls a server from many tasks until it is told to stop. Each answer must be right.
+struct Load {
+    is_over: Arc<AtomicBool>,
+    done: Arc<AtomicUsize>,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Load {
+    async fn start(client: &Client) -> Self {
+        let pair = pair(&mut client.calls()).await;
+        let (is_over, done): (Arc<AtomicBool>, Arc<AtomicUsize>) = Default::default();
+        let task = |_| {
+            let (client, pair) = (client.clone(), pair.clone());
+            let (is_over, done) = (Arc::clone(&is_over), Arc::clone(&done));
+            tokio::spawn(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    let sent = client.encapsulate(encapsulate(&pair, 3)).await.unwrap();
+                    let back = decapsulate(&pair, sent.ciphertexts);
+                    let received = client.decapsulate(back).await.unwrap();
+                    assert_eq!(received.shared_secrets, sent.shared_secrets);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        };
+        let tasks = (0..16).map(task).collect();
+        Self { is_over, done, tasks }
+    }
+
+    /// Waits until a number of further calls have succeeded.
+    async fn wait_for(&self, calls: usize) {
+        let (start, before) = (Instant::now(), self.done.load(Ordering::Relaxed));
+        while self.done.load(Ordering::Relaxed) < before + calls {
+            assert!(start.elapsed() < Duration::from_secs(20), "the load has stopped");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for task in self.tasks {
+            task.await.unwrap();
+        }
+    }
+}
+
+/// A server is killed and started again, and then told to leave while another takes its place. The
+/// clients repeat their calls, and see no error. Keys that the first one has sealed are still good.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_survive_restarts() {
+    let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
+    let listen = format!("127.0.0.1:{port}");
+    let arguments = ["--listen", &listen, "--sealing-key-file", keys.path().to_str().unwrap()];
+    let start = Instant::now();
+    let mut server = Program::start(&arguments, log(&folder));
+    let client = client(port);
+    client.describe().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let load = Load::start(&client).await;
+    load.wait_for(50).await;
+    server.signal(Signal::SIGKILL);
+    server.0.wait().unwrap();
+    server = Program::start(&arguments, log(&folder));
+    load.wait_for(50).await;
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+    let _server = Program::start(&arguments, log(&folder));
+    load.wait_for(50).await;
+    load.end().await;
+}
+
+/// Nothing secret appears in logs and metrics, even with the most verbose log.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_secret_is_told() {
+    let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
+    let listen = format!("127.0.0.1:{port}");
+    let admin = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let admin_listen = admin.to_string();
+    let mut server = Program::start(
+        &[
+            "--listen",
+            &listen,
+            "--admin-listen",
+            &admin_listen,
+            "--sealing-key-file",
+            keys.path().to_str().unwrap(),
+            "--allow-plain-keys",
+            "--log",
+            "trace",
+        ],
+        log(&folder),
+    );
+    let client = client(port);
+    client.describe().await.unwrap();
+    let mut secrets = vec![fs::read(keys.path()).unwrap()];
+    let scheme = crate::common::scheme();
+    for plain in [false, true] {
+        let request = ctru_server::proto::GenerateKeysRequest { scheme, count: 1, plain };
+        let made = client.generate_keys(request).await.unwrap();
+        let pair = crate::common::Pair { public: made.public_keys, private: made.private_keys };
+        let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap();
+        client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+        // A call that is refused is logged as well.
+        let mut wrong = pair.private.to_vec();
+        wrong[1600 % pair.private.len()] ^= 255;
+        let wrong = crate::common::Pair { private: wrong.into(), ..pair.clone() };
+        let _ = client.decapsulate(decapsulate(&wrong, vec![0; 952].into())).await;
+        secrets.extend([pair.private.to_vec(), sent.shared_secrets.to_vec()]);
+    }
+    let metrics = get(admin, "/metrics").await;
+    server.signal(Signal::SIGTERM);
+    server.wait();
+    let told = fs::read(folder.path().join("log")).unwrap();
+    assert!(told.len() > 10_000, "the log is verbose");
+    let told = [&told[..], metrics.as_bytes()].concat();
+    assert!(finds(&told, b"ctru_calls_total") && finds(&told, b"Encapsulate"));
+    let text = String::from_utf8_lossy(&told).replace([' ', '\n'], "");
+    for secret in secrets {
+        // Any part of a secret, as bytes, as hexadecimal digits, and as a list of numbers.
+        for part in secret.windows(8).step_by(4) {
+            assert!(!finds(&told, part));
+            assert!(!text.to_lowercase().contains(&const_hex::encode(part)));
+            let list: Vec<String> = part.iter().map(u8::to_string).collect();
+            assert!(!text.contains(&list.join(",")));
+            assert!(!text.contains(&part.escape_ascii().to_string()));
+        }
+    }
+}
+
+fn finds(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// A log that cannot be written does not stop the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_for_logs_is_survived() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let port = free_port();
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = Program::start(&["--listen", &listen, "--log", "trace"], full);
+    for _ in 0..100 {
+        client(port).describe().await.unwrap();
+    }
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+}
+
+/// Sealing keys are read again on SIGHUP, and the socket of a killed server is taken over.
+#[tokio::test(flavor = "multi_thread")]
+async fn hangup_reads_keys_again() {
+    let (folder, keys) = (tempfile::tempdir().unwrap(), sealing_keys());
+    let socket = folder.path().join("socket");
+    let listen = format!("unix:{}", socket.display());
+    let arguments = ["--listen", &listen, "--sealing-key-file", keys.path().to_str().unwrap()];
+    let mut server = Program::start(&arguments, log(&folder));
+    wait_for(&socket);
+    server.signal(Signal::SIGKILL);
+    server.0.wait().unwrap();
+    let mut server = Program::start(&arguments, log(&folder));
+    let path = listen.clone();
+    let client = Client::at(path, Retries { attempts: 20, ..Retries::default() }).unwrap();
+    let before = pair(&mut retried(&client).await).await;
+    let next = sealing_keys();
+    let both = [fs::read(keys.path()).unwrap(), fs::read(next.path()).unwrap()].concat();
+    fs::write(keys.path(), both).unwrap();
+    server.signal(Signal::SIGHUP);
+    let start = Instant::now();
+    loop {
+        let after = pair(&mut client.calls()).await;
+        assert!(start.elapsed() < Duration::from_secs(5), "the old key still seals");
+        if after.private[1..9] != before.private[1..9] {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let sent = client.encapsulate(encapsulate(&before, 1)).await.unwrap();
+    let received = client.decapsulate(decapsulate(&before, sent.ciphertexts)).await.unwrap();
+    assert_eq!(received.shared_secrets, sent.shared_secrets);
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+    assert!(!socket.exists());
+}
+
+fn wait_for(path: &Path) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{} is missing", path.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+async fn retried(
+    client: &Client,
+) -> ctru_server::proto::kem_client::KemClient<tonic::transport::Channel> {
+    client.describe().await.unwrap();
+    client.calls()
+}
+
+/// Wrong command lines and files that others can read are refused.
+#[test]
+fn wrong_options_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = sealing_keys();
+    fs::set_permissions(keys.path(), fs::Permissions::from_mode(0o644)).unwrap();
+    let keys = keys.path().to_str().unwrap();
+    for (arguments, status, text) in [
+        (&["--listen", "0.0.0.0:0"][..], 1, "--insecure"),
+        (&["--listen", "127.0.0.1:0", "--sealing-key-file", keys], 1, "chmod 600"),
+        (&["--listen", "127.0.0.1:0", "--tls-cert", "a"], 2, "--tls-key"),
+        (&["--tls-cert", "a", "--tls-key", "b"], 1, "--no-client-auth"),
+        (&["--tls-cert", "a", "--tls-key", "b", "--no-client-auth"], 1, "TLS: "),
+        (&["--client-rate", "frontend=10"], 2, "dns:"),
+        (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
+    ] {
+        let mut program = Program::start(arguments, log(&folder));
+        assert_eq!(program.wait(), status, "{arguments:?}");
+        let told = fs::read_to_string(folder.path().join("log")).unwrap();
+        assert!(told.contains(text), "{told}");
+    }
+}
