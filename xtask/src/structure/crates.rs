@@ -12,15 +12,17 @@ const ORDER: &[&str] = &[
     "ctru-gpu-kernels",
     "ctru-gpu-runtime",
     "ctru-kem",
-    "ctru-python",
     "ctru-hybrid",
     "ctru-rustls",
     "ctru-capi",
+    "ctru-python",
+    "ctru-server",
     "ctru-measure",
     "ctru-cli",
-    "ctru-server",
     "ctru-bench",
 ];
+/// The crates that no other crate may use, except for [`ASIDE`].
+const DOORS: &[&str] = &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-server"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &["ctru-tests", "xtask"];
 /// The package with the helpers of tests, on which the tests of every crate may depend.
@@ -97,6 +99,9 @@ pub fn faults(packages: &[Package]) -> Vec<String> {
             if !is_below && !is_for_tests && other.name != *name {
                 faults.push(format!("{name} depends on {}, which is not below it", other.name));
             }
+            if DOORS.contains(&&*other.name) && !ASIDE.contains(&&**name) && other.name != *name {
+                faults.push(format!("{name} depends on {}, which is a door", other.name));
+            }
         }
     }
     faults
@@ -129,6 +134,8 @@ mod tests {
         assert_eq!(faults(&down), [""; 0]);
         let up = faults(&[package("ctru-math", &["ctru-kem"])]);
         assert_eq!(up, ["ctru-math depends on ctru-kem, which is not below it"]);
+        let door = faults(&[package("ctru-cli", &["ctru-hybrid", "ctru-server"])]);
+        assert_eq!(door, ["ctru-cli depends on ctru-server, which is a door"]);
         let mut with_helpers = package("ctru-kem", &["ctru-tests"]);
         assert_eq!(faults(&[with_helpers.clone()]).len(), 1);
         with_helpers.dependencies[0].kind = Some("dev".into());
