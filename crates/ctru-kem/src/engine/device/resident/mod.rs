@@ -160,14 +160,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// Encapsulation and decapsulation take every row as a key. They read and write the arrays only,
 /// whatever the rows hold, but with bytes that are not a key the results have no meaning, and with
-/// `h = 0` everybody can read the shared secrets. The checks accept the rows that
-/// [`EncapsulationKey::from_bytes`] and [`DecapsulationKey::from_bytes`] accept. Check rows once if
-/// they do not come from this library. The [placeholders](EncapsulationKey::placeholder) do not
-/// pass.
-///
-/// [`EncapsulationKey::from_bytes`]: crate::EncapsulationKey::from_bytes
-/// [`DecapsulationKey::from_bytes`]: crate::DecapsulationKey::from_bytes
-/// [`EncapsulationKey::placeholder`]: crate::EncapsulationKey::placeholder
+/// `h = 0` everybody can read the shared secrets. Check rows once if they do not come from this
+/// library: [`check_encapsulation_keys`](Self::check_encapsulation_keys),
+/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders.
 ///
 /// # Errors
 ///
@@ -435,9 +430,11 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
 
     /// Checks that rows of bytes are decapsulation keys.
     ///
-    /// The host learns for each row whether it is a key, and if not, whether the secret polynomial
-    /// or the encapsulation key is at fault; it learns nothing else about secrets. The device runs
-    /// the same instructions on the same addresses for all rows.
+    /// For each row, the device computes one word: 0 for a key, else which of the two polynomials is
+    /// at fault and what is wrong with the encapsulation key. It runs the same instructions on the
+    /// same addresses for all rows. The host searches these words for the first that is not 0, so
+    /// time and result tell nothing about secrets but which row is the first bad one, and whether
+    /// its secret polynomial is at fault.
     ///
     /// # Errors
     /// [`CheckError::Row`] with the first row that is not a key, and the reason why
