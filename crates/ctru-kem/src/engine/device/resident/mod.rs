@@ -430,11 +430,11 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
 
     /// Checks that rows of bytes are decapsulation keys.
     ///
-    /// For each row, the device computes one word: 0 for a key, else which of the two polynomials is
-    /// at fault and what is wrong with the encapsulation key. It runs the same instructions on the
-    /// same addresses for all rows. The host searches these words for the first that is not 0, so
-    /// time and result tell nothing about secrets but which row is the first bad one, and whether
-    /// its secret polynomial is at fault.
+    /// For each row, the device computes one word: 0 for a key, else whether the secret polynomial
+    /// is at fault and what is wrong with the encapsulation key. It runs the same instructions on
+    /// the same addresses for all rows. The host searches the words for the first that is not 0. So
+    /// time and result show about secrets only which row is the first bad one, and whether its
+    /// secret polynomial is at fault.
     ///
     /// # Errors
     /// [`CheckError::Row`] with the first row that is not a key, and the reason why
