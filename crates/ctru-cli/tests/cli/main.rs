@@ -560,6 +560,12 @@ fn bench_from_several_threads() {
 }
 
 #[test]
+fn bench_on_the_device_needs_a_device() {
+    let arguments = "bench --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
+    assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
+}
+
+#[test]
 fn bench_table() {
     let bench = "bench --engine cpu --set 761 --op encaps --seconds 0.001 --batch 3";
     let table = Sandbox::new().succeed(bench);

@@ -56,6 +56,8 @@
 //! use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 //! use ctru_kem::{CtruPrime761, ParameterSet};
 //!
+//! type Set = CtruPrime761;
+//!
 //! /// Encapsulates `count` times to keys at `keys`, with seeds at `seeds`.
 //! ///
 //! /// # Safety
@@ -63,7 +65,7 @@
 //! /// returns, nothing frees them, and no other code uses them, except work that was issued to
 //! /// `stream` before. The stream belongs to the primary context of GPU 0 and captures no graph.
 //! unsafe fn encapsulate(
-//!     engine: &CudaEngine<CtruPrime761>,
+//!     engine: &CudaEngine<Set>,
 //!     [keys, seeds, ciphertexts, secrets]: [u64; 4],
 //!     count: usize,
 //!     stream: usize,
@@ -73,9 +75,9 @@
 //!     let after = unsafe { CudaQueue::from_stream(device, stream) }?;
 //!     // SAFETY: the caller promises it.
 //!     let lend = |pointer, row| unsafe { device.lend(pointer, count * row) };
-//!     let keys = lend(keys, CtruPrime761::ENCAPSULATION_KEY_BYTES);
+//!     let keys = lend(keys, Set::ENCAPSULATION_KEY_BYTES);
 //!     let seeds = lend(seeds, 32);
-//!     let ciphertexts = lend(ciphertexts, CtruPrime761::CIPHERTEXT_BYTES);
+//!     let ciphertexts = lend(ciphertexts, Set::CIPHERTEXT_BYTES);
 //!     let secrets = lend(secrets, 32);
 //!
 //!     let resident = engine.resident(&after);

@@ -1,28 +1,29 @@
 //! Batches whose keys, seeds, ciphertexts and shared secrets are in device memory before and after
 //! the call. No row of them passes through the host.
 //!
-//! - This module is the typed interface.
+//! - This module is the typed interface of operations, and `check` that of checks of keys.
 //! - `run` deals the chunks of a batch to slots and waits for them.
 //! - `part` does the operations of a chunk, as kernels.
 
+mod check;
 mod part;
 mod run;
 
 use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::RingKernels;
-use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
-use thiserror::Error;
 
 use super::batch::LoadedChunks;
+use super::slot::Slot;
 use super::{DeviceEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
-use crate::encoding::{Encode, Encoding};
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, Seeds, check_length};
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::params::ParameterSet;
-use crate::rows::InvalidRow;
+
+pub use check::CheckError;
 
 /// Memory of a device of type `D`.
 type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
@@ -58,17 +59,6 @@ impl<M, L> Clone for ResidentKeys<'_, M, L> {
     fn clone(&self) -> Self {
         *self
     }
-}
-
-/// The reason why rows in device memory were not found to be keys.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CheckError<E: core::error::Error> {
-    /// A row is not a key. It is the first one.
-    #[error(transparent)]
-    Row(InvalidRow<E>),
-    /// The check failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
 }
 
 /// The keys of a batch, with their number where rows are encoded.
@@ -160,14 +150,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// Encapsulation and decapsulation take every row as a key. They read and write the arrays only,
 /// whatever the rows hold, but with bytes that are not a key the results have no meaning, and with
-/// `h = 0` everybody can read the shared secrets. The checks accept the rows that
-/// [`EncapsulationKey::from_bytes`] and [`DecapsulationKey::from_bytes`] accept. Check rows once if
-/// they do not come from this library. The [placeholders](EncapsulationKey::placeholder) do not
-/// pass.
-///
-/// [`EncapsulationKey::from_bytes`]: crate::EncapsulationKey::from_bytes
-/// [`DecapsulationKey::from_bytes`]: crate::DecapsulationKey::from_bytes
-/// [`EncapsulationKey::placeholder`]: crate::EncapsulationKey::placeholder
+/// `h = 0` everybody can read the shared secrets. Check rows once if they do not come from this
+/// library: [`check_encapsulation_keys`](Self::check_encapsulation_keys),
+/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders.
 ///
 /// # Errors
 ///
@@ -372,21 +357,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<LoadedEncapsulationKeys<P, D>, EngineError> {
-        let mut chunks = std::vec::Vec::new();
-        let count = rows("keys", P::ENCAPSULATION_KEY_BYTES, keys)?;
-        self.engine.batches.run_resident(
-            self.device_of(keys)?,
-            self.after,
-            count,
-            |slot, part| {
-                chunks.push(slot.decode_encapsulation_rows(keys, &part.range)?);
-                Ok(())
-            },
-            |_, _| Ok(()),
-        )?;
-        let chunk = self.engine.batches.loaded_chunk(count);
-        let chunks = LoadedChunks { chunks, keys: count, chunk };
-        Ok(LoadedEncapsulationKeys { chunks, parameter_set: core::marker::PhantomData })
+        let decode = Slot::decode_encapsulation_rows;
+        let chunks = self.load(keys, P::ENCAPSULATION_KEY_BYTES, decode)?;
+        Ok(LoadedEncapsulationKeys { chunks, parameter_set: PhantomData })
     }
 
     /// Decodes decapsulation keys into memory of the engine, for any number of batches. What
@@ -398,98 +371,30 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<LoadedDecapsulationKeys<P, D>, EngineError> {
-        let mut chunks = std::vec::Vec::new();
-        let count = rows("keys", P::DECAPSULATION_KEY_BYTES, keys)?;
+        let decode = Slot::decode_decapsulation_rows;
+        let chunks = self.load(keys, P::DECAPSULATION_KEY_BYTES, decode)?;
+        Ok(LoadedDecapsulationKeys { chunks, parameter_set: PhantomData })
+    }
+
+    /// Decodes keys of `row` bytes each with `decode`, chunk by chunk.
+    fn load<K>(
+        &self,
+        keys: &Memory<D>,
+        row: usize,
+        decode: impl Fn(&Slot<D::Queue>, &Memory<D>, &Range<usize>) -> Result<K, RuntimeError>,
+    ) -> Result<LoadedChunks<K>, EngineError> {
+        let mut chunks = Vec::new();
+        let count = rows("keys", row, keys)?;
         self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             count,
             |slot, part| {
-                chunks.push(slot.decode_decapsulation_rows(keys, &part.range)?);
+                chunks.push(decode(slot, keys, &part.range)?);
                 Ok(())
             },
             |_, _| Ok(()),
         )?;
-        let chunk = self.engine.batches.loaded_chunk(count);
-        let chunks = LoadedChunks { chunks, keys: count, chunk };
-        Ok(LoadedDecapsulationKeys { chunks, parameter_set: core::marker::PhantomData })
-    }
-
-    /// Checks that rows of bytes are encapsulation keys.
-    ///
-    /// # Errors
-    /// [`CheckError::Row`] with the first row that is not a key, and the reason why
-    /// [`EncapsulationKey::from_bytes`](crate::EncapsulationKey::from_bytes) refuses it;
-    /// [`CheckError::Engine`] with the errors of [`Resident`](Self#errors).
-    pub fn check_encapsulation_keys(
-        &self,
-        keys: &Memory<D>,
-    ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::ENCAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = encapsulation_key_error::<P>(word);
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
-    }
-
-    /// Checks that rows of bytes are decapsulation keys.
-    ///
-    /// The host learns for each row whether it is a key, and if not, whether the secret polynomial
-    /// or the encapsulation key is at fault; it learns nothing else about secrets. The device runs
-    /// the same instructions on the same addresses for all rows.
-    ///
-    /// # Errors
-    /// [`CheckError::Row`] with the first row that is not a key, and the reason why
-    /// [`DecapsulationKey::from_bytes`](crate::DecapsulationKey::from_bytes) refuses it;
-    /// [`CheckError::Engine`] with the errors of [`Resident`](Self#errors).
-    pub fn check_decapsulation_keys(
-        &self,
-        keys: &Memory<D>,
-    ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::DECAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = if word & SECRET_POLYNOMIAL != 0 {
-                InvalidDecapsulationKey::SecretPolynomial
-            } else {
-                InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
-            };
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
-    }
-
-    /// Returns the first row that is not a key, with the word that describes its faults.
-    fn first_fault(
-        &self,
-        kernels: &'static RingKernels,
-        keys: &Memory<D>,
-        row: usize,
-    ) -> Result<Option<(usize, u64)>, EngineError> {
-        let mut first = None::<(usize, u64)>;
-        self.engine.batches.run_resident(
-            self.device_of(keys)?,
-            self.after,
-            rows("keys", row, keys)?,
-            |slot, part| slot.check_part(part, kernels, keys, row),
-            |slot, part| {
-                let fault = slot.first_fault(part)?;
-                first = first.into_iter().chain(fault).min_by_key(|&(row, _)| row);
-                Ok(())
-            },
-        )?;
-        Ok(first)
-    }
-}
-
-/// Returns the error that a word of faults describes. The word is not 0.
-fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEncapsulationKey {
-    match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
-        (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match P::Encoding::ENCODING {
-            Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
-            Encoding::Packed13 => InvalidEncapsulationKey::Padding,
-        },
-        (position, _) => InvalidEncapsulationKey::Coefficient { index: position - 1 },
+        Ok(LoadedChunks { chunks, keys: count, chunk: self.engine.batches.loaded_chunk(count) })
     }
 }

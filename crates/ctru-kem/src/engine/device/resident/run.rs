@@ -112,6 +112,8 @@ impl<D: Device> Batches<D> {
             }
             slot.device.queue.synchronise()?;
         }
+        // Everything is done, also on the auxiliary queues, which the other queues have followed.
+        under_way.0.clear();
         Ok(done)
     }
 }

@@ -1,0 +1,32 @@
+//! Batches whose data stays in device memory, on the emulator.
+#![cfg(feature = "gpu")]
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::CtruPrime653;
+use ctru_kem::engine::{DeviceEngine, DeviceOptions};
+use ctru_measure::{KeyUse, Operation, ResidentWorkload};
+
+#[test]
+fn every_operation_with_every_kind_of_keys() {
+    let device = EmulatedDevice::new();
+    let options = DeviceOptions { chunk: 2, slots: 2, powers: Some(0), ..DeviceOptions::default() };
+    let engine = DeviceEngine::<CtruPrime653, _>::new(device.clone(), options).unwrap();
+    let workload = ResidentWorkload::new(&engine, &device, 2).unwrap();
+    for (operation, keys) in [
+        (Operation::Keygen, KeyUse::Each),
+        (Operation::Keygen, KeyUse::Private),
+        (Operation::Encaps, KeyUse::One),
+        (Operation::Encaps, KeyUse::Each),
+        (Operation::Encaps, KeyUse::Resident),
+        (Operation::Decaps, KeyUse::One),
+        (Operation::Decaps, KeyUse::Each),
+        (Operation::Decaps, KeyUse::Resident),
+    ] {
+        let statistics = workload.batch(operation, keys, Duration::from_nanos(1)).unwrap();
+        assert!(statistics.median > 0.0 && statistics.samples >= 5, "{operation:?}, {keys:?}");
+    }
+}
