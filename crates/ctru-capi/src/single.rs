@@ -129,9 +129,8 @@ macro_rules! set {
             let generate = || {
                 // SAFETY: the caller promises this of the pointer. The slice ends with this
                 // statement.
-                let seed = KeyPairSeed::<$set>::from_bytes(unsafe {
-                    input(coins, KEY_PAIR_SEED_BYTES)
-                }?);
+                let seed =
+                    KeyPairSeed::<$set>::from_bytes(unsafe { input(coins, KEY_PAIR_SEED_BYTES) }?);
                 Ok(seed.map_err(|_| CTRU_ERROR_INTERNAL)?.decapsulation_key())
             };
             // SAFETY: the caller promises the same.
