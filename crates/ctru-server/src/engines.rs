@@ -1,7 +1,7 @@
 //! The engine of each scheme, made when a call first needs it.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine, EngineError};
@@ -39,13 +39,12 @@ type Made = Result<Arc<dyn Compute>, EngineError>;
 /// The engines of all schemes. A lane of calls uses one of these.
 pub struct Engines {
     make: Box<dyn Fn(Scheme) -> Made + Send + Sync>,
-    made: [OnceLock<Made>; Scheme::COUNT],
+    made: [Mutex<Option<Arc<dyn Compute>>>; Scheme::COUNT],
 }
 
 impl fmt::Debug for Engines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let made = self.made.iter().filter(|engine| engine.get().is_some()).count();
-        write!(f, "Engines({made} of {} made)", Scheme::COUNT)
+        f.debug_struct("Engines").finish_non_exhaustive()
     }
 }
 
@@ -69,9 +68,15 @@ impl Engines {
     /// Returns the engine of a scheme, and makes it if it is not there yet.
     ///
     /// # Errors
-    /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made.
+    /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made. A later call tries again.
     pub(crate) fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
-        let made = self.made[scheme.index()].get_or_init(|| (self.make)(scheme));
-        made.clone().map_err(|error| Fault::of_engine(&error))
+        let mut made = self.made[scheme.index()].lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some(engine) => Ok(Arc::clone(engine)),
+            None => {
+                let engine = (self.make)(scheme).map_err(|error| Fault::of_engine(&error))?;
+                Ok(Arc::clone(made.insert(engine)))
+            }
+        }
     }
 }

@@ -109,6 +109,9 @@ where
         shared: &Shared,
         call: impl FnOnce(Expand<'_>) -> Result<(), EngineError>,
     ) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
         getrandom::fill(&mut *seed).map_err(|_| Fault::Internal)?;
         let start = Instant::now();

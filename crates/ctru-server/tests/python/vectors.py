@@ -155,6 +155,9 @@ def wrong_requests(vectors, calls, sizes):
     refused(code, calls.Encapsulate, encapsulate(public_keys=good, count=2), "count")
     refused(code, calls.Encapsulate, encapsulate(public_key=good, count=10**6), "count")
     assert calls.Encapsulate(encapsulate(public_keys=b"")) == kem.EncapsulateResponse()
+    assert calls.Encapsulate(encapsulate(public_key=good)) == kem.EncapsulateResponse()
+    none = kem.GenerateKeysRequest(scheme=scheme)
+    assert calls.GenerateKeys(none) == kem.GenerateKeysResponse()
     not_found = grpc.StatusCode.NOT_FOUND
     refused(not_found, calls.Encapsulate, encapsulate(loaded="0" * 32, count=1))
     refused(not_found, calls.UnloadKeys, kem.UnloadKeysRequest(name="none"))

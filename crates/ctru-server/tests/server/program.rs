@@ -134,6 +134,45 @@ async fn clients_survive_restarts() {
     load.end().await;
 }
 
+/// Two servers stand behind a balancer, and one is killed. A client that repeats its calls sees no
+/// error. Needs haproxy, which `.ci/server` installs.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_servers_may_die() {
+    let haproxy = Command::new("haproxy").arg("-v").stdout(Stdio::null()).status();
+    if !haproxy.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let (folder, keys, front) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
+    let start = |port: u16| {
+        let listen = format!("127.0.0.1:{port}");
+        let keys = keys.path().to_str().unwrap();
+        Program::start(&["--listen", &listen, "--sealing-key-file", keys], log(&folder))
+    };
+    let ports = [free_port(), free_port()];
+    let servers = ports.map(start);
+    let path = folder.path().join("haproxy.cfg");
+    let config = format!(
+        "defaults\n mode http\n timeout connect 1s\n timeout client 10s\n timeout server 10s\n\
+         listen kem\n bind 127.0.0.1:{front} proto h2\n option redispatch\n\
+         balance roundrobin\n\
+         server a 127.0.0.1:{} proto h2 check inter 100ms\n\
+         server b 127.0.0.1:{} proto h2 check inter 100ms\n",
+        ports[0], ports[1]
+    );
+    fs::write(&path, config).unwrap();
+    let balancer = Command::new("haproxy").arg("-f").arg(&path).spawn().unwrap();
+    let _balancer = Program(balancer);
+    let client = client(front);
+    client.describe().await.unwrap();
+    let load = Load::start(&client).await;
+    load.wait_for(50).await;
+    servers[0].signal(Signal::SIGKILL);
+    load.wait_for(100).await;
+    let _again = start(ports[0]);
+    load.wait_for(50).await;
+    load.end().await;
+}
+
 /// Nothing secret appears in logs and metrics, even with the most verbose log.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_secret_is_told() {

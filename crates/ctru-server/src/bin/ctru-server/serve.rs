@@ -101,12 +101,24 @@ pub(crate) struct Args {
     /// Most operations that wait, of small calls and of streams each
     #[arg(long, value_name = "N", default_value_t = 32_768, help_heading = "Load")]
     max_queue: usize,
-    /// Largest message in KiB, either way
-    #[arg(long, value_name = "KIB", default_value_t = 4096, help_heading = "Load")]
+    /// Largest message in bytes, either way, such as 4194304 or 4MiB
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "4MiB",
+        value_parser = bytes::<u32>,
+        help_heading = "Load"
+    )]
     max_message: u32,
-    /// Memory of the messages of all calls in progress, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 2048, help_heading = "Load")]
-    max_memory: u32,
+    /// Memory of the messages of all calls in progress in bytes
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "2GiB",
+        value_parser = bytes::<usize>,
+        help_heading = "Load"
+    )]
+    max_memory: usize,
     /// Most connections
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
     max_connections: usize,
@@ -152,6 +164,20 @@ pub(crate) struct Args {
     log_format: LogFormat,
 }
 
+/// Reads a number of bytes, in bytes, KiB, MiB or GiB.
+///
+/// # Errors
+/// If the text is no number, or if the number does not fit.
+fn bytes<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("", 0)];
+    let read = |(unit, shift): (&str, u32)| {
+        let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        T::try_from(number.checked_mul(1 << shift)?).ok()
+    };
+    let number = units.into_iter().find_map(read);
+    number.ok_or_else(|| "a number of bytes, such as 4194304 or 4MiB, that fits".into())
+}
+
 /// Reads `NAME=N`.
 ///
 /// # Errors
@@ -185,13 +211,13 @@ impl Args {
             max_decapsulations_per_key: self.max_decapsulations_per_key,
             max_connections: self.max_connections,
             max_calls_per_connection: self.max_calls_per_connection,
-            max_memory: (self.max_memory as usize) << 20,
+            max_memory: self.max_memory,
             service: ServiceOptions {
                 max_batch: self.max_batch,
                 max_stream_batch: self.max_stream_batch,
                 max_queue_delay: self.max_queue_delay,
                 max_queue: self.max_queue,
-                max_message: (self.max_message as usize) << 10,
+                max_message: self.max_message as usize,
                 allow_plain_keys: self.allow_plain_keys,
                 max_loaded_keys: self.max_loaded_keys,
                 max_loaded_keys_per_client: self.max_loaded_keys_per_client,
