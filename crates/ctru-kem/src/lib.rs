@@ -41,7 +41,7 @@ pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,
 };
-#[cfg(feature = "std")]
-pub use rows::InvalidRow;
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
+#[cfg(feature = "std")]
+pub use rows::InvalidRow;
