@@ -15,6 +15,7 @@ const ORDER: &[&str] = &[
     "ctru-hybrid",
     "ctru-rustls",
     "ctru-capi",
+    "age-plugin-ctru",
     "ctru-measure",
     "ctru-cli",
     "ctru-bench",
