@@ -17,12 +17,14 @@ const ORDER: &[&str] = &[
     "ctru-capi",
     "ctru-python",
     "ctru-server",
+    "age-plugin-ctru",
     "ctru-measure",
     "ctru-cli",
     "ctru-bench",
 ];
 /// The crates that no other crate may use, except for [`ASIDE`].
-const DOORS: &[&str] = &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-server"];
+const DOORS: &[&str] =
+    &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &["ctru-tests", "xtask"];
 /// The package with the helpers of tests, on which the tests of every crate may depend.

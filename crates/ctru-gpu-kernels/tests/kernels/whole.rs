@@ -151,7 +151,7 @@ fn check_vectors<R: Ring>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     let key = (vector.coins_f.clone(), h, vector.z.clone());
-    let valid: Rows = vector.encapsulations().map(|record| record.ct.clone()).collect();
+    let valid: Rows = vector.encapsulations().map(|record| record.ct.clone()).to_vec();
     // The public keys of the vectors have one encoding, so that their ciphertexts are valid for it.
     assert_eq!(check_decapsulation(core::slice::from_ref(&key), &valid), valid.len());
     let mut flipped = valid.clone();

@@ -1,0 +1,292 @@
+//! Recipients and identities, and the stanzas that carry file keys to them.
+//!
+//! A recipient is the byte of its set and an encapsulation key; an identity is the byte of its set
+//! and a decapsulation key. The body of a stanza is a ciphertext, then the file key, encrypted with
+//! ChaCha20-Poly1305 under a key that HKDF-SHA256 derives from the shared secret.
+
+use age_core::format::{FILE_KEY_BYTES, FileKey, Stanza};
+use age_core::primitives::{aead_decrypt, aead_encrypt, hkdf};
+use age_core::secrecy::ExposeSecret;
+use clap::ValueEnum;
+use ctru_hybrid::{
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
+    InvalidEncapsulationKey, InvalidLength, ParameterSet, SharedSecret, X25519CtruPrime,
+};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// The type of our stanzas.
+pub(crate) const STANZA: &str = "ctru-prime-x25519";
+
+/// A parameter set. Its number is the first byte of recipients and identities.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Set {
+    /// CTRU-Prime-653
+    #[value(name = "653")]
+    N653 = 1,
+    /// CTRU-Prime-761
+    #[value(name = "761")]
+    N761 = 2,
+    /// CTRU-Prime-1277
+    #[value(name = "1277")]
+    N1277 = 3,
+}
+
+impl Set {
+    const ALL: [Self; 3] = [Self::N653, Self::N761, Self::N1277];
+
+    /// Returns the argument of stanzas: `653`, `761` or `1277`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::N653 => "653",
+            Self::N761 => "761",
+            Self::N1277 => "1277",
+        }
+    }
+}
+
+/// Calls a generic function with the type of a set.
+macro_rules! with_set {
+    ($set:expr, $function:ident($($argument:expr),*)) => {
+        match $set {
+            Set::N653 => $function::<X25519CtruPrime<CtruPrime653>>($($argument),*),
+            Set::N761 => $function::<X25519CtruPrime<CtruPrime761>>($($argument),*),
+            Set::N1277 => $function::<X25519CtruPrime<CtruPrime1277>>($($argument),*),
+        }
+    };
+}
+
+/// The reason why bytes are no recipient, no identity or no stanza.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum Invalid {
+    /// There is no byte of a set, or no set has this byte.
+    #[error("no parameter set of CTRU-Prime")]
+    Set,
+    /// The bytes after that of the set are no encapsulation key.
+    #[error("no public key: {0}")]
+    Recipient(#[from] InvalidEncapsulationKey),
+    /// The number of bytes after that of the set is wrong.
+    #[error("no private key: {0}")]
+    Identity(#[from] InvalidLength),
+    /// The stanza has another number of arguments than one, or no set has this name.
+    #[error("the stanza has to have one argument, the parameter set")]
+    Arguments,
+    /// The body of the stanza has a wrong length.
+    #[error("the body of the stanza has to have {expected} bytes, it has {actual}")]
+    Body { expected: usize, actual: usize },
+}
+
+/// A key to which files are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recipient {
+    set: Set,
+    /// A valid encapsulation key.
+    key: Vec<u8>,
+}
+
+/// A key that decrypts files. Wiped when dropped.
+#[derive(Clone)]
+pub(crate) struct Identity {
+    set: Set,
+    /// A decapsulation key.
+    key: Zeroizing<Vec<u8>>,
+}
+
+/// Splits the byte of a set from a key.
+fn split(bytes: &[u8]) -> Result<(Set, &[u8]), Invalid> {
+    let (first, key) = bytes.split_first().ok_or(Invalid::Set)?;
+    let set = Set::ALL.into_iter().find(|set| *set as u8 == *first).ok_or(Invalid::Set)?;
+    Ok((set, key))
+}
+
+/// Puts the byte of a set before a key.
+fn joined(set: Set, key: &[u8]) -> Vec<u8> {
+    // The vector never grows, because its old memory would keep a copy of a private key.
+    [&[set as u8], key].concat()
+}
+
+/// Returns the key that encrypts a file key.
+fn wrapping_key(set: Set, secret: &SharedSecret) -> Zeroizing<[u8; 32]> {
+    let info = format!("age-plugin-ctru v1 {}", set.name());
+    Zeroizing::new(hkdf(&[], info.as_bytes(), secret.as_ref()))
+}
+
+impl Recipient {
+    /// Reads a recipient.
+    ///
+    /// # Errors
+    /// [`Invalid`] if there is no such set, or the key is invalid.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Invalid> {
+        fn check<P: ParameterSet>(key: &[u8]) -> Result<(), InvalidEncapsulationKey> {
+            EncapsulationKey::<P>::from_bytes(key).map(drop)
+        }
+        let (set, key) = split(bytes)?;
+        with_set!(set, check(key))?;
+        Ok(Self { set, key: key.to_vec() })
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        joined(self.set, &self.key)
+    }
+
+    /// Encrypts a file key with fresh randomness.
+    ///
+    /// # Errors
+    /// A text if the operating system gives no randomness.
+    pub(crate) fn wrap(&self, file_key: &FileKey) -> Result<Stanza, String> {
+        fn encapsulate<P: ParameterSet>(key: &[u8]) -> Result<(Vec<u8>, SharedSecret), String> {
+            let key = EncapsulationKey::<P>::from_bytes(key).map_err(|error| error.to_string())?;
+            let (ciphertext, secret) = key.try_encapsulate().map_err(|error| error.to_string())?;
+            Ok((ciphertext.as_ref().to_vec(), secret))
+        }
+        let (mut body, secret) = with_set!(self.set, encapsulate(&self.key))?;
+        let key = wrapping_key(self.set, &secret);
+        body.extend(aead_encrypt(&key, file_key.expose_secret()));
+        Ok(Stanza { tag: STANZA.into(), args: vec![self.set.name().into()], body })
+    }
+}
+
+impl Identity {
+    /// Generates an identity with the operating system's randomness.
+    ///
+    /// # Errors
+    /// A text if there is none.
+    pub(crate) fn generate(set: Set) -> Result<Self, String> {
+        fn generate<P: ParameterSet>() -> Result<Zeroizing<Vec<u8>>, String> {
+            let key = DecapsulationKey::<P>::try_generate().map_err(|error| error.to_string())?;
+            Ok(Zeroizing::new(key.as_ref().to_vec()))
+        }
+        Ok(Self { set, key: with_set!(set, generate())? })
+    }
+
+    /// Reads an identity.
+    ///
+    /// # Errors
+    /// [`Invalid`] if there is no such set, or the key has a wrong length.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Invalid> {
+        fn check<P: ParameterSet>(key: &[u8]) -> Result<(), InvalidLength> {
+            DecapsulationKey::<P>::from_bytes(key).map(drop)
+        }
+        let (set, key) = split(bytes)?;
+        with_set!(set, check(key))?;
+        Ok(Self { set, key: Zeroizing::new(key.to_vec()) })
+    }
+
+    pub(crate) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(joined(self.set, &self.key))
+    }
+
+    /// Returns the recipient that belongs to the identity.
+    pub(crate) fn recipient(&self) -> Recipient {
+        fn public<P: ParameterSet>(key: &[u8]) -> Vec<u8> {
+            let key = DecapsulationKey::<P>::from_bytes(key).expect("the key has been checked");
+            key.encapsulation_key().as_ref().to_vec()
+        }
+        Recipient { set: self.set, key: with_set!(self.set, public(&self.key)) }
+    }
+
+    /// Decrypts the file key of a stanza. Returns `None` if the stanza is for somebody else: if it
+    /// has another type or another set, or if its file key does not decrypt.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the stanza has our type, but is malformed.
+    pub(crate) fn unwrap(&self, stanza: &Stanza) -> Result<Option<FileKey>, Invalid> {
+        fn decapsulate<P: ParameterSet>(
+            key: &[u8],
+            body: &[u8],
+        ) -> Result<(SharedSecret, usize), Invalid> {
+            let expected = P::CIPHERTEXT_BYTES + FILE_KEY_BYTES + TAG_BYTES;
+            if body.len() != expected {
+                return Err(Invalid::Body { expected, actual: body.len() });
+            }
+            let key = DecapsulationKey::<P>::from_bytes(key)?;
+            let ciphertext = Ciphertext::from_bytes(&body[..P::CIPHERTEXT_BYTES])?;
+            Ok((key.decapsulate(&ciphertext), P::CIPHERTEXT_BYTES))
+        }
+        if stanza.tag != STANZA {
+            return Ok(None);
+        }
+        let [name] = &stanza.args[..] else { return Err(Invalid::Arguments) };
+        let set = Set::ALL.into_iter().find(|set| set.name() == name);
+        if set.ok_or(Invalid::Arguments)? != self.set {
+            return Ok(None);
+        }
+        let (secret, start) = with_set!(self.set, decapsulate(&self.key, &stanza.body))?;
+        let key = wrapping_key(self.set, &secret);
+        let decrypted = aead_decrypt(&key, FILE_KEY_BYTES, &stanza.body[start..]);
+        Ok(decrypted.ok().map(|bytes| {
+            let bytes = Zeroizing::new(bytes);
+            FileKey::init_with_mut(|file_key| file_key.copy_from_slice(&bytes))
+        }))
+    }
+}
+
+/// Bytes by which ChaCha20-Poly1305 makes a text longer.
+const TAG_BYTES: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_key() -> FileKey {
+        FileKey::new(Box::new(*b"a key for a file"))
+    }
+
+    #[test]
+    fn round_trips() {
+        for set in Set::ALL {
+            let identity = Identity::generate(set).unwrap();
+            let identity = Identity::from_bytes(&identity.to_bytes()).unwrap();
+            let recipient = identity.recipient();
+            assert_eq!(Recipient::from_bytes(&recipient.to_bytes()).as_ref(), Ok(&recipient));
+            let stanza = recipient.wrap(&file_key()).unwrap();
+            assert_eq!(stanza.args, [set.name()]);
+            let unwrapped = identity.unwrap(&stanza).unwrap().unwrap();
+            assert_eq!(unwrapped.expose_secret(), file_key().expose_secret());
+
+            // Another identity of the same set, and one of another set.
+            for other in Set::ALL {
+                let other = Identity::generate(other).unwrap();
+                assert!(other.unwrap(&stanza).unwrap().is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn altered_stanzas_give_no_key() {
+        let identity = Identity::generate(Set::N653).unwrap();
+        let wrapped = || identity.recipient().wrap(&file_key()).unwrap();
+        let length = wrapped().body.len();
+        for byte in (0..length).step_by(7).chain(length - 48..length) {
+            let mut stanza = wrapped();
+            stanza.body[byte] ^= 0x80;
+            assert!(identity.unwrap(&stanza).unwrap().is_none(), "byte {byte}");
+        }
+        for change in [-1, 1] {
+            let mut stanza = wrapped();
+            stanza.body.resize(length.saturating_add_signed(change), 0);
+            assert!(matches!(identity.unwrap(&stanza), Err(Invalid::Body { .. })));
+        }
+        for args in [&[][..], &["654"], &["653", "653"]] {
+            let args = args.iter().map(|&text| text.into()).collect();
+            let stanza = Stanza { args, ..wrapped() };
+            assert!(matches!(identity.unwrap(&stanza), Err(Invalid::Arguments)));
+        }
+        let other = Stanza { tag: "X25519".into(), args: Vec::new(), body: Vec::new() };
+        assert!(identity.unwrap(&other).unwrap().is_none());
+    }
+
+    #[test]
+    fn malformed_keys_are_refused() {
+        for bytes in [&[][..], &[0], &[4], &[255; 97]] {
+            assert_eq!(Recipient::from_bytes(bytes), Err(Invalid::Set));
+            assert!(matches!(Identity::from_bytes(bytes), Err(Invalid::Set)));
+        }
+        let identity = Identity::generate(Set::N761).unwrap();
+        let recipient = identity.recipient().to_bytes();
+        let short = Recipient::from_bytes(&recipient[..recipient.len() - 1]);
+        assert!(matches!(short, Err(Invalid::Recipient(_))));
+        let bytes = identity.to_bytes();
+        assert!(matches!(Identity::from_bytes(&bytes[..96]), Err(Invalid::Identity(_))));
+    }
+}

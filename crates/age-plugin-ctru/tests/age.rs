@@ -1,0 +1,199 @@
+//! Encrypts and decrypts files with clients of age, which start the plugin: the library of `rage`
+//! (`examples/client.rs`), and the program `age` if it is there.
+
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use bech32::{FromBase32, ToBase32, Variant};
+use tempfile::TempDir;
+
+const PLUGIN: &str = env!("CARGO_BIN_EXE_age-plugin-ctru");
+const SETS: [(&str, u8, usize); 3] = [("653", 1, 1026), ("761", 2, 1190), ("1277", 3, 2099)];
+
+/// An identity as the program prints it.
+struct Identity {
+    text: String,
+}
+
+impl Identity {
+    fn new(set: &str) -> Self {
+        let output = Command::new(PLUGIN).args(["--set", set]).output().unwrap();
+        assert!(output.status.success());
+        Self { text: String::from_utf8(output.stdout).unwrap() }
+    }
+
+    fn recipient(&self) -> &str {
+        self.text.lines().find_map(|line| line.strip_prefix("# recipient: ")).unwrap()
+    }
+
+    fn identity(&self) -> &str {
+        self.text.lines().last().unwrap()
+    }
+}
+
+/// A folder with files.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Returns a command that runs in this folder and finds the plugin.
+    fn command(&self, program: &Path) -> Command {
+        let mut path = OsString::from(Path::new(PLUGIN).parent().unwrap());
+        path.push(":");
+        path.push(env::var_os("PATH").unwrap_or_default());
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).env("PATH", path);
+        command
+    }
+
+    fn client(&self, arguments: &[&str]) -> Output {
+        let client = Path::new(PLUGIN).with_file_name("examples").join("client");
+        self.command(&client).args(arguments).output().unwrap()
+    }
+
+    /// Runs the client, which must succeed.
+    fn succeed(&self, arguments: &[&str]) {
+        let output = self.client(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs the client, which must fail without a panic. Returns its message.
+    fn fail(&self, arguments: &[&str]) -> String {
+        let output = self.client(arguments);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(!message.contains("panicked"), "{message}");
+        message
+    }
+}
+
+#[test]
+fn identities_and_recipients_have_their_form() {
+    let decode = |text: &str| {
+        let (prefix, data, _) = bech32::decode(text).unwrap();
+        (prefix, Vec::from_base32(&data).unwrap())
+    };
+    for (set, number, length) in SETS {
+        let identity = Identity::new(set);
+        let (prefix, bytes) = decode(identity.recipient());
+        assert_eq!((&prefix[..], bytes[0], bytes.len()), ("age1ctru", number, 1 + length));
+        assert!(identity.identity().starts_with("AGE-PLUGIN-CTRU-1"));
+        let (prefix, bytes) = decode(&identity.identity().to_lowercase());
+        assert_eq!((&prefix[..], bytes[0], bytes.len()), ("age-plugin-ctru-", number, 97));
+        assert_ne!(Identity::new(set).text, identity.text);
+    }
+}
+
+#[test]
+fn files_round_trip() {
+    let folder = Folder::new();
+    for (set, ..) in SETS {
+        let identity = Identity::new(set);
+        // One large file is enough, because its size does not depend on the set.
+        let largest = if set == "761" { 100_000_000 } else { 65_537 };
+        for size in [0, 1, 65_536, largest] {
+            let content: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            folder.write("plain", &content);
+            folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
+            let file = folder.read("file");
+            let stanza = format!("-> ctru-prime-x25519 {set}\n");
+            assert!(file.windows(stanza.len()).take(4000).any(|at| at == stanza.as_bytes()));
+            folder.succeed(&["decrypt", "file", "again", identity.identity()]);
+            assert!(folder.read("again") == content, "{size} bytes");
+        }
+    }
+}
+
+#[test]
+fn several_recipients() {
+    let folder = Folder::new();
+    let identities = SETS.map(|(set, ..)| Identity::new(set));
+    let [a, b, c] = identities.each_ref().map(Identity::recipient);
+    folder.write("plain", "for three");
+    folder.succeed(&["encrypt", "plain", "file", a, b, c]);
+    for identity in &identities {
+        folder.succeed(&["decrypt", "file", "again", identity.identity()]);
+        assert_eq!(folder.read("again"), b"for three");
+    }
+}
+
+#[test]
+fn wrong_identities_and_damaged_files_fail() {
+    let folder = Folder::new();
+    let identity = Identity::new("761");
+    folder.write("plain", vec![7; 1000]);
+    folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
+    for (set, ..) in SETS {
+        folder.fail(&["decrypt", "file", "again", Identity::new(set).identity()]);
+    }
+    let file = folder.read("file");
+    for length in (0..file.len()).step_by(file.len() / 16).chain([file.len() - 1]) {
+        folder.write("cut", &file[..length]);
+        folder.fail(&["decrypt", "cut", "again", identity.identity()]);
+    }
+    for byte in (0..file.len()).step_by(file.len() / 48).chain([file.len() - 1]) {
+        let mut flipped = file.clone();
+        flipped[byte] ^= 4;
+        folder.write("flipped", flipped);
+        folder.fail(&["decrypt", "flipped", "again", identity.identity()]);
+    }
+    // The bytes of a recipient whose key is refused.
+    let zeros = [&[2][..], &[0; 1190]].concat().to_base32();
+    let zeros = bech32::encode("age1ctru", zeros, Variant::Bech32).unwrap();
+    let message = folder.fail(&["encrypt", "plain", "again", &zeros]);
+    assert!(message.contains("the polynomial is zero"), "{message}");
+}
+
+/// Checks that the program `age` decrypts what the library of `rage` has encrypted, and the other
+/// way round if this `age` knows labels.
+#[test]
+fn age_and_rage_understand_each_other() {
+    let folder = Folder::new();
+    let age = Path::new("age");
+    if folder.command(age).arg("--version").output().is_err() {
+        eprintln!("age is missing, so it reads and writes no file");
+        return;
+    }
+    for (set, ..) in SETS {
+        let identity = Identity::new(set);
+        folder.write("identity", &identity.text);
+        folder.write("plain", "between two programs");
+        folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
+        let decrypt = ["-d", "-i", "identity", "-o", "again", "file"];
+        let output = folder.command(age).args(decrypt).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(folder.read("again"), b"between two programs");
+
+        let encrypt = ["-r", identity.recipient(), "-o", "file", "plain"];
+        let output = folder.command(age).args(encrypt).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        if message.contains("client does not support them") {
+            eprintln!("this age does not know labels, so it encrypts no file");
+            continue;
+        }
+        assert!(output.status.success(), "{message}");
+        folder.succeed(&["decrypt", "file", "again", identity.identity()]);
+        assert_eq!(folder.read("again"), b"between two programs");
+    }
+}
