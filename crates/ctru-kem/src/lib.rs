@@ -30,6 +30,8 @@ mod rows;
 mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
+#[cfg(feature = "std")]
+pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 pub use hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -37,5 +39,3 @@ pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,
 };
-#[cfg(feature = "std")]
-pub use rows::InvalidRow;
