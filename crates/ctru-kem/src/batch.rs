@@ -13,12 +13,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::encoding::Encode;
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::expand::{Expand, Purpose};
 use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
-use crate::rows::InvalidRow;
 use crate::wipe::Secret;
 
 /// The most key pairs that share one inversion. At this number, the inversion already takes little

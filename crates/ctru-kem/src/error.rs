@@ -80,3 +80,14 @@ pub enum InvalidDecapsulationKey {
     )]
     PairwiseTest,
 }
+
+/// The first row that is not a key, and the reason.
+#[cfg(feature = "std")]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[error("row {row}: {error}")]
+pub struct InvalidRow<E: core::error::Error> {
+    /// The number of the row, from 0.
+    pub row: usize,
+    /// The reason why the row is not a key.
+    pub error: E,
+}

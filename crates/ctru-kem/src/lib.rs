@@ -33,6 +33,8 @@ mod rows;
 mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
+#[cfg(feature = "std")]
+pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub use key_pair_seed::KeyPairSeed;
@@ -43,5 +45,3 @@ pub use params::{
 };
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
-#[cfg(feature = "std")]
-pub use rows::InvalidRow;

@@ -17,13 +17,13 @@ use rayon::ThreadPool;
 #[cfg(feature = "std")]
 use crate::batch::{self, Keys, Seeds};
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
+#[cfg(feature = "std")]
+use crate::error::InvalidRow;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 #[cfg(feature = "std")]
 use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
-#[cfg(feature = "std")]
-use crate::rows::InvalidRow;
 
 /// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///

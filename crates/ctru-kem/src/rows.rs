@@ -6,26 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use ctru_math::array::Array;
-use thiserror::Error;
 
 use crate::bytes::{Transparent, arrays, values, values_mut};
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidRow};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
 /// The least number of rows that a thread checks. Starting a thread takes as long as checking some
 /// fifty rows.
 const ROWS_PER_THREAD: usize = 512;
-
-/// The first row that is not a key, and the reason.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
-#[error("row {row}: {error}")]
-pub struct InvalidRow<E: core::error::Error> {
-    /// The number of the row, from 0.
-    pub row: usize,
-    /// The reason why the row is not a key.
-    pub error: E,
-}
 
 /// Checks all elements on all CPU cores, and returns the first one that `check` refuses.
 ///

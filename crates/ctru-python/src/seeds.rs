@@ -20,8 +20,8 @@ impl MasterSeed {
     /// Reads the arguments. Without `seed`, the operating system makes the master seed.
     ///
     /// # Errors
-    /// - `ValueError` if `seed` does not have 32 bytes, if `context` is missing beside `seed` or has
-    ///   more than 32 bytes, or if one of the others is given without `seed`.
+    /// - `ValueError` if `seed` does not have 32 bytes, if `context` is missing beside `seed` or
+    ///   has more than 32 bytes, or if one of the others is given without `seed`.
     /// - `TypeError` if an argument has a wrong type, `OSError` if there is no randomness.
     pub(crate) fn new(
         seed: Option<&Bound<'_, PyAny>>,

@@ -11,11 +11,10 @@ use thiserror::Error;
 
 use super::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::bytes::{Transparent, arrays, arrays_mut, values, values_mut};
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidRow};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
-use crate::rows::InvalidRow;
 
 /// The reason why a batch of rows was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
