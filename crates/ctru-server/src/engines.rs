@@ -19,6 +19,10 @@ pub trait EngineFactory: Send + Sync + 'static {
             DecapsulationKeys: Send + Sync + 'static,
         > + 'static;
 
+    /// From this number of operations on, a key gets a call of the engine of its own, which
+    /// decodes the key once. Keys with fewer operations share a call that decodes a key for each.
+    const OWN_CALL: usize = 8;
+
     /// Makes the engine of one parameter set.
     ///
     /// # Errors
@@ -54,7 +58,7 @@ impl<F: EngineFactory> Visitor for Make<'_, F> {
     type Output = Made;
 
     fn visit<P: ParameterSet>(self) -> Made {
-        Ok(Arc::new(Typed::<P, F::For<P>>::new(self.0.engine::<P>()?)))
+        Ok(Arc::new(Typed::<P, F::For<P>>::new(self.0.engine::<P>()?, F::OWN_CALL)))
     }
 }
 

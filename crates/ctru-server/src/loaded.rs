@@ -113,7 +113,6 @@ impl LoadedKeys {
     ) -> Result<String, Fault> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(|_| Fault::Internal)?;
-        self.expire(now);
         self.check_room(owner, loaded.count)?;
         self.lock().insert(name, Entry { owner, loaded, used: now });
         Ok(const_hex::encode(name))
@@ -135,30 +134,25 @@ impl LoadedKeys {
         Ok(entry.loaded.clone())
     }
 
-    /// Forgets the keys with this name, if they belong to `owner`.
+    /// Takes the keys with this name out, if they belong to `owner`. Dropping them can take long.
     ///
     /// # Errors
     /// [`Fault::NotLoaded`] if there are none.
-    pub(crate) fn remove(&self, owner: Owner, name: &str) -> Result<(), Fault> {
+    pub(crate) fn remove(&self, owner: Owner, name: &str) -> Result<Loaded, Fault> {
         let key = read(name)?;
         let mut entries = self.lock();
         if entries.get(&key).is_none_or(|entry| entry.owner != owner) {
             return Err(Fault::NotLoaded);
         }
-        // The engine can take long to free its memory, so the lock is released first.
-        let removed = entries.remove(&key);
-        drop(entries);
-        drop(removed);
-        Ok(())
+        entries.remove(&key).map(|entry| entry.loaded).ok_or(Fault::NotLoaded)
     }
 
-    /// Forgets keys that nobody has used for a long time.
-    pub(crate) fn expire(&self, now: Instant) {
+    /// Takes out the keys that nobody has used for a long time. Dropping them can take long.
+    pub(crate) fn expired(&self, now: Instant) -> Vec<Loaded> {
         let idle = self.limits.idle;
         let is_old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;
-        let old: Vec<Entry> =
-            self.lock().extract_if(|_, entry| is_old(entry)).map(|(_, entry)| entry).collect();
-        drop(old);
+        let mut entries = self.lock();
+        entries.extract_if(|_, entry| is_old(entry)).map(|(_, entry)| entry.loaded).collect()
     }
 
     /// Forgets all keys.
@@ -201,9 +195,11 @@ mod tests {
         assert_eq!(table.get(one, &name, at(9)).unwrap().count, 3);
         assert_eq!(table.get(one, &name, at(19)).unwrap().count, 3);
         assert_eq!(table.get(two, &other, at(19)).unwrap_err(), Fault::NotLoaded);
+        assert!(table.insert(three, loaded(2), at(19)).is_err());
+        assert_eq!(table.expired(at(19)).len(), 1);
         assert!(table.insert(three, loaded(2), at(19)).is_ok());
         assert_eq!(table.count(), 5);
-        table.remove(one, &name).unwrap();
+        assert_eq!(table.remove(one, &name).unwrap().count, 3);
         assert_eq!(table.get(one, &name, at(19)).unwrap_err(), Fault::NotLoaded);
         table.clear();
         assert_eq!(table.count(), 0);

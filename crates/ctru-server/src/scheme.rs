@@ -44,7 +44,7 @@ impl Scheme {
     /// The number of schemes.
     pub(crate) const COUNT: usize = 6;
 
-    /// Returns all schemes, in the order of [`index`](Self::index).
+    /// Returns all schemes: each set with each encoding.
     pub fn all() -> impl Iterator<Item = Self> {
         use proto::{ParameterSet as Set, PublicKeyEncoding as Encoding};
         let sets = [Set::CtruPrime653, Set::CtruPrime761, Set::CtruPrime1277];

@@ -8,13 +8,10 @@ use bytes::Bytes;
 use crate::fault::Fault;
 use crate::identity::Owner;
 
-/// A key is decoded once for this many operations or more. For fewer, its operations share a call
-/// of the engine with those of other keys.
-const OWN_CALL: usize = 8;
-
 /// The keys of one call of the engine.
 pub(super) enum GroupKeys<K, L> {
-    One(K),
+    /// In a box, because a list of groups that grows would leave copies of the key behind.
+    One(Box<K>),
     Each(Vec<K>),
     Loaded(Arc<L>),
 }
@@ -39,8 +36,10 @@ impl<K, L> Group<K, L> {
 
 /// The jobs of a batch, to which jobs are added one after the other.
 pub(super) struct Joiner<K, L> {
-    each: Vec<K>,
-    each_members: Vec<(usize, usize)>,
+    /// A key with this many operations or more gets a call of its own. Keys with fewer share one.
+    own_call: usize,
+    /// The keys of the jobs with a key for each operation, and the places of these jobs.
+    each: Vec<(usize, Vec<K>)>,
     groups: Vec<Group<K, L>>,
     /// The group of each key that serves all operations of a job. Sealed keys open for one owner
     /// only, so the owner is a part of the name.
@@ -48,24 +47,18 @@ pub(super) struct Joiner<K, L> {
 }
 
 impl<K: Clone, L> Joiner<K, L> {
-    pub(super) fn new() -> Self {
-        Self {
-            each: Vec::new(),
-            each_members: Vec::new(),
-            groups: Vec::new(),
-            ones: HashMap::new(),
-        }
+    pub(super) fn new(own_call: usize) -> Self {
+        Self { own_call, each: Vec::new(), groups: Vec::new(), ones: HashMap::new() }
     }
 
     /// Adds a job with a key for each operation.
     pub(super) fn add_each(&mut self, job: usize, keys: Vec<K>) {
-        self.each_members.push((job, keys.len()));
-        self.each.extend(keys);
+        self.each.push((job, keys));
     }
 
     /// Adds a job with one key for `count` operations.
     pub(super) fn add_one(&mut self, job: usize, count: usize, key: K) {
-        self.groups.push(Group::of(GroupKeys::One(key), job, count));
+        self.groups.push(Group::of(GroupKeys::One(Box::new(key)), job, count));
     }
 
     /// Returns the group of a key that has a name. If an earlier job of the batch has the same
@@ -81,7 +74,7 @@ impl<K: Clone, L> Joiner<K, L> {
         if let Some(&group) = self.ones.get(&name) {
             return Ok(group);
         }
-        self.groups.push(Group { keys: GroupKeys::One(read()?), members: Vec::new() });
+        self.groups.push(Group { keys: GroupKeys::One(Box::new(read()?)), members: Vec::new() });
         let group = self.groups.len() - 1;
         self.ones.insert(name, group);
         Ok(group)
@@ -115,20 +108,29 @@ impl<K: Clone, L> Joiner<K, L> {
 
     /// Returns the calls of the engine: small groups of one key are joined with the jobs that have
     /// a key for each operation.
-    pub(super) fn finish(mut self) -> Vec<Group<K, L>> {
-        let mut groups = Vec::new();
-        for group in self.groups {
-            match group.keys {
-                _ if group.members.is_empty() => {}
-                GroupKeys::One(ref key) if group.count() < OWN_CALL => {
-                    self.each.extend(std::iter::repeat_n(key, group.count()).cloned());
-                    self.each_members.extend(group.members);
-                }
-                _ => groups.push(group),
+    pub(super) fn finish(self) -> Vec<Group<K, L>> {
+        let Self { own_call, each, groups, .. } = self;
+        let is_small = |group: &Group<K, L>| {
+            matches!(group.keys, GroupKeys::One(_)) && group.count() < own_call
+        };
+        let (small, mut groups): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_small);
+        let count = each.iter().map(|(_, keys)| keys.len()).sum::<usize>()
+            + small.iter().map(Group::count).sum::<usize>();
+        // The list does not grow, which would leave copies of keys behind.
+        let mut keys = Vec::with_capacity(count);
+        let mut members = Vec::new();
+        for (job, own) in each {
+            members.push((job, own.len()));
+            keys.extend(own.iter().cloned());
+        }
+        for group in small {
+            if let GroupKeys::One(key) = &group.keys {
+                keys.extend(std::iter::repeat_n(&**key, group.count()).cloned());
+                members.extend(group.members);
             }
         }
-        if !self.each_members.is_empty() {
-            groups.push(Group { keys: GroupKeys::Each(self.each), members: self.each_members });
+        if !members.is_empty() {
+            groups.push(Group { keys: GroupKeys::Each(keys), members });
         }
         groups
     }
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn same_keys_share_a_call_and_small_groups_share_one() {
-        let mut joiner = Joiner::<u8, u8>::new();
+        let mut joiner = Joiner::<u8, u8>::new(8);
         let name = |owner, key: &'static [u8]| (Owner([owner; 32]), Bytes::from_static(key));
         let unread = || -> Result<u8, Fault> { panic!("read twice") };
         let group = joiner.named(name(0, b"a"), || Ok(1)).unwrap();

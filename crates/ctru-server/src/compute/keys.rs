@@ -46,7 +46,8 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
     /// # Errors
     /// [`Fault::Invalid`] with the first key that is refused.
     pub(super) fn public_keys(&self, bytes: &[u8]) -> Result<Vec<EncapsulationKey<P>>, Fault> {
-        read_all(bytes, P::ENCAPSULATION_KEY_BYTES, |item, bytes| {
+        let placeholder = EncapsulationKey::placeholder();
+        read_all(bytes, P::ENCAPSULATION_KEY_BYTES, placeholder, |item, bytes| {
             let key = EncapsulationKey::from_bytes(bytes);
             key.map_err(|error| Fault::invalid("public_keys", item, error.to_string()))
         })
@@ -70,7 +71,8 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
     /// The fault of the first key that does not open or is refused.
     pub(super) fn private_keys(&self, form: Form, bytes: &[u8]) -> Result<PrivateKeys<P>, Fault> {
         let sealed = usize::from(form == Form::Sealed) * sealing::OVERHEAD;
-        read_all(bytes, P::DECAPSULATION_KEY_BYTES + sealed, |item, bytes| {
+        let placeholder = DecapsulationKey::placeholder();
+        read_all(bytes, P::DECAPSULATION_KEY_BYTES + sealed, placeholder, |item, bytes| {
             self.private(form, bytes, "private_keys", Some(item))
         })
     }
@@ -149,19 +151,34 @@ fn hash<P: ParameterSet>(key: &DecapsulationKey<P>) -> KeyHash {
     KeyHash::of(key.encapsulation_key().as_ref())
 }
 
-/// Reads items of `size` bytes each.
+/// Reads items of `size` bytes each. Keys are written in place of copies of `placeholder`, because
+/// a list that grows leaves copies behind that nobody wipes.
 ///
 /// # Errors
 /// The fault of the first item that `read` refuses.
-fn read_all<K: Send>(
+fn read_all<K: Clone + Send>(
     bytes: &[u8],
     size: usize,
+    placeholder: K,
     read: impl Fn(usize, &[u8]) -> Result<K, Fault> + Sync,
 ) -> Result<Vec<K>, Fault> {
-    if bytes.len() < PARALLEL * size {
-        return bytes.chunks_exact(size).enumerate().map(|(i, bytes)| read(i, bytes)).collect();
+    let count = bytes.len() / size;
+    let mut keys = vec![placeholder; count];
+    let fill = |(item, (key, bytes)): (usize, (&mut K, &[u8]))| match read(item, bytes) {
+        Ok(read) => {
+            *key = read;
+            None
+        }
+        Err(fault) => Some((item, fault)),
+    };
+    let first = if count < PARALLEL {
+        keys.iter_mut().zip(bytes.chunks_exact(size)).enumerate().find_map(fill)
+    } else {
+        let items = keys.par_iter_mut().zip(bytes.par_chunks_exact(size)).enumerate();
+        items.filter_map(fill).min_by_key(|(item, _)| *item)
+    };
+    match first {
+        Some((_, fault)) => Err(fault),
+        None => Ok(keys),
     }
-    let items = bytes.par_chunks_exact(size).enumerate().map(|(i, bytes)| read(i, bytes));
-    let items: Vec<Result<K, Fault>> = items.collect();
-    items.into_iter().collect()
 }

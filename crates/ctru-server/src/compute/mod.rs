@@ -36,12 +36,14 @@ pub(crate) trait Compute: Send + Sync {
 /// The engine of one parameter set.
 pub(crate) struct Typed<P, E> {
     engine: E,
+    /// From this number of operations on, a key gets a call of the engine of its own.
+    own_call: usize,
     parameter_set: PhantomData<P>,
 }
 
 impl<P, E> Typed<P, E> {
-    pub(crate) fn new(engine: E) -> Self {
-        Self { engine, parameter_set: PhantomData }
+    pub(crate) fn new(engine: E, own_call: usize) -> Self {
+        Self { engine, own_call, parameter_set: PhantomData }
     }
 }
 
@@ -187,7 +189,7 @@ where
     }
 
     fn encapsulate(&self, mut slots: Slots, shared: &Shared) {
-        let mut joiner = Joiner::new();
+        let mut joiner = Joiner::new(self.own_call);
         for index in 0..slots.len() {
             let Some(Job { scheme, owner, count, work, .. }) = &slots[index] else { continue };
             let Work::Encapsulate { keys, .. } = work else { continue };
@@ -216,7 +218,7 @@ where
             let mut ciphertexts = vec![Ciphertext::<P>::default(); total];
             let mut secrets = vec![SharedSecret::default(); total];
             let keys = match &keys {
-                GroupKeys::One(key) => engine::Keys::One(key),
+                GroupKeys::One(key) => engine::Keys::One(&**key),
                 GroupKeys::Each(keys) => engine::Keys::Each(keys),
                 GroupKeys::Loaded(keys) => engine::Keys::Loaded(&**keys),
             };
@@ -243,7 +245,7 @@ where
     }
 
     fn decapsulate(&self, mut slots: Slots, shared: &Shared) {
-        let mut joiner = Joiner::new();
+        let mut joiner = Joiner::new(self.own_call);
         for index in 0..slots.len() {
             let Some(Job { scheme, owner, count, work, .. }) = &slots[index] else { continue };
             let Work::Decapsulate { keys, .. } = work else { continue };
@@ -300,7 +302,7 @@ where
             }
             let mut secrets = vec![SharedSecret::default(); total];
             let keys = match &keys {
-                GroupKeys::One(key) => engine::Keys::One(key),
+                GroupKeys::One(key) => engine::Keys::One(&**key),
                 GroupKeys::Each(keys) => engine::Keys::Each(keys),
                 GroupKeys::Loaded(keys) => engine::Keys::Loaded(&**keys),
             };

@@ -184,7 +184,7 @@ impl Service {
     pub(crate) fn tidy(&self) {
         let Self(state) = self;
         let metrics = &state.shared.metrics;
-        state.loaded.expire(Instant::now());
+        forget(state.loaded.expired(Instant::now()));
         metrics.set_loaded_keys(state.loaded.count());
         metrics.set_waiting("small", state.small.waiting());
         metrics.set_waiting("large", state.large.waiting());
@@ -378,6 +378,11 @@ impl State {
     }
 }
 
+/// Drops loaded keys on a thread that may wait for the device.
+fn forget<T: Send + 'static>(keys: T) {
+    drop(tokio::task::spawn_blocking(move || drop(keys)));
+}
+
 /// Returns the caller and the message of a request. Remembers the owner.
 ///
 /// # Errors
@@ -429,7 +434,7 @@ impl Kem for Service {
         request: Request<UnloadKeysRequest>,
     ) -> Result<Response<UnloadKeysResponse>, Status> {
         let (caller, UnloadKeysRequest { name }) = open(&self.0, request)?;
-        self.0.loaded.remove(caller.peer.owner, &name)?;
+        forget(self.0.loaded.remove(caller.peer.owner, &name)?);
         Ok(Response::new(UnloadKeysResponse {}))
     }
 

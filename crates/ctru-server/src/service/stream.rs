@@ -15,6 +15,9 @@ use crate::fault::Fault;
 /// The messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
 
+/// The bytes that gRPC sends before each message.
+const PREFIX: usize = 5;
+
 /// A message that is being computed.
 struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
@@ -93,7 +96,7 @@ async fn begin<T>(
     let room = Arc::clone(&state.room).acquire_many_owned(count).await;
     let room = room.map_err(|_| Fault::Leaving)?;
     state.large.submit(job);
-    Ok(Pending { answer, room, bytes: size + answer_bytes })
+    Ok(Pending { answer, room, bytes: PREFIX + size + answer_bytes })
 }
 
 /// Sends the answers in the order of the messages, until the first failure.

@@ -138,6 +138,9 @@ mod gpu {
     impl EngineFactory for Gpus {
         type For<P: ParameterSet> = CudaEngine<P>;
 
+        /// A call of a GPU takes some 100 microseconds however small it is, and decoding is cheap.
+        const OWN_CALL: usize = 256;
+
         fn engine<P: ParameterSet>(&self) -> std::result::Result<CudaEngine<P>, EngineError> {
             DeviceEngine::over(self.devices.clone(), DeviceOptions::default())
         }
