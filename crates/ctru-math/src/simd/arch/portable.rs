@@ -1,4 +1,8 @@
 //! Plain Rust: vectors of eight lanes.
+//!
+//! The loops over lanes count, because the compiler turns them into vectors. It does not always
+//! inline `array::from_fn`; it takes long for iterators of arrays; and it makes slower code of
+//! lanes that are written out.
 
 use crate::backend::Portable;
 use crate::simd::{Simd, Sums, Vector, WithSimd};
@@ -11,25 +15,16 @@ pub(crate) struct I16x8([i16; 8]);
 #[derive(Copy, Clone)]
 pub(crate) struct I32x8([i32; 8]);
 
-/// Returns the array of `$value` for each lane. A loop would take the compiler three times as long,
-/// because it unrolls every loop over lanes only after it has inlined it. It does not always inline
-/// `array::from_fn`.
-macro_rules! lanes {
-    ($lane:ident => $value:expr) => {
-        lanes!(@ $lane, $value, 0, 1, 2, 3, 4, 5, 6, 7)
-    };
-    (@ $lane:ident, $value:expr, $($number:literal),*) => {
-        [$({
-            const $lane: usize = $number;
-            $value
-        }),*]
-    };
-}
-
 impl I16x8 {
     #[inline(always)]
     fn zip(self, y: Self, f: impl Fn(i16, i16) -> i16) -> Self {
-        Self(lanes!(LANE => f(self.0[LANE], y.0[LANE])))
+        let mut lanes = [0; 8];
+        let mut i = 0;
+        while i < 8 {
+            lanes[i] = f(self.0[i], y.0[i]);
+            i += 1;
+        }
+        Self(lanes)
     }
 }
 
@@ -78,7 +73,7 @@ impl Vector for I16x8 {
     }
     #[inline(always)]
     fn store_unsigned(self, to: &mut [u16]) {
-        to[..8].copy_from_slice(&lanes!(LANE => self.0[LANE] as u16));
+        to[..8].copy_from_slice(&self.0.map(|x| x as u16));
     }
     #[inline(always)]
     fn store_halves(self, low: &mut [i16], high: &mut [i16]) {
@@ -138,18 +133,26 @@ impl Sums for I32x8 {
     type Vector = I16x8;
 
     #[inline(always)]
-    fn add_products(self, a: [I16x8; 2], b: [I16x8; 2]) -> Self {
-        let product = |x: i16, y: i16| i32::from(x) * i32::from(y);
-        Self(lanes!(LANE => {
-            let first = product(a[0].0[LANE], b[0].0[LANE]);
-            let second = product(a[1].0[LANE], b[1].0[LANE]);
-            self.0[LANE].wrapping_add(first).wrapping_add(second)
-        }))
+    fn add_products(mut self, a: [I16x8; 2], b: [I16x8; 2]) -> Self {
+        let product = |a: &I16x8, b: &I16x8, i: usize| i32::from(a.0[i]) * i32::from(b.0[i]);
+        let mut i = 0;
+        while i < 8 {
+            self.0[i] = self.0[i]
+                .wrapping_add(product(&a[0], &b[0], i))
+                .wrapping_add(product(&a[1], &b[1], i));
+            i += 1;
+        }
+        self
     }
     #[inline(always)]
     fn split(self) -> [I16x8; 2] {
-        let low = lanes!(LANE => self.0[LANE] as i16);
-        let high = lanes!(LANE => (self.0[LANE] >> 16) as i16);
+        let (mut low, mut high) = ([0; 8], [0; 8]);
+        let mut i = 0;
+        while i < 8 {
+            low[i] = self.0[i] as i16;
+            high[i] = (self.0[i] >> 16) as i16;
+            i += 1;
+        }
         [I16x8(low), I16x8(high)]
     }
 }

@@ -8,9 +8,8 @@ use thiserror::Error;
 use super::{Memory, Resident, rows};
 use crate::encoding::{Encode, Encoding};
 use crate::engine::EngineError;
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::params::ParameterSet;
-use crate::rows::InvalidRow;
 
 /// The reason why rows in device memory were not found to be keys.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
