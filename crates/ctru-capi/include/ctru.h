@@ -40,11 +40,17 @@
 // Bytes of a shared secret.
 #define CTRU_SHARED_SECRET_BYTES 32
 
-// Bytes from which a key pair is derived.
+// Bytes from which a key pair of CTRU-Prime is derived.
 #define CTRU_KEYPAIR_COINS 64
 
-// Bytes from which an encapsulation is derived.
+// Bytes from which an encapsulation of CTRU-Prime is derived.
 #define CTRU_ENCAPS_COINS 32
+
+// Bytes from which a key pair of CTRU-Prime with X25519 is derived.
+#define CTRU_X25519_KEYPAIR_COINS 96
+
+// Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
+#define CTRU_X25519_ENCAPS_COINS 64
 
 // Bytes of a public key of CTRU-Prime-653.
 #define CTRU_PRIME_653_PUBLIC_KEY_BYTES 994
@@ -72,6 +78,33 @@
 
 // Bytes of a ciphertext of CTRU-Prime-1277.
 #define CTRU_PRIME_1277_CIPHERTEXT_BYTES 1597
+
+// Bytes of a public key of CTRU-Prime-653 with X25519.
+#define CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES 1026
+
+// Bytes of a secret key of CTRU-Prime-653 with X25519.
+#define CTRU_PRIME_653_X25519_SECRET_KEY_BYTES 96
+
+// Bytes of a ciphertext of CTRU-Prime-653 with X25519.
+#define CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES 930
+
+// Bytes of a public key of CTRU-Prime-761 with X25519.
+#define CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES 1190
+
+// Bytes of a secret key of CTRU-Prime-761 with X25519.
+#define CTRU_PRIME_761_X25519_SECRET_KEY_BYTES 96
+
+// Bytes of a ciphertext of CTRU-Prime-761 with X25519.
+#define CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES 984
+
+// Bytes of a public key of CTRU-Prime-1277 with X25519.
+#define CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES 2099
+
+// Bytes of a secret key of CTRU-Prime-1277 with X25519.
+#define CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES 96
+
+// Bytes of a ciphertext of CTRU-Prime-1277 with X25519.
+#define CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES 1629
 
 // An engine for batches: a set of threads. Several threads may use it at the same time.
 typedef struct ctru_engine ctru_engine;
@@ -175,27 +208,29 @@ const char *ctru_strerror(int code);
 // Pointers that are not null point to as many writable bytes as each key has.
 int ctru_prime_653_keypair(uint8_t *pk, uint8_t *sk);
 
-// Generates the key pair of CTRU-Prime-653 that `coins` determine:
-// 64 secret, uniform bytes, which must be used once.
+// Generates the key pair of CTRU-Prime-653 that
+// `coins` determine: 64 secret, uniform bytes, which
+// must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to 64
-// readable bytes.
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
 int ctru_prime_653_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-653: writes the
-// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+// Encapsulates to the public key `pk` of CTRU-Prime-653:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
 //
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_653_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-653 the shared
-// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+// Encapsulates to the public key `pk` of CTRU-Prime-653
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many bytes as the values have, and to 32 readable
-// bytes.
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
 int ctru_prime_653_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
 
 // Decapsulates `ct` with the secret key `sk` of CTRU-Prime-653:
@@ -212,27 +247,29 @@ int ctru_prime_653_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 // Pointers that are not null point to as many writable bytes as each key has.
 int ctru_prime_761_keypair(uint8_t *pk, uint8_t *sk);
 
-// Generates the key pair of CTRU-Prime-761 that `coins` determine:
-// 64 secret, uniform bytes, which must be used once.
+// Generates the key pair of CTRU-Prime-761 that
+// `coins` determine: 64 secret, uniform bytes, which
+// must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to 64
-// readable bytes.
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
 int ctru_prime_761_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-761: writes the
-// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+// Encapsulates to the public key `pk` of CTRU-Prime-761:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
 //
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_761_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-761 the shared
-// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+// Encapsulates to the public key `pk` of CTRU-Prime-761
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many bytes as the values have, and to 32 readable
-// bytes.
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
 int ctru_prime_761_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
 
 // Decapsulates `ct` with the secret key `sk` of CTRU-Prime-761:
@@ -249,27 +286,29 @@ int ctru_prime_761_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 // Pointers that are not null point to as many writable bytes as each key has.
 int ctru_prime_1277_keypair(uint8_t *pk, uint8_t *sk);
 
-// Generates the key pair of CTRU-Prime-1277 that `coins` determine:
-// 64 secret, uniform bytes, which must be used once.
+// Generates the key pair of CTRU-Prime-1277 that
+// `coins` determine: 64 secret, uniform bytes, which
+// must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to 64
-// readable bytes.
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
 int ctru_prime_1277_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-1277: writes the
-// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+// Encapsulates to the public key `pk` of CTRU-Prime-1277:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
 //
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_1277_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
 
-// Encapsulates to the public key `pk` of CTRU-Prime-1277 the shared
-// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+// Encapsulates to the public key `pk` of CTRU-Prime-1277
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
 //
 // # Safety
-// Pointers that are not null point to as many bytes as the values have, and to 32 readable
-// bytes.
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
 int ctru_prime_1277_encaps_derand(uint8_t *ct,
                                   uint8_t *ss,
                                   const uint8_t *pk,
@@ -282,6 +321,132 @@ int ctru_prime_1277_encaps_derand(uint8_t *ct,
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_1277_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of CTRU-Prime-653 with X25519: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_653_x25519_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-653 with X25519 that
+// `coins` determine: 96 secret, uniform bytes, which
+// must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_prime_653_x25519_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-653 with X25519:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_653_x25519_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-653 with X25519
+// the shared secret that `coins` determine: 64 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_prime_653_x25519_encaps_derand(uint8_t *ct,
+                                        uint8_t *ss,
+                                        const uint8_t *pk,
+                                        const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-653 with X25519:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_653_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of CTRU-Prime-761 with X25519: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_761_x25519_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-761 with X25519 that
+// `coins` determine: 96 secret, uniform bytes, which
+// must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_prime_761_x25519_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-761 with X25519:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_761_x25519_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-761 with X25519
+// the shared secret that `coins` determine: 64 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_prime_761_x25519_encaps_derand(uint8_t *ct,
+                                        uint8_t *ss,
+                                        const uint8_t *pk,
+                                        const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-761 with X25519:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_761_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of CTRU-Prime-1277 with X25519: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_prime_1277_x25519_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-1277 with X25519 that
+// `coins` determine: 96 secret, uniform bytes, which
+// must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_prime_1277_x25519_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-1277 with X25519:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_1277_x25519_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of CTRU-Prime-1277 with X25519
+// the shared secret that `coins` determine: 64 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_prime_1277_x25519_encaps_derand(uint8_t *ct,
+                                         uint8_t *ss,
+                                         const uint8_t *pk,
+                                         const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of CTRU-Prime-1277 with X25519:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_prime_1277_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,11 +1,13 @@
-//! Single operations, five functions for each parameter set.
+//! Single operations, five functions for each parameter set: of CTRU-Prime, and of CTRU-Prime with
+//! X25519.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
 
+use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, X25519CtruPrime};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    KEY_PAIR_SEED_BYTES, KeyPairSeed, ParameterSet, SEED_BYTES, SharedSecret,
+    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidLength, KEY_PAIR_SEED_BYTES, KeyPairSeed,
+    SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 
 use crate::code::{
@@ -14,112 +16,114 @@ use crate::code::{
 };
 use crate::memory::{input, output, write};
 
-/// Generates a key pair. `generate` makes the private key.
+/// Writes the public and the secret key that `generate` returns.
 ///
 /// # Safety
-/// Pointers that are not null point to the bytes of a public key and of a secret key.
-unsafe fn keypair<P: ParameterSet>(
+/// Pointers that are not null point to as many writable bytes as the keys have. `generate` returns
+/// values that are not in their memory.
+unsafe fn keypair<A: AsRef<[u8]>, B: AsRef<[u8]>>(
     pk: *mut u8,
     sk: *mut u8,
-    generate: impl FnOnce() -> Result<DecapsulationKey<P>, c_int>,
+    generate: impl FnOnce() -> Result<(A, B), c_int>,
 ) -> c_int {
     code_of(|| {
         let (pk, sk) = (output(pk)?, output(sk)?);
-        let key = generate()?;
-        // SAFETY: the caller promises this of the pointers. The key is not in their memory.
+        let (public, secret) = generate()?;
+        // SAFETY: the caller promises this.
         unsafe {
-            write(pk, key.encapsulation_key().as_ref());
-            write(sk, key.as_ref());
+            write(pk, public.as_ref());
+            write(sk, secret.as_ref());
         }
         Ok(())
     })
 }
 
-/// Encapsulates. `encapsulate` takes the key.
+/// Writes the ciphertext and the shared secret that `encapsulate` returns.
 ///
 /// # Safety
-/// Pointers that are not null point to the bytes of a ciphertext, of a shared secret and of a
-/// public key.
-unsafe fn encaps<P: ParameterSet>(
+/// As for [`keypair`].
+unsafe fn encaps<C: AsRef<[u8]>>(
     ct: *mut u8,
     ss: *mut u8,
-    pk: *const u8,
-    encapsulate: impl FnOnce(EncapsulationKey<P>) -> Result<(Ciphertext<P>, SharedSecret), c_int>,
+    encapsulate: impl FnOnce() -> Result<(C, SharedSecret), c_int>,
 ) -> c_int {
-    code_of(|| {
-        let (ct, ss) = (output(ct)?, output(ss)?);
-        // SAFETY: the caller promises this of the pointer. The slice ends with this statement.
-        let key = EncapsulationKey::from_bytes(unsafe { input(pk, P::ENCAPSULATION_KEY_BYTES) }?)
-            .map_err(|_| CTRU_ERROR_PUBLIC_KEY)?;
-        let (ciphertext, secret) = encapsulate(key)?;
-        // SAFETY: the caller promises this of the pointers. The values are not in their memory.
-        unsafe {
-            write(ct, ciphertext.as_ref());
-            write(ss, secret.as_ref());
-        }
-        Ok(())
-    })
+    // SAFETY: the caller promises the same.
+    unsafe { keypair(ct, ss, encapsulate) }
 }
 
-/// Decapsulates.
+/// Writes the shared secret that `decapsulate` returns.
 ///
 /// # Safety
-/// Pointers that are not null point to the bytes of a shared secret, of a ciphertext and of a
-/// secret key.
-unsafe fn decaps<P: ParameterSet>(ss: *mut u8, ct: *const u8, sk: *const u8) -> c_int {
+/// As for [`keypair`].
+unsafe fn decaps(ss: *mut u8, decapsulate: impl FnOnce() -> Result<SharedSecret, c_int>) -> c_int {
     code_of(|| {
         let ss = output(ss)?;
-        // SAFETY: the caller promises this of the pointer. The slice ends with this statement.
-        let ciphertext = Ciphertext::<P>::from_bytes(unsafe { input(ct, P::CIPHERTEXT_BYTES) }?)
-            .map_err(|_| CTRU_ERROR_INTERNAL)?;
-        // SAFETY: the caller promises this of the pointer. The slice ends with this statement.
-        let key = DecapsulationKey::from_bytes(unsafe { input(sk, P::DECAPSULATION_KEY_BYTES) }?)
-            .map_err(|_| CTRU_ERROR_SECRET_KEY)?;
-        let secret = key.decapsulate(&ciphertext);
-        // SAFETY: the caller promises this of the pointer. The secret is not in its memory.
+        let secret = decapsulate()?;
+        // SAFETY: the caller promises this.
         unsafe { write(ss, secret.as_ref()) };
         Ok(())
     })
 }
 
+/// Returns the key of CTRU-Prime that coins determine.
+fn ctru_key<P: ctru_kem::ParameterSet>(
+    coins: &[u8],
+) -> Result<ctru_kem::DecapsulationKey<P>, InvalidLength> {
+    Ok(KeyPairSeed::from_bytes(coins)?.decapsulation_key())
+}
+
+/// Returns the key of CTRU-Prime with X25519 that coins determine.
+fn hybrid_key<P: ctru_hybrid::ParameterSet>(
+    coins: &[u8],
+) -> Result<ctru_hybrid::DecapsulationKey<P>, InvalidLength> {
+    ctru_hybrid::DecapsulationKey::from_bytes(coins)
+}
+
 /// Defines the constants and functions of a parameter set.
+///
+/// `$keys` is the crate of the keys. The numbers are the bytes of a public key, a secret key, a
+/// ciphertext, the coins of a key pair and those of an encapsulation.
 macro_rules! set {
     (
-        $set:ty, $n:literal, $pk:literal, $sk:literal, $ct:literal,
+        $keys:ident, $key:ident, $set:ty, $name:literal,
+        [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal],
         $pk_bytes:ident, $sk_bytes:ident, $ct_bytes:ident,
         $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
     ) => {
-        #[doc = concat!(" Bytes of a public key of CTRU-Prime-", $n, ".")]
+        #[doc = concat!(" Bytes of a public key of ", $name, ".")]
         pub const $pk_bytes: usize = $pk;
-        #[doc = concat!(" Bytes of a secret key of CTRU-Prime-", $n, ".")]
+        #[doc = concat!(" Bytes of a secret key of ", $name, ".")]
         pub const $sk_bytes: usize = $sk;
-        #[doc = concat!(" Bytes of a ciphertext of CTRU-Prime-", $n, ".")]
+        #[doc = concat!(" Bytes of a ciphertext of ", $name, ".")]
         pub const $ct_bytes: usize = $ct;
 
-        const _: () = assert!(
-            $pk == <$set>::ENCAPSULATION_KEY_BYTES
-                && $sk == <$set>::DECAPSULATION_KEY_BYTES
-                && $ct == <$set>::CIPHERTEXT_BYTES
-        );
+        const _: () = {
+            use $keys::ParameterSet;
+            assert!($pk == <$set>::ENCAPSULATION_KEY_BYTES && $ct == <$set>::CIPHERTEXT_BYTES);
+        };
 
-        #[doc = concat!(" Generates a key pair of CTRU-Prime-", $n, ": `pk`, then `sk`.")]
+        #[doc = concat!(" Generates a key pair of ", $name, ": `pk`, then `sk`.")]
         ///
         /// # Safety
         /// Pointers that are not null point to as many writable bytes as each key has.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $keypair(pk: *mut u8, sk: *mut u8) -> c_int {
-            let generate =
-                || DecapsulationKey::<$set>::try_generate().map_err(|_| CTRU_ERROR_RANDOMNESS);
+            let generate = || {
+                let key = $keys::DecapsulationKey::<$set>::try_generate();
+                let key = key.map_err(|_| CTRU_ERROR_RANDOMNESS)?;
+                Ok((key.encapsulation_key(), key))
+            };
             // SAFETY: the caller promises the same.
             unsafe { keypair(pk, sk, generate) }
         }
 
-        #[doc = concat!(" Generates the key pair of CTRU-Prime-", $n, " that `coins` determine:")]
-        /// 64 secret, uniform bytes, which must be used once.
+        #[doc = concat!(" Generates the key pair of ", $name, " that")]
+        #[doc = concat!(" `coins` determine: ", $keypair_coins, " secret, uniform bytes, which")]
+        /// must be used once.
         ///
         /// # Safety
-        /// Pointers that are not null point to as many writable bytes as each key has, and to 64
-        /// readable bytes.
+        /// Pointers that are not null point to as many writable bytes as each key has, and to the
+        /// readable bytes of the coins.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $keypair_derand(
             pk: *mut u8,
@@ -128,35 +132,40 @@ macro_rules! set {
         ) -> c_int {
             let generate = || {
                 // SAFETY: the caller promises this of the pointer. The slice ends with this
-                // statement.
-                let seed =
-                    KeyPairSeed::<$set>::from_bytes(unsafe { input(coins, KEY_PAIR_SEED_BYTES) }?);
-                Ok(seed.map_err(|_| CTRU_ERROR_INTERNAL)?.decapsulation_key())
+                // closure, before anything is written.
+                let coins = unsafe { input(coins, $keypair_coins) }?;
+                let key = $key::<$set>(coins).map_err(|_| CTRU_ERROR_INTERNAL)?;
+                Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
             unsafe { keypair(pk, sk, generate) }
         }
 
-        #[doc = concat!(" Encapsulates to the public key `pk` of CTRU-Prime-", $n, ": writes the")]
-        /// ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+        #[doc = concat!(" Encapsulates to the public key `pk` of ", $name, ":")]
+        /// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
         ///
         /// # Safety
         /// Pointers that are not null point to as many bytes as the values have.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $encaps(ct: *mut u8, ss: *mut u8, pk: *const u8) -> c_int {
-            let encapsulate = |key: EncapsulationKey<$set>| {
+            let encapsulate = || {
+                // SAFETY: the caller promises this of the pointer. The slice ends with this
+                // closure, before anything is written.
+                let key = $keys::EncapsulationKey::<$set>::from_bytes(unsafe { input(pk, $pk) }?);
+                let key = key.map_err(|_| CTRU_ERROR_PUBLIC_KEY)?;
                 key.try_encapsulate().map_err(|_| CTRU_ERROR_RANDOMNESS)
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps(ct, ss, pk, encapsulate) }
+            unsafe { encaps(ct, ss, encapsulate) }
         }
 
-        #[doc = concat!(" Encapsulates to the public key `pk` of CTRU-Prime-", $n, " the shared")]
-        /// secret that `coins` determine: 32 secret, uniform bytes, which must be used once.
+        #[doc = concat!(" Encapsulates to the public key `pk` of ", $name)]
+        #[doc = concat!(" the shared secret that `coins` determine: ", $encaps_coins, " secret,")]
+        /// uniform bytes, which must be used once.
         ///
         /// # Safety
-        /// Pointers that are not null point to as many bytes as the values have, and to 32 readable
-        /// bytes.
+        /// Pointers that are not null point to as many bytes as the values have, and to the
+        /// readable bytes of the coins.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $encaps_derand(
             ct: *mut u8,
@@ -164,18 +173,20 @@ macro_rules! set {
             pk: *const u8,
             coins: *const u8,
         ) -> c_int {
-            let encapsulate = |key: EncapsulationKey<$set>| {
-                // SAFETY: the caller promises this of the pointer. The slice ends with this
+            let encapsulate = || {
+                // SAFETY: the caller promises this of the pointers. The slices end with this
                 // closure, before anything is written.
-                let seed = unsafe { input(coins, SEED_BYTES) }?;
-                let seed = seed.first_chunk().ok_or(CTRU_ERROR_INTERNAL)?;
-                Ok(key.encapsulate_deterministic(seed))
+                let (pk, coins) = unsafe { (input(pk, $pk)?, input(coins, $encaps_coins)?) };
+                let key = $keys::EncapsulationKey::<$set>::from_bytes(pk);
+                let key = key.map_err(|_| CTRU_ERROR_PUBLIC_KEY)?;
+                let coins: &[u8; $encaps_coins] = coins.first_chunk().ok_or(CTRU_ERROR_INTERNAL)?;
+                Ok(key.encapsulate_deterministic(coins))
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps(ct, ss, pk, encapsulate) }
+            unsafe { encaps(ct, ss, encapsulate) }
         }
 
-        #[doc = concat!(" Decapsulates `ct` with the secret key `sk` of CTRU-Prime-", $n, ":")]
+        #[doc = concat!(" Decapsulates `ct` with the secret key `sk` of ", $name, ":")]
         /// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
         /// make is no error: it gives a secret that nobody else knows.
         ///
@@ -183,31 +194,46 @@ macro_rules! set {
         /// Pointers that are not null point to as many bytes as the values have.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $decaps(ss: *mut u8, ct: *const u8, sk: *const u8) -> c_int {
+            let decapsulate = || {
+                // SAFETY: the caller promises this of the pointers. The slices end with this
+                // closure, before anything is written.
+                let (ct, sk) = unsafe { (input(ct, $ct)?, input(sk, $sk)?) };
+                let key = $keys::DecapsulationKey::<$set>::from_bytes(sk);
+                let key = key.map_err(|_| CTRU_ERROR_SECRET_KEY)?;
+                let ciphertext = $keys::Ciphertext::from_bytes(ct);
+                Ok(key.decapsulate(&ciphertext.map_err(|_| CTRU_ERROR_INTERNAL)?))
+            };
             // SAFETY: the caller promises the same.
-            unsafe { decaps::<$set>(ss, ct, sk) }
+            unsafe { decaps(ss, decapsulate) }
         }
     };
 }
 
 /// Bytes of a shared secret.
 pub const CTRU_SHARED_SECRET_BYTES: usize = 32;
-/// Bytes from which a key pair is derived.
+/// Bytes from which a key pair of CTRU-Prime is derived.
 pub const CTRU_KEYPAIR_COINS: usize = 64;
-/// Bytes from which an encapsulation is derived.
+/// Bytes from which an encapsulation of CTRU-Prime is derived.
 pub const CTRU_ENCAPS_COINS: usize = 32;
+/// Bytes from which a key pair of CTRU-Prime with X25519 is derived.
+pub const CTRU_X25519_KEYPAIR_COINS: usize = 96;
+/// Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
+pub const CTRU_X25519_ENCAPS_COINS: usize = 64;
 
 const _: () = assert!(
-    CTRU_SHARED_SECRET_BYTES == ctru_kem::SHARED_SECRET_BYTES
+    CTRU_SHARED_SECRET_BYTES == SHARED_SECRET_BYTES
         && CTRU_KEYPAIR_COINS == KEY_PAIR_SEED_BYTES
         && CTRU_ENCAPS_COINS == SEED_BYTES
+        && CTRU_X25519_KEYPAIR_COINS == DECAPSULATION_KEY_BYTES
+        && CTRU_X25519_ENCAPS_COINS == COIN_BYTES
 );
 
 set!(
+    ctru_kem,
+    ctru_key,
     CtruPrime653,
-    "653",
-    994,
-    1353,
-    898,
+    "CTRU-Prime-653",
+    [994, 1353, 898, 64, 32],
     CTRU_PRIME_653_PUBLIC_KEY_BYTES,
     CTRU_PRIME_653_SECRET_KEY_BYTES,
     CTRU_PRIME_653_CIPHERTEXT_BYTES,
@@ -218,11 +244,11 @@ set!(
     ctru_prime_653_decaps
 );
 set!(
+    ctru_kem,
+    ctru_key,
     CtruPrime761,
-    "761",
-    1158,
-    1571,
-    952,
+    "CTRU-Prime-761",
+    [1158, 1571, 952, 64, 32],
     CTRU_PRIME_761_PUBLIC_KEY_BYTES,
     CTRU_PRIME_761_SECRET_KEY_BYTES,
     CTRU_PRIME_761_CIPHERTEXT_BYTES,
@@ -233,11 +259,11 @@ set!(
     ctru_prime_761_decaps
 );
 set!(
+    ctru_kem,
+    ctru_key,
     CtruPrime1277,
-    "1277",
-    2067,
-    2738,
-    1597,
+    "CTRU-Prime-1277",
+    [2067, 2738, 1597, 64, 32],
     CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
     CTRU_PRIME_1277_SECRET_KEY_BYTES,
     CTRU_PRIME_1277_CIPHERTEXT_BYTES,
@@ -246,4 +272,49 @@ set!(
     ctru_prime_1277_encaps,
     ctru_prime_1277_encaps_derand,
     ctru_prime_1277_decaps
+);
+set!(
+    ctru_hybrid,
+    hybrid_key,
+    X25519CtruPrime<CtruPrime653>,
+    "CTRU-Prime-653 with X25519",
+    [1026, 96, 930, 96, 64],
+    CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_653_x25519_keypair,
+    ctru_prime_653_x25519_keypair_derand,
+    ctru_prime_653_x25519_encaps,
+    ctru_prime_653_x25519_encaps_derand,
+    ctru_prime_653_x25519_decaps
+);
+set!(
+    ctru_hybrid,
+    hybrid_key,
+    X25519CtruPrime<CtruPrime761>,
+    "CTRU-Prime-761 with X25519",
+    [1190, 96, 984, 96, 64],
+    CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_761_x25519_keypair,
+    ctru_prime_761_x25519_keypair_derand,
+    ctru_prime_761_x25519_encaps,
+    ctru_prime_761_x25519_encaps_derand,
+    ctru_prime_761_x25519_decaps
+);
+set!(
+    ctru_hybrid,
+    hybrid_key,
+    X25519CtruPrime<CtruPrime1277>,
+    "CTRU-Prime-1277 with X25519",
+    [2099, 96, 1629, 96, 64],
+    CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_1277_x25519_keypair,
+    ctru_prime_1277_x25519_keypair_derand,
+    ctru_prime_1277_x25519_encaps,
+    ctru_prime_1277_x25519_encaps_derand,
+    ctru_prime_1277_x25519_decaps
 );

@@ -11,6 +11,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, KeyPairSeed,
     ParameterSet,
 };
+use ctru_tests::vectors::Hybrid;
 
 /// The functions of a set.
 struct Functions {
@@ -66,6 +67,30 @@ fn check<P: ParameterSet>(functions: &Functions) {
         assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_ERROR_SECRET_KEY);
     }
     batches::<P>(functions);
+}
+
+/// Compares the functions of CTRU-Prime with X25519 with the vectors of a set.
+fn check_hybrid(n: usize, functions: &Functions) {
+    let mut pk = [0; 2099];
+    let mut sk = [0; 96];
+    let mut ct = [0; 1629];
+    let mut ss = [[0; 32]; 2];
+    let [first, second] = ss.each_mut();
+    for vector in Hybrid::load(n).iter().take(20) {
+        let (private, coins) = (vector.private_key.as_ptr(), vector.coins.as_ptr());
+        // SAFETY: the buffers have room for the values of the largest set, and the vectors have the
+        // lengths of the values.
+        unsafe {
+            let Functions { keypair_derand, encaps_derand, decaps, .. } = functions;
+            assert_eq!(keypair_derand(pk.as_mut_ptr(), sk.as_mut_ptr(), private), CTRU_OK);
+            assert!(pk.starts_with(&vector.public_key) && sk[..] == vector.private_key);
+            let to = first.as_mut_ptr();
+            assert_eq!(encaps_derand(ct.as_mut_ptr(), to, pk.as_ptr(), coins), CTRU_OK);
+            assert!(ct.starts_with(&vector.ciphertext) && *first == vector.shared_secret);
+            assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_OK);
+            assert_eq!(*second, vector.shared_secret);
+        }
+    }
 }
 
 /// Checks that a batch gives the results of single operations.
@@ -173,6 +198,43 @@ fn n1277() {
         encaps_derand: ctru_prime_1277_encaps_derand,
         decaps: ctru_prime_1277_decaps,
     });
+}
+
+#[test]
+fn hybrid_vectors() {
+    check_hybrid(
+        653,
+        &Functions {
+            set: 653,
+            keypair: ctru_prime_653_x25519_keypair,
+            keypair_derand: ctru_prime_653_x25519_keypair_derand,
+            encaps: ctru_prime_653_x25519_encaps,
+            encaps_derand: ctru_prime_653_x25519_encaps_derand,
+            decaps: ctru_prime_653_x25519_decaps,
+        },
+    );
+    check_hybrid(
+        761,
+        &Functions {
+            set: 761,
+            keypair: ctru_prime_761_x25519_keypair,
+            keypair_derand: ctru_prime_761_x25519_keypair_derand,
+            encaps: ctru_prime_761_x25519_encaps,
+            encaps_derand: ctru_prime_761_x25519_encaps_derand,
+            decaps: ctru_prime_761_x25519_decaps,
+        },
+    );
+    check_hybrid(
+        1277,
+        &Functions {
+            set: 1277,
+            keypair: ctru_prime_1277_x25519_keypair,
+            keypair_derand: ctru_prime_1277_x25519_keypair_derand,
+            encaps: ctru_prime_1277_x25519_encaps,
+            encaps_derand: ctru_prime_1277_x25519_encaps_derand,
+            decaps: ctru_prime_1277_x25519_decaps,
+        },
+    );
 }
 
 /// Checks that each code has a text of its own.
