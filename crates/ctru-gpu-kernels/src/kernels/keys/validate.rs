@@ -39,8 +39,8 @@ pub(crate) fn validate_public<S: Simt, R: Ring, E: Encoding<R>>(
     keys: S::Global<u8>,
     faults: S::Global<u64>,
 ) {
-    let fault = public_fault::<S, R, E>(s, keys, s.block() * E::BYTES);
-    store(s, faults, fault);
+    let start = s.block() * E::BYTES;
+    store_faults::<S, R, E>(s, (keys, start), 0, faults);
 }
 
 /// Checks secret keys. Row `key` of `keys` is the key of block `key`.
@@ -52,25 +52,18 @@ pub(crate) fn validate_secret<S: Simt, R: Ring, E: Encoding<R>>(
 ) {
     let start = s.block() * secret_bytes::<R, E>();
     let secret = secret_fault::<S, R>(s, keys, start);
-    let public = public_fault::<S, R, E>(s, keys, start + R::SECRET_POLY_BYTES as u32);
-    store(s, faults, secret | public);
+    let start = start + R::SECRET_POLY_BYTES as u32;
+    store_faults::<S, R, E>(s, (keys, start), secret, faults);
 }
 
-/// Stores the word of the block's key.
+/// Checks nibbles of `f`, whose string begins at byte `start`. The results of all threads are 0 if
+/// these are the nibbles of a secret polynomial; otherwise at least one of them is 1.
 #[inline(always)]
-fn store<S: Simt>(s: S, faults: S::Global<u64>, fault: u64) {
-    if s.lane() == 0 {
-        s.store(faults, s.block(), fault);
-    }
-}
-
-/// Returns the faults of the nibbles of `f` from byte `start` on.
-#[inline(always)]
-fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u64 {
+fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u32 {
     let last = R::SECRET_POLY_BYTES as u32 - 1;
     let largest = 4 * R::ETA + 1;
-    // The highest bit of the result is set exactly for numbers of 0 to 16 that are even or above
-    // `largest`.
+    // The highest bit of the result is 0 exactly for the odd numbers up to `largest`. The numbers
+    // are below 2^31.
     let fault = |nibble: u32| (!nibble & 1) << 31 | largest.wrapping_sub(nibble);
     let mut all = 0;
     let mut first = 0;
@@ -79,18 +72,26 @@ fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u64 
         let i = (first + s.lane()).min(last);
         let byte = u32::from(s.load(keys, start + i));
         let (low, high) = (byte & 15, byte >> 4);
-        // The nibble of `f_0` is even and the others are odd. `n` is odd, so the last byte has a
-        // high nibble without a coefficient, which is 0.
+        // The nibble of `f_0` is even and the others are odd.
         all |= fault(low + u32::from(i == 0));
-        all |= if i == last { high.wrapping_neg() } else { fault(high) };
+        // `n` is odd, so the high nibble of the last byte has no coefficient and is 0. It becomes 1
+        // if it is 0, else a number above `largest`.
+        let is_last = u32::from(i == last);
+        all |= fault((high << (4 * is_last)) + is_last);
         first += WARP;
     }
-    u64::from(warp::reduce(s, all >> 31, |a, b| a | b)) * SECRET_POLYNOMIAL
+    all >> 31
 }
 
-/// Returns the faults of the public key from byte `start` on.
+/// Checks the public key from byte `start` on, and stores the word of the block's key. The secret
+/// polynomial is at fault if `secret` is 1 in any thread.
 #[inline(always)]
-fn public_fault<S: Simt, R: Ring, E: Encoding<R>>(s: S, keys: S::Global<u8>, start: u32) -> u64 {
+fn store_faults<S: Simt, R: Ring, E: Encoding<R>>(
+    s: S,
+    (keys, start): (S::Global<u8>, u32),
+    secret: u32,
+    faults: S::Global<u64>,
+) {
     warp::transfer(
         s,
         string_bytes::<R>(),
@@ -114,13 +115,18 @@ fn public_fault<S: Simt, R: Ring, E: Encoding<R>>(s: S, keys: S::Global<u8>, sta
         large = large.min(i | (below & n.next_power_of_two()));
         first += WARP;
     }
-    let [excess, any] = [excess, any].map(|bits| is_not_zero(warp::reduce(s, bits, |a, b| a | b)));
-    // The number is 0 exactly if all coefficients are below `q`.
+    // Bit 2 says for now that a coefficient is not 0.
+    let flags = secret | is_not_zero(excess) << 1 | is_not_zero(any) << 2;
+    let flags = u64::from(warp::reduce(s, flags, |a, b| a | b)) ^ ZERO;
+    // The number becomes 0 if all coefficients are below `q`.
     let large = warp::reduce(s, large, u32::min);
     let large = (large + 1) & ((large.wrapping_sub(n) as i32 >> 31) as u32);
-    let flags = u64::from(excess) * NOT_CANONICAL + u64::from(1 - any) * ZERO;
-    flags | u64::from(large) << COEFFICIENT
+    if s.lane() == 0 {
+        s.store(faults, s.block(), flags | u64::from(large) << COEFFICIENT);
+    }
 }
+
+const _: () = assert!(SECRET_POLYNOMIAL == 1 && NOT_CANONICAL == 1 << 1 && ZERO == 1 << 2);
 
 /// Returns 0 if the number is 0, else 1.
 #[inline(always)]
