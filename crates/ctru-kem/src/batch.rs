@@ -136,7 +136,7 @@ impl<K, D, F: Error> Clone for Source<'_, K, D, F> {
     }
 }
 
-impl<'a, K, D, F: Error> Source<'a, K, D, F> {
+impl<'a, K, D, F: Error + Clone> Source<'a, K, D, F> {
     /// Returns the source of a batch's keys. If one key serves all operations, it is decoded once,
     /// into `one`.
     fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
@@ -183,14 +183,13 @@ impl<'a, K, D, F: Error> Source<'a, K, D, F> {
                 operation(decoded.each_ref());
             }
             Self::Rows(rows, refused) => {
-                let read: [Option<D>; N] = array::from_fn(|i| match read(&rows[first + i]) {
-                    Ok(key) => Some(key),
-                    Err(error) => {
-                        refused.note(first + i, error);
-                        None
+                let read: [Result<D, F>; N] = array::from_fn(|i| read(&rows[first + i]));
+                for (i, key) in read.iter().enumerate() {
+                    if let Err(error) = key {
+                        refused.note(first + i, error.clone());
                     }
-                });
-                if read.iter().all(Option::is_some) {
+                }
+                if read.iter().all(Result::is_ok) {
                     operation(read.each_ref().map(|key| key.as_ref().expect("a key")));
                 }
             }

@@ -114,13 +114,11 @@ impl<R: Ring> DecodedDecapsulationKey<R> {
     pub(crate) fn read<E: Encode>(key: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
-        let mut decoded = Self {
-            f: secret_poly::unpack::<R>(&parts.f)
-                .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?,
-            z: Secret::zeroed(),
-            encapsulation_key: DecodedEncapsulationKey::read::<E>(&parts.encapsulation_key)
-                .map_err(InvalidDecapsulationKey::EncapsulationKey)?,
-        };
+        let f = secret_poly::unpack::<R>(&parts.f)
+            .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        let encapsulation_key = DecodedEncapsulationKey::read::<E>(&parts.encapsulation_key)
+            .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
+        let mut decoded = Self { f, z: Secret::zeroed(), encapsulation_key };
         decoded.z.copy_from(parts.z.as_slice());
         Ok(decoded)
     }
