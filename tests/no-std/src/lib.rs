@@ -1,17 +1,19 @@
-//! Puts `ctru-math` and `ctru-kem` into a static library without the standard library.
+//! Puts `ctru-math`, `ctru-kem` and `ctru-hybrid` into a static library without the standard
+//! library.
 //!
 //! The library defines a panic handler. The standard library defines one, too, and a program must
 //! not have two. The library therefore builds only if nothing in the dependency tree links `std`.
 //! `.ci/run` builds it for the host and for a microcontroller.
 //!
-//! The library contains every operation of the KEM and of the arithmetic below it, for every
-//! parameter set, and nothing else. For this reason, `.ci/no-division` disassembles it, and
-//! `.ci/no-secret-branch` runs it under valgrind together with `main.c`.
+//! The library contains every operation of the KEM, of the KEM with X25519 and of the arithmetic
+//! below them, for every parameter set, and nothing else. For this reason, `.ci/no-division`
+//! disassembles it, and `.ci/no-secret-branch` runs it under valgrind together with `main.c`.
 #![no_std]
 
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
+use ctru_hybrid::X25519CtruPrime;
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     MixedRadix, Packed13, ParameterSet,
@@ -64,6 +66,33 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
     if answer == secret && rejection != secret { 0 } else { 4 }
 }
 
+/// Runs every operation of the KEM with X25519, from bytes to bytes. Returns 0 if both sides have
+/// the same secret.
+fn hybrid<P: ctru_hybrid::ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+    mark(hide, seeds.as_flattened());
+    let Ok(key) = ctru_hybrid::DecapsulationKey::<P>::from_bytes(seeds.as_flattened()) else {
+        return 1;
+    };
+    let public = key.encapsulation_key();
+    mark(reveal, public.as_ref());
+    let public = ctru_hybrid::EncapsulationKey::<P>::from_bytes(black_box(public.as_ref()));
+    let Ok(public) = public else { return 2 };
+    let Some(coins) = seeds.as_flattened().first_chunk() else { return 3 };
+    let (sent, secret) = public.encapsulate_deterministic(coins);
+    mark(reveal, sent.as_ref());
+    let mut altered = *sent.as_bytes();
+    altered.as_mut()[0] ^= 1;
+    let [sent, altered] = [sent.as_ref(), altered.as_ref()]
+        .map(|bytes| ctru_hybrid::Ciphertext::<P>::from_bytes(black_box(bytes)));
+    let (Ok(sent), Ok(altered)) = (sent, altered) else { return 4 };
+    let answer = key.decapsulate(&sent);
+    let rejection = key.decapsulate(&altered);
+    for secret in [&secret, &answer, &rejection] {
+        mark(reveal, secret.as_bytes());
+    }
+    if answer == secret && rejection != secret { 0 } else { 5 }
+}
+
 /// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results
 /// agree with each other.
 fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
@@ -113,6 +142,24 @@ kem_entry_points! {
     ctru_kem_761_packed13 => CtruPrime761<Packed13>;
     ctru_kem_1277_mixed_radix => CtruPrime1277<MixedRadix>;
     ctru_kem_1277_packed13 => CtruPrime1277<Packed13>;
+}
+
+macro_rules! hybrid_entry_points {
+    ($($name:ident => $set:ty;)*) => {
+        $(
+            /// Runs [`hybrid`]. Returns 0 on success.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+                hybrid::<X25519CtruPrime<$set>>(seeds, hide, reveal)
+            }
+        )*
+    };
+}
+
+hybrid_entry_points! {
+    ctru_hybrid_653 => CtruPrime653;
+    ctru_hybrid_761 => CtruPrime761;
+    ctru_hybrid_1277 => CtruPrime1277;
 }
 
 /// Returns the pseudo-random byte at `index` of coins or a message.
