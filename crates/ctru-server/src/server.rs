@@ -28,6 +28,9 @@ use crate::sealing::{Sealer, SealingKeyError, SealingKeys};
 use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
 use crate::tls::{TlsError, TlsOptions};
 
+/// The names for which clients ask for the health: the server, and the service.
+const HEALTH_NAMES: [&str; 2] = ["", kem_server::SERVICE_NAME];
+
 /// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -329,7 +332,7 @@ impl Server {
     }
 
     async fn tell_health(&self) {
-        for name in ["", kem_server::SERVICE_NAME] {
+        for name in HEALTH_NAMES {
             self.health.set_service_status(name, ServingStatus::NotServing).await;
         }
     }
@@ -340,6 +343,10 @@ impl Server {
         self.tell_health().await;
         tokio::time::sleep(delay).await;
         self.leaving.send_replace(true);
+        // This ends the streams of clients that watch the health.
+        for name in HEALTH_NAMES {
+            self.health.clear_service_status(name).await;
+        }
         // Nothing is sent; the channel ends with the last connection.
         let is_done = tokio::time::timeout(limit, self.closed.recv()).await.is_ok();
         self.service.forget_keys();

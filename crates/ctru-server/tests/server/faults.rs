@@ -10,6 +10,9 @@ use ctru_server::proto::{DescribeRequest, EncapsulateRequest, encapsulate_reques
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::common::{TestEngine, encapsulate, pair, start, start_fast};
 
@@ -177,8 +180,8 @@ async fn wrong_messages_are_refused() {
     let mut raw = tonic::client::Grpc::new(server.channel().await);
     raw.ready().await.unwrap();
     let path = http::uri::PathAndQuery::from_static("/ctru.v1.Kem/Encapsulate");
-    let codec = tonic_prost::ProstCodec::<tonic_health::pb::HealthCheckRequest, ()>::default();
-    let message = tonic_health::pb::HealthCheckRequest { service: "\u{7f}".repeat(100) };
+    let codec = tonic_prost::ProstCodec::<HealthCheckRequest, ()>::default();
+    let message = HealthCheckRequest { service: "\u{7f}".repeat(100) };
     let answer = raw.unary(tonic::Request::new(message), path, codec).await;
     assert!(answer.is_err());
     let mut raw = tonic::client::Grpc::new(server.channel().await);
@@ -193,8 +196,6 @@ async fn wrong_messages_are_refused() {
 /// When the device is lost in the middle, calls fail with a code that clients repeat elsewhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_device_is_told() {
-    use tonic_health::pb::health_client::HealthClient;
-    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
     let engine = TestEngine::new(Duration::from_millis(5));
     let is_lost = Arc::clone(&engine.is_lost);
     let server = start(engine, |_| ()).await;
@@ -243,12 +244,19 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     sender.send(encapsulate(&pair, 3)).await.unwrap();
     let messages = tokio_stream::wrappers::ReceiverStream::new(messages);
     let mut stream = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+    let mut health = HealthClient::new(server.channel().await);
+    let request = HealthCheckRequest { service: "ctru.v1.Kem".into() };
+    let mut watched = health.watch(request).await.unwrap().into_inner();
+    let status = watched.message().await.unwrap().unwrap().status();
+    assert_eq!(status, ServingStatus::Serving);
     tokio::time::sleep(Duration::from_millis(100)).await;
     let address = server.address.clone();
     let is_done = server.server.stop(Duration::ZERO, Duration::from_secs(5)).await;
     for call in begun {
         call.await.unwrap().unwrap();
     }
+    let status = watched.message().await.unwrap().unwrap().status();
+    assert_eq!(status, ServingStatus::NotServing);
     assert!(stream.message().await.unwrap().is_some());
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
     assert!(is_done);

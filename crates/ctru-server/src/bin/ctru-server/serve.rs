@@ -98,9 +98,10 @@ pub(crate) struct Args {
         help_heading = "Load"
     )]
     max_queue_delay: Duration,
-    /// Most operations that wait, of small calls and of streams each
-    #[arg(long, value_name = "N", default_value_t = 32_768, help_heading = "Load")]
-    max_queue: usize,
+    /// Most operations that wait, of small calls and of streams each [default: 32768 on the CPU,
+    /// 262144 on GPUs]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    max_queue: Option<usize>,
     /// Largest message in bytes, either way, such as 4194304 or 4MiB
     #[arg(
         long,
@@ -191,7 +192,7 @@ fn client_rate(text: &str) -> std::result::Result<(String, u64), String> {
 }
 
 impl Args {
-    fn options(&self, callers: usize) -> ServerOptions {
+    fn options(&self, callers: usize, max_queue: usize) -> ServerOptions {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(TlsOptions {
                 certificate: certificate.clone(),
@@ -216,7 +217,7 @@ impl Args {
                 max_batch: self.max_batch,
                 max_stream_batch: self.max_stream_batch,
                 max_queue_delay: self.max_queue_delay,
-                max_queue: self.max_queue,
+                max_queue: self.max_queue.unwrap_or(max_queue),
                 max_message: self.max_message as usize,
                 allow_plain_keys: self.allow_plain_keys,
                 max_loaded_keys: self.max_loaded_keys,
@@ -261,10 +262,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 async fn serve(args: &Args) -> Result<ExitCode> {
-    let Chosen { engines, callers } = args.engine.start()?;
+    let Chosen { engines, callers, max_queue } = args.engine.start()?;
     let mut signals = Signals::new()?;
     let engine = engines.name.clone();
-    let server = Server::start(args.options(callers), engines).await?;
+    let server = Server::start(args.options(callers, max_queue), engines).await?;
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
         if args.print_address {
