@@ -242,7 +242,7 @@ macro_rules! for_each_kernel {
                 whole::mixed_radix::encapsulate(
                     expansion: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::mixed_radix::copied_public_key_bytes::<R>()],
+                    copied_keys: u8[EachOperation; whole::mixed_radix::public_key_copy::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>()],
                     seeds: u64[EachOperation; SEED_WORDS],
@@ -254,8 +254,8 @@ macro_rules! for_each_kernel {
                 whole::mixed_radix::decapsulate(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::mixed_radix::copied_secret_key_bytes::<R>()],
-                    copied_ciphertexts: u8[EachOperation; whole::copied_ciphertext_bytes::<R>()],
+                    copied_keys: u8[EachOperation; whole::mixed_radix::secret_key_copy::<R>()],
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -267,7 +267,7 @@ macro_rules! for_each_kernel {
                 whole::packed13::encapsulate(
                     expansion: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::packed13::copied_public_key_bytes::<R>()],
+                    copied_keys: u8[EachOperation; whole::packed13::public_key_copy::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>()],
                     seeds: u64[EachOperation; SEED_WORDS],
@@ -279,8 +279,8 @@ macro_rules! for_each_kernel {
                 whole::packed13::decapsulate(
                     keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::packed13::copied_secret_key_bytes::<R>()],
-                    copied_ciphertexts: u8[EachOperation; whole::copied_ciphertext_bytes::<R>()],
+                    copied_keys: u8[EachOperation; whole::packed13::secret_key_copy::<R>()],
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
                     f: u8[EachOperation; row::<R>()],
                     h: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],

@@ -92,8 +92,8 @@ pub(crate) const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
 }
 
 /// Copies the bytes `start..start + bytes` of an array to row `row` of another array, whose rows
-/// have [`copied_bytes`] bytes; see [`place_of_copy`]. Copies whole words of 4 bytes, so the lengths
-/// of both arrays are multiples of 4 bytes.
+/// have [`copied_bytes`] bytes; see [`place_of_copy`]. Copies whole words of 4 bytes, so the
+/// lengths of both arrays are multiples of 4 bytes.
 #[inline(always)]
 pub(crate) fn copy_bytes<S: Simt>(
     s: S,

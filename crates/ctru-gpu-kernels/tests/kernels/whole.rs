@@ -62,8 +62,8 @@ fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u
     (secret, bits::pack_rounded(&ciphertext).as_ref().to_vec())
 }
 
-/// Checks encapsulations with the seeds that the kernel expands from `operations`, which has as many
-/// keys as `h`.
+/// Checks encapsulations with the seeds that the kernel expands from `operations`, which has as
+/// many keys as `h`.
 fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
     let count = operations.count();
     for Encoding { encapsulate, encode, .. } in encodings::<R>() {

@@ -81,8 +81,8 @@ pub(crate) const fn input_bytes<R: Ring>() -> u32 {
     KEY_BYTES + R::CIPHERTEXT_BYTES as u32
 }
 
-/// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block. `z` returns the
-/// words of `z`.
+/// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block. `z` returns
+/// the words of `z`.
 #[inline(always)]
 pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: impl Fn(u32) -> u64) -> T {
     const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };

@@ -120,8 +120,8 @@ pub(crate) const fn secret_bytes<R: Ring, E: Encoding<R>>() -> u32 {
     R::SECRET_POLY_BYTES as u32 + E::BYTES + 8 * SEED_WORDS
 }
 
-/// Decodes the secret polynomial that begins at byte `start` of `keys` and stores it as row `key` of
-/// `f`.
+/// Decodes the secret polynomial that begins at byte `start` of `keys` and stores it as row `key`
+/// of `f`.
 #[inline(always)]
 pub(crate) fn decode_secret<S: Simt, R: Ring>(
     s: S,

@@ -69,8 +69,8 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
 }
 
-/// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's length
-/// is a multiple of 4 bytes.
+/// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's
+/// length is a multiple of 4 bytes.
 #[inline(always)]
 pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     s: S,

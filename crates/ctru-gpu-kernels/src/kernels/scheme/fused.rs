@@ -105,8 +105,8 @@ pub fn decrypt<S: Simt, R: Ring>(
     message::<S, R>(s, (ciphertexts, start), (f, batch.row(s.block())), messages);
 }
 
-/// Decrypts the ciphertext that begins at byte `start` of an array with row `key` of `f`, and writes
-/// the message of the block's operation.
+/// Decrypts the ciphertext that begins at byte `start` of an array with row `key` of `f`, and
+/// writes the message of the block's operation.
 #[inline(always)]
 pub(crate) fn message<S: Simt, R: Ring>(
     s: S,

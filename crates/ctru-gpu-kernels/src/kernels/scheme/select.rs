@@ -106,8 +106,8 @@ fn is_not_zero(number: u32) -> u32 {
     (number | number.wrapping_neg()) >> 31
 }
 
-/// Writes word `i` of the results: that of the rejection secrets if `rejected` is 1, and that of the
-/// shared secrets if `rejected` is 0.
+/// Writes word `i` of the results: that of the rejection secrets if `rejected` is 1, and that of
+/// the shared secrets if `rejected` is 0.
 ///
 /// `rejected` must come from a shuffle or from shared memory, so that the compiler knows nothing
 /// about its value. If the compiler knew that `rejected` is the result of a comparison, it could

@@ -35,7 +35,7 @@ pub use crate::kernels::warp::copied_bytes;
 
 /// Returns the number of bytes per row of an array of copied ciphertexts.
 #[must_use]
-pub const fn copied_ciphertext_bytes<R: Ring>() -> u32 {
+pub const fn ciphertext_copy<R: Ring>() -> u32 {
     copied_bytes(R::CIPHERTEXT_BYTES as u32)
 }
 
@@ -198,13 +198,13 @@ macro_rules! whole_kernels {
 
         /// Returns the number of bytes per row of an array of copied public keys.
         #[must_use]
-        pub const fn copied_public_key_bytes<R: Ring>() -> u32 {
+        pub const fn public_key_copy<R: Ring>() -> u32 {
             warp::copied_bytes(<$encoding as Encoding<R>>::BYTES)
         }
 
         /// Returns the number of bytes per row of an array of copied secret keys.
         #[must_use]
-        pub const fn copied_secret_key_bytes<R: Ring>() -> u32 {
+        pub const fn secret_key_copy<R: Ring>() -> u32 {
             warp::copied_bytes(secret_bytes::<R, $encoding>())
         }
 
