@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -175,16 +176,25 @@ def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected):
     check_files(out, ["ciphertext"], expected)
 
 
-def test_a_data_set_loses_a_node(nodes, seed_file):
+def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     count = 40_000
     options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}
+
+    def note(table):
+        """Notes that a batch has come so far, and takes its time."""
+        (tmp_path / uuid.uuid4().hex).touch()
+        time.sleep(1)
+        return table
+
     data = ctru.ray.generate_public_keys(count, **options)
     assert data.schema().names == ["row", "public_key"]
+    data = data.map_batches(note, batch_format="pyarrow", batch_size=2000)
     data = ctru.ray.encapsulate(data, include_secrets=True, **options)
     done = []
     job = threading.Thread(target=lambda: done.append(data.materialize()))
     job.start()
-    time.sleep(8)
+    while len(list(tmp_path.iterdir())) < 4:
+        time.sleep(0.02)
     assert job.is_alive()
     nodes.kill()
     job.join()

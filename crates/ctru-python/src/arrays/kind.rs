@@ -28,11 +28,11 @@ pub(crate) enum Kind<'py> {
 /// An array for results: the memory, and the object that the caller gets.
 pub(crate) struct Output<'py> {
     view: View<'py>,
-    result: Result<'py>,
+    finish: Finish<'py>,
 }
 
 /// How the object that the caller gets comes from the object that has the memory.
-enum Result<'py> {
+enum Finish<'py> {
     /// It is the same object.
     Same(Bound<'py, PyAny>),
     /// It is a memoryview of the rows.
@@ -122,24 +122,24 @@ impl<'py> Kind<'py> {
             .checked_mul(row_bytes)
             .filter(|&length| isize::try_from(length).is_ok())
             .ok_or_else(|| PyMemoryError::new_err(format!("no memory for {count} rows")))?;
-        let (content, result) = match self {
+        let (content, finish) = match self {
             Self::Bytes => return Output::of_bytes(py, length),
             Self::ByteArray | Self::MemoryView { .. } => {
                 let array = PyByteArray::new_with(py, length, |_| Ok(()))?.into_any();
-                let result = match self {
-                    Self::MemoryView { has_rows: true } => Result::Rows(array.clone(), shape),
-                    Self::MemoryView { .. } => Result::Same(PyMemoryView::from(&array)?.into_any()),
-                    _ => Result::Same(array.clone()),
+                let finish = match self {
+                    Self::MemoryView { has_rows: true } => Finish::Rows(array.clone(), shape),
+                    Self::MemoryView { .. } => Finish::Same(PyMemoryView::from(&array)?.into_any()),
+                    _ => Finish::Same(array.clone()),
                 };
-                (array, result)
+                (array, finish)
             }
             Self::Numpy | Self::Tensor(_) => {
                 let array = import(py, "numpy")?.call_method1("empty", (shape, "uint8"))?;
-                let result = match self {
-                    Self::Tensor(from) => Result::Tensor(from.clone(), array.clone()),
-                    _ => Result::Same(array.clone()),
+                let finish = match self {
+                    Self::Tensor(from) => Finish::Tensor(from.clone(), array.clone()),
+                    _ => Finish::Same(array.clone()),
                 };
-                (array, result)
+                (array, finish)
             }
             Self::Arrow => {
                 let buffer = import(py, "pyarrow")?.call_method1("allocate_buffer", (length,))?;
@@ -150,10 +150,10 @@ impl<'py> Kind<'py> {
                 // them, and no other object refers to it yet.
                 let view =
                     unsafe { View::new(address as *mut u8, length, shape_of_view, true, owner) };
-                return Ok(Output { view, result: Result::Arrow(buffer, shape) });
+                return Ok(Output { view, finish: Finish::Arrow(buffer, shape) });
             }
         };
-        Ok(Output { view: super::view(&content, "a new array")?, result })
+        Ok(Output { view: super::view(&content, "a new array")?, finish })
     }
 }
 
@@ -175,7 +175,7 @@ fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
 impl<'py> Output<'py> {
     /// Returns an array of the caller's, as the result itself.
     pub(super) fn of_caller(object: &Bound<'py, PyAny>, view: View<'py>) -> Self {
-        Self { view, result: Result::Same(object.clone()) }
+        Self { view, finish: Finish::Same(object.clone()) }
     }
 
     /// Makes a `bytes` object for results.
@@ -187,7 +187,7 @@ impl<'py> Output<'py> {
         // SAFETY: the object owns its bytes. They may be written, because nobody else has seen the
         // new object yet.
         let view = unsafe { View::new(address.cast(), length, Shape::Flat, true, owner) };
-        Ok(Self { view, result: Result::Same(bytes) })
+        Ok(Self { view, finish: Finish::Same(bytes) })
     }
 
     /// Returns the memory.
@@ -205,9 +205,9 @@ impl<'py> Output<'py> {
     /// # Errors
     /// The exception of the package of the array.
     pub(crate) fn finish(self) -> PyResult<Bound<'py, PyAny>> {
-        match self.result {
-            Result::Same(object) => Ok(object),
-            Result::Rows(array, (count, row_bytes)) => {
+        match self.finish {
+            Finish::Same(object) => Ok(object),
+            Finish::Rows(array, (count, row_bytes)) => {
                 let view = PyMemoryView::from(&array)?.into_any();
                 // A view of no rows has no second dimension: `cast` refuses it.
                 match count {
@@ -215,7 +215,7 @@ impl<'py> Output<'py> {
                     _ => view.call_method1("cast", ("B", (count, row_bytes))),
                 }
             }
-            Result::Arrow(buffer, (count, row_bytes)) => {
+            Finish::Arrow(buffer, (count, row_bytes)) => {
                 let py = buffer.py();
                 let pyarrow = import(py, "pyarrow")?;
                 let of_rows = pyarrow.call_method1("binary", (row_bytes,))?;
@@ -223,7 +223,7 @@ impl<'py> Output<'py> {
                 let array = pyarrow.getattr("FixedSizeBinaryArray")?;
                 array.call_method1("from_buffers", (of_rows, count, buffers))
             }
-            Result::Tensor(from, array) => from.call1((array,)),
+            Finish::Tensor(from, array) => from.call1((array,)),
         }
     }
 }

@@ -255,7 +255,7 @@ class Driver:
             raise ValueError(f"actors is {actors}, not a positive number")
         # Two parts at a time, so that one is written while the other is computed.
         remote: Any = ray.remote(PartWorker)
-        self._class = remote.options(max_concurrency=3, **resources)
+        self._class = remote.options(max_concurrency=3, scheduling_strategy="SPREAD", **resources)
         self._todo = deque(part for part in job.parts if part.name not in job.done)
         self._lost: dict[str, int] = {}
         #: What is under way: the actor, and the part or `None` for the start of the actor.

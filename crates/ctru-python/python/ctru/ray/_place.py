@@ -11,8 +11,9 @@ def placement(device: str) -> tuple[dict[str, Any], str, int]:
     """Returns the resources of an actor, the device of its engine, and how many actors the cluster
     has room for.
 
-    An actor has a GPU of its own, or one logical CPU. One CPU of each node stays free for the tasks
-    that read and write, or the job would wait for ever.
+    An actor has a GPU of its own, or shares the CPUs. It holds no logical CPU: when nodes are lost,
+    actors that held all CPUs of the others would leave none for the tasks that make lost blocks
+    again, and the job would wait for ever.
     """
     cluster: Any = ray
     have = cluster.cluster_resources()
@@ -20,6 +21,6 @@ def placement(device: str) -> tuple[dict[str, Any], str, int]:
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device is {device!r}, not 'auto', 'cpu' or 'cuda'")
     if device == "cuda" or (device == "auto" and gpus):
-        return {"num_gpus": 1, "num_cpus": 1}, "cuda", max(1, gpus)
+        return {"num_gpus": 1, "num_cpus": 0}, "cuda", max(1, gpus)
     nodes = len([node for node in cluster.nodes() if node["Alive"]])
-    return {"num_cpus": 1}, "cpu", max(1, int(have.get("CPU", 1)) - nodes)
+    return {"num_cpus": 0}, "cpu", max(1, int(have.get("CPU", 1)) - nodes)
