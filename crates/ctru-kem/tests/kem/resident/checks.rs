@@ -157,9 +157,9 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         for i in (0..count).step_by(3) {
             let mut bytes = sent[i].as_ref().to_vec();
             bytes[i * 31 % P::CIPHERTEXT_BYTES] ^= 1 << (i % 8);
-            ciphertexts.write(i * P::CIPHERTEXT_BYTES, &bytes);
             sent[i] = Ciphertext::from_bytes(&bytes).unwrap();
         }
+        ciphertexts.write(0, &concat(&sent));
         cpu.decapsulate(expected_keys.1, &sent, &mut secrets).unwrap();
         let received = Rows::new(queue(), 0, count * 32);
         resident.decapsulate(private_keys, &ciphertexts.slice(), &received.slice()).unwrap();
