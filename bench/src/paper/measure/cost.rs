@@ -34,14 +34,15 @@ const fn shake256(bytes: usize) -> usize {
 /// degree. Returns `None` if the table does not list the kernel.
 pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
     let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
+    let rejection = sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES);
     let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
         "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
         "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
         "derive_encapsulation" | "derive_encapsulation_small" => (1 + secret_and_coins, 0.0),
         "derive_decapsulation" | "derive_decapsulation_small" => (secret_and_coins, 0.0),
-        "rejection_secret" | "rejection_secret_small" => {
-            (sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES), 0.0)
-        }
+        "rejection_secret" | "rejection_secret_small" => (rejection, 0.0),
+        "encapsulate_mixed_radix" | "encapsulate_packed13" => (2 + secret_and_coins, 2.0),
+        "decapsulate_mixed_radix" | "decapsulate_packed13" => (secret_and_coins + rejection, 4.0),
         "polyphase_small"
         | "polyphase_rounded"
         | "fused_encrypt"
@@ -72,6 +73,12 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "encode_packed13"
         | "unpack_secret_key_packed13"
         | "pack_secret_key_packed13"
+        | "validate_public_key_mixed_radix"
+        | "validate_secret_key_mixed_radix"
+        | "write_public_key_mixed_radix"
+        | "validate_public_key_packed13"
+        | "validate_secret_key_packed13"
+        | "write_public_key_packed13"
         | "invert"
         | "multiply_pairs"
         | "divide_by_norm"
@@ -100,7 +107,7 @@ mod tests {
     use ctru_gpu_kernels::table;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
     use ctru_kem::engine::{
-        Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds,
+        Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Products, Seeds,
     };
     use ctru_kem::{
         Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet,
@@ -132,8 +139,19 @@ mod tests {
     /// follow from the scheme.
     #[test]
     fn chunks_cost_what_the_scheme_says() {
+        // One kernel does a whole operation.
+        check_chunks(Products::Polyphase);
+        // Separate kernels do the steps of an operation.
+        check_chunks(Products::SameKey);
+    }
+
+    fn check_chunks(products: Products) {
+        let is_whole = products == Products::Polyphase;
+        // What the seeds of a chunk are expanded from.
+        let expansion = 88;
         let device = CountingDevice::new(EmulatedDevice::new());
-        let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+        let options =
+            DeviceOptions { chunk: COUNT, slots: 1, products, ..DeviceOptions::default() };
         let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
@@ -146,8 +164,10 @@ mod tests {
         engine.encapsulate(keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets).unwrap();
         let expected = secrets.clone();
         let seen = device.take();
-        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES);
+        let copied = if is_whole { expansion } else { 0 };
+        assert_eq!(seen.uploaded, COUNT * Set::ENCAPSULATION_KEY_BYTES + copied);
         assert_eq!(seen.downloaded, COUNT * Set::CIPHERTEXT_BYTES);
+        assert_eq!(seen.launches.len() == 1, is_whole);
         // The permutations: one for the seed, one for the message, two for the secret and three for
         // the coins.
         assert_eq!(of_batch::<R761>(&seen, COUNT), Work { permutations: 7.0, byte_products: 2.0 });
@@ -156,8 +176,9 @@ mod tests {
         // ciphertext are written.
         let expected_bytes = 1158 + 2 * (1536 + 33) + 33 + 2 * (32 + 48 + 384) + 32 + 952;
         let bytes: usize = seen.launches.iter().map(|launch| launch.bytes).sum::<u64>() as usize;
-        // Each chunk reads once what its seeds are expanded from: 88 bytes.
-        assert_eq!(bytes, COUNT * expected_bytes + 88);
+        if !is_whole {
+            assert_eq!(bytes, COUNT * expected_bytes + expansion);
+        }
 
         engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).unwrap();
         assert_eq!(secrets, expected);
