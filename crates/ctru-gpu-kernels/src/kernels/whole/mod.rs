@@ -39,6 +39,15 @@ pub const fn ciphertext_copy<R: Ring>() -> u32 {
     copied_bytes(R::CIPHERTEXT_BYTES as u32)
 }
 
+/// Returns the number of the thread's warp in its block. Because the number comes from a shuffle,
+/// the assembler knows that it is the same in the whole warp, and that the warp does not diverge
+/// where a branch depends on it. Otherwise each barrier and shuffle after the branch would take a
+/// detour.
+#[inline(always)]
+fn warp_number<S: Simt>(s: S) -> u32 {
+    s.shuffle(s.warp(), 0)
+}
+
 /// The arrays of an encapsulation in global memory.
 #[derive(Copy, Clone)]
 struct Encapsulation<S: Simt> {
@@ -59,9 +68,9 @@ struct Encapsulation<S: Simt> {
 #[inline(always)]
 fn encapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Encapsulation<S>, batch: Batch) {
     let Encapsulation { keys, copied_keys, ids, h, seeds, messages, coins, .. } = arrays;
-    let operation = s.block();
+    let (operation, warp) = (s.block(), warp_number(s));
     let start = E::BYTES * batch.row(operation);
-    if s.warp() == 0 {
+    if warp == 0 {
         let id_row = ID_BYTES * operation;
         warp::for_each(s, ID_BYTES, |i| s.store(ids, id_row + i, s.load(keys, start + i)));
         s.sync_warp();
@@ -80,7 +89,7 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Encapsulation<S>,
         fused::stage_key::<S, R>(s, h, operation);
     }
     s.sync_block();
-    if s.warp() == 1 {
+    if warp == 1 {
         let bytes = R::CIPHERTEXT_BYTES as u32;
         let string = fused::ciphertext::<S, R>(s, coins, messages, bytes * operation);
         warp::write_bytes(s, string, arrays.ciphertexts, bytes * operation, bytes);
@@ -109,11 +118,11 @@ struct Decapsulation<S: Simt> {
 fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>, batch: Batch) {
     let Decapsulation { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
     let Decapsulation { rejection_secrets, shared_secrets, .. } = arrays;
-    let operation = s.block();
+    let (operation, warp) = (s.block(), warp_number(s));
     let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
     let mut string = 0;
-    if s.warp() == 0 {
+    if warp == 0 {
         warp::copy_bytes(
             s,
             (arrays.ciphertexts, ciphertext),
@@ -128,7 +137,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     let key = warp::place_of_copy(key, key_bytes, operation);
     let encoded = key + R::SECRET_POLY_BYTES as u32;
     let id = Id { s, bytes: copied_keys, start: encoded };
-    if s.warp() == 0 {
+    if warp == 0 {
         let start = encoded + E::BYTES;
         let z = |word| word_of_bytes(s, copied_keys, start, 8 * SEED_WORDS, 8 * word);
         reject::<S, R>(operation, id, z, ciphertext, rejection_secrets);
@@ -145,7 +154,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         string = fused::ciphertext::<S, R>(s, coins, messages, ciphertext.1);
     }
     s.sync_block();
-    if s.warp() == 1 {
+    if warp == 1 {
         let difference = warp::compare_bytes(s, string, ciphertext.0, ciphertext.1, bytes);
         select::choose(s, difference, rejection_secrets, shared_secrets, arrays.results);
     }
