@@ -65,7 +65,9 @@ impl CudaQueue {
     /// # Safety
     /// The stream belongs to the primary context of the device, and it exists until the queue, its
     /// clones and all memory that was used with them are dropped. During each call with the queue,
-    /// no code captures a graph from the stream.
+    /// no code captures a graph from the stream. If `stream` is 2, which stands for another stream
+    /// in each thread, the queue, its clones and the memory that is used with them stay on the
+    /// calling thread, and only this thread calls with them.
     pub unsafe fn from_stream(device: CudaDevice, stream: usize) -> Result<Self, RuntimeError> {
         let raw = ptr::with_exposed_provenance_mut(stream);
         // SAFETY: the caller keeps the promises of this function. 0, 1 and 2 are handles of the
