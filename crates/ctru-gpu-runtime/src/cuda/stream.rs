@@ -37,8 +37,8 @@ pub(super) struct Stream {
 }
 
 // SAFETY: the handle of the stream is the only field that is not `Send`, and the driver's functions
-// take a stream from any thread. The handle 2 names another stream in each thread, and whoever lends
-// it promises to stay on one thread.
+// take a stream from any thread. The handle 2 names another stream in each thread, and whoever
+// lends it promises to stay on one thread.
 unsafe impl Send for Stream {}
 // SAFETY: the driver orders calls that several threads make on one stream at the same time. The
 // handle 2 stays on one thread, as for `Send`.
