@@ -338,8 +338,9 @@ impl<'a> Kernel<'a> {
                 ]
             }
             Kind::Exit if unguarded && is_store => vec!["@%mp0 ret;".into(), line.to_owned()],
-            // Loads of constant data are left out, because the assembler may move them in front of
-            // their guard.
+            // The load is volatile, because the assembler may read other words together with their
+            // neighbours, and select afterwards. Loads of constant data are left out, because the
+            // assembler may move them in front of their guard.
             Kind::GuardedLoad
                 if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) =>
             {
@@ -349,7 +350,8 @@ impl<'a> Kernel<'a> {
                     [b'%', b'r', b'd', ..] => 64,
                     _ => 32,
                 };
-                vec![format!("mov.b{bits} {to}, 0;"), format!("@%mp0 {}", line.trim())]
+                let load = line.trim().replacen("ld.", "ld.volatile.", 1);
+                vec![format!("mov.b{bits} {to}, 0;"), format!("@%mp0 {load}")]
             }
             Kind::GuardedStore if unguarded && is_store => vec![format!("@%mp0 {}", line.trim())],
             Kind::GuardedBarrier if unguarded && statement.is("bar.sync") => {
