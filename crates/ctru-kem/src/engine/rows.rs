@@ -8,6 +8,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use thiserror::Error;
+use zeroize::Zeroize;
 
 use super::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::bytes::{Transparent, arrays, arrays_mut, values, values_mut};
@@ -30,8 +31,9 @@ pub enum RowError {
         /// The number of bytes of the slice.
         actual: usize,
     },
-    /// A row is not an encapsulation key. Operations of other rows may have been done; their
-    /// outputs are written.
+    /// A row is not an encapsulation key. Operations of other rows may have been done. Their
+    /// ciphertexts may be written; all shared secrets become
+    /// [placeholders](SharedSecret::is_placeholder).
     #[error("row {row} is not an encapsulation key: {error}")]
     EncapsulationKey {
         /// The first such row, from 0.
@@ -39,8 +41,8 @@ pub enum RowError {
         /// What is wrong with the row.
         error: InvalidEncapsulationKey,
     },
-    /// A row is not a decapsulation key. Operations of other rows may have been done; their outputs
-    /// are written.
+    /// A row is not a decapsulation key. Operations of other rows may have been done. All shared
+    /// secrets become [placeholders](SharedSecret::is_placeholder).
     #[error("row {row} is not a decapsulation key: {error}")]
     DecapsulationKey {
         /// The first such row, from 0.
@@ -169,6 +171,19 @@ pub(super) fn check_lengths(
     if keys == 1 { Ok(()) } else { check_length("keys", secrets, keys) }
 }
 
+/// Returns the result of a batch. If a key was refused, overwrites the shared secrets with
+/// placeholders, so that those of other rows are not left in memory.
+pub(super) fn without_secrets_if_refused<E: Into<RowError>>(
+    result: Result<(), E>,
+    secrets: &mut [SharedSecret],
+) -> Result<(), RowError> {
+    let result = result.map_err(E::into);
+    if let Err(RowError::EncapsulationKey { .. } | RowError::DecapsulationKey { .. }) = result {
+        secrets.iter_mut().for_each(Zeroize::zeroize);
+    }
+    result
+}
+
 /// The CPU engine for rows of one parameter set.
 pub struct CpuRows<P> {
     engine: CpuEngine,
@@ -217,9 +232,9 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
         check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
         seeds.check(secrets.len())?;
-        let (keys, ciphertexts, secrets) =
-            (arrays(keys), arrays_mut(ciphertexts), arrays_mut(secrets));
-        Ok(P::encapsulate_rows(self.engine.pool(), keys, seeds, ciphertexts, secrets)?)
+        let (pool, keys, ciphertexts) = (self.engine.pool(), arrays(keys), arrays_mut(ciphertexts));
+        let result = P::encapsulate_rows(pool, keys, seeds, ciphertexts, arrays_mut(secrets));
+        without_secrets_if_refused(result, secrets)
     }
 
     fn decapsulate(
@@ -233,7 +248,8 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         let ciphertexts: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
         let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
         check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
-        let (keys, ciphertexts, secrets) = (arrays(keys), arrays(ciphertexts), arrays_mut(secrets));
-        Ok(P::decapsulate_rows(self.engine.pool(), keys, ciphertexts, secrets)?)
+        let (pool, keys, ciphertexts) = (self.engine.pool(), arrays(keys), arrays(ciphertexts));
+        let result = P::decapsulate_rows(pool, keys, ciphertexts, arrays_mut(secrets));
+        without_secrets_if_refused(result, secrets)
     }
 }

@@ -103,7 +103,9 @@ fn names_the_first_bad_row<P: ParameterSet>() {
         let error = EncapsulationKey::<P>::from_bytes(row).unwrap_err();
         let expected = Err(RowError::EncapsulationKey { row: first, error });
         let seeds = Seeds::Expand(SEEDS);
+        secrets.fill(0xaa);
         assert_eq!(engine.encapsulate(&bad, seeds, &mut ciphertexts, &mut secrets), expected);
+        assert!(secrets.iter().all(|&byte| byte == 0));
 
         let mut bad = private.clone();
         for row in rows {
@@ -111,13 +113,15 @@ fn names_the_first_bad_row<P: ParameterSet>() {
         }
         let error = InvalidDecapsulationKey::SecretPolynomial;
         let expected = Err(RowError::DecapsulationKey { row: first, error });
+        secrets.fill(0xaa);
         assert_eq!(engine.decapsulate(&bad, &ciphertexts, &mut secrets), expected);
+        assert!(secrets.iter().all(|&byte| byte == 0));
     }
 }
 
-/// A bad row leaves the outputs of its group of eight operations alone.
+/// A bad row leaves the ciphertexts of its group of eight operations alone, and wipes all secrets.
 #[test]
-fn a_bad_row_writes_nothing_of_its_own() {
+fn a_bad_row_writes_no_results_of_its_own() {
     let Rows([mut public, _, ciphertexts, _]) = of_keys::<CtruPrime761>(1, false);
     public.fill(0);
     let (mut written, mut secrets) = (vec![0xaa; ciphertexts.len()], [0xaa; SHARED_SECRET_BYTES]);
@@ -125,7 +129,9 @@ fn a_bad_row_writes_nothing_of_its_own() {
     for engine in [&cpu::<CtruPrime761>() as &dyn RowEngine, &emulator::<CtruPrime761>()] {
         let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut written, &mut secrets);
         assert_eq!(result, Err(RowError::EncapsulationKey { row: 0, error }));
-        assert!(written.iter().chain(&secrets).all(|&byte| byte == 0xaa));
+        assert!(written.iter().all(|&byte| byte == 0xaa));
+        assert_eq!(secrets, [0; SHARED_SECRET_BYTES]);
+        secrets.fill(0xaa);
     }
 }
 
@@ -138,10 +144,13 @@ fn devices_name_the_first_bad_row() {
     let error = InvalidEncapsulationKey::Zero;
     let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
     assert_eq!(result, Err(RowError::EncapsulationKey { row: 1, error }));
+    assert!(secrets.iter().all(|&byte| byte == 0));
+    secrets.fill(0xaa);
     private[2 * CtruPrime653::<MixedRadix>::DECAPSULATION_KEY_BYTES] = 0xff;
     let error = InvalidDecapsulationKey::SecretPolynomial;
     let result = engine.decapsulate(&private, &ciphertexts, &mut secrets);
     assert_eq!(result, Err(RowError::DecapsulationKey { row: 2, error }));
+    assert!(secrets.iter().all(|&byte| byte == 0));
 }
 
 /// Lengths that do not fit together are errors, and nothing is written.

@@ -6,7 +6,7 @@ use ctru_gpu_runtime::Device;
 
 use super::DeviceEngine;
 use super::batch::BatchKeys;
-use crate::engine::rows::{check_lengths, input, output};
+use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
 use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -15,7 +15,7 @@ use crate::params::ParameterSet;
 /// A device engine for rows of one parameter set. All cores of the host check the rows.
 ///
 /// If a batch has one key per operation, the device computes with a row that is not a key before
-/// the check has refused it. So all outputs may be written when the batch is refused.
+/// the check has refused it. So all ciphertexts may be written when the batch is refused.
 #[derive(Debug)]
 pub struct DeviceRows<P: ParameterSet, D: Device> {
     engine: DeviceEngine<P, D>,
@@ -31,13 +31,20 @@ impl<P: ParameterSet, D: Device> DeviceRows<P, D> {
 
 /// Runs `check` on a thread of its own while `compute` runs. Returns the error of `check` first.
 fn checked<E: Send + Into<RowError>>(
-    check: impl FnOnce() -> Result<(), E> + Send,
+    check: impl Fn() -> Result<(), E> + Sync,
     compute: impl FnOnce() -> Result<(), EngineError>,
 ) -> Result<(), RowError> {
     thread::scope(|scope| {
-        let check = scope.spawn(check);
+        let Ok(checking) = thread::Builder::new().spawn_scoped(scope, &check) else {
+            // The system starts no further thread, so this thread checks first.
+            check().map_err(E::into)?;
+            return Ok(compute()?);
+        };
         let computed = compute();
-        check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(E::into)?;
+        checking
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .map_err(E::into)?;
         Ok(computed?)
     })
 }
@@ -72,11 +79,15 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         seeds.check(secrets.len())?;
         let batches = &self.engine.batches;
         let check = || EncapsulationKey::<P>::check_rows(keys);
-        if let [_] = rows {
-            check()?;
-            return Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?);
-        }
-        checked(check, || batches.encapsulate(BatchKeys::Each(keys), seeds, ciphertexts, secrets))
+        let result = if let [_] = rows {
+            check().map_err(RowError::from).and_then(|()| {
+                Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?)
+            })
+        } else {
+            let keys = BatchKeys::Each(keys);
+            checked(check, || batches.encapsulate(keys, seeds, ciphertexts, secrets))
+        };
+        without_secrets_if_refused(result, secrets)
     }
 
     fn decapsulate(
@@ -91,10 +102,14 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         check_lengths(rows.len(), of_bytes.len(), secrets.len())?;
         let batches = &self.engine.batches;
         let check = || DecapsulationKey::<P>::check_rows(keys);
-        if let [_] = rows {
-            check()?;
-            return Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?);
-        }
-        checked(check, || batches.decapsulate(BatchKeys::Each(keys), ciphertexts, secrets))
+        let result = if let [_] = rows {
+            check().map_err(RowError::from).and_then(|()| {
+                Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?)
+            })
+        } else {
+            let keys = BatchKeys::Each(keys);
+            checked(check, || batches.decapsulate(keys, ciphertexts, secrets))
+        };
+        without_secrets_if_refused(result, secrets)
     }
 }
