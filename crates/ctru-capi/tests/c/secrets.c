@@ -1,0 +1,79 @@
+/* Runs the functions of ctru.h with secrets that memcheck takes for uninitialised memory, and
+ * follows into all that is computed from them. Memcheck reports each branch and each address that
+ * depends on a secret. Only what is public is revealed: public keys, ciphertexts, and the shared
+ * secrets at the end. With the argument --leak, the program also branches on a secret, which
+ * memcheck must report. */
+
+#include "sets.h"
+
+#include <valgrind/memcheck.h>
+
+#define HIDE(bytes, count) (void)VALGRIND_MAKE_MEM_UNDEFINED(bytes, count)
+#define REVEAL(bytes, count) (void)VALGRIND_MAKE_MEM_DEFINED(bytes, count)
+
+/* Enough operations for one group that the engine computes together, and for one left over. */
+enum { COUNT = 9 };
+
+static uint8_t pk[COUNT * 2304], sk[COUNT * 3072], ct[COUNT * 2048];
+static uint8_t coins[COUNT * 96], sent[COUNT * 32], received[COUNT * 32];
+
+/* Makes the coins secret, and different for each row. */
+static void hide_coins(void) {
+    for (size_t i = 0; i < sizeof coins; i++) coins[i] = (uint8_t)(i * 167 + i / 96);
+    HIDE(coins, sizeof coins);
+}
+
+/* Reveals the part of `count` secret keys that is the public key. The secret keys of sets with
+ * X25519 have none. */
+static void reveal_public_part(const struct set *set, size_t count) {
+    size_t secret = set->sk - set->pk - 32;
+    for (size_t i = 0; set->n && i < count; i++) REVEAL(sk + i * set->sk + secret, set->pk);
+}
+
+/* Checks that both sides have the same secrets. */
+static void check_secrets(size_t count, int same) {
+    REVEAL(sent, count * 32);
+    REVEAL(received, count * 32);
+    for (size_t i = 0; i < count; i++)
+        CHECK((memcmp(sent + i * 32, received + i * 32, 32) == 0) == same);
+}
+
+static void single(const struct set *set) {
+    hide_coins();
+    CHECK(set->keypair_derand(pk, sk, coins) == CTRU_OK);
+    REVEAL(pk, set->pk);
+    reveal_public_part(set, 1);
+    CHECK(set->encaps_derand(ct, sent, pk, coins) == CTRU_OK);
+    REVEAL(ct, set->ct);
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    check_secrets(1, 1);
+    ct[0] ^= 1;
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    check_secrets(1, 0);
+}
+
+static void batch(ctru_engine *engine, const struct set *set) {
+    size_t pks = COUNT * set->pk, sks = COUNT * set->sk, cts = COUNT * set->ct;
+    hide_coins();
+    CHECK(ctru_engine_keypair_derand(engine, set->n, pk, pks, sk, sks, coins, COUNT * 64) == 0);
+    REVEAL(pk, pks);
+    reveal_public_part(set, COUNT);
+    CHECK(ctru_engine_encaps_derand(engine, set->n, ct, cts, sent, sizeof sent, pk, pks, coins,
+                                    COUNT * 32) == 0);
+    REVEAL(ct, cts);
+    CHECK(ctru_engine_decaps(engine, set->n, received, sizeof received, ct, cts, sk, sks) == 0);
+    check_secrets(COUNT, 1);
+}
+
+int main(int count, char **arguments) {
+    for (size_t i = 0; i < 6; i++) single(&SETS[i]);
+    ctru_engine *engine = NULL;
+    CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
+    for (size_t i = 0; i < 3; i++) batch(engine, &SETS[i]);
+    ctru_engine_free(engine);
+    if (count > 1 && strcmp(arguments[1], "--leak") == 0) {
+        hide_coins();
+        if (coins[0] & 1) puts("leaked");
+    }
+    return 0;
+}
