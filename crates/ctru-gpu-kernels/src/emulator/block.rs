@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use super::Emulate;
 use super::fault::Fault;
 use super::memory::Buffer;
-use super::thread::{Block, Event, Request, Thread, Wait};
+use super::thread::{Block, Event, Fragments, Request, Thread, Wait};
 use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
@@ -145,8 +145,8 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
             }
         }
         Some(Request::Mma) => {
-            let products = &block.matrix_products[warp];
-            products.set(products.get() + 1);
+            let first = warp * WARP as usize;
+            Fragments::multiply(&mut block.fragments.borrow_mut()[first..][..states.len()]);
             states.fill(State::Ready(0));
         }
         Some(Request::SyncBlock | Request::Stop) | None => return false,

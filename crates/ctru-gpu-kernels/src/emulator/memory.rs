@@ -1,12 +1,13 @@
-//! Memory that records a history of accesses per byte, to detect races.
+//! Memory that records the history of accesses to each byte, to detect races.
 
 use core::cell::RefCell;
-use core::fmt;
+use core::ops::Range;
+use core::{fmt, iter};
 use std::rc::Rc;
 use std::vec::Vec;
 
 use super::fault::Access;
-use crate::simt::{WARP, Word};
+use crate::simt::{U32x4, WARP, Word};
 
 /// The time of an access. The counts of passed barriers determine the order of two accesses.
 #[derive(Copy, Clone, Debug)]
@@ -105,24 +106,28 @@ pub(super) enum Problem {
 /// Bytes and their histories.
 pub(super) struct Memory {
     bytes: Vec<u8>,
+    /// One history for each unit. It is the history of all bytes of the unit.
     histories: Vec<History>,
+    /// The number of bytes of a unit, a power of two. No access so far was narrower.
+    unit: usize,
     /// Whether a read of a byte that no thread has written is a fault.
     starts_undefined: bool,
 }
 
 impl Memory {
+    fn new(bytes: Vec<u8>, starts_undefined: bool) -> Self {
+        const WIDEST: usize = U32x4::BYTES as usize;
+        let histories = std::vec![History::default(); bytes.len().div_ceil(WIDEST)];
+        Self { bytes, histories, unit: WIDEST, starts_undefined }
+    }
+
     pub(super) fn shared(bytes: u32) -> Self {
         // The initial content is arbitrary, because a GPU's shared memory holds what an earlier
         // block left there.
-        let bytes = bytes as usize;
-        Self {
-            bytes: std::vec![0xa5; bytes],
-            histories: std::vec![History::default(); bytes],
-            starts_undefined: true,
-        }
+        Self::new(std::vec![0xa5; bytes as usize], true)
     }
 
-    fn checked_range(&self, address: u64, length: u32) -> Result<core::ops::Range<usize>, Problem> {
+    fn checked_range(&self, address: u64, length: u32) -> Result<Range<usize>, Problem> {
         let bytes = self.bytes.len() as u64;
         if !address.is_multiple_of(u64::from(length)) || address + u64::from(length) > bytes {
             return Err(Problem::Bounds { bytes });
@@ -130,18 +135,32 @@ impl Memory {
         Ok(address as usize..address as usize + length as usize)
     }
 
+    /// Returns the first byte and the history of each unit in `range`, whose beginning is a
+    /// multiple of its length. If the range is shorter than a unit, first divides all units.
+    fn units(&mut self, range: &Range<usize>) -> impl Iterator<Item = (usize, &mut History)> {
+        if range.len() < self.unit {
+            let parts = self.unit / range.len();
+            let parts_of = |history: &History| iter::repeat_n(*history, parts);
+            self.histories = self.histories.iter().flat_map(parts_of).collect();
+            self.unit = range.len();
+        }
+        let histories = &mut self.histories[range.start / self.unit..range.end / self.unit];
+        range.clone().step_by(self.unit).zip(histories)
+    }
+
     pub(super) fn load<T: Word>(&mut self, address: u64, stamp: Stamp) -> Result<T, Problem> {
         let range = self.checked_range(address, T::BYTES)?;
-        let mut bits = 0;
-        for byte in range.rev() {
-            let history = &mut self.histories[byte];
-            if self.starts_undefined && history.write.is_none() {
-                return Err(Problem::Uninitialised { address: byte as u64 });
+        let starts_undefined = self.starts_undefined;
+        for (first, history) in self.units(&range) {
+            let address = first as u64;
+            if starts_undefined && history.write.is_none() {
+                return Err(Problem::Uninitialised { address });
             }
-            history.record(stamp).map_err(|first| Problem::Race { first, address: byte as u64 })?;
-            bits = bits << 8 | u128::from(self.bytes[byte]);
+            history.record(stamp).map_err(|first| Problem::Race { first, address })?;
         }
-        Ok(T::from_bits(bits))
+        let mut bits = [0; size_of::<u128>()];
+        bits[..range.len()].copy_from_slice(&self.bytes[range]);
+        Ok(T::from_bits(u128::from_le_bytes(bits)))
     }
 
     pub(super) fn store<T: Word>(
@@ -151,14 +170,12 @@ impl Memory {
         stamp: Stamp,
     ) -> Result<(), Problem> {
         let range = self.checked_range(address, T::BYTES)?;
-        let mut bits = value.to_bits();
-        for byte in range {
-            self.histories[byte]
-                .record(stamp)
-                .map_err(|first| Problem::Race { first, address: byte as u64 })?;
-            self.bytes[byte] = bits as u8;
-            bits >>= 8;
+        for (first, history) in self.units(&range) {
+            let race = |earlier| Problem::Race { first: earlier, address: first as u64 };
+            history.record(stamp).map_err(race)?;
         }
+        let length = range.len();
+        self.bytes[range].copy_from_slice(&value.to_bits().to_le_bytes()[..length]);
         Ok(())
     }
 }
@@ -185,9 +202,7 @@ impl Buffer {
     /// little-endian.
     #[must_use]
     pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
-        let histories = std::vec![History::default(); bytes.len()];
-        let memory = Memory { bytes, histories, starts_undefined: false };
-        Self { memory: Rc::new(RefCell::new(memory)), element_bytes }
+        Self { memory: Rc::new(RefCell::new(Memory::new(bytes, false))), element_bytes }
     }
 
     /// Returns the content as bytes.

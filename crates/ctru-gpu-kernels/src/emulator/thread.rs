@@ -1,5 +1,6 @@
 //! The emulator's thread, which implements [`Simt`] on a coroutine.
 
+use core::array;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::marker::PhantomData;
@@ -22,7 +23,8 @@ pub(super) enum Request {
         value: u32,
         lane: u32,
     },
-    /// A matrix product. The thread has stored its part of the factors in [`Block::factors`].
+    /// A matrix product. The thread has stored its part of the factors in [`Block::fragments`],
+    /// where it finds its part of the product.
     Mma,
     /// The thread violated a rule and never continues.
     Stop,
@@ -35,11 +37,46 @@ pub(super) struct Wait {
     pub(super) location: &'static Location<'static>,
 }
 
-/// A thread's parts of the factors of a matrix product.
+/// A thread's parts of the matrices of a product.
 #[derive(Copy, Clone, Default)]
-struct Factors {
+pub(super) struct Fragments {
     a: [u32; 4],
     b: [u32; 2],
+    product: [i32; 4],
+}
+
+impl Fragments {
+    /// Multiplies the matrices of a warp.
+    ///
+    /// Source: [`Simt::mma_m16n8k32`] has the places of the elements.
+    pub(super) fn multiply(warp: &mut [Self]) {
+        // The compiler uses vectors for numbers of 16 bits and sums without checks of overflow.
+        let mut rows = [[0i16; 32]; 16];
+        let mut columns = [[0i16; 32]; 8];
+        let write = |to: &mut [i16], word: u32| {
+            for (to, byte) in to.iter_mut().zip(word.to_le_bytes()) {
+                *to = i16::from(byte as i8);
+            }
+        };
+        for (lane, Self { a, b, .. }) in warp.iter().enumerate() {
+            let (i, j) = (lane / 4, lane % 4);
+            for (k, &word) in a.iter().enumerate() {
+                write(&mut rows[i + 8 * (k % 2)][16 * (k / 2) + 4 * j..][..4], word);
+            }
+            for (k, &word) in b.iter().enumerate() {
+                write(&mut columns[i][16 * k + 4 * j..][..4], word);
+            }
+        }
+        for (lane, Self { product, .. }) in warp.iter_mut().enumerate() {
+            let (i, j) = (lane / 4, lane % 4);
+            *product = array::from_fn(|k| {
+                let elements = rows[i + 8 * (k / 2)].iter().zip(&columns[2 * j + k % 2]);
+                elements.fold(0, |sum: i32, (&a, &b)| {
+                    sum.wrapping_add(i32::from(a).wrapping_mul(i32::from(b)))
+                })
+            });
+        }
+    }
 }
 
 /// The state that the threads of a block share.
@@ -51,11 +88,8 @@ pub(super) struct Block {
     pub(super) shared: RefCell<Memory>,
     pub(super) block_barriers: Cell<u32>,
     pub(super) warp_barriers: Vec<Cell<u32>>,
-    /// Number of matrix products that each warp has finished.
-    pub(super) matrix_products: Vec<Cell<u32>>,
-    /// Two entries per thread, for even and odd products of its warp. One entry is not enough,
-    /// because a thread may read the factors of a product after others have begun the next product.
-    factors: RefCell<Vec<[Factors; 2]>>,
+    /// One entry for each thread.
+    pub(super) fragments: RefCell<Vec<Fragments>>,
     pub(super) fault: RefCell<Option<Fault>>,
     /// The accesses of each thread, if the launch is traced.
     pub(super) events: Option<RefCell<Vec<Vec<Event>>>>,
@@ -73,9 +107,8 @@ impl Block {
             threads: shape.threads,
             shared: RefCell::new(Memory::shared(shape.shared_bytes)),
             block_barriers: Cell::new(0),
-            warp_barriers: warps.clone().map(|_| Cell::new(0)).collect(),
-            matrix_products: warps.map(|_| Cell::new(0)).collect(),
-            factors: RefCell::new(std::vec![Default::default(); shape.threads as usize]),
+            warp_barriers: warps.map(|_| Cell::new(0)).collect(),
+            fragments: RefCell::new(std::vec![Fragments::default(); shape.threads as usize]),
             fault: RefCell::new(None),
             events: trace.then_some(RefCell::new(events)),
         }
@@ -188,12 +221,6 @@ impl Thread<'_> {
     }
 }
 
-/// Returns the dot product of two vectors of four signed bytes.
-fn dot_product(a: u32, b: u32) -> i32 {
-    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
-    pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum()
-}
-
 impl<'a> Simt for Thread<'a> {
     type Global<T: Word> = View<'a, T>;
 
@@ -216,20 +243,11 @@ impl<'a> Simt for Thread<'a> {
         self.wait(Request::Shuffle { value, lane })
     }
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
-        let turn = self.block.matrix_products[self.warp() as usize].get() as usize % 2;
-        self.block.factors.borrow_mut()[self.number as usize][turn] = Factors { a, b };
+        let own = self.number as usize;
+        self.block.fragments.borrow_mut()[own] = Fragments { a, b, product: [0; 4] };
         self.wait(Request::Mma);
-        let factors = self.block.factors.borrow();
-        let warp = &factors[(self.warp() * WARP) as usize..];
-        let (i, j) = (self.lane() as usize / 4, self.lane() as usize % 4);
-        core::array::from_fn(|k| {
-            let (upper, column) = (k / 2, 2 * j + k % 2);
-            let products = (0..4).flat_map(|part| {
-                let (a, b) = (warp[4 * i + part][turn].a, warp[4 * column + part][turn].b);
-                [dot_product(a[upper], b[0]), dot_product(a[2 + upper], b[1])]
-            });
-            products.fold(c[k], i32::wrapping_add)
-        })
+        let product = self.block.fragments.borrow()[own].product;
+        array::from_fn(|k| c[k].wrapping_add(product[k]))
     }
     fn cast<T: Word, U: Word>(self, memory: View<'a, T>) -> View<'a, U> {
         memory.buffer.view()
