@@ -13,12 +13,12 @@ const ORDER: &[&str] = &[
     "ctru-gpu-runtime",
     "ctru-kem",
     "ctru-hybrid",
+    "ctru-measure",
     "ctru-rustls",
     "ctru-capi",
     "ctru-python",
     "ctru-server",
     "age-plugin-ctru",
-    "ctru-measure",
     "ctru-cli",
     "ctru-bench",
 ];
