@@ -126,7 +126,7 @@ def check_files(folder, columns, expected):
 
 def encaps(keys, out, seed_file):
     command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
-    return [*command, "--out", str(out), "--device", "cpu", "--quiet"]
+    return [*command, "--out", str(out), "--device", "cpu", "--quiet", "--actors", "4"]
 
 
 def wait_for_files(folder, count):
