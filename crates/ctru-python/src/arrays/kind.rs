@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use pyo3::exceptions::{PyImportError, PyMemoryError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use pyo3::{ffi, intern};
 use zeroize::Zeroize;
@@ -52,9 +53,11 @@ enum Finish<'py> {
 
 /// Returns whether an object is a numpy array. Does not import numpy.
 pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    loaded(object.py(), "numpy")
-        .and_then(|numpy| object.is_instance(&numpy.getattr(intern!(object.py(), "ndarray"))?))
-        .unwrap_or(false)
+    static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = object.py();
+    let find = || PyResult::Ok(loaded(py, "numpy")?.getattr("ndarray")?.unbind());
+    let is_one = |ndarray: &Py<PyAny>| object.is_instance(ndarray.bind(py));
+    NDARRAY.get_or_try_init(py, find).and_then(is_one).unwrap_or(false)
 }
 
 /// Returns a module that the program has imported.
