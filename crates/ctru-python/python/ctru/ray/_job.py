@@ -26,9 +26,10 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError,
 from ._place import placement
 from ._work import Work, Worker, digest
 
-#: Rows that are computed and written at a time, on a GPU and on CPUs.
+#: Rows that are computed and written at a time, on a GPU and on CPUs. Memory for few rows is used
+#: again without a return to the system.
 ROWS_ON_GPU = 1 << 17
-ROWS_ON_CPU = 1 << 15
+ROWS_ON_CPU = 1 << 13
 #: How often a part may be lost with its actor.
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
