@@ -1,4 +1,4 @@
-"""Prints the rates of batches with numpy arrays: operations per second, medians.
+"""Prints the rates of batches with numpy arrays, and the times of single operations: medians.
 
 Run with: python rates.py [--device cpu] [--set 761] [--batch 65536] [--seconds 2]
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable
 import ctru
 
 
-def rate(seconds: float, count: int, call: Callable[[], object]) -> float:
-    """Returns the operations per second of a batch of `count`, the median of its repetitions."""
+def median(seconds: float, call: Callable[[], object]) -> float:
+    """Returns the seconds that a call takes, the median of its repetitions."""
     call()
     times = []
     end = time.perf_counter() + seconds
@@ -20,7 +20,7 @@ def rate(seconds: float, count: int, call: Callable[[], object]) -> float:
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    return count / statistics.median(times)
+    return statistics.median(times)
 
 
 parser = argparse.ArgumentParser()
@@ -41,4 +41,15 @@ calls = {
 }
 print(engine)
 for name, call in calls.items():
-    print(f"{name} {rate(args.seconds, args.batch, call):12,.0f} operations/s")
+    print(f"{name} {args.batch / median(args.seconds, call):12,.0f} operations/s")
+
+key = ctru.PrivateKey.generate(args.set)
+of_key = key.public_key()
+_, ciphertext = of_key.encapsulate()
+single = {
+    "keygen": lambda: ctru.PrivateKey.generate(args.set),
+    "encaps": of_key.encapsulate,
+    "decaps": lambda: key.decapsulate(ciphertext),
+}
+for name, call in single.items():
+    print(f"{name} {1e6 * median(args.seconds / 4, call):12.2f} us, one operation")

@@ -1,13 +1,17 @@
 //! Batches: the class `Engine`.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, CpuRows, RowEngine, RowError, Seeds};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrays::{Kind, Output, View, output, view};
-use crate::errors::{engine_error, row_error, type_error, type_name, value_error};
+use crate::arrays::{Kind, Output, view};
+use crate::batch::{Batch, KeyRows, Rows};
+use crate::errors::{engine_error, type_error, type_name, value_error};
 use crate::keys::{PrivateKey, PublicKey};
 use crate::seeds::{MasterSeed, whole_number};
 use crate::sets::{Parameters, Set, with_set};
@@ -18,6 +22,8 @@ const MOST_THREADS: usize = 4096;
 const CHUNK_PER_THREAD: usize = 1 << 14;
 /// Operations on a GPU between two looks at signals.
 const DEVICE_CHUNK: usize = 1 << 20;
+/// The names of the two arrays of the argument `out`.
+const TWO: [&str; 2] = ["out[0]", "out[1]"];
 
 /// Runs batches of one parameter set.
 #[pyclass(frozen, module = "ctru")]
@@ -30,7 +36,7 @@ pub(crate) struct Engine {
     chunk: usize,
     /// The process whose threads compute. They do not exist in a fork of it.
     process: u32,
-    rows: Box<dyn RowEngine>,
+    rows: Arc<dyn RowEngine>,
 }
 
 /// Where an engine computes.
@@ -57,66 +63,16 @@ impl Device {
 
 /// Opens a GPU.
 #[cfg(feature = "cuda")]
-fn open_gpu<P: ParameterSet>(number: u32) -> PyResult<Box<dyn RowEngine>> {
+fn open_gpu<P: ParameterSet>(number: u32) -> PyResult<Arc<dyn RowEngine>> {
     use ctru_kem::engine::{DeviceEngine, DeviceOptions, DeviceRows, cuda};
     let open = || DeviceEngine::<P, _>::new(cuda::open(number)?, DeviceOptions::default());
-    Ok(Box::new(DeviceRows::new(open().map_err(|error| engine_error(&error))?)))
+    Ok(Arc::new(DeviceRows::new(open().map_err(|error| engine_error(&error))?)))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_gpu<P: ParameterSet>(_: u32) -> PyResult<Box<dyn RowEngine>> {
+fn open_gpu<P: ParameterSet>(_: u32) -> PyResult<Arc<dyn RowEngine>> {
     let message = "this build of the package has no engine for GPUs";
     Err(crate::errors::DeviceError::new_err(message))
-}
-
-/// The keys of a batch, as the caller gave them.
-enum KeyRows<'a, 'py> {
-    /// The bytes of one key.
-    One(&'a [u8]),
-    /// An array with a number of rows.
-    Array { view: View<'py>, rows: usize, kind: Kind<'py> },
-}
-
-impl<'py> KeyRows<'_, 'py> {
-    /// Reads an array of keys.
-    fn array(object: &Bound<'py, PyAny>, name: &str, row_bytes: usize) -> PyResult<Self> {
-        let view = view(object, name)?;
-        let rows = view.rows(name, row_bytes)?;
-        let kind = Kind::of(object, &view)?;
-        Ok(Self::Array { view, rows, kind })
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::One(bytes) => bytes,
-            Self::Array { view, .. } => view.bytes(),
-        }
-    }
-
-    fn rows(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Array { rows, .. } => *rows,
-        }
-    }
-
-    fn overlaps(&self, output: &Output<'_>) -> bool {
-        matches!(self, Self::Array { view, .. } if view.overlaps(output.view()))
-    }
-}
-
-/// Checks that a key object belongs to the parameter set of an engine.
-fn same_set(name: &str, set: Set, of_engine: Set) -> PyResult<()> {
-    if set == of_engine {
-        return Ok(());
-    }
-    Err(value_error(format!(
-        "{name} is a key of '{}' with '{}', the engine computes with '{}' and '{}'",
-        set.name(),
-        set.encoding(),
-        of_engine.name(),
-        of_engine.encoding()
-    )))
 }
 
 /// Returns the argument `count`.
@@ -136,18 +92,22 @@ fn two<'py>(out: &Bound<'py, PyAny>) -> PyResult<[Bound<'py, PyAny>; 2]> {
     arrays.try_into().map_err(|_| value_error(format!("out has {count} arrays, not two")))
 }
 
-/// Checks that results do not overwrite one another or what is read.
-fn check_apart(inputs: &[&dyn Fn(&Output<'_>) -> bool], outputs: &[&Output<'_>]) -> PyResult<()> {
-    for (index, output) in outputs.iter().enumerate() {
-        let mut others = outputs[..index].iter();
-        if others.any(|other| other.view().overlaps(output.view())) {
-            return Err(value_error("the arrays of out share memory"));
-        }
-        if inputs.iter().any(|overlaps| overlaps(output)) {
-            return Err(value_error("out shares memory with an array that is read"));
-        }
-    }
-    Ok(())
+/// Returns the argument `out` with two arrays for `count` rows, or new arrays of a kind.
+fn two_outputs<'py>(
+    py: Python<'py>,
+    kind: &Kind<'py>,
+    out: Option<&Bound<'py, PyAny>>,
+    count: usize,
+    [a, b]: [usize; 2],
+) -> PyResult<[Output<'py>; 2]> {
+    let Some(out) = out else {
+        return Ok([kind.allocate(py, count, a)?, kind.allocate(py, count, b)?]);
+    };
+    let arrays = two(out)?;
+    Ok([
+        Output::of_caller(&arrays[0], TWO[0], count, a)?,
+        Output::of_caller(&arrays[1], TWO[1], count, b)?,
+    ])
 }
 
 impl Engine {
@@ -160,42 +120,27 @@ impl Engine {
         Err(PyRuntimeError::new_err(message))
     }
 
-    /// Makes the arrays for two kinds of results, or takes those of the caller.
-    fn two_outputs<'py>(
-        py: Python<'py>,
-        kind: &Kind<'py>,
-        out: Option<&Bound<'py, PyAny>>,
-        count: usize,
-        sizes: [usize; 2],
-    ) -> PyResult<[Output<'py>; 2]> {
-        let [a, b] = sizes;
-        let Some(out) = out else {
-            return Ok([kind.allocate(py, count, a)?, kind.allocate(py, count, b)?]);
-        };
-        let arrays = two(out)?;
-        Ok([output(&arrays[0], "out[0]", count, a)?, output(&arrays[1], "out[1]", count, b)?])
-    }
-
-    /// Calls `compute` for one chunk of the batch after the other, without the GIL, and looks for
-    /// signals in between. An empty batch is one empty chunk. `keys` is the name of the argument
-    /// with the keys, and `one` says whether one key serves all operations.
-    fn in_chunks(
+    /// Computes a batch of `count` operations: looks for signals between its chunks, and for a fork
+    /// that a handler of a signal may have made. The other arguments are those of
+    /// [`Batch::compute`].
+    fn compute<'py, const N: usize>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
+        batch: &mut Batch<'py, N>,
         count: usize,
-        (keys, one): (&str, bool),
-        mut compute: impl FnMut(usize, usize) -> Result<(), RowError> + Send,
+        keys: (&str, bool),
+        compute: impl FnMut(Range<usize>, [&mut [u8]; N]) -> Result<(), RowError> + Send,
     ) -> PyResult<()> {
-        let mut first = 0usize;
-        loop {
-            let next = count.min(first.saturating_add(self.chunk));
-            py.detach(|| compute(first, next))
-                .map_err(|error| row_error(&error, keys, if one { 0 } else { first }))?;
-            if next == count {
-                return Ok(());
-            }
-            first = next;
-            py.check_signals()?;
+        let between = || py.check_signals().and_then(|()| self.check_process());
+        batch.compute(py, (count, self.chunk), keys, between, compute)
+    }
+}
+
+impl Drop for Engine {
+    /// In a fork, leaves what belongs to the threads or to the GPU of the other process alone.
+    fn drop(&mut self) {
+        if self.check_process().is_err() {
+            std::mem::forget(Arc::clone(&self.rows));
         }
     }
 }
@@ -230,7 +175,7 @@ impl Engine {
         let on_cpu = || -> PyResult<Self> {
             let cpu = CpuEngine::with_threads(threads).map_err(|error| engine_error(&error))?;
             let threads = cpu.threads();
-            let rows: Box<dyn RowEngine> = with_set!(set, P => Box::new(CpuRows::<P>::new(cpu)));
+            let rows: Arc<dyn RowEngine> = with_set!(set, P => Arc::new(CpuRows::<P>::new(cpu)));
             Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, rows))
         };
         let on_gpu = |number: u32| -> PyResult<Self> {
@@ -270,18 +215,13 @@ impl Engine {
             (Some(_), Some(_)) => return Err(value_error("kind and out exclude each other")),
         };
         let Parameters { public_key_bytes: public, private_key_bytes: private, .. } = self.sizes;
-        let [mut publics, mut privates] =
-            Self::two_outputs(py, &kind, out, count, [public, private])?;
-        check_apart(&[], &[&publics, &privates])?;
-        let (public_rows, private_rows) = (publics.bytes_mut(), privates.bytes_mut());
-        self.in_chunks(py, count, ("", false), |first, next| {
-            self.rows.generate(
-                Seeds::Expand(master.of_chunk(first)),
-                &mut public_rows[first * public..next * public],
-                &mut private_rows[first * private..next * private],
-            )
+        let outputs = two_outputs(py, &kind, out, count, [public, private])?;
+        let mut batch = Batch::begin(py, &[], TWO, outputs)?;
+        self.compute(py, &mut batch, count, ("", false), |rows, [publics, privates]| {
+            let seeds = Seeds::Expand(master.of_chunk(rows.start));
+            self.rows.generate(seeds, publics, privates)
         })?;
-        Ok((publics.finish()?, privates.finish()?))
+        batch.finish().map(Into::into)
     }
 
     #[pyo3(signature = (
@@ -307,36 +247,26 @@ impl Engine {
         } = self.sizes;
         let name = "public_keys";
         let keys = match public_keys.cast::<PublicKey>() {
-            Ok(key) => {
-                let (set, bytes) = key.get().parts();
-                same_set(name, set, self.set)?;
-                KeyRows::One(bytes)
-            }
-            Err(_) => KeyRows::array(public_keys, name, public)?,
+            Ok(key) => KeyRows::of_object(name, key.get().parts(), self.set)?,
+            Err(_) => KeyRows::of_array(name, public_keys, public)?,
         };
-        let rows = keys.rows();
-        let count = count.map_or(Ok(rows), count_of)?;
-        if rows != 1 && rows != count {
-            return Err(value_error(format!("{name} has {rows} rows, count is {count}")));
+        let keys_count = keys.count();
+        let count = count.map_or(Ok(keys_count), count_of)?;
+        if keys_count != 1 && keys_count != count {
+            return Err(value_error(format!("{name} has {keys_count} rows, count is {count}")));
         }
         let master = MasterSeed::new(seed, context, first)?;
         master.check(count)?;
-        let kind = if let KeyRows::Array { kind, .. } = &keys { kind } else { &Kind::Numpy };
-        let [mut secrets, mut ciphertexts] =
-            Self::two_outputs(py, kind, out, count, [secret, ciphertext])?;
-        check_apart(&[&|output| keys.overlaps(output)], &[&secrets, &ciphertexts])?;
-        let one = rows == 1;
-        let key_rows = keys.bytes();
-        let (secret_rows, ciphertext_rows) = (secrets.bytes_mut(), ciphertexts.bytes_mut());
-        self.in_chunks(py, count, (name, one), |first, next| {
-            self.rows.encapsulate(
-                if one { key_rows } else { &key_rows[first * public..next * public] },
-                Seeds::Expand(master.of_chunk(first)),
-                &mut ciphertext_rows[first * ciphertext..next * ciphertext],
-                &mut secret_rows[first * secret..next * secret],
-            )
+        let outputs = two_outputs(py, keys.kind(), out, count, [secret, ciphertext])?;
+        let reads: Vec<_> = keys.view().map(|view| (name, view)).into_iter().collect();
+        let mut batch = Batch::begin(py, &reads, TWO, outputs)?;
+        let keys = keys.rows(public);
+        let of_keys = (name, keys.serves_all);
+        self.compute(py, &mut batch, count, of_keys, |rows, [secrets, ciphertexts]| {
+            let seeds = Seeds::Expand(master.of_chunk(rows.start));
+            self.rows.encapsulate(keys.of(&rows), seeds, ciphertexts, secrets)
         })?;
-        Ok((secrets.finish()?, ciphertexts.finish()?))
+        batch.finish().map(Into::into)
     }
 
     #[pyo3(signature = (private_keys, ciphertexts, *, out = None))]
@@ -356,38 +286,32 @@ impl Engine {
         } = self.sizes;
         let name = "private_keys";
         let keys = match private_keys.cast::<PrivateKey>() {
-            Ok(key) => {
-                let (set, bytes) = key.get().parts();
-                same_set(name, set, self.set)?;
-                KeyRows::One(bytes)
-            }
-            Err(_) => KeyRows::array(private_keys, name, private)?,
+            Ok(key) => KeyRows::of_object(name, key.get().parts(), self.set)?,
+            Err(_) => KeyRows::of_array(name, private_keys, private)?,
         };
-        let received = view(ciphertexts, "ciphertexts")?;
-        let count = received.rows("ciphertexts", ciphertext)?;
-        let rows = keys.rows();
-        if rows != 1 && rows != count {
-            let message = format!("{name} has {rows} rows, ciphertexts has {count}");
+        let name_of_received = "ciphertexts";
+        let received = view(ciphertexts, name_of_received)?;
+        let count = received.rows(name_of_received, ciphertext)?;
+        let keys_count = keys.count();
+        if keys_count != 1 && keys_count != count {
+            let message = format!("{name} has {keys_count} rows, ciphertexts has {count}");
             return Err(value_error(message));
         }
-        let mut secrets = match out {
-            Some(out) => output(out, "out", count, secret)?,
+        let output = match out {
+            Some(out) => Output::of_caller(out, "out", count, secret)?,
             None => Kind::of(ciphertexts, &received)?.allocate(py, count, secret)?,
         };
-        let overlaps_keys = |output: &Output<'_>| keys.overlaps(output);
-        let overlaps = |output: &Output<'_>| received.overlaps(output.view());
-        check_apart(&[&overlaps_keys, &overlaps], &[&secrets])?;
-        let one = rows == 1;
-        let (key_rows, ciphertext_rows) = (keys.bytes(), received.bytes());
-        let secret_rows = secrets.bytes_mut();
-        self.in_chunks(py, count, (name, one), |first, next| {
-            self.rows.decapsulate(
-                if one { key_rows } else { &key_rows[first * private..next * private] },
-                &ciphertext_rows[first * ciphertext..next * ciphertext],
-                &mut secret_rows[first * secret..next * secret],
-            )
+        let mut reads = vec![(name_of_received, &received)];
+        reads.extend(keys.view().map(|view| (name, view)));
+        let mut batch = Batch::begin(py, &reads, ["out"], [output])?;
+        let keys = keys.rows(private);
+        let received =
+            Rows { bytes: received.bytes(), row_bytes: ciphertext, serves_all: count == 1 };
+        self.compute(py, &mut batch, count, (name, keys.serves_all), |rows, [secrets]| {
+            self.rows.decapsulate(keys.of(&rows), received.of(&rows), secrets)
         })?;
-        secrets.finish()
+        let [secrets] = batch.finish()?;
+        Ok(secrets)
     }
 
     #[getter]

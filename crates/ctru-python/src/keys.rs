@@ -9,13 +9,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use crate::arrays::{copy_of, with_bytes};
+use crate::arrays::{copy_of, copy_to, with_bytes};
 use crate::errors::{InvalidKey, type_error, value_error};
 use crate::seeds::fill_randomly;
 use crate::sets::{Set, with_set};
 
 /// Bytes of the seed of a key pair: the seed of the polynomials, then `z`.
 const KEY_SEED_BYTES: usize = 2 * SEED_BYTES;
+
+/// The seed of a key pair, in a box, because a value that is moved leaves a copy behind, which
+/// nothing wipes.
+type KeySeed = Box<Zeroizing<[u8; KEY_SEED_BYTES]>>;
 
 /// A public key of any parameter set.
 trait Public: Send + Sync {
@@ -28,11 +32,12 @@ trait Public: Send + Sync {
 trait Private: Send + Sync {
     fn bytes(&self) -> &[u8];
     fn public(&self) -> Box<dyn Public>;
-    /// Decapsulates a ciphertext.
+    /// Decapsulates a ciphertext. Copies it first, because another thread can change it when the
+    /// GIL is released.
     ///
     /// # Errors
     /// `ValueError` if the ciphertext has a wrong length.
-    fn decapsulate(&self, ciphertext: &[u8]) -> PyResult<SharedSecret>;
+    fn decapsulate(&self, py: Python<'_>, ciphertext: &[u8]) -> PyResult<SharedSecret>;
 }
 
 impl<P: ParameterSet> Public for EncapsulationKey<P> {
@@ -55,10 +60,10 @@ impl<P: ParameterSet> Private for DecapsulationKey<P> {
         Box::new(self.encapsulation_key())
     }
 
-    fn decapsulate(&self, ciphertext: &[u8]) -> PyResult<SharedSecret> {
+    fn decapsulate(&self, py: Python<'_>, ciphertext: &[u8]) -> PyResult<SharedSecret> {
         let ciphertext = Ciphertext::from_bytes(ciphertext)
             .map_err(|error| value_error(format!("ciphertext is not valid: {error}")))?;
-        Ok(Self::decapsulate(self, &ciphertext))
+        Ok(py.detach(|| Self::decapsulate(self, &ciphertext)))
     }
 }
 
@@ -79,7 +84,7 @@ pub(crate) struct PublicKey {
 pub(crate) struct PrivateKey {
     set: Set,
     key: Box<dyn Private>,
-    seed: Option<Zeroizing<[u8; KEY_SEED_BYTES]>>,
+    seed: Option<KeySeed>,
 }
 
 impl PublicKey {
@@ -152,7 +157,7 @@ impl PrivateKey {
     }
 
     /// Generates the key that a seed determines.
-    fn from_seed(py: Python<'_>, set: Set, seed: Zeroizing<[u8; KEY_SEED_BYTES]>) -> Self {
+    fn from_seed(py: Python<'_>, set: Set, seed: KeySeed) -> Self {
         let (polynomials, z) = seed.split_at(SEED_BYTES);
         let polynomials = polynomials.try_into().expect("half of the seed");
         let z = z.try_into().expect("half of the seed");
@@ -169,8 +174,8 @@ impl PrivateKey {
     #[pyo3(signature = (set, *, encoding = "mixed-radix"))]
     fn generate(py: Python<'_>, set: &str, encoding: &str) -> PyResult<Self> {
         let set = Set::new(set, encoding)?;
-        let mut seed = Zeroizing::new([0; KEY_SEED_BYTES]);
-        fill_randomly(&mut *seed)?;
+        let mut seed = KeySeed::new(Zeroizing::new([0; KEY_SEED_BYTES]));
+        fill_randomly(&mut **seed)?;
         Ok(Self::from_seed(py, set, seed))
     }
 
@@ -178,13 +183,8 @@ impl PrivateKey {
     #[pyo3(signature = (set, seed, *, encoding = "mixed-radix"))]
     fn from_seed_bytes(set: &str, seed: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
         let set = Set::new(set, encoding)?;
-        let bytes = copy_of(seed, "seed")?;
-        let mut copy = Zeroizing::new([0; KEY_SEED_BYTES]);
-        if bytes.len() != KEY_SEED_BYTES {
-            let message = format!("seed has {} bytes, not {KEY_SEED_BYTES}", bytes.len());
-            return Err(value_error(message));
-        }
-        copy.copy_from_slice(&bytes);
+        let mut copy = KeySeed::new(Zeroizing::new([0; KEY_SEED_BYTES]));
+        copy_to(seed, "seed", &mut **copy)?;
         Ok(Self::from_seed(seed.py(), set, copy))
     }
 
@@ -208,7 +208,7 @@ impl PrivateKey {
             .seed
             .as_ref()
             .ok_or_else(|| value_error("the seed is not known: the key was read from its bytes"))?;
-        Ok(PyBytes::new(py, &**seed))
+        Ok(PyBytes::new(py, &***seed))
     }
 
     fn public_key(&self) -> PublicKey {
@@ -221,7 +221,7 @@ impl PrivateKey {
         ciphertext: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let secret = with_bytes(ciphertext, "ciphertext", |ciphertext| {
-            py.detach(|| self.key.decapsulate(ciphertext))
+            self.key.decapsulate(py, ciphertext)
         })??;
         Ok(PyBytes::new(py, secret.as_bytes()))
     }

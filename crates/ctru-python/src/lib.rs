@@ -1,10 +1,12 @@
 //! The native module `ctru._ctru` of the Python package `ctru`.
 //!
-//! `keys` has single operations, `engine` batches, `arrays` the arrays that batches read and write.
+//! `keys` has single operations, `engine` and `batch` have batches, `arrays` has the arrays that
+//! batches read and write.
 //! The package around it, in the folder `python`, re-exports this module and has what is written in
 //! Python. It also has the documentation of the interface, in `_ctru.pyi`.
 
 mod arrays;
+mod batch;
 mod digest;
 mod engine;
 mod errors;

@@ -6,12 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use zeroize::Zeroizing;
 
-use crate::arrays::copy_of;
+use crate::arrays::{copy_of, copy_to};
 use crate::errors::value_error;
 
 /// A master seed of the caller, or a random one.
 pub(crate) struct MasterSeed {
-    seed: Zeroizing<[u8; SEED_BYTES]>,
+    // In a box, because a value that is moved leaves a copy behind, which nothing wipes.
+    seed: Box<Zeroizing<[u8; SEED_BYTES]>>,
     context: Context,
     first: u64,
 }
@@ -29,28 +30,24 @@ impl MasterSeed {
         first: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let first = first.map_or(Ok(0), row_number)?;
+        let mut master = Self { seed: Box::default(), context: Context::EMPTY, first };
         let Some(seed) = seed else {
             if context.is_some() || first != 0 {
                 return Err(value_error("context and first have a meaning with a seed only"));
             }
-            let mut seed = Zeroizing::new([0; SEED_BYTES]);
-            fill_randomly(&mut *seed)?;
-            return Ok(Self { seed, context: Context::EMPTY, first: 0 });
+            fill_randomly(&mut **master.seed)?;
+            return Ok(master);
         };
         let Some(context) = context else {
             return Err(value_error("a seed needs a context: the name of what it is used for"));
         };
-        let bytes = copy_of(seed, "seed")?;
-        let seed: [u8; SEED_BYTES] = bytes[..].try_into().map_err(|_| {
-            value_error(format!("seed has {} bytes, not {SEED_BYTES}", bytes.len()))
-        })?;
-        let seed = Zeroizing::new(seed);
+        copy_to(seed, "seed", &mut **master.seed)?;
         let context = match context.cast::<PyString>() {
             Ok(text) => Context::new(text.to_string().as_bytes()),
             Err(_) => Context::new(&copy_of(context, "context")?),
         };
-        let context = context.map_err(value_error)?;
-        Ok(Self { seed, context, first })
+        master.context = context.map_err(value_error)?;
+        Ok(master)
     }
 
     /// Checks that the row of every operation of a batch fits 64 bits.

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import ctru
+
+# A shell starts programs in the background with this signal ignored. Tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[3]
 SETS = [(name, code) for name in ("653", "761", "1277") for code in ("mixed-radix", "packed13")]

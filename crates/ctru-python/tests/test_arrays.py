@@ -255,6 +255,7 @@ def test_bad_out():
     locked.flags.writeable = False
     bad((secrets, locked), ValueError, r"out\[1\] is read-only")
     bad((secrets, Tensor(locked)), ValueError, r"out\[1\] is read-only")
+    bad((secrets, Tensor(ciphertexts, versioned=False)), ValueError, r"out\[1\] .* before 1.0")
     bad((as_arrow(secrets), ciphertexts), ValueError, "read-only")
     bad((secrets[:63], ciphertexts), ValueError, "63 rows")
     bad((ciphertexts, secrets), ValueError, "shape")
@@ -264,15 +265,17 @@ def test_bad_out():
     bad(secrets, TypeError, "tuple")
     bad((None, None), TypeError, "out")
     both = bytearray(64 * CIPHERTEXT)
-    bad((memoryview(both)[: 64 * SECRET], both), ValueError, "share memory")
+    bad(
+        (memoryview(both)[: 64 * SECRET], both), ValueError, r"out\[1\] shares memory with out\[0\]"
+    )
     over = public.reshape(-1)[: 64 * SECRET].reshape(64, SECRET)
-    bad((over, ciphertexts), ValueError, "array that is read")
+    bad((over, ciphertexts), ValueError, r"out\[0\] shares memory with public_keys")
     over = ciphertexts.reshape(-1)[: 64 * SECRET].reshape(64, SECRET)
 
     def call():
         run.decapsulate(private, ciphertexts, out=over)
 
-    refused(ValueError, "array that is read", call)
+    refused(ValueError, "out shares memory with ciphertexts", call)
     refused(ValueError, "kind and out", lambda: run.generate(1, kind="bytes", out=(b"", b"")))
 
 

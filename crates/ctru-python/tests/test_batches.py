@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-import multiprocessing
 import os
 import signal
 import threading
@@ -215,23 +214,6 @@ def test_a_keyboard_interrupt_ends_a_batch():
         run.generate(3_000_000)
     timer.join()
     assert time.monotonic() - start < 15
-
-
-def test_an_engine_is_refused_after_a_fork():
-    run = engine()
-
-    def child(queue):
-        try:
-            run.generate(1)
-        except RuntimeError as error:
-            queue.put(str(error))
-
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    process = context.Process(target=child, args=(queue,))
-    process.start()
-    assert "fork" in queue.get()
-    process.join()
 
 
 def test_engines():

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 from conftest import engine, key_pairs
+from test_dlpack import Legacy, Tensor, Versioned
 
 import ctru
 
@@ -33,6 +34,27 @@ class Liar:
 
     def __index__(self):
         return self.value
+
+
+#: Fields of a tensor that are wrong in a way that can be seen.
+WRONG = {
+    "shape": [None, [-1, 32], [4, 3], [2**62, 2**62]],
+    "strides": [[1, 4], [0, 0], [-32, 1]],
+    "ndim": [-1, 0, 3, 2**31 - 1],
+    "data": [None],
+    "bits": [1, 16],
+    "device_type": [0, 2, 13],
+    "flags": [0, 1, 2, 3],
+    "major": [0, 2],
+}
+
+
+def tensor(rng):
+    """Returns a DLPack tensor that is often wrong."""
+    layout = rng.choice([Versioned, Legacy])
+    names = rng.sample(sorted(WRONG), rng.randint(0, 2))
+    rows = np.zeros((4, rng.choice([32, 952, 1158, 1571])), np.uint8)
+    return Tensor(rows, layout, **{name: rng.choice(WRONG[name]) for name in names})
 
 
 def arguments(rng):
@@ -64,6 +86,7 @@ def arguments(rng):
             lambda: (made, bytearray(size)),
             lambda: (bytearray(size), made),
             lambda: Liar(rng.choice([None, 3, "x", (1, 0), (2, 0), (1,), (None, None), -5])),
+            lambda: tensor(rng),
             lambda: np.float64(3.5),
             lambda: None,
             lambda: rng.choice([-1, 0, 1, 2, 2**40, 2**63, 2**64, 2**100, 1.5, True]),

@@ -126,7 +126,7 @@ def check_files(folder, columns, expected):
 
 def encaps(keys, out, seed_file):
     command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
-    return [*command, "--out", str(out), "--device", "cpu", "--quiet"]
+    return [*command, "--out", str(out), "--device", "cpu", "--quiet", "--actors", "4"]
 
 
 def wait_for_files(folder, count):
@@ -264,6 +264,7 @@ def test_seed_files(tmp_path):
 def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
     out = tmp_path / "out"
     small = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
+    small += ["--actors", "1"]
     job = [*small, "--seed-file", seed_file, "--context", CONTEXT, "--out", str(out)]
     assert main(job) == 0
     assert main(job) == 0

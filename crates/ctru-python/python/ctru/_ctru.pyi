@@ -133,11 +133,13 @@ class Engine:
 
     `device` is "cpu", "cuda" for the first GPU, "cuda:1" for the second one, or "auto" for a GPU if
     there is one. `threads` is the number of threads of an engine on the CPU, one per core unless
-    given. Several threads of Python may use one engine. A process that was forked needs an engine
-    of its own.
+    given. Several threads of Python may use one engine. In a process that was forked, an engine of
+    the parent raises `RuntimeError`.
 
-    A batch reads and writes arrays where they lie. Nobody may change them during the call. If a
-    call raises an exception, what it has written to `out` is not specified.
+    A batch reads and writes arrays where they lie, without the GIL. `ValueError` is raised if an
+    array of `out` shares memory with another array of the call or with one that another call uses,
+    and if a call reads what another one writes. During the call, no other code may change the
+    arrays. If a batch fails, the results that it has written to `out` are wiped.
 
     With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed,
     the context, the parameter set and the row `first + i`. So a job can be cut into batches at any

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
-use super::view::{Owner, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
 
 #[repr(C)]
@@ -39,6 +39,16 @@ struct ArrowArray {
     private_data: *mut c_void,
 }
 
+impl Drop for ArrowArray {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: this is the function that releases the array, which nobody has called: it
+            // sets itself to null.
+            unsafe { release(self) }
+        }
+    }
+}
+
 /// Returns the memory of the argument `name`, or `None` if it is no Arrow array.
 ///
 /// # Errors
@@ -56,10 +66,16 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         export.call0()?.extract()?;
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
     let content = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
-    // SAFETY: capsules with these names hold these structures, which nobody has released: a
-    // consumer that moves a structure out sets `release` to null, which is checked below.
-    let (schema, content) = unsafe { (schema.as_ref(), content.as_ref()) };
-    if schema.release.is_none() || content.release.is_none() {
+    // SAFETY: a capsule with this name holds this structure.
+    let schema = unsafe { schema.as_ref() };
+    // SAFETY: a capsule with this name holds this structure. It is moved out by copying it and by
+    // setting `release` to null, so that nobody else moves or releases it.
+    let content = unsafe {
+        let moved = content.read();
+        (*content.as_ptr()).release = None;
+        moved
+    };
+    if schema.release.is_none() || content.release.is_none() || schema.format.is_null() {
         return Err(value_error(format!("{name} is an Arrow array that has been released")));
     }
     // SAFETY: the format of a schema that is not released is a string.
@@ -95,9 +111,8 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     if address.is_null() && length > 0 {
         return Err(value_error(format!("{name} is an Arrow array without its data")));
     }
-    let owner = Owner::Capsule { _held: array };
     let shape = Shape::Dimensions(vec![rows, width]);
-    // SAFETY: the data buffer has `width` bytes for each row, from the offset on. It lives as long
-    // as the capsule. Arrow arrays are never written.
-    Ok(Some(unsafe { View::new(address, length, shape, false, owner) }))
+    // SAFETY: the data buffer has `width` bytes for each row, from the offset on. It lives until
+    // the array is released. Arrow arrays are never written.
+    Ok(Some(unsafe { View::new(address, length, shape, Access::READ_ONLY, content) }))
 }

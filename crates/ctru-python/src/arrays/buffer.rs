@@ -6,7 +6,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::kind::is_numpy;
-use super::view::{Owner, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
 
 /// Returns the memory of the argument `name`, or `None` if it has no buffer.
@@ -35,9 +35,8 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         lengths => Shape::Dimensions(lengths.to_vec()),
     };
     let (address, length) = (buffer.buf_ptr().cast(), buffer.len_bytes());
-    let is_writable = !buffer.readonly();
-    let owner = Owner::Buffer { _held: buffer };
+    let access = if buffer.readonly() { Access::READ_ONLY } else { Access::Write };
     // SAFETY: a C-contiguous buffer has its bytes at `buf_ptr`. They stay there while it is held,
     // and may be written if the buffer is not read-only.
-    Ok(Some(unsafe { View::new(address, length, shape, is_writable, owner) }))
+    Ok(Some(unsafe { View::new(address, length, shape, access, buffer) }))
 }

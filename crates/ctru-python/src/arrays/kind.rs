@@ -1,12 +1,16 @@
 //! The kinds of arrays, and new arrays of each kind for results.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use pyo3::exceptions::{PyImportError, PyMemoryError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use pyo3::{ffi, intern};
+use zeroize::Zeroize;
 
-use super::view::{Owner, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, type_name, value_error};
 
 /// The kind of an array, which decides about the kind of the results.
@@ -25,10 +29,14 @@ pub(crate) enum Kind<'py> {
     Tensor(Bound<'py, PyAny>),
 }
 
-/// An array for results: the memory, and the object that the caller gets.
+/// An array for results: the memory, and the object that the caller gets. If results were written
+/// and the caller does not get them, because the batch fails, they are wiped.
 pub(crate) struct Output<'py> {
     view: View<'py>,
     finish: Finish<'py>,
+    row_bytes: usize,
+    /// The rows before this one may have results that the caller has not got.
+    open_rows: usize,
 }
 
 /// How the object that the caller gets comes from the object that has the memory.
@@ -45,9 +53,11 @@ enum Finish<'py> {
 
 /// Returns whether an object is a numpy array. Does not import numpy.
 pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    loaded(object.py(), "numpy")
-        .and_then(|numpy| object.is_instance(&numpy.getattr(intern!(object.py(), "ndarray"))?))
-        .unwrap_or(false)
+    static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = object.py();
+    let find = || PyResult::Ok(loaded(py, "numpy")?.getattr("ndarray")?.unbind());
+    let is_one = |ndarray: &Py<PyAny>| object.is_instance(ndarray.bind(py));
+    NDARRAY.get_or_try_init(py, find).and_then(is_one).unwrap_or(false)
 }
 
 /// Returns a module that the program has imported.
@@ -123,7 +133,16 @@ impl<'py> Kind<'py> {
             .filter(|&length| isize::try_from(length).is_ok())
             .ok_or_else(|| PyMemoryError::new_err(format!("no memory for {count} rows")))?;
         let (content, finish) = match self {
-            Self::Bytes => return Output::of_bytes(py, length),
+            Self::Bytes => {
+                let bytes = PyBytes::new_with(py, length, |_| Ok(()))?.into_any();
+                // SAFETY: the object is `bytes`.
+                let address = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) }.cast();
+                let owner = bytes.clone();
+                // SAFETY: the object owns its bytes. They may be written, because nobody else has
+                // seen the new object yet.
+                let view = unsafe { View::new(address, length, Shape::Flat, Access::Write, owner) };
+                return Ok(Output::new(view, Finish::Same(bytes), row_bytes));
+            }
             Self::ByteArray | Self::MemoryView { .. } => {
                 let array = PyByteArray::new_with(py, length, |_| Ok(()))?.into_any();
                 let finish = match self {
@@ -144,16 +163,15 @@ impl<'py> Kind<'py> {
             Self::Arrow => {
                 let buffer = import(py, "pyarrow")?.call_method1("allocate_buffer", (length,))?;
                 let address: usize = buffer.getattr("address")?.extract()?;
-                let owner = Owner::Object { _held: buffer.clone() };
-                let shape_of_view = Shape::Dimensions(vec![count, row_bytes]);
+                let address = address as *mut u8;
+                let owner = buffer.clone();
                 // SAFETY: pyarrow has allocated so many bytes at this address. The buffer owns
                 // them, and no other object refers to it yet.
-                let view =
-                    unsafe { View::new(address as *mut u8, length, shape_of_view, true, owner) };
-                return Ok(Output { view, finish: Finish::Arrow(buffer, shape) });
+                let view = unsafe { View::new(address, length, Shape::Flat, Access::Write, owner) };
+                return Ok(Output::new(view, Finish::Arrow(buffer, shape), row_bytes));
             }
         };
-        Ok(Output { view: super::view(&content, "a new array")?, finish })
+        Ok(Output::new(super::view(&content, "a new array")?, finish, row_bytes))
     }
 }
 
@@ -173,21 +191,29 @@ fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
 }
 
 impl<'py> Output<'py> {
-    /// Returns an array of the caller's, as the result itself.
-    pub(super) fn of_caller(object: &Bound<'py, PyAny>, view: View<'py>) -> Self {
-        Self { view, finish: Finish::Same(object.clone()) }
+    fn new(view: View<'py>, finish: Finish<'py>, row_bytes: usize) -> Self {
+        Self { view, finish, row_bytes, open_rows: 0 }
     }
 
-    /// Makes a `bytes` object for results.
-    fn of_bytes(py: Python<'py>, length: usize) -> PyResult<Self> {
-        let bytes = PyBytes::new_with(py, length, |_| Ok(()))?.into_any();
-        // SAFETY: the object is `bytes`.
-        let address = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) };
-        let owner = Owner::Object { _held: bytes.clone() };
-        // SAFETY: the object owns its bytes. They may be written, because nobody else has seen the
-        // new object yet.
-        let view = unsafe { View::new(address.cast(), length, Shape::Flat, true, owner) };
-        Ok(Self { view, finish: Finish::Same(bytes) })
+    /// Returns an array of the caller's for `count` rows, which is the argument `name`, as the
+    /// result itself.
+    ///
+    /// # Errors
+    /// `TypeError` if it is no array of bytes. `ValueError` if it is read-only or has another
+    /// shape.
+    pub(crate) fn of_caller(
+        object: &Bound<'py, PyAny>,
+        name: &str,
+        count: usize,
+        row_bytes: usize,
+    ) -> PyResult<Self> {
+        let view = super::view(object, name)?;
+        view.check_writable(name)?;
+        let rows = view.rows(name, row_bytes)?;
+        if rows != count {
+            return Err(value_error(format!("{name} has {rows} rows, the batch has {count}")));
+        }
+        Ok(Self::new(view, Finish::Same(object.clone()), row_bytes))
     }
 
     /// Returns the memory.
@@ -195,20 +221,21 @@ impl<'py> Output<'py> {
         &self.view
     }
 
-    /// Returns the bytes for writing.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        self.view.bytes_mut()
+    /// Returns rows for writing.
+    pub(crate) fn rows_mut(&mut self, rows: Range<usize>) -> &mut [u8] {
+        self.open_rows = self.open_rows.max(rows.end);
+        &mut self.view.bytes_mut()[rows.start * self.row_bytes..rows.end * self.row_bytes]
     }
 
     /// Returns the object that the caller gets.
     ///
     /// # Errors
     /// The exception of the package of the array.
-    pub(crate) fn finish(self) -> PyResult<Bound<'py, PyAny>> {
-        match self.finish {
-            Finish::Same(object) => Ok(object),
+    pub(crate) fn object(&self) -> PyResult<Bound<'py, PyAny>> {
+        match &self.finish {
+            Finish::Same(object) => Ok(object.clone()),
             Finish::Rows(array, (count, row_bytes)) => {
-                let view = PyMemoryView::from(&array)?.into_any();
+                let view = PyMemoryView::from(array)?.into_any();
                 // A view of no rows has no second dimension: `cast` refuses it.
                 match count {
                     0 => Ok(view),
@@ -219,11 +246,24 @@ impl<'py> Output<'py> {
                 let py = buffer.py();
                 let pyarrow = import(py, "pyarrow")?;
                 let of_rows = pyarrow.call_method1("binary", (row_bytes,))?;
-                let buffers = [py.None(), buffer.unbind()];
+                let buffers = [py.None(), buffer.clone().unbind()];
                 let array = pyarrow.getattr("FixedSizeBinaryArray")?;
                 array.call_method1("from_buffers", (of_rows, count, buffers))
             }
             Finish::Tensor(from, array) => from.call1((array,)),
+        }
+    }
+
+    /// Leaves the results to the caller.
+    pub(crate) fn hand_over(&mut self) {
+        self.open_rows = 0;
+    }
+}
+
+impl Drop for Output<'_> {
+    fn drop(&mut self) {
+        if self.open_rows > 0 {
+            self.view.bytes_mut()[..self.open_rows * self.row_bytes].zeroize();
         }
     }
 }

@@ -4,6 +4,7 @@
 mod arrow;
 mod buffer;
 mod dlpack;
+mod in_use;
 mod kind;
 mod view;
 
@@ -13,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::errors::{type_error, type_name, value_error};
 
+pub(crate) use in_use::InUse;
 pub(crate) use kind::{Kind, Output};
 pub(crate) use view::View;
 
@@ -63,23 +65,17 @@ pub(crate) fn copy_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizi
     with_bytes(object, name, |bytes| Zeroizing::new(bytes.to_vec()))
 }
 
-/// Returns the memory of the argument `name`, an array of the caller's for `count` rows of results.
+/// Copies the bytes of the argument `name` to `place`.
 ///
 /// # Errors
-/// `TypeError` if it is no array of bytes. `ValueError` if it is read-only or has another shape.
-pub(crate) fn output<'py>(
-    object: &Bound<'py, PyAny>,
-    name: &str,
-    count: usize,
-    row_bytes: usize,
-) -> PyResult<Output<'py>> {
-    let view = view(object, name)?;
-    if !view.is_writable() {
-        return Err(value_error(format!("{name} is read-only")));
-    }
-    let rows = view.rows(name, row_bytes)?;
-    if rows != count {
-        return Err(value_error(format!("{name} has {rows} rows, the batch has {count}")));
-    }
-    Ok(Output::of_caller(object, view))
+/// `TypeError` if it is not bytes-like, `ValueError` if it is not contiguous or has another length.
+pub(crate) fn copy_to(object: &Bound<'_, PyAny>, name: &str, place: &mut [u8]) -> PyResult<()> {
+    with_bytes(object, name, |bytes| {
+        if bytes.len() != place.len() {
+            let (actual, expected) = (bytes.len(), place.len());
+            return Err(value_error(format!("{name} has {actual} bytes, not {expected}")));
+        }
+        place.copy_from_slice(bytes);
+        Ok(())
+    })?
 }

@@ -1,24 +1,18 @@
 //! The memory of an array of bytes, whatever the kind of the array.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
 
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 
 use crate::errors::value_error;
 
-/// What keeps the memory of an array alive, and where it lies.
-pub(super) enum Owner<'py> {
-    /// A buffer, which its object may not move or free while it is held.
-    Buffer { _held: PyUntypedBuffer },
-    /// A capsule with the array.
-    Capsule { _held: Bound<'py, PyCapsule> },
-    /// An object that owns its memory as long as it lives.
-    Object { _held: Bound<'py, PyAny> },
-}
+/// What keeps the memory of an array alive until it is dropped.
+pub(super) trait Owner {}
+
+impl<T> Owner for T {}
 
 /// The shape of an array.
 #[derive(Debug)]
@@ -29,36 +23,54 @@ pub(super) enum Shape {
     Dimensions(Vec<usize>),
 }
 
+/// Whether an array takes results.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// It does.
+    Write,
+    /// It does not. The text says why, and the name of the array stands before it.
+    Read(&'static str),
+}
+
+impl Access {
+    /// The access to an array that must not be written.
+    pub(super) const READ_ONLY: Self = Self::Read("is read-only");
+}
+
 /// The memory of a contiguous array of bytes.
 ///
-/// Other threads of Python can write to the array while a batch is computed, as to every array that
-/// functions in C compute with. The documentation of the package forbids it. What a batch gives is
-/// then unspecified; no length depends on the content.
+/// While a batch is computed without the GIL, no other batch writes this memory, and none reads
+/// what this one writes: [`InUse`](super::InUse) sees to it. Code that is not of this package, such
+/// as a function of numpy in another thread, can still write to it, as it can with each array that
+/// a function in C reads. Rust's rules forbid that, nothing here can prevent it, and a copy of each
+/// batch would cost too much, so the documentation of the package forbids it. Neither a length nor
+/// an index depends on what is read, and each bit pattern is a byte, so wrong results are what
+/// compiled code then gives.
 pub(crate) struct View<'py> {
     address: NonNull<u8>,
     length: usize,
     shape: Shape,
-    is_writable: bool,
-    _owner: Owner<'py>,
+    access: Access,
+    _owner: Box<dyn Owner + 'py>,
 }
 
 impl<'py> View<'py> {
     /// Returns the view of `length` bytes at `address`. The address of an empty array may be null.
     ///
     /// # Safety
-    /// The bytes are readable, and writable if `is_writable`, as long as `owner` is held.
+    /// The bytes are readable, and writable if `access` says so, as long as `owner` is not dropped.
     pub(super) unsafe fn new(
         address: *mut u8,
         length: usize,
         shape: Shape,
-        is_writable: bool,
-        owner: Owner<'py>,
+        access: Access,
+        owner: impl Owner + 'py,
     ) -> Self {
         let address = match NonNull::new(address) {
             Some(address) if length > 0 => address,
             _ => NonNull::dangling(),
         };
-        Self { address, length, shape, is_writable, _owner: owner }
+        Self { address, length, shape, access, _owner: Box::new(owner) }
     }
 
     /// Returns the bytes.
@@ -71,16 +83,22 @@ impl<'py> View<'py> {
     /// Returns the bytes for writing.
     ///
     /// # Panics
-    /// If the array is read-only.
+    /// If the array does not take results.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        assert!(self.is_writable, "the array is read-only");
+        assert_eq!(self.access, Access::Write, "the array does not take results");
         // SAFETY: `new` was called with writable bytes, which the owner keeps.
         unsafe { slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
     }
 
-    /// Returns whether the bytes may be written.
-    pub(crate) fn is_writable(&self) -> bool {
-        self.is_writable
+    /// Checks that the argument `name` takes results.
+    ///
+    /// # Errors
+    /// `ValueError` if it does not.
+    pub(super) fn check_writable(&self, name: &str) -> PyResult<()> {
+        match self.access {
+            Access::Write => Ok(()),
+            Access::Read(reason) => Err(value_error(format!("{name} {reason}"))),
+        }
     }
 
     /// Returns whether the array has rows as a dimension of its own.
@@ -110,13 +128,9 @@ impl<'py> View<'py> {
         }
     }
 
-    /// Returns whether the arrays share memory.
-    pub(crate) fn overlaps(&self, other: &View<'_>) -> bool {
-        let range = |view: &View<'_>| {
-            let start = view.address.as_ptr() as usize;
-            start..start + view.length
-        };
-        let (own, others) = (range(self), range(other));
-        own.start < others.end && others.start < own.end
+    /// Returns the addresses of the bytes.
+    pub(super) fn addresses(&self) -> Range<usize> {
+        let start = self.address.as_ptr() as usize;
+        start..start + self.length
     }
 }

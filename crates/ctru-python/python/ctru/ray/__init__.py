@@ -133,7 +133,8 @@ def _map(
     dataset: Dataset, work: Work, actors: int | None, threads: int | None, batch_size: int
 ) -> Dataset:
     """Performs an operation on a data set, by actors."""
-    resources, device, most = placement(work.device)
+    # Tasks that read and write blocks take a CPU of each node.
+    resources, device, most = placement(work.device, spare=1)
     count = most if actors is None else actors
     if count < 1:
         raise ValueError(f"actors is {actors}, not a positive number")

@@ -1,7 +1,8 @@
 """`python -m ctru.ray`: jobs from Parquet files to Parquet files on a cluster of Ray.
 
 A job can be stopped at any time. The same command goes on where it stopped. When a job is done, it
-writes its number of rows and its digest as a line of JSON to standard output.
+writes a line of JSON to standard output: its number of rows, its digest, the seconds that it took,
+and how many of them passed before the first actor was ready.
 """
 
 from __future__ import annotations
@@ -108,12 +109,13 @@ def run_job(args: argparse.Namespace) -> None:
     if not ray.is_initialized():
         ray.init(address=args.address, log_to_driver=False, logging_level=logging.WARNING)
     start = time.monotonic()
-    _job.run(job, actors=args.actors, threads=args.threads, quiet=args.quiet)
+    until_ready = _job.run(job, actors=args.actors, threads=args.threads, quiet=args.quiet)
     result = {
         "rows": job.rows(),
         "files": len(job.parts),
         "digest": f"{job.digest():064x}",
         "seconds": round(time.monotonic() - start, 3),
+        "seconds_to_start": round(until_ready, 3),
     }
     print(json.dumps(result), flush=True)
 

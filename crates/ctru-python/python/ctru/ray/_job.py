@@ -26,8 +26,10 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError,
 from ._place import placement
 from ._work import Work, Worker, digest
 
-#: Rows that are computed and written at a time.
-ROWS = 1 << 17
+#: Rows that are computed and written at a time, on a GPU and on CPUs. Memory for few rows is used
+#: again without a return to the system.
+ROWS_ON_GPU = 1 << 17
+ROWS_ON_CPU = 1 << 13
 #: How often a part may be lost with its actor.
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
@@ -165,6 +167,7 @@ class PartWorker:
         self._inputs = work.inputs()
         self._out = None if out is None else Path(out)
         self._is_secret = work.include_secrets
+        self._rows = ROWS_ON_CPU if work.device == "cpu" else ROWS_ON_GPU
 
     def ready(self) -> str | None:
         """Returns the fingerprint of the seed on this node."""
@@ -225,8 +228,8 @@ class PartWorker:
     def _batches(self, part: Part) -> Iterator[pa.RecordBatch]:
         """Returns the rows of a part, in batches. There is at least one batch."""
         if part.source is None:
-            for first in range(part.first, part.end, ROWS):
-                numbers = pa.array(range(first, min(part.end, first + ROWS)), pa.uint64())
+            for first in range(part.first, part.end, self._rows):
+                numbers = pa.array(range(first, min(part.end, first + self._rows)), pa.uint64())
                 yield pa.RecordBatch.from_arrays([numbers], ["row"])
             return
         with pq.ParquetFile(part.source) as file:
@@ -234,7 +237,7 @@ class PartWorker:
             if not file.metadata.num_rows:
                 schema = pa.schema([file.schema_arrow.field(name) for name in columns])
                 yield pa.RecordBatch.from_pylist([], schema)
-            yield from file.iter_batches(batch_size=ROWS, columns=columns)
+            yield from file.iter_batches(batch_size=self._rows, columns=columns)
 
 
 #: What the loss of an actor or of its node raises.
@@ -245,7 +248,8 @@ class Driver:
     """Gives the parts of a job to actors, and replaces actors that are lost."""
 
     def __init__(self, job: Job, actors: int | None, threads: int | None) -> None:
-        resources, device, most = placement(job.work.device)
+        # A part is computed and written by the same actor, so no other tasks need a CPU.
+        resources, device, most = placement(job.work.device, spare=0)
         if threads is None and not resources.get("num_gpus"):
             threads = 1
         self._job = job
@@ -261,6 +265,8 @@ class Driver:
         #: What is under way: the actor, and the part or `None` for the start of the actor.
         self._under_way: dict[Any, tuple[Any, Part | None]] = {}
         self._actors: list[Any] = []
+        #: When the first actor was ready, on the clock of `time.monotonic`.
+        self.ready_at: float | None = None
 
     def run(self, progress: Progress) -> None:
         """Does the parts that are absent. Raises the error of a part that cannot be done."""
@@ -297,6 +303,7 @@ class Driver:
         except RayTaskError as error:
             raise (error.cause or error) from None
         if part is None:
+            self.ready_at = self.ready_at or time.monotonic()
             self._check_seed(result)
             self._give(actor)
         else:
@@ -352,13 +359,17 @@ class Progress:
         print(line, end=end, file=sys.stderr, flush=True)
 
 
-def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> None:
-    """Runs a job to its end, on the cluster to which this process is connected."""
+def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> float:
+    """Runs a job to its end, on the cluster to which this process is connected. Returns the seconds
+    until the first actor was ready."""
+    start = time.monotonic()
     job.begin()
     progress = Progress(quiet)
-    Driver(job, actors, threads).run(progress)
+    driver = Driver(job, actors, threads)
+    driver.run(progress)
     job.seed()
     if job.out is not None:
         # What actors that were lost had begun.
         for rest in job.out.glob(".*.tmp"):
             rest.unlink(missing_ok=True)
+    return (driver.ready_at or start) - start

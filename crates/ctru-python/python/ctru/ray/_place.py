@@ -7,13 +7,12 @@ from typing import Any
 import ray
 
 
-def placement(device: str) -> tuple[dict[str, Any], str, int]:
+def placement(device: str, spare: int) -> tuple[dict[str, Any], str, int]:
     """Returns the resources of an actor, the device of its engine, and how many actors the cluster
-    has room for.
+    has room for: one for each GPU, or one for each CPU but `spare` CPUs of each node.
 
-    An actor has a GPU of its own, or shares the CPUs. It holds no logical CPU: when nodes are lost,
-    actors that held all CPUs of the others would leave none for the tasks that make lost blocks
-    again, and the job would wait for ever.
+    Actors hold no logical CPU: when nodes are lost, actors that held all CPUs of the others would
+    leave none for the tasks that make lost blocks again, and the job would wait for ever.
     """
     cluster: Any = ray
     have = cluster.cluster_resources()
@@ -23,4 +22,4 @@ def placement(device: str) -> tuple[dict[str, Any], str, int]:
     if device == "cuda" or (device == "auto" and gpus):
         return {"num_gpus": 1, "num_cpus": 0}, "cuda", max(1, gpus)
     nodes = len([node for node in cluster.nodes() if node["Alive"]])
-    return {"num_cpus": 0}, "cpu", max(1, int(have.get("CPU", 1)) - nodes)
+    return {"num_cpus": 0}, "cpu", max(1, int(have.get("CPU", 1)) - spare * nodes)

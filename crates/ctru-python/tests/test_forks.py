@@ -1,0 +1,164 @@
+"""What works, and what is refused, in a process that was forked."""
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import engine, key_pairs
+
+import ctru
+import ctru.arrow
+
+SEEDS = {"seed": bytes(32), "context": "forks"}
+
+
+def in_child(function):
+    """Returns the result of a function in a fork of this process, which has a minute for it."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def child():
+        try:
+            sender.send(function())
+        except Exception as error:
+            sender.send(error)
+
+    process = context.Process(target=child)
+    process.start()
+    try:
+        assert receiver.poll(60), "the child hangs"
+        result = receiver.recv()
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def test_an_engine_is_refused():
+    run = engine()
+    public, private = key_pairs()
+    _, ciphertexts = run.encapsulate(public)
+    for call in (
+        lambda: run.generate(1),
+        lambda: run.encapsulate(public),
+        lambda: run.decapsulate(private, ciphertexts),
+    ):
+        with pytest.raises(RuntimeError, match="fork"):
+            in_child(call)
+
+
+def test_a_new_engine_works():
+    public, private = key_pairs()
+    expected = engine().encapsulate(public, **SEEDS)
+
+    def child():
+        run = ctru.Engine("761", "cpu", threads=2)
+        secrets, ciphertexts = run.encapsulate(public, **SEEDS)
+        assert (run.decapsulate(private, ciphertexts) == secrets).all()
+        return secrets, ciphertexts
+
+    for got, wanted in zip(in_child(child), expected, strict=True):
+        assert (got == wanted).all()
+
+
+def test_an_engine_of_the_parent_can_be_dropped():
+    held = [ctru.Engine("761", "cpu", threads=2)]
+    public, _ = key_pairs()
+    held[0].encapsulate(public)
+    assert in_child(lambda: held.clear() or len(held)) == 0
+    assert held[0].encapsulate(public)
+
+
+def test_single_operations_work_and_have_randomness_of_their_own():
+    private = ctru.PrivateKey.generate("761")
+    public = private.public_key()
+
+    def child():
+        secret, ciphertext = public.encapsulate()
+        assert private.decapsulate(ciphertext) == secret
+        return secret, ctru.PrivateKey.generate("761").to_bytes()
+
+    results = [in_child(child), in_child(child), child()]
+    assert len({secret for secret, _ in results}) == 3
+    assert len({key for _, key in results}) == 3
+
+
+def test_record_batches_and_digests_work():
+    """The digest hashes so many bytes on several threads."""
+    rows = np.arange(20_000, dtype="<u8")
+    column = np.random.default_rng(1).integers(0, 256, (20_000, 1000), dtype=np.uint8)
+    batch = pa.record_batch({"row": pa.array(range(100), pa.uint64())})
+
+    def work():
+        keys = ctru.arrow.generate(batch, device="cpu", **SEEDS)
+        return ctru._ctru.digest(rows.tobytes(), [column]), ctru.arrow.digest(keys, ["public_key"])
+
+    expected = work()
+    assert in_child(work) == expected
+    hashes = (
+        hashlib.sha256(rows[i : i + 1].tobytes() + column[i].tobytes()) for i in range(20_000)
+    )
+    total = sum(int.from_bytes(h.digest(), "big") for h in hashes) % 2**256
+    assert int.from_bytes(expected[0], "big") == total
+
+
+def test_arrays_that_a_thread_of_the_parent_uses_are_free():
+    """No thread computes in the child, so no array is in use there."""
+    run = ctru.Engine("1277", "cpu", threads=1)
+    out = run.generate(6000)
+    begun = threading.Event()
+
+    def batch():
+        begun.set()
+        run.generate(6000, out=out)
+
+    def child():
+        own = ctru.Engine("1277", "cpu", threads=1)
+        own.generate(8, out=(out[0][:8], out[1][:8]))
+        return True
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(batch)
+        begun.wait()
+        while not done.done():
+            assert in_child(child)
+        done.result()
+
+
+def test_a_fork_in_a_batch_ends_it_in_the_child():
+    """A handler of a signal, which runs between two chunks, can fork."""
+    run = ctru.Engine("653", "cpu", threads=1)
+    expected = run.generate(50_000, **SEEDS)
+    out = tuple(np.empty_like(part) for part in expected)
+    parent = os.getpid()
+    children = []
+    before = signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        run.generate(50_000, out=out, **SEEDS)
+        ended = os.getpid() == parent
+    except RuntimeError as error:
+        ended = os.getpid() != parent and "fork" in str(error)
+    finally:
+        if os.getpid() != parent:
+            os._exit(0 if ended and not out[1].any() else 1)
+        signal.signal(signal.SIGALRM, before)
+    assert ended
+    (child,) = children
+    until = time.monotonic() + 60
+    while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < until:
+        time.sleep(0.01)
+    if status == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert status == (child, 0), "the child hangs or fails"
+    assert all((got == wanted).all() for got, wanted in zip(out, expected, strict=True))
