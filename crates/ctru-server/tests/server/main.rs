@@ -4,6 +4,8 @@
 mod calls;
 mod common;
 mod faults;
+#[cfg(target_os = "linux")]
+mod overload;
 #[cfg(unix)]
 mod program;
 mod tls;
