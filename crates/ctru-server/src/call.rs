@@ -27,6 +27,7 @@ use crate::job::{Claim, Shared};
 use crate::loaded::Place;
 use crate::metrics::code_name;
 use crate::room::{Held, Memory};
+use crate::span;
 
 /// The header that names a call. The server takes the client's name or makes one.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -65,12 +66,7 @@ impl Calls {
         let started = Instant::now();
         let method = method(request.uri().path());
         let id = request_id(request.headers(), &self.next);
-        let span = tracing::debug_span!(
-            "call",
-            method,
-            id = id.to_str().unwrap_or_default(),
-            client = peer.identity.as_ref().map(|identity| identity.as_str()),
-        );
+        let span = span::begin(method, &id, &peer, request.headers());
         let deadline = timeout(request.headers()).and_then(|timeout| started.checked_add(timeout));
         let held = Arc::new(Held::new(self.memory, peer.share));
         let claim = Claim::default();
@@ -263,6 +259,7 @@ impl Drop for End {
         let code = self.code.unwrap_or(Code::Cancelled);
         let duration = self.started.elapsed();
         self.shared.metrics.call(self.method, code, duration);
+        span::end(&self.span, code, code_name(code));
         let _entered = self.span.enter();
         tracing::debug!(code = code_name(code), ?duration, "the call ended");
     }

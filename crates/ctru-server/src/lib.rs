@@ -13,6 +13,8 @@ mod lane;
 mod listen;
 mod loaded;
 mod metrics;
+#[cfg(feature = "profiles")]
+mod profile;
 pub mod proto;
 mod queue;
 mod quota;
@@ -22,6 +24,7 @@ mod sealing;
 mod sealing_keys;
 mod server;
 mod service;
+mod span;
 mod tls;
 
 pub use engines::{EngineFactory, Engines};

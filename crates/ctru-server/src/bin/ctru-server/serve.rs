@@ -9,10 +9,16 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_server::{Address, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions};
-use tracing_subscriber::EnvFilter;
+#[cfg(not(feature = "opentelemetry"))]
+use tracing_subscriber::layer::Identity;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::Result;
 use crate::engine::{Chosen, EngineArgs};
+#[cfg(feature = "opentelemetry")]
+use crate::traces::Traces;
 
 /// The exit status after the loss of the device: the service is unavailable.
 const LOST: u8 = 69;
@@ -163,6 +169,10 @@ pub(crate) struct Args {
     /// The form of the log, on standard error
     #[arg(long, value_enum, default_value = "text", help_heading = "Process")]
     log_format: LogFormat,
+    /// Send the spans of calls to a collector of OpenTelemetry, such as http://127.0.0.1:4317
+    #[cfg(feature = "opentelemetry")]
+    #[arg(long, value_name = "URL", help_heading = "Process")]
+    otlp_endpoint: Option<String>,
 }
 
 /// Reads a number of bytes, in bytes, KiB, MiB or GiB.
@@ -231,16 +241,20 @@ impl Args {
     }
 
     /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
-    fn start_log(&self) -> Result<()> {
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(EnvFilter::try_new(&self.log)?)
-            .with_writer(std::io::stderr)
-            .log_internal_errors(false)
-            .with_ansi(false);
-        match self.log_format {
-            LogFormat::Text => log.try_init(),
-            LogFormat::Json => log.json().try_init(),
-        }
+    ///
+    /// `traces` takes the spans of calls, which the filter of the log does not concern.
+    fn start_log<L>(&self, traces: L) -> Result<()>
+    where
+        L: Layer<Registry> + Send + Sync,
+    {
+        let log =
+            fmt::layer().with_writer(std::io::stderr).log_internal_errors(false).with_ansi(false);
+        let log = match self.log_format {
+            LogFormat::Text => log.boxed(),
+            LogFormat::Json => log.json().boxed(),
+        };
+        let log = log.with_filter(EnvFilter::try_new(&self.log)?);
+        Ok(tracing_subscriber::registry().with(traces).with(log).try_init()?)
     }
 }
 
@@ -249,13 +263,25 @@ impl Args {
 /// # Errors
 /// If the server does not start.
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    args.start_log()?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if args.io_threads > 0 {
         runtime.worker_threads(args.io_threads);
     }
     let runtime = runtime.enable_all().build()?;
+    #[cfg(not(feature = "opentelemetry"))]
+    args.start_log(Identity::new())?;
+    #[cfg(feature = "opentelemetry")]
+    let traces = {
+        let _entered = runtime.enter();
+        let traces = args.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
+        args.start_log(traces.as_ref().map(Traces::layer))?;
+        traces
+    };
     let status = runtime.block_on(serve(&args));
+    #[cfg(feature = "opentelemetry")]
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // Connections that the limit of time has cut off do not hold the process up.
     runtime.shutdown_timeout(Duration::from_secs(1));
     status
