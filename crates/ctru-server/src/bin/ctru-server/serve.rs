@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_server::{Address, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions};
-#[cfg(not(feature = "opentelemetry"))]
-use tracing_subscriber::layer::Identity;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
@@ -24,6 +22,9 @@ use crate::traces::Traces;
 const LOST: u8 = 69;
 /// How long the server answers after the loss of the device, so that its clients learn of it.
 const AFTER_LOSS: Duration = Duration::from_secs(2);
+
+/// What takes events and spans.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
@@ -242,19 +243,17 @@ impl Args {
 
     /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
     ///
-    /// `traces` takes the spans of calls, which the filter of the log does not concern.
-    fn start_log<L>(&self, traces: L) -> Result<()>
-    where
-        L: Layer<Registry> + Send + Sync,
-    {
+    /// `layers` take what goes to other places. Each has a filter, because without one the libraries
+    /// below would make events and spans that nobody reads.
+    fn start_log(&self, mut layers: Vec<BoxedLayer>) -> Result<()> {
         let log =
             fmt::layer().with_writer(std::io::stderr).log_internal_errors(false).with_ansi(false);
         let log = match self.log_format {
             LogFormat::Text => log.boxed(),
             LogFormat::Json => log.json().boxed(),
         };
-        let log = log.with_filter(EnvFilter::try_new(&self.log)?);
-        Ok(tracing_subscriber::registry().with(traces).with(log).try_init()?)
+        layers.push(log.with_filter(EnvFilter::try_new(&self.log)?).boxed());
+        Ok(tracing_subscriber::registry().with(layers).try_init()?)
     }
 }
 
@@ -269,12 +268,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     }
     let runtime = runtime.enable_all().build()?;
     #[cfg(not(feature = "opentelemetry"))]
-    args.start_log(Identity::new())?;
+    args.start_log(Vec::new())?;
     #[cfg(feature = "opentelemetry")]
     let traces = {
         let _entered = runtime.enter();
         let traces = args.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
-        args.start_log(traces.as_ref().map(Traces::layer))?;
+        args.start_log(traces.iter().map(Traces::layer).collect())?;
         traces
     };
     let status = runtime.block_on(serve(&args));
