@@ -89,15 +89,18 @@ async fn ten_times_more_load_than_capacity() {
     let capacity = capacity(&flood[0], 8).await;
     let idle = memory(server.id(), "VmRSS");
 
-    // Calls begin at fixed times, whether or not earlier ones have ended.
+    // Calls begin at fixed times, whether or not earlier ones have ended: ten times as many as the
+    // server could do at first, or as it has done since, whichever is more.
     let (sender, mut ended) = mpsc::unbounded_channel();
     let (start, end) = (Instant::now(), Duration::from_secs(seconds));
-    let offered = Arc::new(AtomicUsize::new(0));
+    let [offered, good] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let begin = {
-        let (offered, request) = (Arc::clone(&offered), encapsulate(&pair, OPERATIONS));
+        let (offered, good) = (Arc::clone(&offered), Arc::clone(&good));
+        let request = encapsulate(&pair, OPERATIONS);
         async move {
             while start.elapsed() < end {
-                let due = (10.0 * capacity * start.elapsed().as_secs_f64()) as usize;
+                let planned = (capacity * start.elapsed().as_secs_f64()) as usize;
+                let due = 10 * planned.max(good.load(Ordering::Relaxed));
                 for number in offered.swap(due, Ordering::Relaxed)..due {
                     let mut calls = flood[number % flood.len()].clone();
                     let (sender, request) = (sender.clone(), request.clone());
@@ -115,6 +118,9 @@ async fn ten_times_more_load_than_capacity() {
         let mut codes = BTreeMap::new();
         while let Some(code) = ended.recv().await {
             *codes.entry(code as i32).or_insert(0) += 1;
+            if code == Code::Ok {
+                good.fetch_add(1, Ordering::Relaxed);
+            }
         }
         codes
     };
@@ -139,8 +145,7 @@ async fn ten_times_more_load_than_capacity() {
     );
     let (good, refused) = (Code::Ok as i32, Code::ResourceExhausted as i32);
     assert!(codes.keys().all(|&code| code == good || code == refused), "{codes:?}");
-    assert!(codes[&good] > 0 && codes[&refused] > codes[&good], "{codes:?}");
-    assert!(offered as f64 > 8.0 * capacity * seconds as f64, "{offered} calls are too few");
+    assert!(codes[&good] > 0 && offered >= 8 * codes[&good], "{codes:?}");
     assert!(peak < idle + MESSAGES + BESIDE, "{peak} KiB, {idle} before");
     assert!(done > 2 && slowest < Duration::from_secs(5), "{done} calls, {slowest:?}");
 

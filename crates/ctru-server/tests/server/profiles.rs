@@ -45,8 +45,8 @@ async fn profiles_name_functions() {
     let wrong = get(admin, "/debug/pprof/profile?seconds=1000").await;
     assert!(wrong.starts_with(b"HTTP/1.1 400"), "{}", wrong.escape_ascii());
     let profile = first.await.unwrap();
-    assert!(profile.starts_with(b"HTTP/1.1 200"), "{}", profile.escape_ascii());
-    assert!(finds(&profile, b"encapsulate") && finds(&profile, b"nanoseconds"));
+    assert!(profile.starts_with(b"HTTP/1.1 200"));
+    assert!(finds(&profile, b"ctru_kem::") && finds(&profile, b"nanoseconds"));
     load.abort();
     server.signal(Signal::SIGTERM);
     assert_eq!(server.wait(), 0);
