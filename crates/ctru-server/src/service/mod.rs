@@ -67,7 +67,7 @@ impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
             max_batch: 1024,
-            max_stream_batch: 8192,
+            max_stream_batch: 1024,
             max_queue_delay: Duration::ZERO,
             max_queue: 32_768,
             max_message: 4 << 20,

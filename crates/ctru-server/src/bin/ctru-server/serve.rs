@@ -93,9 +93,10 @@ pub(crate) struct Args {
     /// Most operations that small calls share in one batch; larger calls go with the streams
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
     max_batch: usize,
-    /// Most operations that messages of streams share in one batch
-    #[arg(long, value_name = "N", default_value_t = 8192, help_heading = "Load")]
-    max_stream_batch: usize,
+    /// Most operations that messages of streams share in one batch [default: 1024 on the CPU, 8192
+    /// on GPUs]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    max_stream_batch: Option<usize>,
     /// How long a call waits for others to join it
     #[arg(
         long,
@@ -203,7 +204,7 @@ fn client_rate(text: &str) -> std::result::Result<(String, u64), String> {
 }
 
 impl Args {
-    fn options(&self, callers: usize, max_queue: usize) -> ServerOptions {
+    fn options(&self, chosen: &Chosen) -> ServerOptions {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(TlsOptions {
                 certificate: certificate.clone(),
@@ -226,9 +227,9 @@ impl Args {
             max_memory: self.max_memory,
             service: ServiceOptions {
                 max_batch: self.max_batch,
-                max_stream_batch: self.max_stream_batch,
+                max_stream_batch: self.max_stream_batch.unwrap_or(chosen.max_stream_batch),
                 max_queue_delay: self.max_queue_delay,
-                max_queue: self.max_queue.unwrap_or(max_queue),
+                max_queue: self.max_queue.unwrap_or(chosen.max_queue),
                 max_message: self.max_message as usize,
                 allow_plain_keys: self.allow_plain_keys,
                 max_loaded_keys: self.max_loaded_keys,
@@ -236,7 +237,7 @@ impl Args {
                 loaded_keys_idle: self.loaded_keys_idle,
                 rate: self.rate,
                 client_rates: self.client_rate.iter().cloned().collect::<HashMap<_, _>>(),
-                threads: callers,
+                threads: chosen.callers,
             },
         }
     }
@@ -287,10 +288,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 async fn serve(args: &Args) -> Result<ExitCode> {
-    let Chosen { engines, callers, max_queue } = args.engine.start()?;
+    let chosen = args.engine.start()?;
     let mut signals = Signals::new()?;
-    let engine = engines.name.clone();
-    let server = Server::start(args.options(callers, max_queue), engines).await?;
+    let engine = chosen.engines.name.clone();
+    let server = Server::start(args.options(&chosen), chosen.engines).await?;
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
         if args.print_address {
