@@ -7,13 +7,16 @@ use std::path::PathBuf;
 
 use protox::prost::Message;
 
-/// The messages whose fields can be secret. They get no derived `Debug`.
-const SECRET: [&str; 8] = [
+/// The messages whose fields can be secret, such as keys and the names of loaded keys. They get no
+/// derived `Debug`.
+const SECRET: [&str; 10] = [
     "GenerateKeysResponse",
     "SealKeysRequest",
     "SealKeysResponse",
     "LoadKeysRequest",
     "LoadKeysResponse",
+    "UnloadKeysRequest",
+    "EncapsulateRequest",
     "EncapsulateResponse",
     "DecapsulateRequest",
     "DecapsulateResponse",
@@ -26,8 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("kem.bin"), descriptors.encode_to_vec())?;
     let mut secret: Vec<String> =
         SECRET.iter().map(|message| format!("ctru.v1.{message}")).collect();
-    // The private keys of requests are fields of a `oneof`, which is a type of its own.
-    secret.extend(["ctru.v1.LoadKeysRequest.keys".into(), "ctru.v1.DecapsulateRequest.key".into()]);
+    // Each `oneof` with keys is a type of its own.
+    secret.extend([
+        "ctru.v1.LoadKeysRequest.keys".into(),
+        "ctru.v1.EncapsulateRequest.key".into(),
+        "ctru.v1.DecapsulateRequest.key".into(),
+    ]);
     tonic_prost_build::configure().bytes(".").skip_debug(secret).compile_fds(descriptors)?;
     Ok(())
 }

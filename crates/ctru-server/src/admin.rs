@@ -1,4 +1,4 @@
-//! Metrics and probes over plain HTTP, on an address of their own.
+//! Metrics, probes and profiles over plain HTTP, on an address of their own.
 
 use std::sync::Arc;
 
@@ -35,9 +35,10 @@ impl Admin {
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(live))
-            .route("/readyz", get(ready))
-            .with_state(self);
-        if let Err(error) = axum::serve(listener, routes).await {
+            .route("/readyz", get(ready));
+        #[cfg(feature = "profiles")]
+        let routes = routes.route("/debug/pprof/profile", get(crate::profile::cpu));
+        if let Err(error) = axum::serve(listener, routes.with_state(self)).await {
             tracing::error!(%error, "the address for metrics and probes failed");
         }
     }

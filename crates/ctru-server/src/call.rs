@@ -1,7 +1,11 @@
 //! What surrounds each call: its caller, its deadline, its memory, its number, and its metrics.
+//!
+//! When the deadline passes before the work begins, the call ends with `DEADLINE_EXCEEDED`, and the
+//! work is not done. Otherwise the call ends as its work does, also after the deadline. So a client
+//! that gets this code from the server knows that it has spent nothing.
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
@@ -19,9 +23,11 @@ use tracing::Instrument;
 
 use crate::fault::Fault;
 use crate::identity::Peer;
-use crate::job::Shared;
+use crate::job::{Claim, Shared};
+use crate::loaded::Place;
 use crate::metrics::code_name;
 use crate::room::{Held, Memory};
+use crate::span;
 
 /// The header that names a call. The server takes the client's name or makes one.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -36,6 +42,7 @@ const PIECE: usize = 128 << 10;
 pub(crate) struct Caller {
     pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) claim: Claim,
     pub(crate) held: Arc<Held>,
 }
 
@@ -59,34 +66,48 @@ impl Calls {
         let started = Instant::now();
         let method = method(request.uri().path());
         let id = request_id(request.headers(), &self.next);
-        let span = tracing::debug_span!(
-            "call",
-            method,
-            id = id.to_str().unwrap_or_default(),
-            client = peer.identity.as_ref().map(|identity| identity.as_str()),
-        );
+        let span = span::begin(method, &id, &peer, request.headers());
         let deadline = timeout(request.headers()).and_then(|timeout| started.checked_add(timeout));
         let held = Arc::new(Held::new(self.memory, peer.share));
+        let claim = Claim::default();
         let (mut head, body) = request.into_parts();
-        head.extensions.insert(Caller { peer, deadline, held: Arc::clone(&held) });
+        let caller = Caller { peer, deadline, claim: claim.clone(), held: Arc::clone(&held) };
+        head.extensions.insert(caller);
         let body = Body::new(Counted { body, held: Arc::clone(&held) });
         let answer = self.routes.call(Request::from_parts(head, body));
-        let answer = async move {
-            match deadline {
-                Some(deadline) => tokio::time::timeout_at(deadline.into(), answer).await,
-                None => Ok(answer.await),
-            }
-        };
-        let mut response = match answer.instrument(span.clone()).await {
+        let answer = until(deadline, claim, answer).instrument(span.clone()).await;
+        let mut response = match answer {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
-            Err(_) => Status::from(Fault::Expired).into_http(),
+            Err(expired) => Status::from(expired).into_http(),
         };
         response.headers_mut().insert(REQUEST_ID, id);
         let code = response.headers().get(Status::GRPC_STATUS).map(code_of);
-        let end = End { shared: self.shared, method, started, code, span, _held: held };
+        let place = response.extensions_mut().remove();
+        let end = End { shared: self.shared, method, started, code, place, span, _held: held };
         Ok(response.map(|body| Observed { body, rest: Bytes::new(), end }))
     }
+}
+
+/// Waits for the answer to work. Gives up at the deadline if the work has not begun.
+///
+/// # Errors
+/// [`Fault::Expired`] if the work has not begun. Then it will not.
+pub(crate) async fn until<T>(
+    deadline: Option<Instant>,
+    claim: Claim,
+    answer: impl Future<Output = T>,
+) -> Result<T, Fault> {
+    let mut answer = pin!(answer);
+    if let Some(deadline) = deadline {
+        if let Ok(answer) = tokio::time::timeout_at(deadline.into(), answer.as_mut()).await {
+            return Ok(answer);
+        }
+        if claim.take() {
+            return Err(Fault::Expired);
+        }
+    }
+    Ok(answer.await)
 }
 
 /// Returns the name of a method for metrics, so that a client cannot make up names.
@@ -188,6 +209,8 @@ struct End {
     started: Instant,
     /// The status, once it is known.
     code: Option<Code>,
+    /// The place of keys that the call has loaded. They are kept if the client gets their name.
+    place: Option<Arc<Place>>,
     span: tracing::Span,
     _held: Arc<Held>,
 }
@@ -211,6 +234,9 @@ impl http_body::Body for Observed {
                         {
                             self.end.code = Some(code_of(code));
                         }
+                        if let Some(place) = &self.end.place {
+                            place.keep();
+                        }
                         return Poll::Ready(Some(Ok(frame)));
                     }
                 },
@@ -233,6 +259,7 @@ impl Drop for End {
         let code = self.code.unwrap_or(Code::Cancelled);
         let duration = self.started.elapsed();
         self.shared.metrics.call(self.method, code, duration);
+        span::end(&self.span, code, code_name(code));
         let _entered = self.span.enter();
         tracing::debug!(code = code_name(code), ?duration, "the call ended");
     }

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
+use crate::identity::Owner;
 
-/// The most keys in the table.
+/// The most keys and clients in the table.
 const CAPACITY: usize = 1 << 16;
 
 /// The beginning of the SHA-256 of a public key, by which decapsulations are counted.
@@ -22,19 +23,30 @@ impl KeyHash {
     }
 }
 
-/// The decapsulations that private keys have done, and their limit.
+/// The decapsulations that the private keys of each client have done, and their limit.
 ///
-/// The table never counts too few. When it is full, it forgets the half of the keys with the
-/// smallest counts, and from then on takes the largest forgotten count for the count of every key
-/// that is not in the table.
+/// The table never counts too few. When it is full, the client with the most keys loses the half of
+/// its keys with the smallest counts, and from then on the largest lost count stands for the count
+/// of every key of this client that is not in the table. So a client that uses many keys takes
+/// nothing from others.
 #[derive(Debug)]
 pub(crate) struct Decapsulations {
     limit: u64,
     capacity: usize,
-    counts: Mutex<Counts>,
+    table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
+struct Table {
+    clients: HashMap<Owner, Counts>,
+    /// The number of clients and keys.
+    entries: usize,
+    /// The count of the keys of clients that are not in the table.
+    absent: u64,
+}
+
+/// The counts of one client.
+#[derive(Debug)]
 struct Counts {
     by_key: HashMap<KeyHash, u64>,
     /// The count of keys that are not in the table.
@@ -44,35 +56,90 @@ struct Counts {
 impl Decapsulations {
     /// Returns a table with this limit for each key.
     pub(crate) fn new(limit: u64) -> Self {
-        Self { limit, capacity: CAPACITY, counts: Mutex::default() }
+        Self { limit, capacity: CAPACITY, table: Mutex::default() }
     }
 
-    /// Counts `count` decapsulations of a key.
+    /// Counts `count` decapsulations of each key of a client. A key that comes several times counts
+    /// as often.
     ///
     /// # Errors
-    /// [`Fault::KeySpent`] if the key would exceed the limit; then nothing is counted.
-    pub(crate) fn spend(&self, key: KeyHash, count: usize) -> Result<(), Fault> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = counts.by_key.get(&key).copied().unwrap_or(counts.absent);
-        let after = done.saturating_add(count as u64);
-        if after > self.limit {
-            return Err(Fault::KeySpent);
+    /// [`Fault::KeySpent`] if a key would exceed the limit; then nothing is counted.
+    pub(crate) fn spend(&self, owner: Owner, keys: &[KeyHash], count: usize) -> Result<(), Fault> {
+        let count = count as u64;
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, &key) in keys.iter().enumerate() {
+            let after = table.count(owner, key).saturating_add(count);
+            if after > self.limit {
+                keys[..index].iter().for_each(|&key| table.take_back(owner, key, count));
+                return Err(Fault::KeySpent);
+            }
+            table.set(owner, key, after, self.capacity);
         }
-        if counts.by_key.len() == self.capacity && !counts.by_key.contains_key(&key) {
-            counts.forget_half();
-        }
-        counts.by_key.insert(key, after);
         Ok(())
     }
 }
 
+impl Table {
+    fn count(&self, owner: Owner, key: KeyHash) -> u64 {
+        self.clients
+            .get(&owner)
+            .map_or(self.absent, |counts| counts.by_key.get(&key).copied().unwrap_or(counts.absent))
+    }
+
+    fn set(&mut self, owner: Owner, key: KeyHash, count: u64, capacity: usize) {
+        let has = |counts: &Counts| counts.by_key.contains_key(&key);
+        if !self.clients.get(&owner).is_some_and(has) {
+            // One for the key, and one for the client, which may be new.
+            while self.entries + 2 > capacity {
+                self.forget();
+            }
+        }
+        let absent = self.absent;
+        let counts = self.clients.entry(owner).or_insert_with(|| {
+            self.entries += 1;
+            Counts { by_key: HashMap::new(), absent }
+        });
+        if counts.by_key.insert(key, count).is_none() {
+            self.entries += 1;
+        }
+    }
+
+    /// Takes back what was counted. What has been forgotten since then stays counted.
+    fn take_back(&mut self, owner: Owner, key: KeyHash, count: u64) {
+        let counts = self.clients.get_mut(&owner);
+        if let Some(before) = counts.and_then(|counts| counts.by_key.get_mut(&key)) {
+            *before = before.saturating_sub(count);
+        }
+    }
+
+    /// Forgets keys of the client that has most, or a client that has none.
+    fn forget(&mut self) {
+        let clients = self.clients.iter_mut();
+        let Some((&owner, counts)) = clients.max_by_key(|(_, counts)| counts.by_key.len()) else {
+            return;
+        };
+        if counts.by_key.is_empty() {
+            self.absent = self.absent.max(counts.absent);
+            self.clients.remove(&owner);
+            self.entries -= 1;
+        } else {
+            self.entries -= counts.forget_half();
+        }
+    }
+}
+
 impl Counts {
-    fn forget_half(&mut self) {
+    /// Forgets the keys with the smallest counts, and returns their number, at least one. There is
+    /// a key.
+    fn forget_half(&mut self) -> usize {
         let mut all: Vec<u64> = self.by_key.values().copied().collect();
         let middle = all.len() / 2;
         let (_, &mut middle, _) = all.select_nth_unstable(middle);
         self.by_key.retain(|_, count| *count > middle);
+        // Otherwise each client would keep the memory of the most keys that it ever had.
+        self.by_key.shrink_to_fit();
         self.absent = self.absent.max(middle);
+        all.len() - self.by_key.len()
     }
 }
 
@@ -80,34 +147,81 @@ impl Counts {
 mod tests {
     use super::*;
 
+    const OWNER: Owner = Owner([1; 32]);
+
+    fn key(number: u32) -> KeyHash {
+        KeyHash::of(&number.to_le_bytes())
+    }
+
     #[test]
     fn a_key_does_as_many_decapsulations_as_its_limit() {
         let counted = Decapsulations::new(10);
-        let (one, two) = (KeyHash::of(b"one"), KeyHash::of(b"two"));
-        assert_eq!(counted.spend(one, 7), Ok(()));
-        assert_eq!(counted.spend(one, 4), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(one, 3), Ok(()));
-        assert_eq!(counted.spend(one, 1), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(two, 10), Ok(()));
-        assert_eq!(counted.spend(two, usize::MAX), Err(Fault::KeySpent));
+        let (one, two) = ([key(1)], [key(2)]);
+        assert_eq!(counted.spend(OWNER, &one, 7), Ok(()));
+        assert_eq!(counted.spend(OWNER, &one, 4), Err(Fault::KeySpent));
+        assert_eq!(counted.spend(OWNER, &one, 3), Ok(()));
+        assert_eq!(counted.spend(OWNER, &one, 1), Err(Fault::KeySpent));
+        assert_eq!(counted.spend(OWNER, &two, 10), Ok(()));
+        assert_eq!(counted.spend(OWNER, &two, usize::MAX), Err(Fault::KeySpent));
     }
 
-    /// Compares a small table with exact counts, on many keys in turn.
+    /// A call that is refused for one of its keys spends nothing of the others.
+    #[test]
+    fn all_keys_of_a_call_are_counted_or_none() {
+        let counted = Decapsulations::new(2);
+        let (one, two) = (key(1), key(2));
+        assert_eq!(counted.spend(OWNER, &[two, two], 1), Ok(()));
+        assert_eq!(counted.spend(OWNER, &[one, one, two], 1), Err(Fault::KeySpent));
+        assert_eq!(counted.spend(OWNER, &[one, one, one], 1), Err(Fault::KeySpent));
+        assert_eq!(counted.spend(OWNER, &[one, one], 1), Ok(()));
+        assert_eq!(counted.spend(OWNER, &[one], 1), Err(Fault::KeySpent));
+    }
+
+    /// Compares a small table with exact counts, on many keys of three clients in turn.
     #[test]
     fn a_full_table_never_counts_too_few() {
-        let counted = Decapsulations { capacity: 8, ..Decapsulations::new(20) };
+        let counted = Decapsulations { capacity: 12, ..Decapsulations::new(20) };
         let mut exact = HashMap::new();
         for step in 0..10_000_u32 {
-            let key = KeyHash::of(&(step.wrapping_mul(2_654_435_761) >> 26).to_le_bytes());
-            if counted.spend(key, 1).is_ok() {
-                *exact.entry(key).or_insert(0) += 1;
+            let key = key(step.wrapping_mul(2_654_435_761) >> 26);
+            let owner = Owner([(step % 7 % 3) as u8; 32]);
+            if counted.spend(owner, &[key], 1).is_ok() {
+                *exact.entry((owner, key)).or_insert(0) += 1;
             }
-            let counts = counted.counts.lock().unwrap();
-            assert!(counts.by_key.len() <= 8);
-            for (key, count) in &exact {
-                assert!(counts.by_key.get(key).unwrap_or(&counts.absent) >= count);
+            let table = counted.table.lock().unwrap();
+            let keys: usize = table.clients.values().map(|counts| counts.by_key.len()).sum();
+            assert_eq!(table.entries, table.clients.len() + keys);
+            assert!(table.entries <= 12);
+            for (&(owner, key), &count) in &exact {
+                assert!(table.count(owner, key) >= count);
             }
         }
         assert!(exact.values().all(|&count| count <= 20));
+    }
+
+    /// A client that uses many keys up to their limit does not spend those of others.
+    #[test]
+    fn a_client_that_fills_the_table_disturbs_no_other() {
+        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(10) };
+        let other = Owner([2; 32]);
+        assert_eq!(counted.spend(other, &[key(0)], 9), Ok(()));
+        let flood = (1..500).filter(|&number| counted.spend(OWNER, &[key(number)], 10).is_ok());
+        // From then on, the client has forgotten keys that were spent.
+        assert_eq!(flood.count(), 61);
+        assert_eq!(counted.spend(other, &[key(1000)], 10), Ok(()));
+        assert_eq!(counted.spend(other, &[key(0)], 1), Ok(()));
+        assert_eq!(counted.spend(other, &[key(0)], 1), Err(Fault::KeySpent));
+    }
+
+    /// Clients that come once each are forgotten, and their counts are not.
+    #[test]
+    fn many_clients_fit() {
+        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(10) };
+        for number in 0..200 {
+            let _ = counted.spend(Owner([number; 32]), &[key(7)], 1);
+            assert!(counted.table.lock().unwrap().entries <= 64);
+        }
+        let table = counted.table.lock().unwrap();
+        assert!((0..200).all(|number| table.count(Owner([number; 32]), key(7)) >= 1));
     }
 }

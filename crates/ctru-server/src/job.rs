@@ -1,5 +1,6 @@
 //! What callers ask the engine for.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -39,6 +40,19 @@ pub(crate) enum Keys {
 /// Where the answer of a job goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Fault>>;
 
+/// The right to decide what becomes of a job, which only one can take: a thread that begins its
+/// work, or the caller whose deadline has passed. So no work is begun of a call that has ended with
+/// `DEADLINE_EXCEEDED`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claim(Arc<AtomicBool>);
+
+impl Claim {
+    /// Returns whether nobody has taken the right before, and takes it.
+    pub(crate) fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+}
+
 /// A call of one client, or one message of a stream.
 pub(crate) struct Job {
     pub(crate) scheme: Scheme,
@@ -48,6 +62,7 @@ pub(crate) struct Job {
     pub(crate) share: Share,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<Instant>,
+    pub(crate) claim: Claim,
     pub(crate) work: Work,
 }
 

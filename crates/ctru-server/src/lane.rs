@@ -159,7 +159,7 @@ impl Inner {
                 self.shared.metrics.waited(self.options.name, now.saturating_duration_since(since));
                 if is_lost {
                     job.work.refuse(Fault::Lost);
-                } else if job.is_dead(now) {
+                } else if job.is_dead(now) || !job.claim.take() {
                     job.work.refuse(Fault::Expired);
                 } else {
                     jobs.push(job);

@@ -25,9 +25,50 @@ redact!(
     SealKeysResponse,
     LoadKeysRequest,
     LoadKeysResponse,
+    UnloadKeysRequest,
+    EncapsulateRequest,
     EncapsulateResponse,
     DecapsulateRequest,
     DecapsulateResponse,
     load_keys_request::Keys,
+    encapsulate_request::Key,
     decapsulate_request::Key
 );
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn messages_show_no_keys_and_no_names() {
+        let (name, keys) = ("5ec8e7".to_owned(), Bytes::from_static(b"5ec8e7"));
+        let load = load_keys_request::Keys::PrivateKeys(keys.clone());
+        let encapsulate = encapsulate_request::Key::Loaded(name.clone());
+        let decapsulate = decapsulate_request::Key::Loaded(name.clone());
+        let shown: [&dyn fmt::Debug; 13] = [
+            &GenerateKeysResponse { public_keys: keys.clone(), private_keys: keys.clone() },
+            &SealKeysRequest { scheme: None, private_keys: keys.clone() },
+            &SealKeysResponse { private_keys: keys.clone() },
+            &load,
+            &LoadKeysRequest { scheme: None, keys: Some(load.clone()) },
+            &LoadKeysResponse { name: name.clone(), ..LoadKeysResponse::default() },
+            &UnloadKeysRequest { name },
+            &encapsulate,
+            &EncapsulateRequest { scheme: None, key: Some(encapsulate.clone()), count: 1 },
+            &EncapsulateResponse { ciphertexts: keys.clone(), shared_secrets: keys.clone() },
+            &decapsulate,
+            &DecapsulateRequest {
+                scheme: None,
+                key: Some(decapsulate.clone()),
+                ciphertexts: keys.clone(),
+            },
+            &DecapsulateResponse { shared_secrets: keys },
+        ];
+        for message in shown {
+            let text = format!("{message:?}");
+            assert!(text.ends_with("(..)") && !text.contains("5ec8e7"), "{text}");
+        }
+    }
+}

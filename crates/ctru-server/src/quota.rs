@@ -34,7 +34,7 @@ impl Quotas {
         Self { default, named, largest, buckets: Mutex::default() }
     }
 
-    /// Takes `count` operations at the time `now`.
+    /// Takes `count` operations at the time `now`, or one for a call that asks for none.
     ///
     /// # Errors
     /// [`Fault::NoQuota`] if the quota of the client is zero, [`Fault::QuotaSpent`] if the client
@@ -59,12 +59,21 @@ impl Quotas {
         let waited = now.saturating_duration_since(bucket.since).as_secs_f64();
         bucket.tokens = (bucket.tokens + waited * rate).min(full);
         bucket.since = now;
-        let count = count as f64;
+        let count = count.max(1) as f64;
         if bucket.tokens < count {
             return Err(Fault::QuotaSpent);
         }
         bucket.tokens -= count;
         Ok(())
+    }
+
+    /// Gives back what a call has taken that was refused afterwards.
+    pub(crate) fn give_back(&self, peer: &Peer, count: usize) {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = buckets.get_mut(&peer.share) {
+            // The next call takes away what is too much.
+            bucket.tokens += count.max(1) as f64;
+        }
     }
 }
 

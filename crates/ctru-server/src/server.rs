@@ -24,12 +24,22 @@ use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
 use crate::room::Memory;
 use crate::scheme::Scheme;
-use crate::sealing::{Sealer, SealingKeyError, SealingKeys};
+use crate::sealing::Sealer;
+use crate::sealing_keys::{SealingKeyError, SealingKeys};
 use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
 use crate::tls::{TlsError, TlsOptions};
 
 /// The names for which clients ask for the health: the server, and the service.
 const HEALTH_NAMES: [&str; 2] = ["", kem_server::SERVICE_NAME];
+
+/// The smallest limit of messages in bytes. Keys of each scheme fit into it.
+const LEAST_MESSAGE: usize = 16 << 10;
+/// The largest limit of messages in bytes.
+const MOST_MESSAGE: usize = 1 << 30;
+/// The largest limit of operations that wait.
+const MOST_WAITING: usize = 1 << 24;
+/// The largest limit of connections.
+const MOST_CONNECTIONS: usize = 1 << 20;
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -91,13 +101,15 @@ pub enum StartError {
          --no-client-auth"
     )]
     NoClientAuth,
-    /// A limit is too small for one message.
-    #[error("{option} must be at least {least}")]
+    /// A limit is too small for one message, or larger than the server can count.
+    #[error("{option} must be from {least} to {most}")]
     Limit {
         /// The option.
         option: &'static str,
         /// The smallest value.
         least: usize,
+        /// The largest value.
+        most: usize,
     },
     /// The system refuses an address.
     #[error("cannot listen on {address}: {source}")]
@@ -152,25 +164,26 @@ impl ServerOptions {
             }
             _ => {}
         }
-        let ServiceOptions { max_message, max_queue, max_batch, .. } = self.service;
-        let limit = |option, least| Err(StartError::Limit { option, least });
+        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, .. } =
+            self.service;
         let largest = Scheme::all()
             .map(|scheme| Limits::new(scheme, max_message))
             .map(|limits| limits.operations())
             .max()
             .unwrap_or(0);
-        if Scheme::all().any(|scheme| Limits::new(scheme, max_message).keys == 0) {
-            return limit("--max-message", 16 << 10);
-        }
-        if max_batch == 0 {
-            return limit("--max-batch", 1);
-        }
-        // One client may fill a half of the queue.
-        if max_queue < 2 * largest {
-            return limit("--max-queue", 2 * largest);
-        }
-        if self.max_memory < 8 * max_message {
-            return limit("--max-memory", 8 * max_message);
+        let limits = [
+            ("--max-message", max_message, LEAST_MESSAGE, MOST_MESSAGE),
+            ("--max-batch", max_batch, 1, usize::MAX),
+            ("--max-stream-batch", max_stream_batch, 1, usize::MAX),
+            // One client may fill a half of the queue.
+            ("--max-queue", max_queue, 2 * largest, MOST_WAITING),
+            ("--max-memory", self.max_memory, max_message.saturating_mul(8), usize::MAX),
+            ("--max-connections", self.max_connections, 1, MOST_CONNECTIONS),
+        ];
+        for (option, value, least, most) in limits {
+            if !(least..=most).contains(&value) {
+                return Err(StartError::Limit { option, least, most });
+            }
         }
         Ok(())
     }

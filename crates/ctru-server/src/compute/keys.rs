@@ -68,7 +68,7 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
     /// Reads the field `private_keys`.
     ///
     /// # Errors
-    /// The fault of the first key that does not open or is refused.
+    /// The fault of the first key that does not open or is refused. Keys after it are not read.
     pub(super) fn private_keys(&self, form: Form, bytes: &[u8]) -> Result<PrivateKeys<P>, Fault> {
         let sealed = usize::from(form == Form::Sealed) * sealing::OVERHEAD;
         let placeholder = DecapsulationKey::placeholder();
@@ -92,7 +92,12 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
             }
             _ => bytes,
         };
-        let key = DecapsulationKey::from_bytes(plain);
+        let key = DecapsulationKey::from_bytes(plain).and_then(|key| match form {
+            // A sealed key was checked when it was plain. Without the check, a client could put
+            // another's public key into its own private key, and spend the limit of the other.
+            Form::Plain => key.check().map(|()| key),
+            _ => Ok(key),
+        });
         key.map_err(|error| Fault::invalid(field, item, error.to_string()))
     }
 
@@ -112,50 +117,41 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         Ok(sealed.into())
     }
 
-    /// Returns the hashes of the public keys.
-    pub(super) fn hashes(&self, keys: &[DecapsulationKey<P>]) -> Arc<[KeyHash]> {
-        keys.iter().map(hash).collect()
+    /// Returns the hashes of the public keys, if decapsulations are counted.
+    pub(super) fn hashes(&self, keys: &[DecapsulationKey<P>]) -> Option<Arc<[KeyHash]>> {
+        let hash = |key: &DecapsulationKey<P>| KeyHash::of(key.encapsulation_key().as_ref());
+        self.shared.decapsulations.as_ref().map(|_| keys.iter().map(hash).collect())
     }
 
-    /// Counts decapsulations with a key.
+    /// Counts `count` decapsulations with each key.
     ///
     /// # Errors
-    /// [`Fault::KeySpent`] if the key would exceed its limit.
-    pub(super) fn spend(&self, key: &DecapsulationKey<P>, count: usize) -> Result<(), Fault> {
-        match &self.shared.decapsulations {
-            Some(decapsulations) => decapsulations.spend(hash(key), count),
-            None => Ok(()),
-        }
+    /// [`Fault::KeySpent`] if a key would exceed its limit; then nothing is counted.
+    pub(super) fn spend(&self, keys: &[DecapsulationKey<P>], count: usize) -> Result<(), Fault> {
+        self.spend_hashed(self.hashes(keys).as_deref(), count)
     }
 
-    /// Counts decapsulations with loaded keys: `count` with a single key, or one with each.
+    /// Counts `count` decapsulations with each key that has these hashes, if there are hashes.
     ///
     /// # Errors
-    /// [`Fault::KeySpent`] if a key would exceed its limit.
-    pub(super) fn spend_loaded(
+    /// [`Fault::KeySpent`] if a key would exceed its limit; then nothing is counted.
+    pub(super) fn spend_hashed(
         &self,
         hashes: Option<&[KeyHash]>,
         count: usize,
     ) -> Result<(), Fault> {
         match (&self.shared.decapsulations, hashes) {
-            (Some(decapsulations), Some([hash])) => decapsulations.spend(*hash, count),
-            (Some(decapsulations), Some(hashes)) => {
-                hashes.iter().try_for_each(|hash| decapsulations.spend(*hash, 1))
-            }
+            (Some(decapsulations), Some(hashes)) => decapsulations.spend(self.owner, hashes, count),
             _ => Ok(()),
         }
     }
-}
-
-fn hash<P: ParameterSet>(key: &DecapsulationKey<P>) -> KeyHash {
-    KeyHash::of(key.encapsulation_key().as_ref())
 }
 
 /// Reads items of `size` bytes each. Keys are written in place of copies of `placeholder`, because
 /// a list that grows leaves copies behind that nobody wipes.
 ///
 /// # Errors
-/// The fault of the first item that `read` refuses.
+/// The fault of the first item that `read` refuses. Other threads may read a few items after it.
 fn read_all<K: Clone + Send>(
     bytes: &[u8],
     size: usize,
@@ -169,16 +165,44 @@ fn read_all<K: Clone + Send>(
             *key = read;
             None
         }
-        Err(fault) => Some((item, fault)),
+        Err(fault) => Some(fault),
     };
     let first = if count < PARALLEL {
         keys.iter_mut().zip(bytes.chunks_exact(size)).enumerate().find_map(fill)
     } else {
         let items = keys.par_iter_mut().zip(bytes.par_chunks_exact(size)).enumerate();
-        items.filter_map(fill).min_by_key(|(item, _)| *item)
+        items.find_map_first(fill)
     };
     match first {
-        Some((_, fault)) => Err(fault),
+        Some(fault) => Err(fault),
         None => Ok(keys),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Reads lists of numbers, of which those from some item on are refused.
+    #[test]
+    fn the_first_bad_item_ends_the_reading() {
+        for (count, bad) in [(10, 3), (10, 10), (5000, 0), (5000, 4999), (5000, 5000)] {
+            let reads = AtomicUsize::new(0);
+            let read = |item, bytes: &[u8]| {
+                reads.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(bytes, [item as u8; 2]);
+                if item < bad { Ok(item) } else { Err(Fault::invalid("k", item, "bad")) }
+            };
+            let bytes: Vec<u8> = (0..count).flat_map(|item| [item as u8; 2]).collect();
+            match read_all(&bytes, 2, 0, read) {
+                Ok(keys) => assert_eq!(keys, (0..bad).collect::<Vec<_>>()),
+                Err(fault) => assert_eq!(fault, Fault::invalid("k", bad, "bad")),
+            }
+            let reads = reads.into_inner();
+            assert!(reads >= count.min(bad + 1));
+            assert!(bad > 0 || reads < count / 2, "{reads} of {count} items are read");
+        }
     }
 }

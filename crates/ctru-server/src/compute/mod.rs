@@ -8,6 +8,7 @@ mod keys;
 
 use std::any::Any;
 use std::marker::PhantomData;
+use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -177,7 +178,7 @@ where
                     Ok((keys.len(), None, Side::Public(Arc::new(loaded))))
                 }),
                 _ => reader.private_keys(form, &keys).and_then(|keys| {
-                    let hashes = shared.decapsulations.as_ref().map(|_| reader.hashes(&keys));
+                    let hashes = reader.hashes(&keys);
                     let loaded = self.engine.load_decapsulation_keys(&keys);
                     let loaded = loaded.map_err(|error| fault_of(&error, shared))?;
                     Ok((keys.len(), hashes, Side::Private(Arc::new(loaded))))
@@ -254,7 +255,7 @@ where
                 // The time to compare names depends on them, so plain keys are no names.
                 Keys::One(Form::Plain, bytes) => {
                     reader.private_key(Form::Plain, bytes).and_then(|key| {
-                        reader.spend(&key, *count)?;
+                        reader.spend(slice::from_ref(&key), *count)?;
                         joiner.add_one(index, *count, key);
                         Ok(())
                     })
@@ -263,20 +264,22 @@ where
                     let name = (*owner, bytes.clone());
                     let group = joiner.named(name, || reader.private_key(*form, bytes));
                     group.and_then(|group| {
-                        joiner.key(group).map_or(Ok(()), |key| reader.spend(key, *count))?;
+                        let key = joiner.key(group).map_or(&[][..], slice::from_ref);
+                        reader.spend(key, *count)?;
                         joiner.add_to(group, index, *count);
                         Ok(())
                     })
                 }
                 Keys::Each(form, bytes) => reader.private_keys(*form, bytes).and_then(|keys| {
-                    keys.iter().try_for_each(|key| reader.spend(key, 1))?;
+                    reader.spend(&keys, 1)?;
                     joiner.add_each(index, keys);
                     Ok(())
                 }),
                 Keys::Loaded(Loaded { keys, count: loaded, hashes, .. }) => match keys {
                     Side::Private(keys) => {
                         downcast::<E::DecapsulationKeys>(keys).and_then(|keys| {
-                            reader.spend_loaded(hashes.as_deref(), *count)?;
+                            let each = if *loaded == 1 { *count } else { 1 };
+                            reader.spend_hashed(hashes.as_deref(), each)?;
                             joiner.add_loaded(index, *count, keys, *loaded == 1);
                             Ok(())
                         })

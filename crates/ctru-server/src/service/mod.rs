@@ -2,6 +2,8 @@
 
 mod request;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use crate::engines::Engines;
 use crate::fault::Fault;
 use crate::job::{Form, Job, Reply, Shared, Work};
 use crate::lane::{self, Lane};
-use crate::loaded::{self, LoadedKeys};
+use crate::loaded::{self, LoadedKeys, Place};
 use crate::proto::kem_server::Kem;
 use crate::proto::{
     DecapsulateRequest, DecapsulateResponse, DescribeRequest, DescribeResponse, EncapsulateRequest,
@@ -65,7 +67,7 @@ impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
             max_batch: 1024,
-            max_stream_batch: 8192,
+            max_stream_batch: 1024,
             max_queue_delay: Duration::ZERO,
             max_queue: 32_768,
             max_message: 4 << 20,
@@ -213,10 +215,10 @@ impl State {
         Private { sealer: &self.shared.sealer, plain: self.options.allow_plain_keys }
     }
 
-    /// Spends the client's quota, sets memory aside for the answer, and makes a job.
+    /// Sets memory aside for the answer, spends the client's quota, and makes a job.
     ///
     /// # Errors
-    /// [`Fault::NoQuota`], [`Fault::QuotaSpent`] or [`Fault::MemoryFull`].
+    /// [`Fault::MemoryFull`], [`Fault::NoQuota`] or [`Fault::QuotaSpent`].
     fn prepare<T>(
         &self,
         caller: &Caller,
@@ -224,14 +226,14 @@ impl State {
         count: usize,
         work: impl FnOnce(Reply<T>) -> Work,
     ) -> Result<Prepared<T>, Fault> {
-        let Caller { peer, deadline, held } = caller;
-        self.quotas.spend(peer, count.max(1), Instant::now())?;
+        let Caller { peer, deadline, claim, held } = caller;
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
         let answer_bytes = count * work.kind().answer_bytes(scheme);
         held.grow(answer_bytes)?;
+        self.quotas.spend(peer, count, Instant::now())?;
         let (owner, share, deadline) = (peer.owner, peer.share, *deadline);
-        let job = Job { scheme, count, owner, share, deadline, work };
+        let job = Job { scheme, count, owner, share, deadline, claim: claim.clone(), work };
         Ok(Prepared { job, answer, answer_bytes })
     }
 
@@ -239,18 +241,25 @@ impl State {
     ///
     /// # Errors
     /// [`Fault::QueueFull`], or the fault of the job.
-    async fn compute<T>(&self, prepared: Prepared<T>) -> Result<T, Fault> {
+    async fn compute<T>(&self, caller: &Caller, prepared: Prepared<T>) -> Result<T, Fault> {
         let Prepared { job, answer, .. } = prepared;
-        let mut permit = None;
-        if job.count > self.small.max_batch() {
-            let count = u32::try_from(job.count).unwrap_or(u32::MAX);
-            permit = Some(self.room.try_acquire_many(count).map_err(|_| Fault::QueueFull)?);
-            self.large.submit(job);
+        let count = job.count;
+        let answer = if count > self.small.max_batch() {
+            match self.room.try_acquire_many(u32::try_from(count).unwrap_or(u32::MAX)) {
+                Ok(_permit) => {
+                    self.large.submit(job);
+                    answer.await
+                }
+                Err(_) => Ok(Err(Fault::QueueFull)),
+            }
         } else {
             self.small.submit(job);
+            answer.await
+        };
+        let answer = answer.unwrap_or(Err(Fault::Internal));
+        if matches!(answer, Err(Fault::QueueFull)) {
+            self.quotas.give_back(&caller.peer, count);
         }
-        let answer = answer.await.unwrap_or(Err(Fault::Internal));
-        drop(permit);
         answer
     }
 
@@ -299,8 +308,8 @@ impl State {
         let form = self.private().allow(if plain { Form::Plain } else { Form::Sealed })?;
         let count = count as usize;
         self.limits(scheme).check_keys("count", count)?;
-        self.compute(self.prepare(caller, scheme, count, |reply| Work::Generate { form, reply })?)
-            .await
+        let work = |reply| Work::Generate { form, reply };
+        self.compute(caller, self.prepare(caller, scheme, count, work)?).await
     }
 
     async fn seal(
@@ -314,14 +323,15 @@ impl State {
         let (form, count) = self.private().forms(scheme, &keys)?;
         self.limits(scheme).check_keys("private_keys", count)?;
         let work = |reply| Work::Seal { form, keys, reply };
-        self.compute(self.prepare(caller, scheme, count, work)?).await
+        self.compute(caller, self.prepare(caller, scheme, count, work)?).await
     }
 
+    /// Loads keys. They stay if the answer reaches the client before the place is dropped.
     async fn load(
         &self,
         caller: &Caller,
         request: LoadKeysRequest,
-    ) -> Result<LoadKeysResponse, Fault> {
+    ) -> Result<(LoadKeysResponse, Place), Fault> {
         let LoadKeysRequest { scheme, keys } = request;
         let scheme = Scheme::read(scheme)?;
         let (form, count, keys, field) = match keys {
@@ -339,16 +349,15 @@ impl State {
             return Err(Fault::invalid(field, None, "there are no keys"));
         }
         self.limits(scheme).check_keys(field, count)?;
-        let owner = caller.peer.owner;
-        self.loaded.check_room(owner, count)?;
+        let place = self.loaded.place(caller.peer.owner, count, Instant::now())?;
         let work = |reply| Work::Load { form, keys, reply };
-        let loaded = self.compute(self.prepare(caller, scheme, count, work)?).await?;
-        let name = self.loaded.insert(owner, loaded, Instant::now())?;
-        Ok(LoadKeysResponse {
-            name,
+        let loaded = self.compute(caller, self.prepare(caller, scheme, count, work)?).await?;
+        let answer = LoadKeysResponse {
+            name: place.fill(loaded, Instant::now()),
             expires_in_seconds: u32::try_from(self.loaded.idle().as_secs()).unwrap_or(u32::MAX),
             server_id: self.server_id.clone(),
-        })
+        };
+        Ok((answer, place))
     }
 
     fn describe(&self) -> DescribeResponse {
@@ -383,13 +392,12 @@ fn forget<T: Send + 'static>(keys: T) {
     drop(tokio::task::spawn_blocking(move || drop(keys)));
 }
 
-/// Returns the caller and the message of a request. Remembers the owner.
+/// Returns the caller and the message of a request.
 ///
 /// # Errors
 /// [`Fault::Internal`] if no layer has noted the caller.
-fn open<T>(state: &State, request: Request<T>) -> Result<(Caller, T), Fault> {
+fn open<T>(request: Request<T>) -> Result<(Caller, T), Fault> {
     let caller = request.extensions().get::<Caller>().cloned().ok_or(Fault::Internal)?;
-    state.shared.sealer.remember(caller.peer.owner);
     Ok((caller, request.into_inner()))
 }
 
@@ -409,7 +417,7 @@ impl Kem for Service {
         &self,
         request: Request<GenerateKeysRequest>,
     ) -> Result<Response<GenerateKeysResponse>, Status> {
-        let (caller, request) = open(&self.0, request)?;
+        let (caller, request) = open(request)?;
         Ok(Response::new(self.0.generate(&caller, request).await?))
     }
 
@@ -417,7 +425,7 @@ impl Kem for Service {
         &self,
         request: Request<SealKeysRequest>,
     ) -> Result<Response<SealKeysResponse>, Status> {
-        let (caller, request) = open(&self.0, request)?;
+        let (caller, request) = open(request)?;
         Ok(Response::new(self.0.seal(&caller, request).await?))
     }
 
@@ -425,15 +433,18 @@ impl Kem for Service {
         &self,
         request: Request<LoadKeysRequest>,
     ) -> Result<Response<LoadKeysResponse>, Status> {
-        let (caller, request) = open(&self.0, request)?;
-        Ok(Response::new(self.0.load(&caller, request).await?))
+        let (caller, request) = open(request)?;
+        let (answer, place) = self.0.load(&caller, request).await?;
+        let mut response = Response::new(answer);
+        response.extensions_mut().insert(Arc::new(place));
+        Ok(response)
     }
 
     async fn unload_keys(
         &self,
         request: Request<UnloadKeysRequest>,
     ) -> Result<Response<UnloadKeysResponse>, Status> {
-        let (caller, UnloadKeysRequest { name }) = open(&self.0, request)?;
+        let (caller, UnloadKeysRequest { name }) = open(request)?;
         forget(self.0.loaded.remove(caller.peer.owner, &name)?);
         Ok(Response::new(UnloadKeysResponse {}))
     }
@@ -442,25 +453,25 @@ impl Kem for Service {
         &self,
         request: Request<EncapsulateRequest>,
     ) -> Result<Response<EncapsulateResponse>, Status> {
-        let (caller, request) = open(&self.0, request)?;
+        let (caller, request) = open(request)?;
         let prepared = self.0.encapsulate(&caller, request)?;
-        Ok(Response::new(self.0.compute(prepared).await?))
+        Ok(Response::new(self.0.compute(&caller, prepared).await?))
     }
 
     async fn decapsulate(
         &self,
         request: Request<DecapsulateRequest>,
     ) -> Result<Response<DecapsulateResponse>, Status> {
-        let (caller, request) = open(&self.0, request)?;
+        let (caller, request) = open(request)?;
         let prepared = self.0.decapsulate(&caller, request)?;
-        Ok(Response::new(self.0.compute(prepared).await?))
+        Ok(Response::new(self.0.compute(&caller, prepared).await?))
     }
 
     async fn encapsulate_stream(
         &self,
         request: Request<Streaming<EncapsulateRequest>>,
     ) -> Result<Response<Self::EncapsulateStreamStream>, Status> {
-        let (caller, messages) = open(&self.0, request)?;
+        let (caller, messages) = open(request)?;
         let prepare = State::encapsulate;
         Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
     }
@@ -469,7 +480,7 @@ impl Kem for Service {
         &self,
         request: Request<Streaming<DecapsulateRequest>>,
     ) -> Result<Response<Self::DecapsulateStreamStream>, Status> {
-        let (caller, messages) = open(&self.0, request)?;
+        let (caller, messages) = open(request)?;
         let prepare = State::decapsulate;
         Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
     }

@@ -115,9 +115,10 @@ impl Private<'_> {
         let plain = scheme.sizes().private_key;
         let sealed = plain + sealing::OVERHEAD;
         let fits = |size| bytes.len().is_multiple_of(size);
+        // Some thousand keys of one form are as long as some thousand of the other.
+        let are_sealed = || !self.plain || bytes.chunks(sealed).all(|key| self.sealer.knows(key));
         let (form, size) = match (fits(plain), fits(sealed)) {
-            // A message that is long enough for both has one form only.
-            (true, true) if self.sealer.knows(bytes) => (Form::Sealed, sealed),
+            (true, true) if are_sealed() => (Form::Sealed, sealed),
             (false, true) => (Form::Sealed, sealed),
             (true, _) => (Form::Plain, plain),
             (false, false) => {
@@ -229,7 +230,7 @@ pub(super) fn encapsulation(
 ) -> Result<(Keys, usize), Fault> {
     use encapsulate_request::Key;
     let size = scheme.sizes().public_key;
-    let (keys, operations) = match key {
+    let (keys, operations, field) = match key {
         None => return Err(Fault::invalid("key", None, "there is no key")),
         Some(Key::PublicKeys(bytes)) => {
             let keys = items("public_keys", &bytes, size)?;
@@ -237,18 +238,20 @@ pub(super) fn encapsulation(
                 let reason = format!("{count}, but there are {keys} keys");
                 return Err(Fault::invalid("count", None, reason));
             }
-            (Keys::Each(Form::Public, bytes), keys)
+            (Keys::Each(Form::Public, bytes), keys, "public_keys")
         }
         Some(Key::PublicKey(bytes)) => {
             one("public_key", &bytes, size)?;
-            (Keys::One(Form::Public, bytes), count)
+            (Keys::One(Form::Public, bytes), count, "count")
         }
-        Some(Key::Loaded(name)) => loaded(scheme, find(&name)?, true, "count", count)?,
+        Some(Key::Loaded(name)) => {
+            let (keys, operations) = loaded(scheme, find(&name)?, true, "count", count)?;
+            (keys, operations, if count == 0 { "loaded" } else { "count" })
+        }
     };
     if operations > limits.answers {
         let most = limits.answers;
         let reason = format!("{operations} operations, an answer has room for {most}");
-        let field = if count == 0 { "public_keys" } else { "count" };
         return Err(Fault::invalid(field, None, reason));
     }
     Ok((keys, operations))

@@ -1,7 +1,6 @@
 //! Streams: the server reads a message when there is room for its work, and answers in order.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use prost::Message;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -9,8 +8,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
 use super::{Prepared, State};
-use crate::call::Caller;
+use crate::call::{Caller, until};
 use crate::fault::Fault;
+use crate::job::Claim;
 
 /// The messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
@@ -21,6 +21,7 @@ const PREFIX: usize = 5;
 /// A message that is being computed.
 struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
+    claim: Claim,
     /// Its room in the lane.
     room: OwnedSemaphorePermit,
     /// The memory of its request and its answer in bytes.
@@ -39,14 +40,6 @@ pub(super) fn serve<Q: Message + 'static, T: Send + 'static>(
     tokio::spawn(answer(queued, answers, caller.clone()));
     tokio::spawn(read(state, caller, messages, prepare, pending));
     ReceiverStream::new(answered)
-}
-
-/// Waits until a deadline, or for ever if there is none.
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Reads messages and queues their jobs, until the stream ends or fails.
@@ -70,6 +63,8 @@ async fn read<Q: Message, T>(
             Ok(None) => return,
             Ok(Some(message)) => {
                 let size = message.encoded_len();
+                // The work of each message begins at its own time.
+                let caller = Caller { claim: Claim::default(), ..caller.clone() };
                 begin(&state, size, prepare(&state, &caller, message)).await
             }
             Err(status) => Err(status),
@@ -92,11 +87,12 @@ async fn begin<T>(
     prepared: Result<Prepared<T>, Fault>,
 ) -> Result<Pending<T>, Status> {
     let Prepared { job, answer, answer_bytes } = prepared?;
+    let claim = job.claim.clone();
     let count = u32::try_from(job.count.max(1)).unwrap_or(u32::MAX);
     let room = Arc::clone(&state.room).acquire_many_owned(count).await;
     let room = room.map_err(|_| Fault::Leaving)?;
     state.large.submit(job);
-    Ok(Pending { answer, room, bytes: PREFIX + size + answer_bytes })
+    Ok(Pending { answer, claim, room, bytes: PREFIX + size + answer_bytes })
 }
 
 /// Sends the answers in the order of the messages, until the first failure.
@@ -106,23 +102,18 @@ async fn answer<T>(
     caller: Caller,
 ) {
     loop {
-        let next = async {
-            match queued.recv().await? {
-                Ok(Pending { answer, room, bytes }) => {
-                    let answer = answer.await.unwrap_or(Err(Fault::Internal));
-                    drop(room);
-                    caller.held.release(bytes);
-                    Some(answer.map_err(Status::from))
-                }
-                Err(status) => Some(Err(status)),
+        let next = match until(caller.deadline, Claim::default(), queued.recv()).await {
+            Ok(None) => return,
+            Ok(Some(Ok(Pending { answer, claim, room, bytes }))) => {
+                let answer = until(caller.deadline, claim, answer).await;
+                drop(room);
+                caller.held.release(bytes);
+                let answer = answer.and_then(|answer| answer.unwrap_or(Err(Fault::Internal)));
+                answer.map_err(Status::from)
             }
+            Ok(Some(Err(status))) => Err(status),
+            Err(expired) => Err(expired.into()),
         };
-        let next = tokio::select! {
-            biased;
-            next = next => next,
-            () = until(caller.deadline) => Some(Err(Fault::Expired.into())),
-        };
-        let Some(next) = next else { return };
         let is_over = next.is_err();
         if answers.send(next).await.is_err() || is_over {
             return;

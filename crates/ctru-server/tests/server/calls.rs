@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ctru_server::Scheme;
+use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
     DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
-    decapsulate_request, encapsulate_request, load_keys_request,
+    SealKeysRequest, decapsulate_request, encapsulate_request, load_keys_request,
 };
 use tokio_stream::StreamExt;
+use tonic::transport::Channel;
 use tonic::{Code, Request};
 
-use crate::common::{TestEngine, decapsulate, encapsulate, pair, scheme, start, start_fast};
+use crate::common::{Pair, TestEngine, decapsulate, encapsulate, pair, scheme, start, start_fast};
 
 /// Generates, encapsulates and decapsulates with every scheme, in both lanes and as streams.
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +90,7 @@ async fn expired_calls_are_not_computed() {
         async move { calls.encapsulate(request).await }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let mut raw = server.without_timeouts().await;
+    let mut raw = server.without_timeouts(1 << 16).await;
     let mut late = Request::new(encapsulate(&pair, 100));
     late.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
     let status = raw.encapsulate(late).await.unwrap_err();
@@ -100,6 +102,84 @@ async fn expired_calls_are_not_computed() {
     assert!(first.await.unwrap().is_ok());
     assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
     assert_eq!(done.load(Ordering::Relaxed) - before, 2);
+}
+
+/// A call whose work begins before the deadline is answered after it: it has spent the limit of its
+/// key, so the client must not believe that nothing was done.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_has_begun_is_answered() {
+    let engine = TestEngine::new(Duration::from_millis(300));
+    let server = start(engine, |options| {
+        options.service.threads = 1;
+        options.max_decapsulations_per_key = Some(2);
+    })
+    .await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let sent = calls.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    let request = decapsulate(&pair, sent.ciphertexts.clone());
+    let mut raw = server.without_timeouts(1 << 16).await;
+    let mut late = Request::new(request.clone());
+    late.metadata_mut().insert("grpc-timeout", "100m".parse().unwrap());
+    let answer = raw.decapsulate(late).await.unwrap().into_inner();
+    assert_eq!(answer.shared_secrets, sent.shared_secrets);
+    // The second message of a stream waits while the first is computed, and is not computed.
+    let (sender, messages) = tokio::sync::mpsc::channel(1);
+    let second = request.clone();
+    tokio::spawn(async move {
+        sender.send(second.clone()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        sender.send(second).await.unwrap();
+    });
+    let mut late = Request::new(tokio_stream::wrappers::ReceiverStream::new(messages));
+    late.metadata_mut().insert("grpc-timeout", "150m".parse().unwrap());
+    let mut answers = raw.decapsulate_stream(late).await.unwrap().into_inner();
+    let answer = answers.message().await.unwrap().unwrap();
+    assert_eq!(answer.shared_secrets, sent.shared_secrets);
+    assert_eq!(answers.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    let spent = calls.decapsulate(request).await.unwrap_err();
+    assert_eq!(spent.code(), Code::ResourceExhausted);
+}
+
+/// A client cannot spend the limit of another's key by putting the other's public key into a
+/// private key of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn public_keys_belong_to_private_keys() {
+    let server = start_fast(|options| {
+        options.max_decapsulations_per_key = Some(5);
+        options.service.allow_plain_keys = true;
+    })
+    .await;
+    let mut calls = server.calls().await;
+    let request = GenerateKeysRequest { scheme: scheme(), count: 2, plain: true };
+    let made = calls.generate_keys(request).await.unwrap().into_inner();
+    let (public, private) = (made.public_keys.len() / 2, made.private_keys.len() / 2);
+    let own = Pair {
+        public: made.public_keys.slice(..public),
+        private: made.private_keys.slice(..private),
+    };
+    let other = Pair {
+        public: made.public_keys.slice(public..),
+        private: made.private_keys.slice(private..),
+    };
+    let mut forged = own.private.to_vec();
+    let place = forged.windows(public).position(|part| part == own.public).unwrap();
+    forged[place..place + public].copy_from_slice(&other.public);
+    let forged = Pair { private: forged.into(), ..other.clone() };
+    let sent = calls.encapsulate(encapsulate(&other, 5)).await.unwrap().into_inner();
+    let each = decapsulate_request::Key::PrivateKeys(forged.private.repeat(5).into());
+    let one = decapsulate(&forged, sent.ciphertexts.clone());
+    for request in [one.clone(), DecapsulateRequest { key: Some(each), ..one }] {
+        let status = calls.decapsulate(request).await.unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+    }
+    let keys = load_keys_request::Keys::PrivateKeys(forged.private.clone());
+    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    assert_eq!(calls.load_keys(load).await.unwrap_err().code(), Code::InvalidArgument);
+    let seal = SealKeysRequest { scheme: scheme(), private_keys: forged.private };
+    assert_eq!(calls.seal_keys(seal).await.unwrap_err().code(), Code::InvalidArgument);
+    let received = calls.decapsulate(decapsulate(&other, sent.ciphertexts)).await.unwrap();
+    assert_eq!(received.into_inner().shared_secrets, sent.shared_secrets);
 }
 
 /// Decapsulations are counted for each key, whether it is sealed or loaded.
@@ -153,6 +233,37 @@ async fn loaded_keys_expire() {
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert_eq!(client.encapsulate(request(&second)).await.unwrap_err().code(), Code::NotFound);
     assert!(client.load_keys(load).await.is_ok());
+}
+
+/// Keys whose name does not reach the client take no room, and neither do keys that find none.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_cancelled_calls_are_forgotten() {
+    let engine = TestEngine::new(Duration::from_millis(800));
+    let server = start(engine, |options| options.service.max_loaded_keys_per_client = 1).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let keys = load_keys_request::Keys::PublicKeys(pair.public.clone());
+    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    // This client lets the server send the head of the answer, and goes.
+    let mut deaf = server.without_timeouts(0).await;
+    let cancelled = tokio::time::timeout(Duration::from_secs(2), deaf.load_keys(load.clone()));
+    assert!(cancelled.await.is_err());
+    let start = Instant::now();
+    while !server.get("/metrics").await.contains("ctru_loaded_keys 0\n") {
+        assert!(start.elapsed() < Duration::from_secs(5), "the keys stay");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Of two calls at the same time, the engine loads the keys of one.
+    let start = Instant::now();
+    let timed = async |mut calls: KemClient<Channel>| {
+        let code =
+            calls.load_keys(load.clone()).await.map_or_else(|status| status.code(), |_| Code::Ok);
+        (start.elapsed(), code)
+    };
+    let (first, second) = tokio::join!(timed(calls.clone()), timed(calls.clone()));
+    let (refused, loaded) = if first.0 < second.0 { (first, second) } else { (second, first) };
+    assert_eq!((refused.1, loaded.1), (Code::ResourceExhausted, Code::Ok));
+    assert!(refused.0 + Duration::from_millis(300) < loaded.0, "{refused:?}, {loaded:?}");
 }
 
 /// Clients have a quota, and a server without sealing keys says so.

@@ -125,7 +125,7 @@ impl<P: ParameterSet> Engine<P> for TestEngine {
 pub(crate) struct Running {
     pub(crate) server: Server,
     pub(crate) address: String,
-    _sealing_keys: NamedTempFile,
+    pub(crate) sealing_keys: NamedTempFile,
 }
 
 /// Writes a file with a fresh sealing key.
@@ -143,17 +143,17 @@ pub(crate) fn engines(engine: TestEngine) -> LaneEngines {
 
 /// Starts a server with an engine, after `change` has changed the options.
 pub(crate) async fn start(engine: TestEngine, change: impl FnOnce(&mut ServerOptions)) -> Running {
-    let file = sealing_keys();
+    let sealing_keys = sealing_keys();
     let mut options = ServerOptions {
         listen: vec![Address::Tcp(([127, 0, 0, 1], 0).into())],
         admin: Some(([127, 0, 0, 1], 0).into()),
-        sealing_keys: Some(file.path().into()),
+        sealing_keys: Some(sealing_keys.path().into()),
         ..ServerOptions::default()
     };
     change(&mut options);
     let server = Server::start(options, engines(engine)).await.unwrap();
     let address = format!("http://{}", server.addresses()[0]);
-    Running { server, address, _sealing_keys: file }
+    Running { server, address, sealing_keys }
 }
 
 /// Starts a server with a fast engine and the default options.
@@ -170,9 +170,11 @@ impl Running {
         KemClient::new(self.channel().await)
     }
 
-    /// Returns a client that leaves deadlines to the server.
+    /// Returns a client that leaves deadlines to the server, and receives answers of at most
+    /// `window` bytes before it reads.
     pub(crate) async fn without_timeouts(
         &self,
+        window: u32,
     ) -> KemClient<
         impl tonic::client::GrpcService<
             tonic::body::Body,
@@ -184,8 +186,11 @@ impl Running {
         let address = self.address.strip_prefix("http://").unwrap();
         let stream = tokio::net::TcpStream::connect(address).await.unwrap();
         let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
-        let (sender, connection) =
-            hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+        let (sender, connection) = hyper::client::conn::http2::Builder::new(executor)
+            .initial_stream_window_size(window)
+            .handshake(io)
+            .await
+            .unwrap();
         tokio::spawn(connection);
         let service = tower::service_fn(move |request| sender.clone().send_request(request));
         KemClient::with_origin(service, self.address.parse().unwrap())

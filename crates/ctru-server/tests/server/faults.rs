@@ -96,7 +96,8 @@ async fn slow_readers_do_not_disturb_others() {
     for _ in 0..20 {
         let start = Instant::now();
         calls.encapsulate(encapsulate(&pair, 10)).await.unwrap();
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        // The slow client does not read at all, so this holds also on a machine that is busy.
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
     let metrics = server.get("/metrics").await;
     let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();

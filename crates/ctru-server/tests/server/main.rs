@@ -4,6 +4,12 @@
 mod calls;
 mod common;
 mod faults;
+#[cfg(target_os = "linux")]
+mod overload;
+#[cfg(all(target_os = "linux", feature = "profiles"))]
+mod profiles;
 #[cfg(unix)]
 mod program;
 mod tls;
+#[cfg(all(unix, feature = "opentelemetry"))]
+mod traces;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys};
 
 /// A process, which is killed when the value is dropped.
-struct Program(Child);
+pub(crate) struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
@@ -27,18 +27,22 @@ impl Drop for Program {
 }
 
 impl Program {
-    fn start(arguments: &[&str], log: File) -> Self {
+    pub(crate) fn start(arguments: &[&str], log: File) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
         command.arg("serve").args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         Self(command.stderr(log).spawn().unwrap())
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
     }
 
     /// Waits for the end, and returns the exit status.
-    fn wait(&mut self) -> i32 {
+    pub(crate) fn wait(&mut self) -> i32 {
         let start = Instant::now();
         loop {
             if let Some(status) = self.0.try_wait().unwrap() {
@@ -50,17 +54,17 @@ impl Program {
     }
 }
 
-fn client(port: u16) -> Client {
+pub(crate) fn client(port: u16) -> Client {
     let retries = Retries { attempts: 20, ..Retries::default() };
     Client::at(format!("http://127.0.0.1:{port}"), retries).unwrap()
 }
 
 /// Returns a port on which nobody listens.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn log(folder: &TempDir) -> File {
+pub(crate) fn log(folder: &TempDir) -> File {
     let path = folder.path().join("log");
     OpenOptions::new().create(true).append(true).open(path).unwrap()
 }
@@ -234,7 +238,7 @@ async fn nothing_secret_is_told() {
     }
 }
 
-fn finds(text: &[u8], part: &[u8]) -> bool {
+pub(crate) fn finds(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
@@ -318,6 +322,9 @@ fn wrong_options_are_refused() {
         (&["--tls-cert", "a", "--tls-key", "b", "--no-client-auth"], 1, "TLS: "),
         (&["--client-rate", "frontend=10"], 2, "dns:"),
         (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
+        (&["--max-queue", "18446744073709551615"], 1, "--max-queue must be from"),
+        (&["--max-connections", "18446744073709551615"], 1, "--max-connections must be from"),
+        (&["--max-stream-batch", "0"], 1, "--max-stream-batch must be from"),
     ] {
         let mut program = Program::start(arguments, log(&folder));
         assert_eq!(program.wait(), status, "{arguments:?}");

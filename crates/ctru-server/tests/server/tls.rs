@@ -119,9 +119,21 @@ async fn keys_belong_to_clients() {
     assert_eq!(received.shared_secrets, sent.shared_secrets);
     let status = other.decapsulate(request.clone()).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    // A server that has never seen the owner says the same.
+    let stranger = Authority::new();
+    let tls = TlsOptions { client_ca: Some(authority.path("ca.pem")), ..stranger.options() };
+    let keys = running.sealing_keys.path().to_owned();
+    let elsewhere = start_fast(|options| {
+        options.tls = Some(tls);
+        options.sealing_keys = Some(keys);
+    })
+    .await;
+    let tls = stranger.trust().identity(authority.client("b.example"));
+    let status = connect(&elsewhere.server, tls).await.decapsulate(request.clone()).await;
+    assert_eq!(status.unwrap_err().code(), Code::PermissionDenied);
     // A key that nobody has sealed is not another client's.
     let mut damaged = pair.private.to_vec();
-    damaged[100] ^= 1;
+    damaged[20] ^= 1;
     let key = Some(decapsulate_request::Key::PrivateKey(Bytes::from(damaged)));
     let request = DecapsulateRequest { key, ..request };
     let status = other.decapsulate(request).await.unwrap_err();

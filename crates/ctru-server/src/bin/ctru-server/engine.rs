@@ -39,6 +39,8 @@ pub(crate) struct Chosen {
     pub(crate) engines: LaneEngines,
     /// The threads of each lane that call the engine.
     pub(crate) callers: usize,
+    /// The most operations that messages of streams share in one batch, if the user does not say.
+    pub(crate) max_stream_batch: usize,
     /// The most operations that wait, if the user does not say.
     pub(crate) max_queue: usize,
 }
@@ -74,7 +76,8 @@ impl EngineArgs {
             name: "cpu".into(),
             device_bytes: None,
         };
-        Ok(Chosen { engines, callers: 2, max_queue: 1 << 15 })
+        // The answers of larger batches do not fit into the cache of a core.
+        Ok(Chosen { engines, callers: 2, max_stream_batch: 1 << 10, max_queue: 1 << 15 })
     }
 
     #[cfg(feature = "cuda")]
@@ -84,7 +87,7 @@ impl EngineArgs {
         let small = Arc::new(Engines::new(gpus));
         let large = Arc::clone(&small);
         let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
-        Ok(Chosen { engines, callers: 8, max_queue: 1 << 18 })
+        Ok(Chosen { engines, callers: 8, max_stream_batch: 1 << 13, max_queue: 1 << 18 })
     }
 
     #[cfg(not(feature = "cuda"))]

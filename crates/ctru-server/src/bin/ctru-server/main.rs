@@ -7,6 +7,8 @@ mod echo;
 mod engine;
 mod load;
 mod serve;
+#[cfg(feature = "opentelemetry")]
+mod traces;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -9,15 +9,22 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_server::{Address, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::Result;
 use crate::engine::{Chosen, EngineArgs};
+#[cfg(feature = "opentelemetry")]
+use crate::traces::Traces;
 
 /// The exit status after the loss of the device: the service is unavailable.
 const LOST: u8 = 69;
 /// How long the server answers after the loss of the device, so that its clients learn of it.
 const AFTER_LOSS: Duration = Duration::from_secs(2);
+
+/// What takes events and spans.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
@@ -86,9 +93,10 @@ pub(crate) struct Args {
     /// Most operations that small calls share in one batch; larger calls go with the streams
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
     max_batch: usize,
-    /// Most operations that messages of streams share in one batch
-    #[arg(long, value_name = "N", default_value_t = 8192, help_heading = "Load")]
-    max_stream_batch: usize,
+    /// Most operations that messages of streams share in one batch [default: 1024 on the CPU, 8192
+    /// on GPUs]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    max_stream_batch: Option<usize>,
     /// How long a call waits for others to join it
     #[arg(
         long,
@@ -163,6 +171,10 @@ pub(crate) struct Args {
     /// The form of the log, on standard error
     #[arg(long, value_enum, default_value = "text", help_heading = "Process")]
     log_format: LogFormat,
+    /// Send the spans of calls to a collector of OpenTelemetry, such as http://127.0.0.1:4317
+    #[cfg(feature = "opentelemetry")]
+    #[arg(long, value_name = "URL", help_heading = "Process")]
+    otlp_endpoint: Option<String>,
 }
 
 /// Reads a number of bytes, in bytes, KiB, MiB or GiB.
@@ -192,7 +204,7 @@ fn client_rate(text: &str) -> std::result::Result<(String, u64), String> {
 }
 
 impl Args {
-    fn options(&self, callers: usize, max_queue: usize) -> ServerOptions {
+    fn options(&self, chosen: &Chosen) -> ServerOptions {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(TlsOptions {
                 certificate: certificate.clone(),
@@ -215,9 +227,9 @@ impl Args {
             max_memory: self.max_memory,
             service: ServiceOptions {
                 max_batch: self.max_batch,
-                max_stream_batch: self.max_stream_batch,
+                max_stream_batch: self.max_stream_batch.unwrap_or(chosen.max_stream_batch),
                 max_queue_delay: self.max_queue_delay,
-                max_queue: self.max_queue.unwrap_or(max_queue),
+                max_queue: self.max_queue.unwrap_or(chosen.max_queue),
                 max_message: self.max_message as usize,
                 allow_plain_keys: self.allow_plain_keys,
                 max_loaded_keys: self.max_loaded_keys,
@@ -225,22 +237,24 @@ impl Args {
                 loaded_keys_idle: self.loaded_keys_idle,
                 rate: self.rate,
                 client_rates: self.client_rate.iter().cloned().collect::<HashMap<_, _>>(),
-                threads: callers,
+                threads: chosen.callers,
             },
         }
     }
 
     /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
-    fn start_log(&self) -> Result<()> {
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(EnvFilter::try_new(&self.log)?)
-            .with_writer(std::io::stderr)
-            .log_internal_errors(false)
-            .with_ansi(false);
-        match self.log_format {
-            LogFormat::Text => log.try_init(),
-            LogFormat::Json => log.json().try_init(),
-        }
+    ///
+    /// `layers` take what goes to other places. Each has a filter, because without one the libraries
+    /// below would make events and spans that nobody reads.
+    fn start_log(&self, mut layers: Vec<BoxedLayer>) -> Result<()> {
+        let log =
+            fmt::layer().with_writer(std::io::stderr).log_internal_errors(false).with_ansi(false);
+        let log = match self.log_format {
+            LogFormat::Text => log.boxed(),
+            LogFormat::Json => log.json().boxed(),
+        };
+        layers.push(log.with_filter(EnvFilter::try_new(&self.log)?).boxed());
+        Ok(tracing_subscriber::registry().with(layers).try_init()?)
     }
 }
 
@@ -249,23 +263,35 @@ impl Args {
 /// # Errors
 /// If the server does not start.
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    args.start_log()?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if args.io_threads > 0 {
         runtime.worker_threads(args.io_threads);
     }
     let runtime = runtime.enable_all().build()?;
+    #[cfg(not(feature = "opentelemetry"))]
+    args.start_log(Vec::new())?;
+    #[cfg(feature = "opentelemetry")]
+    let traces = {
+        let _entered = runtime.enter();
+        let traces = args.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
+        args.start_log(traces.iter().map(Traces::layer).collect())?;
+        traces
+    };
     let status = runtime.block_on(serve(&args));
+    #[cfg(feature = "opentelemetry")]
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // Connections that the limit of time has cut off do not hold the process up.
     runtime.shutdown_timeout(Duration::from_secs(1));
     status
 }
 
 async fn serve(args: &Args) -> Result<ExitCode> {
-    let Chosen { engines, callers, max_queue } = args.engine.start()?;
+    let chosen = args.engine.start()?;
     let mut signals = Signals::new()?;
-    let engine = engines.name.clone();
-    let server = Server::start(args.options(callers, max_queue), engines).await?;
+    let engine = chosen.engines.name.clone();
+    let server = Server::start(args.options(&chosen), chosen.engines).await?;
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
         if args.print_address {

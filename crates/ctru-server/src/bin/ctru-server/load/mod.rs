@@ -104,11 +104,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn connect(&self) -> Result<Channel> {
-        // The default windows of 64 KiB are too small for streams.
+        // The default windows of 64 KiB and frames of 16 KiB are too small for streams.
         let mut endpoint = Endpoint::from_shared(self.connect.clone())?
             .tcp_nodelay(true)
             .initial_stream_window_size(4 << 20)
-            .initial_connection_window_size(16 << 20);
+            .initial_connection_window_size(16 << 20)
+            .max_frame_size(1 << 20);
         if let Some(ca) = &self.ca {
             let mut tls =
                 ClientTlsConfig::new().ca_certificate(Certificate::from_pem(std::fs::read(ca)?));

@@ -1,0 +1,232 @@
+//! Sealing keys, and the file that has them.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use chacha20poly1305::XChaCha20Poly1305;
+use chacha20poly1305::aead::KeyInit;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// The bytes of the identifier of a sealing key.
+pub(crate) const IDENTIFIER: usize = 8;
+const KEY: usize = 32;
+
+/// The reason why sealing keys cannot be read.
+#[derive(Debug, Error)]
+pub enum SealingKeyError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The path of the file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Users other than the owner of the file and root have access to it.
+    #[error(
+        "{}: the mode is {mode:04o}, but only its owner may have access (`chmod 600`)",
+        path.display()
+    )]
+    Mode {
+        /// The path of the file.
+        path: PathBuf,
+        /// The permissions.
+        mode: u32,
+    },
+    /// A line is not a key.
+    #[error(
+        "{}:{line}: a line has an identifier of 16 hexadecimal digits, a space and a key of 64",
+        path.display()
+    )]
+    Line {
+        /// The path of the file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// Two keys have the same identifier.
+    #[error("{}:{line}: an earlier line has the same identifier", path.display())]
+    Duplicate {
+        /// The path of the file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// There is no key in the file.
+    #[error("{}: there is no key", path.display())]
+    Empty {
+        /// The path of the file.
+        path: PathBuf,
+    },
+}
+
+/// A sealing key.
+pub(crate) struct SealingKey {
+    pub(crate) identifier: [u8; IDENTIFIER],
+    /// The cipher wipes its key when dropped.
+    pub(crate) cipher: XChaCha20Poly1305,
+}
+
+impl SealingKey {
+    pub(crate) fn new(identifier: [u8; IDENTIFIER], key: &[u8; KEY]) -> Self {
+        Self { identifier, cipher: XChaCha20Poly1305::new(key.into()) }
+    }
+}
+
+/// The sealing keys of a server. The last one seals, and all open.
+#[derive(Default)]
+pub struct SealingKeys(pub(crate) Vec<SealingKey>);
+
+impl fmt::Debug for SealingKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SealingKeys({} keys)", self.0.len())
+    }
+}
+
+impl SealingKeys {
+    /// Reads a file with one key per line, the newest last. Empty lines and lines that begin with
+    /// `#` are ignored.
+    ///
+    /// # Errors
+    /// [`SealingKeyError`] if the file cannot be read, if others than its owner have access to it,
+    /// or if it has a wrong line or no key.
+    pub fn read(path: &Path) -> Result<Self, SealingKeyError> {
+        let failed = |source| SealingKeyError::File { path: path.into(), source };
+        // The file is opened once, so that the file that is checked is the one that is read.
+        let mut file = File::open(path).map_err(failed)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let found = file.metadata().map_err(failed)?;
+            let mode = found.mode() & 0o7777;
+            if !is_private(mode, found.uid(), found.gid()) {
+                return Err(SealingKeyError::Mode { path: path.into(), mode });
+            }
+        }
+        let mut text = Zeroizing::new(String::new());
+        file.read_to_string(&mut text).map_err(failed)?;
+        let mut keys: Vec<SealingKey> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line_number = index + 1;
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = || SealingKeyError::Line { path: path.into(), line: line_number };
+            let (name, key) = line.split_once(char::is_whitespace).ok_or_else(wrong)?;
+            let mut identifier = [0; IDENTIFIER];
+            const_hex::decode_to_slice(name, &mut identifier).map_err(|_| wrong())?;
+            let mut bytes = Zeroizing::new([0; KEY]);
+            const_hex::decode_to_slice(key.trim(), &mut *bytes).map_err(|_| wrong())?;
+            if keys.iter().any(|other| other.identifier == identifier) {
+                return Err(SealingKeyError::Duplicate { path: path.into(), line: line_number });
+            }
+            keys.push(SealingKey::new(identifier, &bytes));
+        }
+        if keys.is_empty() {
+            return Err(SealingKeyError::Empty { path: path.into() });
+        }
+        Ok(Self(keys))
+    }
+
+    /// Returns a line with a fresh key, for a file that [`read`](Self::read) reads.
+    ///
+    /// # Errors
+    /// If the system provides no randomness.
+    pub fn fresh_line() -> Result<Zeroizing<String>, getrandom::Error> {
+        let mut bytes = Zeroizing::new([0; IDENTIFIER + KEY]);
+        getrandom::fill(&mut *bytes)?;
+        let (identifier, key) = bytes.split_at(IDENTIFIER);
+        let key = Zeroizing::new(const_hex::encode(key));
+        Ok(Zeroizing::new(format!("{} {}\n", const_hex::encode(identifier), *key)))
+    }
+}
+
+/// Returns whether only the owner of a file and root can read it.
+#[cfg(unix)]
+fn is_private(mode: u32, owner: u32, group: u32) -> bool {
+    // systemd hands a service its keys as a file of root with an access control list. In place of
+    // the rights of the group, the mode shows the mask of the list.
+    mode & 0o077 == 0 || (mode, owner, group) == (0o440, 0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn files_of_keys_are_checked() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        let read = |text: &str, mode| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            SealingKeys::read(&path)
+        };
+        let (one, two) = (SealingKeys::fresh_line().unwrap(), SealingKeys::fresh_line().unwrap());
+        let keys = read(&format!("# a comment\n\n{}{}", *one, *two), 0o600).unwrap();
+        assert_eq!(keys.0.len(), 2);
+        assert_eq!(format!("{keys:?}"), "SealingKeys(2 keys)");
+        assert!(matches!(read(&one, 0o640), Err(SealingKeyError::Mode { mode: 0o640, .. })));
+        assert!(matches!(read("", 0o600), Err(SealingKeyError::Empty { .. })));
+        let twice = format!("{}{}", *one, *one);
+        assert!(matches!(read(&twice, 0o600), Err(SealingKeyError::Duplicate { line: 2, .. })));
+        for wrong in ["1234", "0011223344556677 00", &one[1..], &format!("{}0", one.trim())] {
+            assert!(matches!(read(wrong, 0o600), Err(SealingKeyError::Line { line: 1, .. })));
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(SealingKeys::read(&path), Err(SealingKeyError::File { .. })));
+        // What systemd makes for a service: a file of root with an access control list.
+        assert!(is_private(0o440, 0, 0) && is_private(0o400, 0, 0) && is_private(0o600, 5, 5));
+        for (mode, owner, group) in [(0o640, 0, 0), (0o444, 0, 0), (0o440, 0, 5), (0o440, 5, 0)] {
+            assert!(!is_private(mode, owner, group), "{mode:o}");
+        }
+    }
+
+    /// While another program puts different files in the same place, no keys are read from a file
+    /// that others can read.
+    #[cfg(unix)]
+    #[test]
+    fn the_file_that_is_checked_is_the_one_that_is_read() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        for (name, mode) in [("private", 0o600), ("public", 0o644)] {
+            let line = SealingKeys::fresh_line().unwrap();
+            fs::write(place(name), line.as_bytes()).unwrap();
+            fs::set_permissions(place(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let private = SealingKeys::read(&place("private")).unwrap().0[0].identifier;
+        symlink("private", place("keys")).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for name in ["public", "private"].into_iter().cycle() {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    symlink(name, place("next")).unwrap();
+                    fs::rename(place("next"), place("keys")).unwrap();
+                }
+            });
+            let mut counts = [0, 0];
+            for _ in 0..5000 {
+                match SealingKeys::read(&place("keys")) {
+                    Ok(keys) if keys.0[0].identifier == private => counts[0] += 1,
+                    Err(SealingKeyError::Mode { .. }) => counts[1] += 1,
+                    _ => break,
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(counts.iter().sum::<usize>(), 5000, "{counts:?}");
+        });
+    }
+}

@@ -1,0 +1,128 @@
+use bytes::Bytes;
+use ctru_kem::engine::CpuEngine;
+use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix};
+
+use super::*;
+use crate::identity::{Identity, Peer};
+use crate::job::Claim;
+use crate::loaded::{Loaded, Side};
+use crate::metrics::Metrics;
+use crate::proto::encapsulate_request::Key;
+use crate::room::{Held, Memory};
+use crate::sealing::Sealer;
+use crate::sealing_keys::SealingKeys;
+
+/// Returns a service with these options, and a sealing key.
+fn start(options: ServiceOptions) -> Service {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
+    let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap());
+    let engines = Arc::new(Engines::new(CpuEngine::with_threads(1).unwrap()));
+    let engines = LaneEngines {
+        small: Arc::clone(&engines),
+        large: engines,
+        name: "cpu".into(),
+        device_bytes: None,
+    };
+    let shared = Arc::new(Shared::new(sealer, None, Metrics::new()));
+    let leaving = watch::Sender::new(false);
+    Service::start(options, engines, shared, leaving.subscribe()).unwrap()
+}
+
+/// Returns a client, whose messages take at most a half of `bytes`.
+fn caller(bytes: usize) -> Caller {
+    let peer = Peer::new(Some(Identity::dns("a")), 0);
+    let held = Arc::new(Held::new(Memory::new(bytes), peer.share));
+    Caller { peer, deadline: None, claim: Claim::default(), held }
+}
+
+fn scheme() -> Scheme {
+    Scheme::all().next().unwrap()
+}
+
+fn generate(count: u32) -> GenerateKeysRequest {
+    GenerateKeysRequest { scheme: Some(scheme().message()), count, plain: false }
+}
+
+/// A call that is refused for lack of memory or a full queue leaves the client its quota.
+#[tokio::test]
+async fn refused_calls_spend_no_quota() {
+    let Service(state) = start(ServiceOptions {
+        rate: Some(1),
+        max_message: 16 << 10,
+        max_queue: 64,
+        max_batch: 10,
+        ..ServiceOptions::default()
+    });
+    // As much as a client can have with a rate so small.
+    let most = Scheme::all().map(|scheme| state.limits(scheme).operations()).max().unwrap();
+    let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
+    let key = Bytes::copy_from_slice(key.encapsulation_key().as_ref());
+    let request = |count: usize| EncapsulateRequest {
+        scheme: Some(scheme().message()),
+        key: Some(Key::PublicKey(key.clone())),
+        count: count as u32,
+    };
+    let (few, small, large) = (most - 5, caller(1 << 10), caller(1 << 30));
+    for _ in 0..3 {
+        let refused = state.encapsulate(&small, request(few)).err().unwrap();
+        assert_eq!(refused, Fault::MemoryFull);
+    }
+    let all = state.room.try_acquire_many(64).unwrap();
+    for _ in 0..3 {
+        let prepared = state.encapsulate(&large, request(few)).unwrap();
+        let refused = state.compute(&large, prepared).await.unwrap_err();
+        assert_eq!(refused, Fault::QueueFull);
+    }
+    drop(all);
+    let prepared = state.encapsulate(&large, request(few)).unwrap();
+    assert!(state.compute(&large, prepared).await.is_ok());
+    let refused = state.encapsulate(&large, request(few)).err().unwrap();
+    assert_eq!(refused, Fault::QuotaSpent);
+}
+
+/// Some numbers of plain keys have as many bytes as other numbers of sealed keys.
+#[tokio::test]
+async fn plain_and_sealed_keys_of_one_length_are_told_apart() {
+    let Service(state) = start(ServiceOptions::default());
+    let plain = scheme().sizes().private_key;
+    let sealed = plain + sealing::OVERHEAD;
+    let caller = caller(1 << 30);
+    let one = state.generate(&caller, generate(1)).await.unwrap().private_keys;
+    assert_eq!(one.len(), sealed);
+    let all = Bytes::from(one.repeat(plain));
+    let forms = |plain, bytes: &Bytes| {
+        Private { sealer: &state.shared.sealer, plain }.forms(scheme(), bytes)
+    };
+    assert_eq!(forms(true, &all), Ok((Form::Sealed, plain)));
+    // Plain keys, of which the first begins like a sealed one.
+    let mut mixed = vec![0; all.len()];
+    mixed[..plain].copy_from_slice(&one[..plain]);
+    let mixed = Bytes::from(mixed);
+    assert_eq!(forms(true, &mixed), Ok((Form::Plain, sealed)));
+    // A server that takes no plain keys says what is wrong with sealed ones.
+    assert_eq!(forms(false, &mixed), Ok((Form::Sealed, plain)));
+}
+
+/// An error of loaded keys names the field that the client has sent.
+#[test]
+fn too_many_loaded_keys_are_named() {
+    let limits = Limits::new(scheme(), 16 << 10);
+    let count = 1000;
+    let keys = Side::Public(Arc::new(()));
+    let loaded = Loaded { scheme: scheme(), count, hashes: None, keys };
+    let fault = |key: Key, count: usize| {
+        let find = |_: &str| Ok(loaded.clone());
+        match request::encapsulation(scheme(), limits, Some(key), count, find) {
+            Err(Fault::Invalid { field, .. }) => field,
+            _ => panic!("not refused"),
+        }
+    };
+    let loaded_key = || Key::Loaded("name".into());
+    assert_eq!(fault(loaded_key(), 0), "loaded");
+    assert_eq!(fault(loaded_key(), count), "count");
+    let size = scheme().sizes().public_key;
+    assert_eq!(fault(Key::PublicKey(vec![0; size].into()), count), "count");
+    assert_eq!(fault(Key::PublicKeys(vec![0; size * count].into()), 0), "public_keys");
+    assert_eq!(fault(Key::PublicKeys(vec![0; size * count].into()), count), "public_keys");
+}
