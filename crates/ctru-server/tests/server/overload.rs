@@ -1,8 +1,8 @@
 //! Ten times more load than the server can carry: its memory stays bounded, it says why it refuses,
 //! and it recovers.
 //!
-//! The environment variable `CTRU_OVERLOAD_SECONDS` says how long the load lasts, 5 seconds if it is
-//! not set.
+//! The environment variable `CTRU_OVERLOAD_SECONDS` says how long the load lasts, 5 seconds if it
+//! is not set.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -140,8 +140,9 @@ async fn ten_times_more_load_than_capacity() {
     let peak = memory(server.id(), "VmHWM");
     let offered = offered.load(Ordering::Relaxed);
     println!(
-        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s; by code {codes:?}; \
-         other client: {done} calls, slowest {slowest:?}; memory {idle} KiB before, {peak} at most"
+        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s; \
+         by code {codes:?}; other client: {done} calls, slowest {slowest:?}; \
+         memory {idle} KiB before, {peak} at most"
     );
     let (good, refused) = (Code::Ok as i32, Code::ResourceExhausted as i32);
     assert!(codes.keys().all(|&code| code == good || code == refused), "{codes:?}");

@@ -244,8 +244,8 @@ impl Args {
 
     /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
     ///
-    /// `layers` take what goes to other places. Each has a filter, because without one the libraries
-    /// below would make events and spans that nobody reads.
+    /// `layers` take what goes to other places. Each has a filter, because without one the
+    /// libraries below would make events and spans that nobody reads.
     fn start_log(&self, mut layers: Vec<BoxedLayer>) -> Result<()> {
         let log =
             fmt::layer().with_writer(std::io::stderr).log_internal_errors(false).with_ansi(false);
@@ -274,7 +274,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let traces = {
         let _entered = runtime.enter();
         let traces = args.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
-        args.start_log(traces.iter().map(Traces::layer).collect())?;
+        args.start_log(traces.iter().map(|traces| traces.layer().boxed()).collect())?;
         traces
     };
     let status = runtime.block_on(serve(&args));

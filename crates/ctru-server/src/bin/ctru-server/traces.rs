@@ -8,9 +8,9 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::layer::Layer;
+use tracing_subscriber::registry::Registry;
 
 use crate::Result;
-use crate::serve::BoxedLayer;
 
 /// How long the program waits at its end for the collector.
 const LAST_SPANS: Duration = Duration::from_secs(5);
@@ -35,12 +35,11 @@ impl Traces {
     }
 
     /// Returns the layer that takes the spans of calls.
-    pub(crate) fn layer(&self) -> BoxedLayer {
+    pub(crate) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
         let of_calls = filter_fn(|span| span.is_span() && span.target() == "ctru_server::span");
         tracing_opentelemetry::layer()
             .with_tracer(self.0.tracer("ctru-server"))
             .with_filter(of_calls.with_max_level_hint(LevelFilter::DEBUG))
-            .boxed()
     }
 
     /// Sends the last spans.
