@@ -1,4 +1,5 @@
-//! The ball bound: a block decodes correctly if its noise is shorter than half the minimum distance.
+//! The ball bound: a block decodes correctly if its noise is shorter than half the minimum
+//! distance.
 //!
 //! The lattice of the code, with codewords scaled by `q2/2` and all vectors of `q2 Z^8`, has the
 //! minimum distance `q2`. So a failure of a block needs `|E|^2 >= (q2/2)^2`. If the eight

@@ -14,15 +14,16 @@
 //! - for `k <= p`: `a_k = g_m + g_(m+1) + g_(m+2) + g_(m+3)`, where `m = p - k`;
 //! - for `k > p`: `a_k = g_(m-1) + 2 (g_m + g_(m+1) + g_(m+2)) + g_(m+3)`, where `m = p - k + n`.
 //!
-//! So the mean of the product over `g` is a product of matrices, whose indices are four neighbouring
-//! coefficients of `g`. A step adds one coefficient, multiplies by the number of one `a_k`, and sums
-//! over the oldest coefficient. This gives `ln E exp(t S)` over random `f'`, `g`, `r` and `d`, with
-//! no assumption that anything is normal. Left out are only the few terms in which the ends of `g`
-//! meet (`g_n` stands for a further independent coefficient), which change the variance of `S` by
-//! less than one part in ten thousand; and the constant 1 in `f = 2 f' + 1` counts as a variance.
+//! So the mean of the product over `g` is a product of matrices, whose indices are four
+//! neighbouring coefficients of `g`. A step adds one coefficient, multiplies by the number of one
+//! `a_k`, and sums over the oldest coefficient. This gives `ln E exp(t S)` over random `f'`, `g`,
+//! `r` and `d`, with no assumption that anything is normal. Left out are only the few terms in
+//! which the ends of `g` meet (`g_n` stands for a further independent coefficient), which change
+//! the variance of `S` by less than one part in ten thousand; and the constant 1 in `f = 2 f' + 1`
+//! counts as a variance.
 //!
-//! The same matrices give the law of a sum of squares of the `a_k`, which is the variance of `S` for
-//! a fixed key; see [`spread`](super::spread).
+//! The same matrices give the law of a sum of squares of the `a_k`, which is the variance of `S`
+//! for a fixed key; see [`spread`](super::spread).
 
 use super::code::NEIGHBOURS;
 use super::noise::Block;

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The probability of a failure is at most the sum over these events, and at least the largest of
-//! them, up to events in which the noise passes a whole `q2` in one coefficient. These are rarer by
-//! far: a coefficient has a smaller variance than a sum of four neighbours has per threshold.
+//! them. Both hold up to events in which one coefficient exceeds `q2/2`, so that a vector of the
+//! first kind is nearest. They are rarer by far: their threshold is more standard deviations away.
 
 use ctru_math::kernel::e8::encode_nibble;
 
@@ -48,8 +48,8 @@ pub(super) fn adds_neighbours(weights: &[f64; 8]) -> bool {
     NEIGHBOURS.iter().any(|&start| weights[start..start + 4].iter().sum::<f64>().abs() == 4.0)
 }
 
-/// Returns the union bound for normal noise with the covariance of [`Block`], multiplied by `scale`,
-/// as `log2`.
+/// Returns the union bound for normal noise with the covariance of [`Block`], multiplied by
+/// `scale`, as `log2`.
 pub(super) fn normal_union(set: &Set, scale: f64) -> f64 {
     let threshold = set.q2 / scale;
     let sums = sums();

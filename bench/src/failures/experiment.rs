@@ -1,10 +1,10 @@
 //! Counts failures of the scheme with its noise scaled up.
 //!
-//! Keys, ciphertexts and decrypted polynomials are those of the scheme, computed by `ctru-math`. The
-//! difference of the decrypted polynomial and the codewords is the noise. Each of its coefficients
-//! is multiplied by a number, rounded, and added to the codewords again, modulo `q2`; then the
-//! scheme's decoder decodes. So the experiment tests the model of the noise, dependencies between
-//! its parts included, and the model of the decoder.
+//! Keys, ciphertexts and decrypted polynomials are those of the scheme, computed by `ctru-math`.
+//! The difference of the decrypted polynomial and the codewords is the noise. Each of its
+//! coefficients is multiplied by a number, rounded, and added to the codewords again, modulo `q2`;
+//! then the scheme's decoder decodes. So the experiment tests the model of the noise, dependencies
+//! between its parts included, and the model of the decoder.
 
 use ctru_math::array::Array;
 use ctru_math::compress::compress_with_message;

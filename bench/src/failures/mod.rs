@@ -12,8 +12,8 @@
 //! - [`experiment`]: the counts.
 //!
 //! Normal noise is not a safe assumption: a product of two random polynomials is large most easily
-//! if both factors are, so large values are likelier than for normal noise. For a fixed key they are
-//! not likelier, but the variance differs from key to key.
+//! if both factors are, so large values are likelier than for normal noise. For a fixed key they
+//! are not likelier, but the variance differs from key to key.
 
 mod ball;
 mod chain;
@@ -34,6 +34,9 @@ use std::path::PathBuf;
 
 use crate::error::Error;
 use crate::records::{self, Records};
+
+pub(crate) use measure::{NORMAL, UNION};
+pub(crate) use report::log2_of_counts;
 
 /// Derive the rates of decryption failures, and count failures with the noise scaled up
 #[derive(Debug, clap::Args)]

@@ -28,8 +28,8 @@
 //! Cov(c_i, c_(i+1)) = Var(s_(n+i)) = (n - 1 - i) A B.
 //! ```
 //!
-//! Other pairs are uncorrelated. The first coefficients have the largest variance, and a correlation
-//! of nearly 1/2 with each neighbour.
+//! Other pairs are uncorrelated. The first coefficients have the largest variance, and a
+//! correlation of nearly 1/2 with each neighbour.
 
 use super::random::Random;
 use super::set::Set;

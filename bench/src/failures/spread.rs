@@ -8,10 +8,10 @@
 //!
 //! in the notation of [`chain`](super::chain). `V` differs from key to key, and the failure rate of
 //! a key depends on nearly nothing else: the sums of the first blocks have nearly the same `V`. The
-//! matrices of `chain` give the law of `V`, so they give the `V` that one key in 2^20, say, exceeds.
-//! From `V` follows the rate, if the `a_k` and the `b_k` of a key look like normal numbers. What
-//! remains, the number of events that add up, is the same for all keys: it is set so that the middle
-//! one of the sampled keys comes out right.
+//! matrices of `chain` give the law of `V`, so they give the `V` that one key in 2^20, say,
+//! exceeds. From `V` follows the rate, if the `a_k` and the `b_k` of a key look like normal
+//! numbers. What remains, the number of events that add up, is the same for all keys: it is set so
+//! that the middle one of the sampled keys comes out right.
 //!
 //! For a fixed message, `V = (eta/2) ((q2/q)^2 sum a_k(r)^2 + 4 sum a_k(d)^2)`. The law of the
 //! rounding errors is replaced by five values with the same variance.

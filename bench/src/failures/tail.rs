@@ -19,7 +19,8 @@ use std::f64::consts::TAU;
 
 /// Returns `ln P(S >= x)` for `x` above the mean of `S`.
 ///
-/// `cumulants` returns `K`, `K'` and `K''`. `guess` is any positive number; the search begins there.
+/// `cumulants` returns `K`, `K'` and `K''`. `guess` is any positive number; the search begins
+/// there.
 pub(super) fn ln_tail(cumulants: impl Fn(f64) -> [f64; 3], guess: f64, x: f64) -> f64 {
     // K' grows, so Newton steps that leave the known interval are replaced by halving it.
     let (mut low, mut high, mut t) = (0.0, f64::INFINITY, guess);
