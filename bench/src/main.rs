@@ -6,6 +6,7 @@
 
 mod counters;
 mod error;
+mod failures;
 #[cfg(feature = "cuda")]
 mod gpu;
 #[cfg(feature = "cuda")]
@@ -49,6 +50,7 @@ enum Command {
     #[cfg(feature = "cuda")]
     Kernels(kernels::Args),
     Counters(counters::Args),
+    Failures(failures::Args),
     Plot(plot::Args),
 }
 
@@ -75,6 +77,7 @@ fn run(cli: &Cli) -> Result<(), Error> {
         #[cfg(feature = "cuda")]
         Command::Kernels(args) => kernels::run(args, out),
         Command::Counters(args) => counters::run(args, out),
+        Command::Failures(args) => failures::run(args, out),
         Command::Plot(args) => plot::run(args),
     }
 }

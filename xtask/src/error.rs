@@ -40,6 +40,12 @@ pub enum Error {
         /// Its output and its error messages.
         output: String,
     },
+    /// A check of the arithmetic failed.
+    #[error("a check of the arithmetic failed ({status})")]
+    Exhaust {
+        /// The exit status of the tests.
+        status: ExitStatus,
+    },
     /// A text is not the JSON that this program expects.
     #[error("{what} is not the expected JSON")]
     Json {

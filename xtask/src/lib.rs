@@ -3,6 +3,7 @@
 pub mod build_ptx;
 pub mod compiler;
 mod error;
+pub mod exhaust;
 pub mod flow;
 pub mod gpu_bundle;
 pub mod manifest;

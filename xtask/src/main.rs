@@ -1,12 +1,13 @@
-//! `cargo xtask`: builds and checks the device code, and checks the structure of the workspace.
+//! `cargo xtask`: builds and checks the device code, and checks the arithmetic and the structure of
+//! the workspace.
 
 use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, gpu_bundle, ptx_flow, ptx_report, structure};
+use xtask::{build_ptx, exhaust, gpu_bundle, ptx_flow, ptx_report, structure};
 
-/// Builds and checks the device code of the ctru workspace, and the workspace's structure
+/// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask")]
 struct Arguments {
@@ -21,6 +22,7 @@ enum Job {
     PtxFlow(ptx_flow::Options),
     GpuBundle(gpu_bundle::Options),
     Structure(structure::Options),
+    Exhaust(exhaust::Options),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Job::PtxFlow(options) => ptx_flow::run(&options),
         Job::GpuBundle(options) => gpu_bundle::run(&options),
         Job::Structure(options) => structure::run(&options),
+        Job::Exhaust(options) => exhaust::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

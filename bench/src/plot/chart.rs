@@ -196,7 +196,8 @@ fn number(value: f64) -> String {
     let (whole, fraction) = text
         .split_once('.')
         .map_or((text.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
-    let mut grouped = String::new();
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut grouped = sign.to_owned();
     for (i, digit) in whole.chars().enumerate() {
         if i > 0 && (whole.len() - i).is_multiple_of(3) {
             grouped.push(',');
@@ -214,6 +215,7 @@ mod tests {
     fn numbers_have_groups() {
         let texts = [0.1, 1.0, 100.0, 1024.0, 65536.0].map(number);
         assert_eq!(texts, ["0.1", "1", "100", "1,024", "65,536"]);
+        assert_eq!([-400.0, -1024.0].map(number), ["-400", "-1,024"]);
     }
 
     #[test]

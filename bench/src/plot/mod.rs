@@ -4,6 +4,7 @@
 //! each method one colour, and the other modules define the pictures.
 
 mod chart;
+mod failures;
 mod laboratory;
 mod overview;
 mod palette;
@@ -19,7 +20,7 @@ use crate::records::Records;
 /// Draw all pictures as SVG, from the files of records in a folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the files h200-paper.jsonl, lab-reductions.jsonl and lab-ntt.jsonl
+    /// Folder of the files h200-paper.jsonl, lab-reductions.jsonl, lab-ntt.jsonl and failures.jsonl
     #[arg(long, value_name = "FOLDER", default_value = "docs/benchmarks")]
     records: PathBuf,
     /// Folder of the pictures [default: the folder of the records]
@@ -31,13 +32,14 @@ pub(crate) struct Args {
 /// function returns `None` if the records have nothing to draw.
 type Picture = (&'static str, &'static str, fn(&Records) -> Option<String>);
 
-const PICTURES: [Picture; 6] = [
+const PICTURES: [Picture; 7] = [
     ("overview.svg", "h200-paper.jsonl", overview::draw),
     ("paper-figure-6-throughput.svg", "h200-paper.jsonl", paper::throughput),
     ("paper-figure-6-latency.svg", "h200-paper.jsonl", paper::latency),
     ("paper-figure-7.svg", "h200-paper.jsonl", paper::streams),
     ("reductions.svg", "lab-reductions.jsonl", laboratory::chains),
     ("ntt-batches.svg", "lab-ntt.jsonl", laboratory::products),
+    ("failures.svg", "failures.jsonl", failures::draw),
 ];
 
 /// Runs the command.

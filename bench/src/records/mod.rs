@@ -73,6 +73,16 @@ pub(crate) mod kind {
     pub(crate) const LAYERS_ALONE: &str = "layers alone";
     /// The same, and the host waits for each launch before it issues the next one.
     pub(crate) const LAYERS_SYNCHRONISED: &str = "layers synchronised";
+    /// The rate of decryption failures by the model `op`.
+    pub(crate) const FAILURE_RATE: &str = "failure rate";
+    /// The failure rates of sampled keys or messages.
+    pub(crate) const FAILURE_SPREAD: &str = "failure spread";
+    /// The failure rate that only few keys or messages exceed.
+    pub(crate) const FAILURE_RANK: &str = "failure rank";
+    /// Counted decryption failures.
+    pub(crate) const FAILURES: &str = "failures";
+    /// Sampled covariances of the noise of decryption, compared with the model.
+    pub(crate) const NOISE_COVARIANCE: &str = "noise covariance";
     /// The products of the KEM's rings.
     #[cfg(feature = "cuda")]
     pub(crate) const RING_PRODUCT: &str = "ring product";
@@ -149,6 +159,34 @@ pub(crate) mod figure {
     pub(crate) const CHUNK: &str = "chunk";
     /// Queues of a batch in chunks.
     pub(crate) const QUEUES: &str = "queues";
+    /// The factor by which noise is multiplied.
+    pub(crate) const SCALE: &str = "scale";
+    /// Logarithm of a rate to the base 2.
+    pub(crate) const LOG2: &str = "log2";
+    /// Number of samples.
+    pub(crate) const SAMPLES: &str = "samples";
+    /// Number of compared values.
+    pub(crate) const COMPARED: &str = "compared";
+    /// Largest difference of a sampled value from the expected one, in standard errors.
+    pub(crate) const STANDARD_ERRORS: &str = "standard_errors";
+    /// Mean of logarithms to the base 2.
+    pub(crate) const MEAN: &str = "mean";
+    /// Standard deviation of logarithms to the base 2.
+    pub(crate) const DEVIATION: &str = "deviation";
+    /// Least of several logarithms to the base 2.
+    pub(crate) const LEAST: &str = "least";
+    /// Middle one of several logarithms to the base 2.
+    pub(crate) const MEDIAN: &str = "median";
+    /// Largest of several logarithms to the base 2.
+    pub(crate) const MOST: &str = "most";
+    /// A number `k` that stands for one key, or message, in `2^k`.
+    pub(crate) const RARITY: &str = "rarity";
+    /// A sampled value for comparison, as a logarithm to the base 2.
+    pub(crate) const SAMPLED: &str = "sampled";
+    /// Counted failures.
+    pub(crate) const FAILURES: &str = "failures";
+    /// Decapsulations in which failures were counted.
+    pub(crate) const DECAPSULATIONS: &str = "decapsulations";
     /// Instructions that warps execute, under the name that Nsight Compute gives them.
     pub(crate) const WARP_INSTRUCTIONS: &str = "smsp__inst_executed.sum";
     /// Instructions that threads execute, under the name that Nsight Compute gives them.

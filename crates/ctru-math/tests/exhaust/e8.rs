@@ -1,0 +1,110 @@
+//! The decoder of the E8 code against the distances to all sixteen codewords.
+
+use std::array::from_fn;
+
+use ctru_math::array::Array;
+use ctru_math::e8::decode;
+use ctru_math::kernel::e8::{BLOCK, decode_block, encode_nibble, nearest, reliability};
+use ctru_math::{R653, R761, R1277, Ring, RoundedPoly};
+use ctru_tests::backends::on_every_backend;
+
+use crate::{Extent, exhaust};
+
+/// Returns by how much a 1 in this place is farther from `v` than a 0, as squared distances.
+fn difference(q2: i32, v: u16) -> i32 {
+    let v = i32::from(v);
+    (v - q2 / 2).pow(2) - v.min(q2 - v).pow(2)
+}
+
+/// Returns whether no codeword is nearer than that of `nibble`. Distances are relative to that of
+/// the codeword of zeros.
+fn is_nearest(differences: [i32; BLOCK], nibble: u8) -> bool {
+    let distances: [i32; 16] = from_fn(|candidate| {
+        let codeword = encode_nibble(candidate as u8);
+        (0..BLOCK).map(|j| differences[j] * i32::from(codeword >> j & 1)).sum()
+    });
+    let least = distances.into_iter().min();
+    nibble < 16 && Some(distances[usize::from(nibble)]) == least
+}
+
+/// Checks the reliability of every value.
+fn reliabilities(_: Extent) -> u64 {
+    let mut count = 0;
+    for q2 in [8, 1024, 2048, 4096_u16] {
+        for v in 0..q2 {
+            let u = i32::from(reliability(q2, v));
+            assert_eq!(u * i32::from(q2), difference(q2.into(), v), "{v} modulo {q2}");
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Checks all blocks of values modulo 8.
+fn modulo_8(extent: Extent) -> u64 {
+    let mut count = 0;
+    for number in extent.of(0..=(1 << 24) - 1) {
+        let block = from_fn(|j| (number >> (3 * j) & 7) as u16);
+        let nibble = decode_block(8, block);
+        assert!(is_nearest(block.map(|v| difference(8, v)), nibble), "{block:?}");
+        count += 1;
+    }
+    count
+}
+
+/// Checks all blocks of reliabilities up to 4 in absolute value.
+fn small_reliabilities(extent: Extent) -> u64 {
+    let mut count = 0;
+    for number in extent.of(0..=9_i64.pow(8) - 1) {
+        let mut rest = number;
+        let u: [i16; BLOCK] = from_fn(|_| {
+            let digit = rest % 9 - 4;
+            rest /= 9;
+            digit as i16
+        });
+        assert!(is_nearest(u.map(i32::from), nearest(u)), "{u:?}");
+        count += 1;
+    }
+    count
+}
+
+/// Checks random blocks of a ring on every backend, all backends together `blocks` of them.
+fn random_blocks<R: Ring>(extent: Extent, blocks: usize) -> u64 {
+    let backends = ctru_math::backend::available().count();
+    let per_call = R::CODED_COEFFS / BLOCK;
+    let calls = extent.count(blocks).div_ceil(backends * per_call);
+    let mut state = 1_u64;
+    let mut count = 0;
+    on_every_backend(|| {
+        let mut values = vec![0_u16; R::N];
+        let mut message = R::MessageBytes::zeroed();
+        for _ in 0..calls {
+            for values in values.chunks_mut(4) {
+                // Knuth's MMIX generator; its upper bits are the random ones.
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                for (i, value) in values.iter_mut().enumerate() {
+                    *value = (state >> (20 + R::Q2_BITS as usize * i)) as u16 & (R::Q2 as u16 - 1);
+                }
+            }
+            decode(&RoundedPoly::<R>::from_coefficients(&values).unwrap(), &mut message);
+            for (i, block) in values[..R::CODED_COEFFS].as_chunks::<BLOCK>().0.iter().enumerate() {
+                let nibble = message.as_ref()[i / 2] >> (4 * (i % 2)) & 15;
+                let differences = block.map(|v| difference(R::Q2 as i32, v));
+                assert!(is_nearest(differences, nibble), "{block:?}");
+                count += 1;
+            }
+        }
+    });
+    count
+}
+
+exhaust! {
+    every_reliability: reliabilities,
+    every_block_modulo_8: modulo_8,
+    every_block_of_small_reliabilities: small_reliabilities,
+    random_653: |extent| random_blocks::<R653>(extent, 500_000_000),
+    random_761: |extent| random_blocks::<R761>(extent, 250_000_000),
+    random_1277: |extent| random_blocks::<R1277>(extent, 250_000_000),
+}

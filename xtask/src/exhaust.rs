@@ -1,0 +1,34 @@
+//! `cargo xtask exhaust`: runs the checks of `crates/ctru-math/tests/exhaust` on all inputs.
+
+use crate::{Error, Result, process, workspace};
+
+/// Checks single steps of the arithmetic on all their inputs
+///
+/// Prints the number of inputs of each check and its time. Builds with optimisation and takes half
+/// an hour on one core.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Run only the checks whose names contain this text, such as `reducers` or `e8`
+    #[arg(value_name = "TEXT")]
+    only: Option<String>,
+    /// Number of checks that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+}
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Error::Start`] if cargo cannot be run, [`Error::Exhaust`] if a check fails.
+pub fn run(options: &Options) -> Result<()> {
+    let mut command = process::cargo();
+    command.current_dir(workspace::root());
+    command.args(["test", "--release", "--package", "ctru-math", "--test", "exhaust", "--"]);
+    command.args(["--ignored", "--nocapture", "--test-threads", &options.threads.to_string()]);
+    command.args(&options.only);
+    let status = command.status().map_err(|source| Error::Start {
+        program: command.get_program().to_string_lossy().into(),
+        source,
+    })?;
+    if status.success() { Ok(()) } else { Err(Error::Exhaust { status }) }
+}
