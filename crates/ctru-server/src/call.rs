@@ -2,7 +2,8 @@
 //!
 //! When the deadline passes before the work begins, the call ends with `DEADLINE_EXCEEDED`, and the
 //! work is not done. Otherwise the call ends as its work does, also after the deadline. So a client
-//! that gets this code from the server knows that it has spent nothing.
+//! that gets this code from the server knows that no limit of a key has been spent; its rate may
+//! have been.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};

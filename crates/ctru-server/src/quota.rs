@@ -27,6 +27,18 @@ pub(crate) struct Quotas {
 struct Bucket {
     tokens: f64,
     since: Instant,
+    /// Tokens per second.
+    rate: f64,
+    /// The most tokens.
+    full: f64,
+}
+
+impl Bucket {
+    /// Returns the bucket at a later time.
+    fn at(self, now: Instant) -> Self {
+        let waited = now.saturating_duration_since(self.since).as_secs_f64();
+        Self { tokens: (self.tokens + waited * self.rate).min(self.full), since: now, ..self }
+    }
 }
 
 impl Quotas {
@@ -49,16 +61,15 @@ impl Quotas {
         let full = rate.max(self.largest as f64);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= CAPACITY && !buckets.contains_key(&peer.share) {
-            // A bucket that has had the time to fill up is the same as none.
-            buckets.retain(|_, bucket| now.duration_since(bucket.since).as_secs_f64() < 60.0);
+            // A full bucket is the same as none.
+            buckets.retain(|_, bucket| bucket.at(now).tokens < bucket.full);
             if buckets.len() >= CAPACITY {
                 return Err(Fault::QuotaSpent);
             }
         }
-        let bucket = buckets.entry(peer.share).or_insert(Bucket { tokens: full, since: now });
-        let waited = now.saturating_duration_since(bucket.since).as_secs_f64();
-        bucket.tokens = (bucket.tokens + waited * rate).min(full);
-        bucket.since = now;
+        let new = Bucket { tokens: full, since: now, rate, full };
+        let bucket = buckets.entry(peer.share).or_insert(new);
+        *bucket = bucket.at(now);
         let count = count.max(1) as f64;
         if bucket.tokens < count {
             return Err(Fault::QuotaSpent);

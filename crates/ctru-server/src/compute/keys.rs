@@ -181,7 +181,8 @@ fn read_all<K: Clone + Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
 
     use super::*;
 
@@ -189,9 +190,15 @@ mod tests {
     #[test]
     fn the_first_bad_item_ends_the_reading() {
         for (count, bad) in [(10, 3), (10, 10), (5000, 0), (5000, 4999), (5000, 5000)] {
-            let reads = AtomicUsize::new(0);
+            let (reads, begun) = (AtomicUsize::new(0), AtomicBool::new(false));
             let read = |item, bytes: &[u8]| {
                 reads.fetch_add(1, Ordering::Relaxed);
+                // The thread with the first item may begin late. The others wait for it, so that
+                // they do not read all items before.
+                begun.fetch_or(item == 0, Ordering::Release);
+                while !begun.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
                 assert_eq!(bytes, [item as u8; 2]);
                 if item < bad { Ok(item) } else { Err(Fault::invalid("k", item, "bad")) }
             };
