@@ -274,6 +274,7 @@ class Driver:
         try:
             while self._todo or any(part for _, part in self._under_way.values()):
                 self._start_actors()
+                self._give_to_idle()
                 refs = list(self._under_way)
                 ready, _ = ray.wait(refs, num_returns=1, timeout=1.0)
                 for ref in ready:
@@ -320,6 +321,14 @@ class Driver:
         if self._todo and actor in self._actors:
             part = self._todo.popleft()
             self._under_way[actor.run.remote(part)] = (actor, part)
+
+    def _give_to_idle(self) -> None:
+        """Gives parts to actors that have nothing to do. There are such parts when an actor is
+        lost after the last part was given away."""
+        busy = [actor for actor, _ in self._under_way.values()]
+        for actor in self._actors:
+            if actor not in busy:
+                self._give(actor)
 
     def _lose(self, actor: Any, part: Part | None, error: Exception) -> None:
         """Puts the part of a lost actor back, and forgets the actor."""
