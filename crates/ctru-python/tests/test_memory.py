@@ -71,6 +71,25 @@ def test_arrays_that_a_batch_writes_are_not_read(many):
     )
 
 
+def test_arrays_that_a_batch_writes_are_not_read_by_single_operations(many):
+    run, public, private = many
+    one, seed = ctru.PrivateKey.generate("761"), private.reshape(-1)[:SECRET]
+    received = private.reshape(-1)[:CIPHERTEXT]
+    for name, call in [
+        ("data", lambda: ctru.PublicKey.from_bytes("761", public[0])),
+        ("data", lambda: ctru.PrivateKey.from_bytes("761", private[0])),
+        ("seed", lambda: ctru.PrivateKey.from_seed_bytes("761", private.reshape(-1)[:64])),
+        ("ciphertext", lambda: one.decapsulate(received)),
+        ("seed", lambda: engine().generate(1, seed=seed, context="memory")),
+        ("context", lambda: engine().generate(1, seed=bytes(32), context=seed)),
+    ]:
+        until_refused(
+            lambda: run.generate(len(public), out=(public, private)),
+            call,
+            f"{name} shares memory with an array that another call writes",
+        )
+
+
 def test_arrays_that_a_batch_reads_are_not_written(many):
     run, public, _ = many
     keys = public.copy()
