@@ -106,11 +106,19 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A batch: the arrays for its results, and a note of the memory that it uses.
+/// A batch: the arrays for its results, and a note of the memory that it uses. If the batch fails,
+/// its results are wiped.
 pub(crate) struct Batch<'py, const N: usize> {
-    // Dropped first, so results that are wiped are still noted.
-    outputs: [Output<'py>; N],
+    // Dropped before the arrays, because memory that is free must not be noted.
     _in_use: InUse<'py>,
+    outputs: [Output<'py>; N],
+}
+
+impl<const N: usize> Drop for Batch<'_, N> {
+    /// Wipes results while their memory is still noted.
+    fn drop(&mut self) {
+        self.outputs.iter_mut().for_each(Output::wipe);
+    }
 }
 
 impl<'py, const N: usize> Batch<'py, N> {
@@ -128,7 +136,7 @@ impl<'py, const N: usize> Batch<'py, N> {
         let views = outputs.each_ref().map(Output::view);
         let writes: Vec<_> = names.into_iter().zip(views).collect();
         let in_use = InUse::begin(py, reads, &writes)?;
-        Ok(Self { outputs, _in_use: in_use })
+        Ok(Self { _in_use: in_use, outputs })
     }
 
     /// Calls `compute` for one chunk of `count` operations after the other, without the GIL, with

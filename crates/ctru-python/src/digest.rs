@@ -87,17 +87,15 @@ pub(crate) fn digest<'py>(
     columns: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rows = view(rows, "rows")?;
-    let (numbers, rest) = rows.bytes().as_chunks::<8>();
-    if !rest.is_empty() {
+    if !rows.length().is_multiple_of(8) {
         return Err(value_error("rows does not have eight bytes per row"));
     }
-    let count = numbers.len();
+    let count = rows.length() / 8;
     let views: Vec<View<'_>> =
         columns.iter().map(|column| view(column, "a column")).collect::<PyResult<_>>()?;
-    let columns: Vec<(&[u8], usize)> =
-        views.iter().map(|view| (view.bytes(), view.bytes().len() / count.max(1))).collect();
-    if let Some((bytes, _)) = columns.iter().find(|(bytes, width)| bytes.len() != width * count) {
-        let length = bytes.len();
+    let width = |length: usize| length / count.max(1);
+    let mut lengths = views.iter().map(View::length);
+    if let Some(length) = lengths.find(|&length| length != width(length) * count) {
         return Err(value_error(format!(
             "a column has {length} bytes, which are not {count} rows"
         )));
@@ -105,6 +103,9 @@ pub(crate) fn digest<'py>(
     let mut reads = vec![("rows", &rows)];
     reads.extend(views.iter().map(|view| ("a column", view)));
     let _in_use = InUse::begin(py, &reads, &[])?;
+    let (numbers, _) = rows.bytes().as_chunks::<8>();
+    let columns: Vec<(&[u8], usize)> =
+        views.iter().map(|view| (view.bytes(), width(view.length()))).collect();
     let sum = py
         .detach(|| sum_on_threads(numbers, &columns))
         .map_err(|error| PyOSError::new_err(format!("no thread for the digest: {error}")))?;

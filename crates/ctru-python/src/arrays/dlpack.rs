@@ -29,6 +29,7 @@ const IS_COPIED: u64 = 2;
 const MAJOR: u32 = 1;
 
 #[repr(C)]
+#[derive(Copy, Clone)]
 struct Tensor {
     data: *mut c_void,
     device_type: i32,
@@ -126,8 +127,8 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
             "comes with a version of DLPack before 1.0, which does not say whether a tensor may be \
              written; pass a numpy array over its memory",
         );
-        // SAFETY: `taken` holds the tensor.
-        return unsafe { of_tensor(name, &managed.as_ref().tensor, access, taken) }.map(Some);
+        // SAFETY: `taken` holds the structure that the tensor is copied from.
+        return unsafe { of_tensor(name, managed.as_ref().tensor, access, taken) }.map(Some);
     }
     let managed = capsule.pointer_checked(Some(c"dltensor_versioned"))?.cast::<Versioned>();
     // SAFETY: a capsule with this name holds this structure, until its name is changed. These two
@@ -150,8 +151,8 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     } else {
         Access::Write
     };
-    // SAFETY: `taken` holds the tensor.
-    unsafe { of_tensor(name, &managed.as_ref().tensor, access, taken) }.map(Some)
+    // SAFETY: `taken` holds the structure that the tensor is copied from.
+    unsafe { of_tensor(name, managed.as_ref().tensor, access, taken) }.map(Some)
 }
 
 /// Checks that the argument `name` is on the host.
@@ -168,17 +169,19 @@ fn check_device(name: &str, device: i32, number: i32) -> PyResult<()> {
     )))
 }
 
-/// Returns the view of a tensor.
+/// Returns the view of a tensor. The tensor is a copy, because `taken` frees the original if this
+/// fails.
 ///
 /// # Errors
 /// `TypeError` if its elements are not unsigned bytes. `ValueError` if it is not contiguous, not on
 /// the host, or not complete.
 ///
 /// # Safety
-/// The fields of the tensor are true, and `taken` holds the tensor and its memory.
+/// The fields of the tensor are true, and its elements, lengths and strides stay where they are as
+/// long as `taken` is not dropped.
 unsafe fn of_tensor<'py, T: 'py>(
     name: &str,
-    tensor: &Tensor,
+    tensor: Tensor,
     access: Access,
     taken: Taken<T>,
 ) -> PyResult<View<'py>> {
@@ -197,7 +200,8 @@ unsafe fn of_tensor<'py, T: 'py>(
     }
     let lengths = |values: *const i64| match values.is_null() || count == 0 {
         true => &[][..],
-        // SAFETY: the tensor has one length, and one stride, for each dimension.
+        // SAFETY: the tensor has one length, and one stride, for each dimension. They stay as long
+        // as `taken` is not dropped, and nothing uses the slice after that.
         false => unsafe { slice::from_raw_parts(values, count) },
     };
     let shape = lengths(tensor.shape).iter().map(|&length| usize::try_from(length));

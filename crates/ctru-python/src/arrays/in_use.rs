@@ -1,8 +1,9 @@
 //! The memory that the batches of this process use.
 //!
 //! A batch computes without the GIL, with slices of arrays of the caller's. So that no two batches
-//! use memory that one of them writes, each batch enters its arrays into a list before, and takes
-//! them off the list when it ends.
+//! use addresses that one of them writes, each batch enters its arrays into a list before, and
+//! takes them off the list when it ends. A single operation, or a seed, that is read from an array
+//! counts as a batch.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

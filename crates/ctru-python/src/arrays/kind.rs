@@ -29,14 +29,15 @@ pub(crate) enum Kind<'py> {
     Tensor(Bound<'py, PyAny>),
 }
 
-/// An array for results: the memory, and the object that the caller gets. If results were written
-/// and the caller does not get them, because the batch fails, they are wiped.
+/// An array for results: the memory, and the object that the caller gets.
 pub(crate) struct Output<'py> {
     view: View<'py>,
     finish: Finish<'py>,
     row_bytes: usize,
     /// The rows before this one may have results that the caller has not got.
     open_rows: usize,
+    /// The process that writes the results. A fork of it can share their memory.
+    process: u32,
 }
 
 /// How the object that the caller gets comes from the object that has the memory.
@@ -192,7 +193,7 @@ fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
 
 impl<'py> Output<'py> {
     fn new(view: View<'py>, finish: Finish<'py>, row_bytes: usize) -> Self {
-        Self { view, finish, row_bytes, open_rows: 0 }
+        Self { view, finish, row_bytes, open_rows: 0, process: std::process::id() }
     }
 
     /// Returns an array of the caller's for `count` rows, which is the argument `name`, as the
@@ -258,11 +259,11 @@ impl<'py> Output<'py> {
     pub(crate) fn hand_over(&mut self) {
         self.open_rows = 0;
     }
-}
 
-impl Drop for Output<'_> {
-    fn drop(&mut self) {
-        if self.open_rows > 0 {
+    /// Wipes the results that were written and that the caller does not get. Leaves them alone in a
+    /// fork, where wiping could zero the results of the process that goes on with the batch.
+    pub(crate) fn wipe(&mut self) {
+        if self.open_rows > 0 && self.process == std::process::id() {
             self.view.bytes_mut()[..self.open_rows * self.row_bytes].zeroize();
         }
     }

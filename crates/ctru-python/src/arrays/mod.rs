@@ -39,28 +39,30 @@ pub(crate) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<View
     )))
 }
 
-/// Calls `read` with the bytes of the argument `name`.
+/// Calls `read` with the bytes of the argument `name`, which no batch writes meanwhile.
 ///
 /// # Errors
-/// `TypeError` if it is not bytes-like, `ValueError` if it is not contiguous.
+/// `TypeError` if it is not bytes-like, `ValueError` if it is not contiguous or shares memory with
+/// an array that a batch writes.
 pub(crate) fn with_bytes<T>(
     object: &Bound<'_, PyAny>,
     name: &str,
     read: impl FnOnce(&[u8]) -> T,
 ) -> PyResult<T> {
+    // Nobody writes `bytes`, so they need no note.
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(read(bytes.as_bytes()));
     }
-    match buffer::view(object, name)? {
-        Some(view) => Ok(read(view.bytes())),
-        None => Err(type_error(format!("{name} is a {}, not bytes", type_name(object)))),
-    }
+    let view = buffer::view(object, name)?
+        .ok_or_else(|| type_error(format!("{name} is a {}, not bytes", type_name(object))))?;
+    let _in_use = InUse::begin(object.py(), &[(name, &view)], &[])?;
+    Ok(read(view.bytes()))
 }
 
 /// Returns a copy of the bytes of the argument `name`, wiped when dropped.
 ///
 /// # Errors
-/// `TypeError` if it is not bytes-like, `ValueError` if it is not contiguous.
+/// Those of [`with_bytes`].
 pub(crate) fn copy_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>> {
     with_bytes(object, name, |bytes| Zeroizing::new(bytes.to_vec()))
 }
@@ -68,7 +70,7 @@ pub(crate) fn copy_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizi
 /// Copies the bytes of the argument `name` to `place`.
 ///
 /// # Errors
-/// `TypeError` if it is not bytes-like, `ValueError` if it is not contiguous or has another length.
+/// Those of [`with_bytes`], and `ValueError` if the argument has another length.
 pub(crate) fn copy_to(object: &Bound<'_, PyAny>, name: &str, place: &mut [u8]) -> PyResult<()> {
     with_bytes(object, name, |bytes| {
         if bytes.len() != place.len() {

@@ -39,13 +39,15 @@ impl Access {
 
 /// The memory of a contiguous array of bytes.
 ///
-/// While a batch is computed without the GIL, no other batch writes this memory, and none reads
-/// what this one writes: [`InUse`](super::InUse) sees to it. Code that is not of this package, such
-/// as a function of numpy in another thread, can still write to it, as it can with each array that
-/// a function in C reads. Rust's rules forbid that, nothing here can prevent it, and a copy of each
-/// batch would cost too much, so the documentation of the package forbids it. Neither a length nor
-/// an index depends on what is read, and each bit pattern is a byte, so wrong results are what
-/// compiled code then gives.
+/// While a call uses this memory, no other call of the process writes to these addresses, and none
+/// reads what this one writes: [`InUse`](super::InUse) sees to it. It does not see that two
+/// addresses are the same memory, as in a file that is mapped twice, nor what other processes do
+/// with shared memory. Code that is not of this package, such as a function of numpy in another
+/// thread, can still write to it, as it can with each array that a function in C reads. Rust's
+/// rules forbid all of that, nothing here can prevent it, and a copy of each batch would cost too
+/// much, so the documentation of the package forbids it. Neither a length nor an index depends on
+/// what is read, and each bit pattern is a byte, so wrong results are what compiled code then
+/// gives.
 pub(crate) struct View<'py> {
     address: NonNull<u8>,
     length: usize,
@@ -73,20 +75,29 @@ impl<'py> View<'py> {
         Self { address, length, shape, access, _owner: Box::new(owner) }
     }
 
-    /// Returns the bytes.
+    /// Returns the number of bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Returns the bytes. Callers note before that they read them, by [`InUse`](super::InUse).
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` was called with readable bytes, which the owner keeps. An empty slice may
-        // have any address but null.
+        // SAFETY: `new` was called with readable bytes, which the owner keeps. Nobody writes them
+        // as long as the slice is used: `InUse` keeps the other calls of this package away, and the
+        // documentation forbids it to all other code. An empty slice may have any address but null.
         unsafe { slice::from_raw_parts(self.address.as_ptr(), self.length) }
     }
 
-    /// Returns the bytes for writing.
+    /// Returns the bytes for writing. Callers note before that they write them, by
+    /// [`InUse`](super::InUse).
     ///
     /// # Panics
     /// If the array does not take results.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         assert_eq!(self.access, Access::Write, "the array does not take results");
-        // SAFETY: `new` was called with writable bytes, which the owner keeps.
+        // SAFETY: `new` was called with writable bytes, which the owner keeps. Nobody else reads or
+        // writes them as long as the slice is used: `InUse` keeps the other calls of this package
+        // away, and the documentation forbids it to all other code.
         unsafe { slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
     }
 
