@@ -13,7 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
-use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
+use crate::queue::{Device, Download, Launch, MemoryInfo, Queue, Upload};
 use crate::registered::{self, Registered};
 
 /// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
@@ -507,6 +507,16 @@ impl Queue for EmulatedQueue {
             }
         }
         Ok(())
+    }
+
+    fn launch_all(&self, launches: &[Launch<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
+        for Launch { kernel, memory, batch, .. } in launches {
+            memory.iter().try_for_each(|memory| self.check_owner(memory))?;
+            arguments::check(kernel, memory, *batch)?;
+        }
+        launches
+            .iter()
+            .try_for_each(|launch| self.launch(launch.kernel, &launch.memory, launch.batch))
     }
 
     fn follow(&self, _: &Self) -> Result<(), RuntimeError> {

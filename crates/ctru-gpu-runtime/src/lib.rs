@@ -60,4 +60,4 @@ pub mod emulated;
 
 pub use error::RuntimeError;
 pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
-pub use queue::{Device, Download, MemoryInfo, Queue, Upload};
+pub use queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};

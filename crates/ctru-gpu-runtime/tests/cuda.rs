@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_runtime::cuda::{
-    CudaDevice, CudaLaunch, CudaMemory, CudaQueue, cuda_version, devices,
+use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue, cuda_version, devices};
+use ctru_gpu_runtime::{
+    Buffer, Device, DeviceMemory, HostMemory, Launch, Order, Queue, RuntimeError,
 };
-use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, HostMemory, Queue, RuntimeError};
 
 /// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
@@ -69,27 +69,26 @@ fn does_what_every_device_does() {
     common::check(&device.unwrap()).unwrap();
 }
 
-/// Checks that reading host memory waits for a graph that wrote to it, even if the graph was
-/// forgotten and so has never waited itself.
+/// Checks that reading host memory waits for launches that were issued together and wrote to it.
 #[test]
-fn graphs_on_host_memory() {
+fn launches_together_on_host_memory() {
     let Some(device) = gpu(&common::MODULE) else { return };
     let queue = device.unwrap().queue().unwrap();
     let mut keys = queue.pinned::<u16>(64).unwrap();
     let mut output = queue.pinned::<u32>(64).unwrap();
     keys.write().unwrap().fill(1000);
-    let memory = [keys.on_device(), output.on_device()];
-    let graph = queue.graph(&[(&common::REVERSE, &memory, Batch::each(1))]).unwrap();
-    graph.launch().unwrap();
-    std::mem::forget(graph);
+    let memory = vec![keys.on_device(), output.on_device()];
+    let launch =
+        Launch { kernel: &common::REVERSE, memory, batch: Batch::each(1), order: Order::Next };
+    queue.launch_all(&[launch.clone(), launch]).unwrap();
     let expected: Vec<u32> = (1000..1064).collect();
     assert_eq!(output.read().unwrap(), expected);
 }
 
-/// Checks that a graph runs its launches, as often as it is issued, and refuses what a launch
-/// refuses.
+/// Checks that launches that are issued together run, in order, that the same kernels can be issued
+/// again with other memory, and that wrong arguments are refused before anything runs.
 #[test]
-fn graphs() {
+fn launches_together() {
     let Some(device) = gpu(&common::MODULE) else { return };
     let queue = device.unwrap().queue().unwrap();
     let keys = [1000u16, 2000].map(|first| {
@@ -106,30 +105,48 @@ fn graphs() {
         queue.download(output, 0..64, &mut pinned, 0).unwrap();
         pinned.read().unwrap().to_vec()
     };
-    let memory: [[&CudaMemory; 2]; 4] = [
-        [&keys[0], &outputs[0]],
-        [&keys[0], &outputs[1]],
-        [&keys[1], &outputs[1]],
-        [&keys[1], &outputs[2]],
-    ];
-    let batches = [1, 1, 1, 0].map(Batch::each);
-    let launches: Vec<CudaLaunch<'_>> = memory
-        .iter()
-        .zip(batches)
-        .map(|(memory, batch)| (&common::REVERSE, memory.as_slice(), batch))
-        .collect();
-    outputs.iter().for_each(|output| queue.wipe(output).unwrap());
-    let graph = queue.graph(&launches).unwrap();
-    assert_eq!(outputs.each_ref().map(&reversed), [[0; 64]; 3].map(Vec::from));
+    let launch = |key: usize, output: usize, operations, order| Launch {
+        kernel: &common::REVERSE,
+        memory: vec![&*keys[key], &*outputs[output]],
+        batch: Batch::each(operations),
+        order,
+    };
+    let wipe = || outputs.iter().for_each(|output| queue.wipe(output).unwrap());
+    // The output is key 63 - i plus i.
+    let values = |values: [u32; 3]| values.map(|value| vec![value; 64]);
+    let (next, beside, join) = (Order::Next, Order::Beside, Order::Join);
     for _ in 0..2 {
-        graph.launch().unwrap();
-        // The output is key 63 - i plus i, and the later launch wins.
-        let expected = [1063, 2063, 0].map(|value| vec![value; 64]);
-        assert_eq!(outputs.each_ref().map(&reversed), expected);
-        outputs.iter().for_each(|output| queue.wipe(output).unwrap());
+        // The later launch to output 1 wins, and the last one has no operations.
+        let launches = [
+            launch(0, 0, 1, next),
+            launch(0, 1, 1, next),
+            launch(1, 1, 1, next),
+            launch(1, 2, 0, next),
+        ];
+        wipe();
+        queue.launch_all(&launches).unwrap();
+        assert_eq!(outputs.each_ref().map(&reversed), values([1063, 2063, 0]));
+        wipe();
+        let other = [launch(1, 2, 1, next), launch(1, 0, 1, next), launch(0, 0, 1, next)];
+        queue.launch_all(&other).unwrap();
+        assert_eq!(outputs.each_ref().map(&reversed), values([1063, 0, 2063]));
+        wipe();
+        let besides = [launch(1, 2, 1, beside), launch(1, 1, 1, next), launch(0, 2, 1, join)];
+        queue.launch_all(&besides).unwrap();
+        assert_eq!(outputs.each_ref().map(&reversed), values([0, 2063, 1063]));
     }
-    let short = (&common::REVERSE, memory[0].as_slice(), Batch::each(2));
-    assert!(matches!(queue.graph(&[launches[0], short]), Err(RuntimeError::Length { .. })));
+    // More sequences of kernels than a queue keeps.
+    for number in (2..40).chain(2..40) {
+        wipe();
+        let launches = vec![launch(number % 2, 0, 1, next); number];
+        queue.launch_all(&launches).unwrap();
+        assert_eq!(outputs.each_ref().map(&reversed)[0], [1063 + 1000 * (number as u32 % 2); 64]);
+    }
+    wipe();
+    let short = queue.launch_all(&[launch(0, 0, 1, next), launch(0, 0, 2, next)]);
+    assert!(matches!(short, Err(RuntimeError::Length { .. })), "{short:?}");
+    assert_eq!(outputs.each_ref().map(&reversed), values([0; 3]));
+    queue.launch_all(&[]).unwrap();
 }
 
 /// Launches a kernel with this name, which the driver does not compile or which the module does not

@@ -5,8 +5,8 @@ use ctru_gpu_kernels::lab::FactorWord;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 use ctru_gpu_kernels::simt::Word;
-use ctru_gpu_runtime::cuda::{CudaLaunch, CudaMemory, CudaQueue};
-use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
+use ctru_gpu_runtime::{Buffer, Order, Queue, RuntimeError};
 use ctru_math::ntt::cyclic::Transform;
 use ctru_math::reduce::{ReduceSum, Reducer};
 
@@ -142,14 +142,16 @@ impl Laboratory<'_> {
 
     /// Measures products whose launches one call issues.
     fn as_graph<'a>(&mut self, product: &Launch, steps: &'a [Step<'a>]) -> Result<(), Error> {
-        let launch = |step: &'a Step<'a>| -> CudaLaunch<'a> {
-            (step.kernel, &step.memory, Batch::each(step.operations as u32))
+        let launch = |step: &'a Step<'a>| ctru_gpu_runtime::Launch {
+            kernel: step.kernel,
+            memory: step.memory.to_vec(),
+            batch: Batch::each(step.operations as u32),
+            order: Order::Next,
         };
         let launches: Vec<_> = steps.iter().map(launch).collect();
-        let graph = self.queue.graph(&launches)?;
-        let in_a_row = gpu::time_in_a_row(&self.queue, || graph.launch())?;
+        let in_a_row = gpu::time_in_a_row(&self.queue, || self.queue.launch_all(&launches))?;
         self.report(&Launch { kind: kind::CYCLIC_GRAPH, ..*product }, in_a_row)?;
-        let alone = gpu::time_alone(&self.queue, || graph.launch())?;
+        let alone = gpu::time_alone(&self.queue, || self.queue.launch_all(&launches))?;
         self.report(&Launch { kind: kind::CYCLIC_GRAPH_ALONE, ..*product }, alone)
     }
 

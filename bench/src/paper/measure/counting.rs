@@ -123,6 +123,16 @@ impl<Q: Queue> CountingQueue<Q> {
         !log.leaves_out_copies
     }
 
+    /// Counts a launch, the first of which starts the time of an operation's kernels.
+    fn counts_launch(&self, kernel: &Kernel, batch: Batch) {
+        let mut log = self.log.lock();
+        log.started.get_or_insert_with(Instant::now);
+        let bytes =
+            |array: &Parameter| kernel.elements(array, batch) * u64::from(array.element_bytes());
+        let bytes = kernel.parameters().iter().map(bytes).sum();
+        log.counts.launches.push(Launch { kernel: kernel.name(), batch, bytes });
+    }
+
     /// Counts bytes of a copy from the device. Returns whether to make the copy. The first copy
     /// from the device ends the time of an operation's kernels.
     fn downloads(&self, bytes: usize) -> Result<bool, RuntimeError> {
@@ -216,17 +226,16 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         memory: &[&Q::Memory],
         batch: Batch,
     ) -> Result<(), RuntimeError> {
-        {
-            let mut log = self.log.lock();
-            log.started.get_or_insert_with(Instant::now);
-            let bytes = |array: &Parameter| {
-                kernel.elements(array, batch) * u64::from(array.element_bytes())
-            };
-            let bytes = kernel.parameters().iter().map(bytes).sum();
-            let kernel = kernel.name();
-            log.counts.launches.push(Launch { kernel, batch, bytes });
-        }
+        self.counts_launch(kernel, batch);
         self.queue.launch(kernel, memory, batch)
+    }
+
+    fn launch_all(
+        &self,
+        launches: &[ctru_gpu_runtime::Launch<'_, Q::Memory>],
+    ) -> Result<(), RuntimeError> {
+        launches.iter().for_each(|launch| self.counts_launch(launch.kernel, launch.batch));
+        self.queue.launch_all(launches)
     }
 
     fn follow(&self, other: &Self) -> Result<(), RuntimeError> {

@@ -143,6 +143,11 @@ functions! {
         log: *mut c_char,
         log_bytes: usize,
     );
+    fn cuGraphExecKernelNodeSetParams(
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        launch: *const CUDA_KERNEL_NODE_PARAMS,
+    );
     fn cuGraphExecDestroy(executable: CUgraphExec);
     fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(

@@ -1,128 +1,196 @@
-//! Launches that the driver prepares once and that one call issues.
+//! Launches as the driver takes them, alone or as a graph: several launches that the driver
+//! prepares once and that one call issues.
 #![allow(unsafe_code)]
 
-use core::marker::PhantomData;
-use core::{fmt, ptr};
-use std::sync::Arc;
+use core::ffi::c_void;
+use core::ptr;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use cust::sys::{CUgraph, CUgraphExec, CUgraphNode};
+use cust::sys::{
+    CUDA_KERNEL_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUstream,
+};
 
 use super::driver;
-use super::memory::{CudaMemory, Uses};
-use super::queue::CudaQueue;
-use super::stream::Stream;
 use crate::error::RuntimeError;
+use crate::queue::Order;
 
-/// A launch of a [`CudaGraph`]: the arguments of [`Queue::launch`](crate::Queue::launch).
-pub type CudaLaunch<'a> = (&'a Kernel, &'a [&'a CudaMemory], Batch);
+/// The largest number of graphs that a stream keeps. The memory of a graph is some kilobytes.
+const MOST_GRAPHS: usize = 32;
 
-/// Launches that run one after the other in a queue each time that one call issues them. This takes
-/// the host less time than single launches.
-///
-/// The graph borrows the memory on which its kernels work. So the host can read and write host
-/// memory among it again when the graph is dropped.
-pub struct CudaGraph<'a> {
-    stream: Arc<Stream>,
-    executable: CUgraphExec,
-    /// The memory of the host on which the kernels work.
-    host: Vec<Arc<Uses>>,
-    memory: PhantomData<&'a CudaMemory>,
+/// A launch as the driver takes it. Its arguments are checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Described {
+    pub(super) function: CUfunction,
+    pub(super) blocks: u32,
+    pub(super) threads: u32,
+    pub(super) shared_bytes: u32,
+    pub(super) pointers: Vec<CUdeviceptr>,
+    pub(super) numbers: [u32; 2],
 }
 
-impl CudaQueue {
-    /// Prepares launches on this queue. They do not run yet.
-    ///
-    /// # Errors
-    /// Those of [`Queue::launch`](crate::Queue::launch) for each of the launches.
-    pub fn graph<'a>(&self, launches: &[CudaLaunch<'a>]) -> Result<CudaGraph<'a>, RuntimeError> {
-        let _current = self.0.device.enter()?;
-        let mut graph = ptr::null_mut();
-        // SAFETY: `graph` may be written, and a device is current.
-        unsafe { driver::cuGraphCreate(&raw mut graph, 0) }?;
-        let executable = self.instantiate(graph, launches);
-        // SAFETY: nothing else refers to the graph. An executable graph does not need it.
-        let _ = unsafe { driver::cuGraphDestroy(graph) };
-        let memory = launches.iter().flat_map(|&(_, memory, _)| memory);
-        let host = memory.filter_map(|memory| memory.host.clone()).collect();
-        let stream = Arc::clone(&self.0);
-        Ok(CudaGraph { stream, executable: executable?, host, memory: PhantomData })
-    }
+// SAFETY: the function is the only field that is not `Send`. It belongs to a device, which stays
+// open until the process ends, and the driver takes it from any thread.
+unsafe impl Send for Described {}
 
-    /// Adds the launches to an empty graph, each after the one before it, and makes the graph
-    /// executable.
-    fn instantiate(
-        &self,
-        graph: CUgraph,
-        launches: &[CudaLaunch<'_>],
-    ) -> Result<CUgraphExec, RuntimeError> {
-        let mut last: Option<CUgraphNode> = None;
-        for &(kernel, memory, batch) in launches {
-            self.describe(kernel, memory, batch, |launch| {
-                let mut node = ptr::null_mut();
-                let before = last.as_slice();
-                // SAFETY: `node` may be written, and the node before it is one of this graph. As in
-                // `CudaQueue::launch`, the function takes these arguments, which the driver copies
-                // before it returns, and accesses only the arrays.
-                unsafe {
-                    driver::cuGraphAddKernelNode(
-                        &raw mut node,
-                        graph,
-                        before.as_ptr(),
-                        before.len(),
-                        launch,
-                    )
-                }?;
-                last = Some(node);
-                Ok(())
+impl Described {
+    /// Calls `call` with the driver's form of the launch, which is valid during this call.
+    pub(super) fn with<T>(&self, call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> T) -> T {
+        let pointers = self.pointers.iter().map(|pointer| ptr::from_ref(pointer).cast());
+        let numbers = self.numbers.iter().map(|number| ptr::from_ref(number).cast());
+        // The driver only reads the arguments.
+        let mut parameters: Vec<*mut c_void> =
+            pointers.chain(numbers).map(<*const c_void>::cast_mut).collect();
+        call(&CUDA_KERNEL_NODE_PARAMS {
+            func: self.function,
+            gridDimX: self.blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: self.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: self.shared_bytes,
+            kernelParams: parameters.as_mut_ptr(),
+            extra: ptr::null_mut(),
+        })
+    }
+}
+
+/// A launch of a graph.
+struct Node {
+    raw: CUgraphNode,
+    launch: Described,
+    order: Order,
+}
+
+/// A graph and its executable form.
+struct Graph {
+    raw: CUgraph,
+    executable: CUgraphExec,
+    nodes: Vec<Node>,
+}
+
+// SAFETY: nothing else refers to these handles, and the driver takes them from any thread, one at a
+// time.
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Prepares launches.
+    fn new(launches: Vec<(Described, Order)>) -> Result<Self, RuntimeError> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` may be written, and a device is current.
+        unsafe { driver::cuGraphCreate(&raw mut raw, 0) }?;
+        let mut graph = Self { raw, executable: ptr::null_mut(), nodes: Vec::new() };
+        let (mut last, mut beside) = (None, Vec::new());
+        for (launch, order) in launches {
+            let mut before: Vec<CUgraphNode> = Vec::from_iter(last);
+            if order == Order::Join {
+                before.append(&mut beside);
+            }
+            let mut node = ptr::null_mut();
+            // SAFETY: `node` may be written, and the nodes before it are of this graph. The driver
+            // copies the arguments before it returns.
+            launch.with(|launch| unsafe {
+                let (before, count) = (before.as_ptr(), before.len());
+                driver::cuGraphAddKernelNode(&raw mut node, graph.raw, before, count, launch)
             })?;
+            match order {
+                Order::Beside => beside.push(node),
+                Order::Next | Order::Join => last = Some(node),
+            }
+            graph.nodes.push(Node { raw: node, launch, order });
         }
-        let (mut executable, mut failed) = (ptr::null_mut(), ptr::null_mut());
+        let mut failed = ptr::null_mut();
         // SAFETY: both results may be written, and there is no room for a log.
         unsafe {
             driver::cuGraphInstantiate_v2(
-                &raw mut executable,
-                graph,
+                &raw mut graph.executable,
+                graph.raw,
                 &raw mut failed,
                 ptr::null_mut(),
                 0,
             )
         }?;
-        Ok(executable)
+        Ok(graph)
     }
-}
 
-impl CudaGraph<'_> {
-    /// Issues the launches, in order, after all operations that were issued to the queue before.
-    ///
-    /// # Errors
-    /// [`RuntimeError::Driver`] if the operation cannot be issued.
-    pub fn launch(&self) -> Result<(), RuntimeError> {
-        let _current = self.stream.device.enter()?;
-        // SAFETY: the executable graph and the stream exist. The memory of the launches is borrowed
-        // as long as `self` lives. Dropping memory of the device waits for the device, and memory
-        // of the host waits for the operation that is counted below.
-        let launched = unsafe { driver::cuGraphLaunch(self.executable, self.stream.raw) };
-        Uses::record_all(&self.stream, self.host.iter());
-        launched
+    /// Returns whether the graph has these kernels in this order.
+    fn has_kernels(&self, launches: &[(Described, Order)]) -> bool {
+        let is_same = |(node, (launch, order)): (&Node, &(Described, Order))| {
+            node.launch.function == launch.function && node.order == *order
+        };
+        self.nodes.len() == launches.len() && self.nodes.iter().zip(launches).all(is_same)
     }
-}
 
-impl Drop for CudaGraph<'_> {
-    fn drop(&mut self) {
-        let Ok(current) = self.stream.device.enter() else { return };
-        // If the driver refuses to wait, the graph may be running, so it is kept.
-        let done = self.stream.synchronise_in(&current);
-        if done.is_err_and(|error| driver::did_not_wait(&error)) {
-            return;
+    /// Changes the arguments of the kernels to those of `launches`. After a failure, some of them
+    /// have changed, and each node knows its own.
+    fn update(&mut self, launches: Vec<(Described, Order)>) -> Result<(), RuntimeError> {
+        for (node, (launch, _)) in self.nodes.iter_mut().zip(launches) {
+            if node.launch == launch {
+                continue;
+            }
+            // SAFETY: the node is one of the graph from which the executable one was made, and has
+            // the same function. The driver copies the arguments before it returns.
+            launch.with(|launch| unsafe {
+                driver::cuGraphExecKernelNodeSetParams(self.executable, node.raw, launch)
+            })?;
+            node.launch = launch;
         }
-        // SAFETY: nothing else refers to the executable graph, and it is not running.
-        let _ = unsafe { driver::cuGraphExecDestroy(self.executable) };
+        Ok(())
     }
 }
 
-impl fmt::Debug for CudaGraph<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaGraph({:?})", self.stream.device)
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: nothing else refers to the graphs. The executable one is not running, because its
+        // stream has been waited for.
+        unsafe {
+            if !self.executable.is_null() {
+                let _ = driver::cuGraphExecDestroy(self.executable);
+            }
+            let _ = driver::cuGraphDestroy(self.raw);
+        }
+    }
+}
+
+/// The graphs of a stream, the one that was used last at the end.
+#[derive(Default)]
+pub(super) struct Graphs(Vec<Graph>);
+
+impl Graphs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Issues launches to `stream` as a graph. Prepares a graph if none has these kernels. The
+    /// caller has made the device current.
+    ///
+    /// # Safety
+    /// The launches may run: their functions and memory exist, and the memory stays until they are
+    /// done. `stream` is the stream of these graphs.
+    pub(super) unsafe fn launch(
+        &mut self,
+        stream: CUstream,
+        launches: Vec<(Described, Order)>,
+    ) -> Result<(), RuntimeError> {
+        let (graph, updated) = match self.0.iter().rposition(|graph| graph.has_kernels(&launches)) {
+            Some(position) => {
+                let mut graph = self.0.remove(position);
+                let updated = graph.update(launches);
+                (graph, updated)
+            }
+            None => {
+                if self.0.len() == MOST_GRAPHS {
+                    // SAFETY: the stream exists.
+                    unsafe { driver::cuStreamSynchronize(stream) }?;
+                    self.0.remove(0);
+                }
+                (Graph::new(launches)?, Ok(()))
+            }
+        };
+        // SAFETY: the executable graph and the stream exist, and the caller keeps the promises of
+        // this function.
+        let launch = || unsafe { driver::cuGraphLaunch(graph.executable, stream) };
+        let launched = updated.and_then(|()| launch());
+        self.0.push(graph);
+        launched
     }
 }

@@ -14,10 +14,10 @@
 //!
 //! The submodules, from top to bottom. No submodule uses one that is above it in this list:
 //!
-//! - `graph`: launches that one call issues
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
 //! - `stream`: a CUDA stream that tracks which operations are done; events
+//! - `graph`: launches, and those that one call issues
 //! - `device`: GPUs, contexts, kernels (`ptx` extracts them from the text of a module)
 //! - `driver`: the functions of the driver
 
@@ -30,7 +30,6 @@ mod queue;
 mod stream;
 
 pub use device::{CudaDevice, DeviceInfo, KernelResources, cuda_version, devices};
-pub use graph::{CudaGraph, CudaLaunch};
 pub use memory::{CudaMemory, CudaPinned, CudaRegistration};
 pub use queue::CudaQueue;
 pub use stream::CudaEvent;

@@ -1,22 +1,22 @@
 //! The queue of a GPU, and the implementations of [`Device`] and [`Queue`] for GPUs.
 #![allow(unsafe_code)]
 
-use core::ffi::c_void;
 use core::ops::Range;
 use core::{fmt, ptr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use cust::sys::{CUDA_KERNEL_NODE_PARAMS, CUdeviceptr};
+use cust::sys::CUdeviceptr;
 
 use super::device::{CudaDevice, Current};
 use super::driver;
+use super::graph::Described;
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration, Uses};
 use super::stream::{CudaEvent, Stream};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
-use crate::queue::{Device, Download, MemoryInfo, Queue, Upload};
+use crate::queue::{Device, Download, Launch, MemoryInfo, Queue, Upload};
 
 impl Device for CudaDevice {
     type Queue = CudaQueue;
@@ -99,41 +99,26 @@ impl CudaQueue {
         self.0.wait_for(event)
     }
 
-    /// Checks a launch and describes it to `issue`, unless it has no operations. During the call of
-    /// `issue`, the device is current and the pointers of the description are valid.
-    pub(super) fn describe(
+    /// Checks a launch and describes it, unless it has no operations. The device is current.
+    fn describe(
         &self,
         kernel: &Kernel,
         memory: &[&CudaMemory],
         batch: Batch,
-        issue: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<(), RuntimeError>,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<Option<Described>, RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_device(memory))?;
         arguments::check(kernel, memory, batch)?;
         if batch.operations() == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        let _current = self.0.device.enter()?;
-        let function = self.0.device.function(kernel)?;
-        let mut pointers: Vec<CUdeviceptr> = memory.iter().map(|memory| memory.pointer).collect();
-        let mut numbers = batch.arguments();
-        let mut parameters: Vec<*mut c_void> = pointers
-            .iter_mut()
-            .map(|pointer| ptr::from_mut(pointer).cast())
-            .chain(numbers.iter_mut().map(|number| ptr::from_mut(number).cast()))
-            .collect();
-        issue(&CUDA_KERNEL_NODE_PARAMS {
-            func: function,
-            gridDimX: kernel.blocks(batch.operations()),
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: kernel.shape().threads(),
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: kernel.shape().shared_bytes(),
-            kernelParams: parameters.as_mut_ptr(),
-            extra: ptr::null_mut(),
-        })
+        Ok(Some(Described {
+            function: self.0.device.function(kernel)?,
+            blocks: kernel.blocks(batch.operations()),
+            threads: kernel.shape().threads(),
+            shared_bytes: kernel.shape().shared_bytes(),
+            pointers: memory.iter().map(|memory| memory.pointer).collect(),
+            numbers: batch.arguments(),
+        }))
     }
 
     /// Issues copies of memory that the caller has lent for this call, calls `then`, and waits for
@@ -379,6 +364,8 @@ impl Queue for CudaQueue {
         memory: &[&CudaMemory],
         batch: Batch,
     ) -> Result<(), RuntimeError> {
+        let _current = self.0.device.enter()?;
+        let Some(launch) = self.describe(kernel, memory, batch)? else { return Ok(()) };
         // SAFETY: the function belongs to the current device and to the module of the descriptor.
         // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
         // copies these arguments before it returns. The arrays are at least as long as the
@@ -386,7 +373,7 @@ impl Queue for CudaQueue {
         // Dropping memory of the device waits for the device. Memory of the host gives no access to
         // its content and is not freed until the launch is done, because both wait for the
         // operation that is counted below.
-        let launched = self.describe(kernel, memory, batch, |launch| unsafe {
+        let launched = launch.with(|launch| unsafe {
             driver::cuLaunchKernel(
                 launch.func,
                 launch.gridDimX,
@@ -402,6 +389,27 @@ impl Queue for CudaQueue {
             )
         });
         self.count_use(memory);
+        launched
+    }
+
+    fn launch_all(&self, launches: &[Launch<'_, CudaMemory>]) -> Result<(), RuntimeError> {
+        if let [Launch { kernel, memory, batch, .. }] = launches {
+            return self.launch(kernel, memory, *batch);
+        }
+        let _current = self.0.device.enter()?;
+        let mut described = Vec::with_capacity(launches.len());
+        for Launch { kernel, memory, batch, order } in launches {
+            let launch = self.describe(kernel, memory, *batch)?;
+            described.extend(launch.map(|launch| (launch, *order)));
+        }
+        if described.is_empty() {
+            return Ok(());
+        }
+        let mut graphs = self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as in `launch`.
+        let launched = unsafe { graphs.launch(self.0.raw, described) };
+        let memory = launches.iter().flat_map(|launch| &launch.memory);
+        Uses::record_all(&self.0, memory.filter_map(|memory| memory.host.as_ref()));
         launched
     }
 

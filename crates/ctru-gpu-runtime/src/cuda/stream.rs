@@ -1,9 +1,11 @@
 //! Streams of a GPU, and events in streams.
 #![allow(unsafe_code)]
 
+use core::mem::ManuallyDrop;
 use core::time::Duration;
 use core::{fmt, ptr};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use cust::event::EventFlags;
 use cust::stream::StreamFlags;
@@ -11,6 +13,7 @@ use cust::sys::{CUevent, CUstream};
 
 use super::device::{CudaDevice, Current};
 use super::driver;
+use super::graph::Graphs;
 use crate::error::RuntimeError;
 
 /// The flag of a stream that does not wait for the default stream.
@@ -34,6 +37,8 @@ pub(super) struct Stream {
     issued: AtomicU64,
     /// The number of counted operations that are known to be done.
     done: AtomicU64,
+    /// Launches that have been issued together, which may be issued together again.
+    pub(super) graphs: Mutex<Graphs>,
 }
 
 // SAFETY: the handle of the stream is the only field that is not `Send`, and the driver's functions
@@ -65,7 +70,8 @@ impl Stream {
 
     fn from_parts(device: CudaDevice, raw: CUstream, is_lent: bool, followed: CudaEvent) -> Self {
         let (issued, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { device, raw, is_lent, followed, issued, done }
+        let graphs = Mutex::default();
+        Self { device, raw, is_lent, followed, issued, done, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -131,11 +137,21 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        let graphs = self.graphs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let graphs = ManuallyDrop::new(core::mem::take(graphs));
+        // Errors are dropped here. Every call that waited for an operation has returned its error.
+        let Ok(current) = self.device.enter() else { return };
+        if !graphs.is_empty() {
+            let done = self.synchronise_in(&current);
+            if done.is_err_and(|error| driver::did_not_wait(&error)) {
+                // The graphs may be running, so they are kept, and so is the stream.
+                return;
+            }
+        }
+        drop(ManuallyDrop::into_inner(graphs));
         if self.is_lent {
             return;
         }
-        // Errors are dropped here. Every call that waited for an operation has returned its error.
-        let Ok(_current) = self.device.enter() else { return };
         // SAFETY: nothing else refers to the stream, and the driver finishes its operations first.
         let _ = unsafe { driver::cuStreamDestroy_v2(self.raw) };
     }

@@ -226,20 +226,36 @@ int cuGraphCreate(graph **result, unsigned flags) {
     LEAVE(flags ? INVALID : 0);
 }
 
+static int is_in(const graph *g, const node *wanted) {
+    for (const node *n = g->first; n; n = n->next)
+        if (n == wanted) return 1;
+    return 0;
+}
+
+static int set_launch(node *n, const kernel_node *k) {
+    n->launch.from = *(void **)k->parameters[0];
+    n->launch.to = *(void **)k->parameters[1];
+    n->launch.blocks = *(uint32_t *)k->parameters[2];
+    n->launch.keys = *(uint32_t *)k->parameters[3];
+    return n->launch.blocks == k->grid[0] ? 0 : INVALID;
+}
+
 int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t count,
                          const kernel_node *k) {
     ENTER;
-    if (count != (g->last != NULL) || (count && *dependencies != g->last) || k->extra ||
-        (int)k->shared > shared_bytes)
-        LEAVE(INVALID);
+    if (k->extra || (int)k->shared > shared_bytes) LEAVE(INVALID);
+    while (count--)
+        if (!is_in(g, *dependencies++)) LEAVE(INVALID);
     node *added = *result = calloc(1, sizeof **result);
-    added->launch.from = *(void **)k->parameters[0];
-    added->launch.to = *(void **)k->parameters[1];
-    added->launch.blocks = *(uint32_t *)k->parameters[2];
-    added->launch.keys = *(uint32_t *)k->parameters[3];
     *(g->last ? &g->last->next : &g->first) = added;
     g->last = added;
-    LEAVE(added->launch.blocks == k->grid[0] ? 0 : INVALID);
+    LEAVE(set_launch(added, k));
+}
+
+int cuGraphExecKernelNodeSetParams(graph *g, node *n, const kernel_node *k) {
+    ENTER;
+    if (!is_in(g, n) || k->extra) LEAVE(INVALID);
+    LEAVE(set_launch(n, k));
 }
 
 /* The executable graph takes the nodes. */

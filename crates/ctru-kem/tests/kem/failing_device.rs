@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
 use ctru_gpu_runtime::{
-    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice, Upload,
+    Buffer, Device, Download, Launch, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice,
+    Upload,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
@@ -167,6 +168,12 @@ impl Queue for FailingQueue {
             0 => Err(failure()),
             _ => self.given(self.queue.launch(kernel, memory, batch)),
         }
+    }
+
+    fn launch_all(&self, launches: &[Launch<'_, EmulatedMemory>]) -> Done {
+        launches.iter().try_for_each(|Launch { kernel, memory, batch, .. }| {
+            self.launch(kernel, memory, *batch)
+        })
     }
 
     fn follow(&self, other: &Self) -> Done {

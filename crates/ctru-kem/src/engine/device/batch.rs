@@ -133,10 +133,7 @@ impl<D: Device> Batches<D> {
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
-            let slot = |_| {
-                let queues = [device.queue()?, device.queue()?];
-                Slot::new(queues, set, chunk, products, roots.clone())
-            };
+            let slot = |_| Slot::new(device.queue()?, set, chunk, products, roots.clone());
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =

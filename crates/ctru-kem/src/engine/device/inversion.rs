@@ -16,6 +16,7 @@ use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
+use super::slot::Launches;
 
 /// The approximate number of roots of a chunk. The roots are inverted in parallel.
 const ROOTS: usize = 16;
@@ -106,17 +107,18 @@ impl<Q: Queue> Tree<Q> {
     /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`.
     ///
     /// `inverses` and `scratch` have at least `count` rows each.
-    pub(super) fn invert(
-        &self,
+    pub(super) fn invert<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         queue: &Q,
         set: &Set,
         count: usize,
-        f: &Buffer<u8, Q::Memory>,
-        inverses: &Buffer<u16, Q::Memory>,
-        scratch: &Buffer<u16, Q::Memory>,
+        f: &'a Buffer<u8, Q::Memory>,
+        inverses: &'a Buffer<u16, Q::Memory>,
+        scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        let run = |kernels: &'static RingKernels, memory: &[&Q::Memory], count: usize| {
-            queue.launch(set.kernel(kernels), memory, Batch::each(count as u32))
+        let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
+            launches.add(kernels, memory, Batch::each(count as u32));
         };
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count).collect();
@@ -126,9 +128,9 @@ impl<Q: Queue> Tree<Q> {
             Some(roots) if level == top => &roots.elements,
             _ => &tree[level],
         };
-        run(&table::MULTIPLY_LEAVES, &[f, nodes(0)], count)?;
+        run(&table::MULTIPLY_LEAVES, &[f, nodes(0)], count);
         for level in 1..sizes.len() {
-            run(&table::MULTIPLY_NODES, &[nodes(level - 1), nodes(level)], sizes[level - 1])?;
+            run(&table::MULTIPLY_NODES, &[nodes(level - 1), nodes(level)], sizes[level - 1]);
         }
         // The inverses of successive levels alternate between the two arrays, because a launch
         // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
@@ -136,14 +138,16 @@ impl<Q: Queue> Tree<Q> {
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
         match roots {
             Some(Roots { maps, powers, elements }) => {
-                powers.invert(queue, set.chain, maps, sizes[top], elements, of_level(top))?;
+                let (count, elements) = (sizes[top], &**elements);
+                powers.add_launches(set.chain, maps, count, elements, of_level(top), &mut run);
             }
-            None => run(&table::INVERT, &[nodes(top), of_level(top)], sizes[top])?,
+            None => run(&table::INVERT, &[nodes(top), of_level(top)], sizes[top]),
         }
         for level in (0..top).rev() {
             let memory: [&Q::Memory; 3] = [of_level(level + 1), &tree[level], of_level(level)];
-            run(&table::DIVIDE_NODES, &memory, sizes[level])?;
+            run(&table::DIVIDE_NODES, &memory, sizes[level]);
         }
-        run(&table::DIVIDE_LEAVES, &[of_level(0), f, inverses], count)
+        run(&table::DIVIDE_LEAVES, &[of_level(0), f, inverses], count);
+        Ok(())
     }
 }

@@ -6,14 +6,14 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError};
 
 use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::options::Products;
 use super::set::{SMALL_BATCH, WHOLE_BATCH};
-use super::slot::{OnDevice, Slot, target};
+use super::slot::{Launches, OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -41,7 +41,9 @@ impl<Q: Queue> Slot<Q> {
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
-            device.decode_encapsulation_keys(rows, count, &decoded)?;
+            let mut launches = device.launches();
+            device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
+            launches.issue(&device.queue)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -58,7 +60,9 @@ impl<Q: Queue> Slot<Q> {
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
-            device.decode_decapsulation_keys(rows, count, &decoded)?;
+            let mut launches = device.launches();
+            device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
+            launches.issue(&device.queue)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -80,7 +84,9 @@ impl<Q: Queue> Slot<Q> {
         let are_expanded = matches!(seeds, Seeds::Expand(_));
         let keys = &device.buffers.keys;
         let to = target::<_, Q>(decapsulation_keys.len(), &mut pinned.keys, keys);
-        device.generate((given, are_expanded), range.len(), to)?;
+        let mut launches = device.launches();
+        device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
+        launches.issue(&device.queue)?;
         device.receive_key_pairs(&mut pinned.keys, encapsulation_keys, decapsulation_keys)
     }
 
@@ -124,14 +130,17 @@ impl<Q: Queue> Slot<Q> {
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
             let to =
                 target::<_, Q>(ciphertexts.len(), staged_ciphertexts, &device.buffers.ciphertexts);
+            let mut launches = device.launches();
             if let (Some(rows), true) = (encoded, is_whole) {
-                device.encapsulate_whole(batch, given, rows, results, to)?;
+                device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
             } else {
                 if let Some(rows) = encoded {
-                    device.decode_encapsulation_keys(rows, keys as usize, key)?;
+                    device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
                 }
-                device.encapsulate(batch, whole, key, (given, are_expanded), to, results)?;
+                let given = (given, are_expanded);
+                device.encapsulate(&mut launches, batch, whole, key, given, to, results);
             }
+            launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
             // This call waits for the encryption and the copy of the shared secrets. If either
             // fails, no ciphertext is written to the caller's memory.
@@ -182,14 +191,16 @@ impl<Q: Queue> Slot<Q> {
         device.with_lent(&lent, || {
             let len = secrets.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
+            let mut launches = device.launches();
             if let (Some(rows), true) = (encoded, is_whole) {
-                device.decapsulate_whole(batch, rows, received, results)?;
+                device.decapsulate_whole(&mut launches, batch, rows, received, results);
             } else {
                 if let Some(rows) = encoded {
-                    device.decode_decapsulation_keys(rows, keys as usize, key)?;
+                    device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
                 }
-                device.decapsulate(batch, whole, key, received, results)?;
+                device.decapsulate(&mut launches, batch, whole, key, received, results);
             }
+            launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
             Ok(())
@@ -223,76 +234,86 @@ impl<Q: Queue> OnDevice<Q> {
     /// Generates `count` decapsulation keys and writes them to `to`. `given` has one seed per key,
     /// or the input from which seeds are expanded, and says which. The polynomials `h` remain in
     /// the buffer `products`.
-    pub(super) fn generate(
-        &self,
-        (mut given, are_expanded): (&Q::Memory, bool),
+    pub(super) fn generate<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        (mut given, are_expanded): (&'a Q::Memory, bool),
         count: usize,
-        to: &Q::Memory,
+        to: &'a Q::Memory,
     ) -> Outcome {
         let all = Batch::each(count as u32);
         let Buffers { seeds, coins, g_coins, small, operands, products, tree, decoded, .. } =
             &self.buffers;
         let DecapsulationKeyBuffers { f, z, .. } = decoded;
         if are_expanded {
-            self.launch(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seeds], all)?;
+            launches.add(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seeds], all);
             given = seeds;
         }
-        self.launch(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all)?;
-        self.launch(&table::SAMPLE_SECRET, &[coins, f], all)?;
-        self.launch(&table::SAMPLE, &[g_coins, small], all)?;
-        tree.invert(&self.queue, self.set, count, f, operands, products)?;
+        launches.add(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all);
+        launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
+        launches.add_in(Order::Beside, &table::SAMPLE, &[g_coins, small], all);
+        tree.invert(launches, &self.queue, self.set, count, f, operands, products)?;
         // h = g / f
-        self.launch(&table::POLYPHASE_SMALL, &[operands, small, products], all)?;
-        self.launch(self.set.encoding.pack_decapsulation_key, &[f, products, z, to], all)
+        let memory: [&Q::Memory; 3] = [operands, small, products];
+        launches.add_in(Order::Join, &table::POLYPHASE_SMALL, &memory, all);
+        launches.add(self.set.encoding.pack_decapsulation_key, &[f, products, z, to], all);
+        Ok(())
     }
 
     /// Encapsulates, and writes ciphertexts and shared secrets. `given` has one seed per operation,
     /// or the input from which seeds are expanded, and says which. The batch is a part of a batch
     /// of `whole` operations.
-    pub(super) fn encapsulate(
-        &self,
+    pub(super) fn encapsulate<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         batch: Batch,
         whole: usize,
-        key: &EncapsulationKeyBuffers<Q>,
-        (mut given, are_expanded): (&Q::Memory, bool),
-        ciphertexts: &Q::Memory,
-        shared_secrets: &Q::Memory,
-    ) -> Outcome {
+        key: &'a EncapsulationKeyBuffers<Q>,
+        (mut given, are_expanded): (&'a Q::Memory, bool),
+        ciphertexts: &'a Q::Memory,
+        shared_secrets: &'a Q::Memory,
+    ) {
         let Buffers { seeds, messages, coins, .. } = &self.buffers;
         if are_expanded {
-            self.launch(&table::EXPAND_SEEDS, &[given, &key.ids, seeds], batch)?;
+            launches.add(&table::EXPAND_SEEDS, &[given, &key.ids, seeds], batch);
             given = seeds;
         }
-        self.launch(
+        launches.add(
             by_size(whole, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
-        )?;
-        self.encrypt(batch, key, ciphertexts)
+        );
+        self.encrypt(launches, batch, key, ciphertexts);
     }
 
     /// Decodes `count` encapsulation keys.
-    pub(super) fn decode_encapsulation_keys(
-        &self,
-        rows: &Q::Memory,
+    pub(super) fn decode_encapsulation_keys<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        rows: &'a Q::Memory,
         count: usize,
-        to: &EncapsulationKeyBuffers<Q>,
-    ) -> Outcome {
+        to: &'a EncapsulationKeyBuffers<Q>,
+    ) {
         let memory: [&Q::Memory; 3] = [rows, &to.h, &to.ids];
-        self.launch(self.set.encoding.decode, &memory, Batch::each(count as u32))
+        launches.add(self.set.encoding.decode, &memory, Batch::each(count as u32));
     }
 
     /// Decodes `count` decapsulation keys.
-    pub(super) fn decode_decapsulation_keys(
-        &self,
-        rows: &Q::Memory,
+    pub(super) fn decode_decapsulation_keys<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        rows: &'a Q::Memory,
         count: usize,
-        to: &DecapsulationKeyBuffers<Q>,
-    ) -> Outcome {
+        to: &'a DecapsulationKeyBuffers<Q>,
+    ) {
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = to;
         let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
         let memory: [&Q::Memory; 5] = [rows, f, h, ids, z];
-        self.launch(self.set.encoding.unpack_decapsulation_key, &memory, Batch::each(count as u32))
+        launches.add(
+            self.set.encoding.unpack_decapsulation_key,
+            &memory,
+            Batch::each(count as u32),
+        );
     }
 
     /// Returns whether one kernel does each operation of a batch of `whole` operations, if its keys
@@ -302,14 +323,15 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Encapsulates with encoded keys in one launch.
-    fn encapsulate_whole(
-        &self,
+    fn encapsulate_whole<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         batch: Batch,
-        expansion: &Q::Memory,
-        keys: &Q::Memory,
-        shared_secrets: &Q::Memory,
-        ciphertexts: &Q::Memory,
-    ) -> Outcome {
+        expansion: &'a Q::Memory,
+        keys: &'a Q::Memory,
+        shared_secrets: &'a Q::Memory,
+        ciphertexts: &'a Q::Memory,
+    ) {
         let Buffers { copied_keys, decoded, seeds, messages, coins, .. } = &self.buffers;
         let EncapsulationKeyBuffers { h, ids } = &decoded.encapsulation_key;
         let memory: [&Q::Memory; 10] = [
@@ -324,17 +346,18 @@ impl<Q: Queue> OnDevice<Q> {
             shared_secrets,
             ciphertexts,
         ];
-        self.launch(self.set.encoding.encapsulate, &memory, batch)
+        launches.add(self.set.encoding.encapsulate, &memory, batch);
     }
 
     /// Decapsulates with encoded keys in one launch.
-    fn decapsulate_whole(
-        &self,
+    fn decapsulate_whole<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         batch: Batch,
-        keys: &Q::Memory,
-        ciphertexts: &Q::Memory,
-        results: &Q::Memory,
-    ) -> Outcome {
+        keys: &'a Q::Memory,
+        ciphertexts: &'a Q::Memory,
+        results: &'a Q::Memory,
+    ) {
         let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
             &self.buffers;
         let Buffers { rejection_secrets, shared_secrets, .. } = &self.buffers;
@@ -352,89 +375,93 @@ impl<Q: Queue> OnDevice<Q> {
             shared_secrets,
             results,
         ];
-        self.launch(self.set.encoding.decapsulate, &memory, batch)
+        launches.add(self.set.encoding.decapsulate, &memory, batch);
     }
 
     /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`. The batch
     /// is a part of a batch of `whole` operations.
-    pub(super) fn decapsulate(
-        &self,
+    pub(super) fn decapsulate<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         batch: Batch,
         whole: usize,
-        key: &DecapsulationKeyBuffers<Q>,
-        ciphertexts: &Q::Memory,
-        shared_secrets: &Q::Memory,
-    ) -> Outcome {
+        key: &'a DecapsulationKeyBuffers<Q>,
+        ciphertexts: &'a Q::Memory,
+        shared_secrets: &'a Q::Memory,
+    ) {
         let Buffers { messages, rejection_secrets, coins, .. } = &self.buffers;
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
         let ids = &encapsulation_key.ids;
-        // The rejection hash is the longest hash, and it does not depend on the decryption. A small
-        // batch does not fill the GPU, so the hash runs on the auxiliary queue at the same time. In
-        // a large batch, the kernels of other slots fill the GPU.
-        let beside = whole <= SMALL_BATCH;
-        let hashing = if beside { &self.auxiliary } else { &self.queue };
-        if beside {
-            hashing.follow(&self.queue)?;
-        }
+        // The rejection hash is the longest hash, and it does not depend on the decryption.
         let reject = by_size(whole, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
-        hashing.launch(self.set.kernel(reject), &memory, batch)?;
-        self.decrypt(batch, ciphertexts, f)?;
-        self.launch(
+        launches.add_in(Order::Beside, reject, &memory, batch);
+        self.decrypt(launches, batch, ciphertexts, f);
+        launches.add(
             by_size(whole, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
             &[messages, ids, shared_secrets, coins],
             batch,
-        )?;
-        if beside {
-            self.queue.follow(hashing)?;
-        }
-        self.verify(batch, encapsulation_key, ciphertexts, shared_secrets)
+        );
+        self.verify(launches, batch, encapsulation_key, ciphertexts, shared_secrets);
     }
 
     /// Encrypts the messages with their coins, and writes the ciphertexts to `to`.
-    fn encrypt(&self, batch: Batch, key: &EncapsulationKeyBuffers<Q>, to: &Q::Memory) -> Outcome {
+    fn encrypt<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        batch: Batch,
+        key: &'a EncapsulationKeyBuffers<Q>,
+        to: &'a Q::Memory,
+    ) {
         let Buffers { coins, small, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
-            self.launch(&table::SAMPLE, &[coins, small], batch)?;
-            self.launch(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch)?;
-            return self.launch(&table::ENCRYPT, &[products, messages, to], batch);
+            launches.add(&table::SAMPLE, &[coins, small], batch);
+            launches.add(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch);
+            return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
         }
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
-        self.launch(kernels, &[&key.h, coins, messages, to], batch)
+        launches.add(kernels, &[&key.h, coins, messages, to], batch);
     }
 
     /// Encrypts the messages again. Where the result differs from the received ciphertext,
     /// overwrites the shared secret with the rejection secret.
-    fn verify(
-        &self,
+    fn verify<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
         batch: Batch,
-        key: &EncapsulationKeyBuffers<Q>,
-        received: &Q::Memory,
-        shared_secrets: &Q::Memory,
-    ) -> Outcome {
+        key: &'a EncapsulationKeyBuffers<Q>,
+        received: &'a Q::Memory,
+        shared_secrets: &'a Q::Memory,
+    ) {
         let Buffers { coins, messages, expected_ciphertexts: expected, rejection_secrets, .. } =
             &self.buffers;
         if self.products == Products::Ntt {
-            self.encrypt(batch, key, expected)?;
+            self.encrypt(launches, batch, key, expected);
             let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
-            return self.launch(&table::SELECT, &memory, batch);
+            return launches.add_in(Order::Join, &table::SELECT, &memory, batch);
         }
         let kernels = self.fused(batch, &table::FUSED_VERIFY, &table::SAME_PUBLIC_KEY_VERIFY);
         let memory: [&Q::Memory; 6] =
             [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
-        self.launch(kernels, &memory, batch)
+        launches.add_in(Order::Join, kernels, &memory, batch);
     }
 
     /// Decrypts the ciphertexts with the secret polynomials `f` to messages.
-    fn decrypt(&self, batch: Batch, ciphertexts: &Q::Memory, f: &Array<u8, Q>) -> Outcome {
+    fn decrypt<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        batch: Batch,
+        ciphertexts: &'a Q::Memory,
+        f: &'a Array<u8, Q>,
+    ) {
         let Buffers { operands, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
-            self.launch(&table::UNPACK_CIPHERTEXT, &[ciphertexts, operands], batch)?;
-            self.launch(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch)?;
-            return self.launch(&table::DECODE_MESSAGE, &[products, messages], batch);
+            launches.add(&table::UNPACK_CIPHERTEXT, &[ciphertexts, operands], batch);
+            launches.add(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch);
+            return launches.add(&table::DECODE_MESSAGE, &[products, messages], batch);
         }
         let kernels = self.fused(batch, &table::FUSED_DECRYPT, &table::SAME_SECRET_KEY_DECRYPT);
-        self.launch(kernels, &[ciphertexts, f, messages], batch)
+        launches.add(kernels, &[ciphertexts, f, messages], batch);
     }
 
     /// Returns the fused kernels for a batch: `same_key` if one key serves all operations and the

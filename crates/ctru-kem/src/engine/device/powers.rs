@@ -13,7 +13,7 @@ use ctru_gpu_kernels::kernels::invert::frobenius::{self, ELEMENTS};
 use ctru_gpu_kernels::kernels::product::rows;
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{Buffer, HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::{Buffer, HostMemory, Launch, Order, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
 
@@ -149,7 +149,7 @@ impl<Q: Queue> Powers<Q> {
     /// `elements` has [`padded`] rows, of which those after row `count - 1` may have any content.
     ///
     /// # Errors
-    /// The errors of [`Queue::launch`].
+    /// The errors of [`Queue::launch_all`].
     pub fn invert(
         &self,
         queue: &Q,
@@ -159,28 +159,49 @@ impl<Q: Queue> Powers<Q> {
         elements: &Q::Memory,
         inverses: &Q::Memory,
     ) -> Result<(), RuntimeError> {
-        let run = |kernels, memory: &[&Q::Memory], operations: usize| {
-            queue.launch((chain.kernel)(kernels), memory, Batch::each(operations as u32))
-        };
+        let mut launches = Vec::new();
+        self.add_launches(chain, maps, count, elements, inverses, &mut |kernels, memory, count| {
+            launches.push(Launch {
+                kernel: (chain.kernel)(kernels),
+                memory: memory.to_vec(),
+                batch: Batch::each(count as u32),
+                order: Order::Next,
+            });
+        });
+        queue.launch_all(&launches)
+    }
+
+    /// Passes the launches of [`invert`](Self::invert) to `run`: kernels, arrays and the number of
+    /// operations.
+    pub(super) fn add_launches<'a>(
+        &'a self,
+        chain: &Chain,
+        maps: &'a Maps<Q>,
+        count: usize,
+        elements: &'a Q::Memory,
+        inverses: &'a Q::Memory,
+        run: &mut impl FnMut(&'static RingKernels, &[&'a Q::Memory], usize),
+    ) {
         let element = |number: usize| match number.checked_sub(1) {
             None => elements,
             Some(step) => &*self.results[step],
         };
+        let pairs = &*self.pairs;
         let pair_up = |&Step { mapped, factor, map }: &Step| {
-            let memory = [&*maps.0[map], element(mapped), element(factor), &*self.pairs];
-            let operations = chain.map_operations * count.div_ceil(ELEMENTS as usize);
-            run(&table::FROBENIUS, &memory, operations)
+            let memory = [&*maps.0[map], element(mapped), element(factor), pairs];
+            (memory, chain.map_operations * count.div_ceil(ELEMENTS as usize))
         };
         for (step, result) in chain.steps.iter().zip(&self.results) {
-            pair_up(step)?;
+            let (memory, operations) = pair_up(step);
+            run(&table::FROBENIUS, &memory, operations);
             if count <= FEW {
-                let operations = chain.product_operations * count;
-                run(&table::MULTIPLY_PAIRS, &[&self.pairs, result], operations)?;
+                run(&table::MULTIPLY_PAIRS, &[pairs, result], chain.product_operations * count);
             } else {
-                run(&table::MULTIPLY_NODES, &[&self.pairs, result], 2 * count)?;
+                run(&table::MULTIPLY_NODES, &[pairs, result], 2 * count);
             }
         }
-        pair_up(&Step { mapped: chain.steps.len(), factor: 0, map: 0 })?;
-        run(&table::DIVIDE_BY_NORM, &[&self.pairs, inverses], 2 * count)
+        let (memory, operations) = pair_up(&Step { mapped: chain.steps.len(), factor: 0, map: 0 });
+        run(&table::FROBENIUS, &memory, operations);
+        run(&table::DIVIDE_BY_NORM, &[pairs, inverses], 2 * count);
     }
 }

@@ -1,10 +1,10 @@
-//! A slot: the memory and queues of one chunk, and the copies between caller and device.
+//! A slot: the memory and the queue of one chunk, and the copies between caller and device.
 
 use core::ops::Range;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
+use ctru_gpu_runtime::{HostMemory, Launch, Order, Plain, Queue, RuntimeError, Upload};
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
@@ -39,21 +39,54 @@ const DIRECT_READERS: usize = 16;
 /// chunks run at the same time, and this wait keeps chunks apart.
 const AWAITED_BYTES: usize = 4 << 20;
 
-/// The memory and queues of one chunk.
+/// The memory and the queue of one chunk.
 pub(super) struct Slot<Q: Queue> {
     pub(super) device: OnDevice<Q>,
     pub(super) pinned: Pinned<Q>,
 }
 
-/// The queues and the device memory of a slot, with the parameter set and the kind of products for
+/// The queue and the device memory of a slot, with the parameter set and the kind of products for
 /// its launches.
 pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
     pub(super) products: Products,
     pub(super) queue: Q,
-    /// A second queue, for kernels that run at the same time as those of `queue`.
-    pub(super) auxiliary: Q,
     pub(super) buffers: Buffers<Q>,
+}
+
+/// Launches of a chunk, which are issued together.
+pub(super) struct Launches<'a, Q: Queue> {
+    set: &'static Set,
+    list: Vec<Launch<'a, Q::Memory>>,
+}
+
+impl<'a, Q: Queue> Launches<'a, Q> {
+    /// Adds a launch of the kernel for the ring of the parameter set, after those before it.
+    pub(super) fn add(
+        &mut self,
+        kernels: &'static RingKernels,
+        memory: &[&'a Q::Memory],
+        batch: Batch,
+    ) {
+        self.add_in(Order::Next, kernels, memory, batch);
+    }
+
+    /// Does the same for a launch in another order.
+    pub(super) fn add_in(
+        &mut self,
+        order: Order,
+        kernels: &'static RingKernels,
+        memory: &[&'a Q::Memory],
+        batch: Batch,
+    ) {
+        let (kernel, memory) = (self.set.kernel(kernels), memory.to_vec());
+        self.list.push(Launch { kernel, memory, batch, order });
+    }
+
+    /// Issues the launches.
+    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
+        queue.launch_all(&self.list)
+    }
 }
 
 /// Bytes of the caller, pinned memory of the slot in which the host can stage them, and their array
@@ -63,7 +96,7 @@ pub(super) type Bringing<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &
 impl<Q: Queue> Slot<Q> {
     /// Allocates a slot for chunks of `chunk` operations.
     pub(super) fn new(
-        [queue, auxiliary]: [Q; 2],
+        queue: Q,
         set: &'static Set,
         chunk: usize,
         products: Products,
@@ -73,16 +106,16 @@ impl<Q: Queue> Slot<Q> {
         // seconds.
         let buffers = Buffers::new(&queue, set, chunk, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, products, queue, auxiliary, buffers }, pinned })
+        Ok(Self { device: OnDevice { set, products, queue, buffers }, pinned })
     }
 
-    /// Calls `work`. If it fails or panics, waits until both queues have finished, so that no
+    /// Calls `work`. If it fails or panics, waits until its queue has finished, so that no
     /// operation is under way in the slot's memory when another chunk takes the slot.
     pub(super) fn settled<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        /// Waits for both queues when it is dropped, unless the work has succeeded.
+        /// Waits for the queue when it is dropped, unless the work has succeeded.
         struct Settling<'a, Q: Queue> {
             slot: &'a mut Slot<Q>,
             has_succeeded: bool,
@@ -92,7 +125,6 @@ impl<Q: Queue> Slot<Q> {
                 if !self.has_succeeded {
                     // The batch has failed already, so further errors are ignored.
                     let _ = self.slot.device.queue.synchronise();
-                    let _ = self.slot.device.auxiliary.synchronise();
                 }
             }
         }
@@ -104,14 +136,9 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Launches the kernel for the ring of the parameter set on the queue.
-    pub(super) fn launch(
-        &self,
-        kernels: &'static RingKernels,
-        memory: &[&Q::Memory],
-        batch: Batch,
-    ) -> Result<(), RuntimeError> {
-        self.queue.launch(self.set.kernel(kernels), memory, batch)
+    /// Returns an empty list of launches for this slot's parameter set.
+    pub(super) fn launches<'a>(&self) -> Launches<'a, Q> {
+        Launches { set: self.set, list: Vec::new() }
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
@@ -259,7 +286,11 @@ impl<Q: Queue> OnDevice<Q> {
         // keys.
         let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
         if sent != 0 {
-            self.launch(set.encoding.encode, &[h, encoded], Batch::each(sent as u32))?;
+            queue.launch(
+                set.kernel(set.encoding.encode),
+                &[h, encoded],
+                Batch::each(sent as u32),
+            )?;
         }
         if zero_copy {
             let received =

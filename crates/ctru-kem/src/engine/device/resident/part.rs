@@ -96,7 +96,9 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, .. } = self;
         let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        device.decode_encapsulation_keys(&rows, range.len(), &decoded)?;
+        let mut launches = device.launches();
+        device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
+        launches.issue(&device.queue)?;
         Ok(decoded)
     }
 
@@ -109,7 +111,9 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, .. } = self;
         let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        device.decode_decapsulation_keys(&rows, range.len(), &decoded)?;
+        let mut launches = device.launches();
+        device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
+        launches.issue(&device.queue)?;
         Ok(decoded)
     }
 
@@ -130,10 +134,13 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.key_generation;
         let given =
             device.seeds::<KEY_PAIR_SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
-        device.generate(given.memory(), range.len(), &private)?;
-        let Some(public) = public else { return Ok(()) };
-        let all = Batch::each(range.len() as u32);
-        device.launch(set.encoding.copy_encapsulation_key, &[&private, &public], all)
+        let mut launches = device.launches();
+        device.generate(&mut launches, given.memory(), range.len(), &private)?;
+        if let Some(public) = &public {
+            let all = Batch::each(range.len() as u32);
+            launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
+        }
+        launches.issue(&device.queue)
     }
 
     /// Encapsulates for the operations of a chunk.
@@ -152,17 +159,21 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.encapsulation;
         let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
         let decoded = &device.buffers.decoded.encapsulation_key;
-        let (key, keys) = key_of(part, keys, decoded, |rows, range| {
-            let rows = device.rows::<u8>(rows, set.encapsulation_key_bytes, range)?;
-            device.decode_encapsulation_keys(&rows, range.len(), decoded)
-        })?;
+        let row = set.encapsulation_key_bytes;
+        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         // Kernels write whole, aligned words of four bytes.
         let start = range.start * set.ciphertext_bytes;
         let is_aligned = device.queue.slice::<u32>(ciphertexts, start..start).is_ok();
         let made = &device.buffers.ciphertexts;
         let to: &Q::Memory = if is_aligned { &sent } else { made };
         let batch = batch_of(range.len(), keys);
-        device.encapsulate(batch, part.whole, key, given.memory(), to, &secrets)?;
+        let mut launches = device.launches();
+        if let Some(rows) = &encoded {
+            device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
+        }
+        let given = given.memory();
+        device.encapsulate(&mut launches, batch, part.whole, key, given, to, &secrets);
+        launches.issue(&device.queue)?;
         if !is_aligned {
             device.queue.copy(&*device.queue.slice::<u8>(made, 0..sent.len())?, &sent)?;
         }
@@ -182,12 +193,15 @@ impl<Q: Queue> Slot<Q> {
         let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
         let received = device.received(ciphertexts, range)?;
         let decoded = &device.buffers.decoded;
-        let (key, keys) = key_of(part, keys, decoded, |rows, range| {
-            let rows = device.rows::<u8>(rows, device.set.decapsulation_key_bytes, range)?;
-            device.decode_decapsulation_keys(&rows, range.len(), decoded)
-        })?;
+        let row = device.set.decapsulation_key_bytes;
+        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
-        device.decapsulate(batch, part.whole, key, &received, &secrets)
+        let mut launches = device.launches();
+        if let Some(rows) = &encoded {
+            device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
+        }
+        device.decapsulate(&mut launches, batch, part.whole, key, &received, &secrets);
+        launches.issue(&device.queue)
     }
 
     /// Checks the keys of a chunk with `kernels`. They have `row` bytes each.
@@ -202,7 +216,8 @@ impl<Q: Queue> Slot<Q> {
         let (staged, faults) = (&mut pinned.shared_secrets, &device.buffers.shared_secrets);
         let (rows, count) = (device.rows::<u8>(keys, row, &part.range)?, part.range.len());
         let results = target::<_, Q>(count, staged, faults);
-        device.launch(kernels, &[&rows, results], Batch::each(count as u32))?;
+        let kernel = device.set.kernel(kernels);
+        device.queue.launch(kernel, &[&rows, results], Batch::each(count as u32))?;
         device.fetch(faults, staged, count)
     }
 
@@ -215,30 +230,24 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// Returns the decoded keys of a chunk, and their number. Rows of keys are decoded to `decoded`; a
-/// single key is decoded once in each slot.
+/// Returns the memory of the decoded keys of a chunk, their number, and the rows of `row` bytes each
+/// that must be decoded to it. These rows are decoded to `decoded`; a single key is decoded once in
+/// each slot.
 fn key_of<'a, Q: Queue, K>(
+    device: &OnDevice<Q>,
     part: &Part,
     keys: RowKeys<'a, Q, K>,
+    row: usize,
     decoded: &'a K,
-    decode: impl FnOnce(&Q::Memory, &Range<usize>) -> Outcome,
-) -> Result<(&'a K, u32), RuntimeError> {
-    match keys {
-        RowKeys::One(row) => {
-            if part.is_first {
-                decode(row, &(0..1))?;
-            }
-            Ok((decoded, 1))
-        }
-        RowKeys::Each(rows) => {
-            decode(rows, &part.range)?;
-            Ok((decoded, part.range.len() as u32))
-        }
+) -> Result<(&'a K, u32, Option<Rows<'a, u8, Q>>), RuntimeError> {
+    let count = part.range.len() as u32;
+    Ok(match keys {
+        RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.rows(key, row, &(0..1))?)),
+        RowKeys::One(_) => (decoded, 1, None),
+        RowKeys::Each(rows) => (decoded, count, Some(device.rows(rows, row, &part.range)?)),
         RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
-            Ok((&chunks[part.device % chunks.len()], 1))
+            (&chunks[part.device % chunks.len()], 1, None)
         }
-        RowKeys::Loaded(LoadedChunks { chunks, .. }) => {
-            Ok((&chunks[part.number], part.range.len() as u32))
-        }
-    }
+        RowKeys::Loaded(LoadedChunks { chunks, .. }) => (&chunks[part.number], count, None),
+    })
 }

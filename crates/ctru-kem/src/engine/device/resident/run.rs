@@ -43,7 +43,6 @@ impl<Q: Queue> Drop for UnderWay<'_, Q> {
     fn drop(&mut self) {
         for (slot, _) in &self.0 {
             slot.device.queue.settle();
-            slot.device.auxiliary.settle();
         }
     }
 }
@@ -112,7 +111,7 @@ impl<D: Device> Batches<D> {
             }
             slot.device.queue.synchronise()?;
         }
-        // Everything is done, also on the auxiliary queues, which the other queues have followed.
+        // Everything is done.
         under_way.0.clear();
         Ok(done)
     }
