@@ -32,14 +32,8 @@ use crate::keys::SharedSecret;
 /// slots. The chunks of these keys must not depend on the other memory of a batch.
 const LEAST_LOADED: usize = 4096;
 
-/// The least number of bytes that a chunk moves between the caller's pinned memory and the device
-/// if a batch is cut to occupy more slots. On an H200, chunks with half as many bytes take longer,
-/// because copies and launches have fixed costs.
-const LEAST_BYTES: usize = 4 << 20;
-
-/// The same if the host copies a part of these bytes, because each chunk has a thread of its own
-/// for it.
-const LEAST_COPIED_BYTES: usize = 1 << 20;
+/// The least number of bytes of a batch whose chunks are twice as large if the host copies.
+const LARGE_BATCH: usize = 512 << 20;
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
 /// are full.
@@ -84,30 +78,56 @@ struct Chunk {
     batch: usize,
 }
 
-/// What determines the size of chunks.
+/// What determines the size of chunks: what a batch moves between the caller's memory and the
+/// device, in bytes per operation.
 #[derive(Copy, Clone)]
 enum Moving {
-    /// The number of bytes per operation that move between the caller's memory and the device, and
-    /// whether the host copies a part of them.
-    Bytes { per_operation: usize, are_copied: bool },
+    /// All of the memory is pinned.
+    Pinned(usize),
+    /// The host copies a part of it.
+    Copied(usize),
+    /// Key pairs to pinned memory. The host copies a part of the encapsulation keys.
+    KeyPairs(usize),
+    /// Key pairs to memory that is not pinned.
+    CopiedKeyPairs(usize),
     /// The keys are loaded in chunks.
     LoadedKeys,
 }
 
-impl Moving {
-    /// Returns the least number of operations per chunk.
-    fn least(self) -> usize {
-        let Self::Bytes { per_operation, are_copied } = self else { return LEAST_LOADED };
-        let bytes = if are_copied { LEAST_COPIED_BYTES } else { LEAST_BYTES };
-        (bytes / per_operation).next_multiple_of(MULTIPLE)
-    }
+/// The sizes between which chunks are cut, all measured on an H200.
+struct Limits {
+    /// The number of slots for each chunk of a batch that can fill only some of the slots.
+    slots: usize,
+    /// The least number of operations of such chunks.
+    least: usize,
+    /// The largest number of operations of a chunk.
+    most: usize,
+}
 
-    /// Returns the number of chunks into which a batch is cut if it can fill only some of the
-    /// `slots`. Half of the slots are enough to hide most of the copies of the host, and a quarter
-    /// to hide most of the transfers.
-    fn parts(self, slots: usize) -> usize {
-        let of_slots = if let Self::Bytes { are_copied: false, .. } = self { 4 } else { 2 };
-        slots.div_ceil(of_slots)
+impl Moving {
+    /// Returns the limits for a batch of `count` operations.
+    fn limits(self, count: usize) -> Limits {
+        const MIB: usize = 1 << 20;
+        // Slots per chunk, the least MiB of a chunk, and the largest number of MiB. Half of the
+        // slots are enough to hide most of the copies of the host, and a quarter to hide most of
+        // the transfers. Copies and launches have fixed costs.
+        let (slots, least, most, bytes) = match self {
+            Self::Pinned(bytes) => (4, 4 * MIB, usize::MAX, bytes),
+            Self::Copied(bytes) => (2, MIB / 4, 8 * MIB, bytes),
+            Self::KeyPairs(bytes) => (4, MIB, 16 * MIB, bytes),
+            Self::CopiedKeyPairs(bytes) => (2, MIB, 8 * MIB, bytes),
+            Self::LoadedKeys => return Limits { slots: 2, least: LEAST_LOADED, most: usize::MAX },
+        };
+        // The threads of the host copy large chunks, of which there must be many to overlap with
+        // the transfers of others. The larger they are, the less the GPU waits.
+        let most =
+            if count.saturating_mul(bytes) < LARGE_BATCH { most } else { most.saturating_mul(2) };
+        let power_of_two = |operations: usize| 1usize << operations.max(1).ilog2();
+        Limits {
+            slots,
+            least: (least / bytes).next_multiple_of(MULTIPLE),
+            most: power_of_two(most / bytes),
+        }
     }
 }
 
@@ -196,21 +216,28 @@ impl<D: Device> Batches<D> {
     fn plan(&self, count: usize, moving: Moving) -> Plan {
         let first = match moving {
             Moving::LoadedKeys => 0,
-            Moving::Bytes { .. } => {
-                self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len()
-            }
+            _ => self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len(),
         };
-        let chunk = even_chunk(count, moving.parts(self.slots()), moving.least(), self.chunk);
+        let Limits { slots, least, most } = moving.limits(count);
+        let parts = self.slots().div_ceil(slots);
+        let chunk = even_chunk(count, parts, least, most.min(self.chunk));
         Plan { count, chunk, first }
     }
 
-    /// Returns what a batch of `count` operations moves: these slices of the caller. The host
-    /// copies slices that are not pinned.
-    fn moving<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> Moving {
+    /// Returns the number of bytes of these slices of the caller per operation, and whether they
+    /// are all pinned.
+    fn moved<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> (usize, bool) {
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
-        let is_pinned = |slice: &&[u8]| self.registry.is_registered(slice);
-        let are_copied = !slices.iter().all(is_pinned);
-        Moving::Bytes { per_operation: bytes.div_ceil(count.max(1)).max(1), are_copied }
+        let are_pinned = slices.iter().all(|slice| self.registry.is_registered(slice));
+        (bytes.div_ceil(count.max(1)).max(1), are_pinned)
+    }
+
+    /// Returns what a batch of `count` operations moves: these slices of the caller.
+    fn moving<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> Moving {
+        match self.moved(count, slices) {
+            (bytes, true) => Moving::Pinned(bytes),
+            (bytes, false) => Moving::Copied(bytes),
+        }
     }
 
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
@@ -294,12 +321,14 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let count = decapsulation_keys.len() / decapsulation_key_bytes;
-        // The host copies most encapsulation keys from the decapsulation keys.
-        let moving = match &*encapsulation_keys {
-            [] => self.moving(count, [decapsulation_keys]),
-            copied => Moving::Bytes {
-                per_operation: (copied.len() + decapsulation_keys.len()) / count,
-                are_copied: true,
+        let moving = match (&*encapsulation_keys, &*decapsulation_keys) {
+            ([], private) => match self.moved(count, [private]) {
+                (bytes, true) => Moving::Pinned(bytes),
+                (bytes, false) => Moving::CopiedKeyPairs(bytes),
+            },
+            (public, private) => match self.moved(count, [public, private]) {
+                (bytes, true) => Moving::KeyPairs(bytes),
+                (bytes, false) => Moving::CopiedKeyPairs(bytes),
             },
         };
         let plan = self.plan(count, moving);
@@ -309,7 +338,8 @@ impl<D: Device> Batches<D> {
             .chunks_mut(plan.chunk * decapsulation_key_bytes)
             .map(|keys| (encapsulation_keys.next().unwrap_or_default(), keys));
         self.run(plan, parts, |slot, chunk, (encapsulation_keys, decapsulation_keys)| {
-            slot.generate(seeds, &chunk.operations, encapsulation_keys, decapsulation_keys)
+            let Chunk { operations, batch, .. } = chunk;
+            slot.generate(seeds, operations, *batch, encapsulation_keys, decapsulation_keys)
         })
     }
 
@@ -542,13 +572,20 @@ mod tests {
 
     #[test]
     fn chunks_that_the_host_copies_are_smaller_and_more() {
-        let moving = |are_copied| Moving::Bytes { per_operation: 2142, are_copied };
-        let of = |moving: Moving| (moving.least(), moving.parts(16), moving.parts(1));
-        assert_eq!(of(moving(true)), (512, 8, 1));
-        assert_eq!(of(moving(false)), (2048, 4, 1));
-        assert_eq!(of(Moving::LoadedKeys), (LEAST_LOADED, 8, 1));
-        let wide = Moving::Bytes { per_operation: usize::MAX, are_copied: false };
-        assert_eq!(wide.least(), 0);
+        let of = |moving: Moving, count| {
+            let Limits { slots, least, most } = moving.limits(count);
+            (slots, least, most)
+        };
+        assert_eq!(of(Moving::Copied(2142), 1), (2, 256, 2048));
+        assert_eq!(of(Moving::Copied(2142), 1 << 20), (2, 256, 4096));
+        assert_eq!(of(Moving::Copied(1052), 1), (2, 256, 4096));
+        assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 4096));
+        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (2, 512, 4096));
+        assert_eq!(of(Moving::Pinned(2142), 1).1, 2048);
+        assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
+        for moving in [Moving::Pinned(usize::MAX), Moving::Copied(usize::MAX)] {
+            assert_eq!((of(moving, 1).1, of(moving, 1).2), (0, 1));
+        }
     }
 
     #[test]

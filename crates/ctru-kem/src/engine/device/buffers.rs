@@ -4,7 +4,7 @@ use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::{RootInversion, Tree};
-use super::set::{Set, WHOLE_BATCH};
+use super::set::{Set, WHOLE_CHUNK};
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
@@ -73,8 +73,8 @@ pub(super) struct Buffers<Q: Queue> {
     pub(super) ciphertexts: Array<u8, Q>,
     /// The ciphertexts of the second encryption in decapsulation, for the comparison.
     pub(super) expected_ciphertexts: Array<u8, Q>,
-    /// Copies of keys and of ciphertexts that a kernel makes in a batch of at most
-    /// [`WHOLE_BATCH`] operations.
+    /// Copies of keys and of ciphertexts that a kernel makes in a chunk of at most
+    /// [`WHOLE_CHUNK`] operations.
     pub(super) copied_keys: Array<u8, Q>,
     pub(super) copied_ciphertexts: Array<u8, Q>,
     /// Sampled small polynomials.
@@ -98,7 +98,7 @@ impl<Q: Queue> Buffers<Q> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         let ciphertexts = ciphertexts_len(set, chunk);
-        let whole = chunk.min(WHOLE_BATCH);
+        let whole = chunk.min(WHOLE_CHUNK);
         Ok(Self {
             keys: queue.allocate(keys_len(set, chunk))?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,

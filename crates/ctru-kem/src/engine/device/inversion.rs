@@ -111,12 +111,12 @@ impl<Q: Queue> Tree<Q> {
         &'a self,
         launches: &mut Launches<'a, Q>,
         queue: &Q,
-        set: &Set,
         count: usize,
         f: &'a Buffer<u8, Q::Memory>,
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
+        let set = launches.set;
         let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
             launches.add(kernels, memory, Batch::each(count as u32));
         };

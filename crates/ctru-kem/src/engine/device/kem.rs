@@ -12,7 +12,7 @@ use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::options::Products;
-use super::set::{SMALL_BATCH, WHOLE_BATCH};
+use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
 use super::slot::{Launches, OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
@@ -41,7 +41,7 @@ impl<Q: Queue> Slot<Q> {
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
-            let mut launches = device.launches();
+            let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
             launches.issue(&device.queue)?;
             device.queue.synchronise()
@@ -60,7 +60,7 @@ impl<Q: Queue> Slot<Q> {
         let mut lent = Vec::new();
         let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
         device.with_lent(&lent, || {
-            let mut launches = device.launches();
+            let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
             launches.issue(&device.queue)?;
             device.queue.synchronise()
@@ -68,12 +68,13 @@ impl<Q: Queue> Slot<Q> {
         Ok(decoded)
     }
 
-    /// Generates the key pairs `range` of a batch. `encapsulation_keys` has one key for each
-    /// decapsulation key, or it is empty.
+    /// Generates the key pairs `range` of a batch of `whole` operations. `encapsulation_keys` has
+    /// one key for each decapsulation key, or it is empty.
     pub(super) fn generate(
         &mut self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
         range: &Range<usize>,
+        whole: usize,
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Outcome {
@@ -84,10 +85,10 @@ impl<Q: Queue> Slot<Q> {
         let are_expanded = matches!(seeds, Seeds::Expand(_));
         let keys = &device.buffers.keys;
         let to = target::<_, Q>(decapsulation_keys.len(), &mut pinned.keys, keys);
-        let mut launches = device.launches();
+        let mut launches = device.launches(whole);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
         launches.issue(&device.queue)?;
-        device.receive_key_pairs(&mut pinned.keys, encapsulation_keys, decapsulation_keys)
+        device.receive_key_pairs(whole, &mut pinned.keys, encapsulation_keys, decapsulation_keys)
     }
 
     /// Encapsulates for the operations `range` of a batch of `whole` operations.
@@ -109,7 +110,9 @@ impl<Q: Queue> Slot<Q> {
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let are_expanded = matches!(seeds, Seeds::Expand(_));
-        let is_whole = are_expanded && matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole);
+        let is_whole = are_expanded
+            && matches!(keys, ChunkKeys::Host(_))
+            && device.is_whole(whole, range.len());
         let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
         let purpose = device.set.encapsulation;
         let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
@@ -130,7 +133,7 @@ impl<Q: Queue> Slot<Q> {
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
             let to =
                 target::<_, Q>(ciphertexts.len(), staged_ciphertexts, &device.buffers.ciphertexts);
-            let mut launches = device.launches();
+            let mut launches = device.launches(whole);
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
             } else {
@@ -138,7 +141,7 @@ impl<Q: Queue> Slot<Q> {
                     device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
                 }
                 let given = (given, are_expanded);
-                device.encapsulate(&mut launches, batch, whole, key, given, to, results);
+                device.encapsulate(&mut launches, batch, key, given, to, results);
             }
             launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
@@ -167,7 +170,7 @@ impl<Q: Queue> Slot<Q> {
             ..
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
-        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole);
+        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole, secrets.len());
         let mut lent = Vec::new();
         let (key, keys, encoded) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None),
@@ -191,14 +194,14 @@ impl<Q: Queue> Slot<Q> {
         device.with_lent(&lent, || {
             let len = secrets.len() * SEED;
             let results = target::<_, Q>(len, staged_secrets, shared_secrets);
-            let mut launches = device.launches();
+            let mut launches = device.launches(whole);
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.decapsulate_whole(&mut launches, batch, rows, received, results);
             } else {
                 if let Some(rows) = encoded {
                     device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
                 }
-                device.decapsulate(&mut launches, batch, whole, key, received, results);
+                device.decapsulate(&mut launches, batch, key, received, results);
             }
             launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
@@ -252,7 +255,7 @@ impl<Q: Queue> OnDevice<Q> {
         launches.add(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all);
         launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
         launches.add_in(Order::Beside, &table::SAMPLE, &[g_coins, small], all);
-        tree.invert(launches, &self.queue, self.set, count, f, operands, products)?;
+        tree.invert(launches, &self.queue, count, f, operands, products)?;
         // h = g / f
         let memory: [&Q::Memory; 3] = [operands, small, products];
         launches.add_in(Order::Join, &table::POLYPHASE_SMALL, &memory, all);
@@ -261,13 +264,11 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Encapsulates, and writes ciphertexts and shared secrets. `given` has one seed per operation,
-    /// or the input from which seeds are expanded, and says which. The batch is a part of a batch
-    /// of `whole` operations.
+    /// or the input from which seeds are expanded, and says which.
     pub(super) fn encapsulate<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
-        whole: usize,
         key: &'a EncapsulationKeyBuffers<Q>,
         (mut given, are_expanded): (&'a Q::Memory, bool),
         ciphertexts: &'a Q::Memory,
@@ -279,7 +280,11 @@ impl<Q: Queue> OnDevice<Q> {
             given = seeds;
         }
         launches.add(
-            by_size(whole, &table::DERIVE_ENCAPSULATION_SMALL, &table::DERIVE_ENCAPSULATION),
+            by_size(
+                launches.whole,
+                &table::DERIVE_ENCAPSULATION_SMALL,
+                &table::DERIVE_ENCAPSULATION,
+            ),
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
@@ -316,10 +321,10 @@ impl<Q: Queue> OnDevice<Q> {
         );
     }
 
-    /// Returns whether one kernel does each operation of a batch of `whole` operations, if its keys
-    /// are encoded.
-    fn is_whole(&self, whole: usize) -> bool {
-        whole <= WHOLE_BATCH && self.products == Products::Polyphase
+    /// Returns whether one kernel does each operation of a chunk of `count` operations in a batch of
+    /// `whole` operations, if its keys are encoded.
+    fn is_whole(&self, whole: usize, count: usize) -> bool {
+        whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && self.products == Products::Polyphase
     }
 
     /// Encapsulates with encoded keys in one launch.
@@ -378,13 +383,11 @@ impl<Q: Queue> OnDevice<Q> {
         launches.add(self.set.encoding.decapsulate, &memory, batch);
     }
 
-    /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`. The batch
-    /// is a part of a batch of `whole` operations.
+    /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`.
     pub(super) fn decapsulate<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
-        whole: usize,
         key: &'a DecapsulationKeyBuffers<Q>,
         ciphertexts: &'a Q::Memory,
         shared_secrets: &'a Q::Memory,
@@ -393,12 +396,17 @@ impl<Q: Queue> OnDevice<Q> {
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
         let ids = &encapsulation_key.ids;
         // The rejection hash is the longest hash, and it does not depend on the decryption.
-        let reject = by_size(whole, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
+        let reject =
+            by_size(launches.whole, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         launches.add_in(Order::Beside, reject, &memory, batch);
         self.decrypt(launches, batch, ciphertexts, f);
         launches.add(
-            by_size(whole, &table::DERIVE_DECAPSULATION_SMALL, &table::DERIVE_DECAPSULATION),
+            by_size(
+                launches.whole,
+                &table::DERIVE_DECAPSULATION_SMALL,
+                &table::DERIVE_DECAPSULATION,
+            ),
             &[messages, ids, shared_secrets, coins],
             batch,
         );

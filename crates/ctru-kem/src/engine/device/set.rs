@@ -21,9 +21,13 @@ use crate::params::ParameterSet;
 /// are faster for 1024 operations and threads are faster for 4096.
 pub(super) const SMALL_BATCH: usize = 2048;
 
-/// The largest batch for which one kernel does a whole encapsulation or decapsulation. On an H200,
+/// The largest chunk for which one kernel does whole encapsulations or decapsulations. On an H200,
 /// this is faster for 512 operations, and separate kernels are faster for 1024.
-pub(super) const WHOLE_BATCH: usize = 512;
+pub(super) const WHOLE_CHUNK: usize = 512;
+
+/// The largest batch with such chunks. On an H200, this is faster for 1024 operations in four
+/// chunks, which the host copies, and separate kernels are faster for 4096.
+pub(super) const WHOLE_BATCH: usize = 1024;
 
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
 /// functions.

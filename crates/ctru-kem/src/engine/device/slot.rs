@@ -15,11 +15,16 @@ use crate::engine::Seeds;
 use crate::expand::Purpose;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
-/// caller. The host copies the others from the decapsulation keys, which contain them.
+/// caller in a batch of more than [`SENT_BATCH`] operations. The host copies the others from the
+/// decapsulation keys, which contain them.
 ///
 /// Sending all keys would overload the link between device and host. Copying all keys would
 /// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
 pub(super) const SENT_OF_EIGHT: usize = 2;
+
+/// The largest batch of key generation in which the device sends all encapsulation keys for which
+/// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
+const SENT_BATCH: usize = 16384;
 
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
 /// memory of the slot. If there are more, the device reads them from the caller's memory. On an
@@ -37,7 +42,7 @@ const DIRECT_READERS: usize = 16;
 /// The least number of bytes in pinned memory of the caller for which the host waits before it
 /// launches kernels. On an H200, the kernels of large chunks take up to 7 % longer if those of more
 /// chunks run at the same time, and this wait keeps chunks apart.
-const AWAITED_BYTES: usize = 4 << 20;
+const AWAITED_BYTES: usize = 8 << 20;
 
 /// The memory and the queue of one chunk.
 pub(super) struct Slot<Q: Queue> {
@@ -56,7 +61,9 @@ pub(super) struct OnDevice<Q: Queue> {
 
 /// Launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
-    set: &'static Set,
+    pub(super) set: &'static Set,
+    /// The number of operations of the batch.
+    pub(super) whole: usize,
     list: Vec<Launch<'a, Q::Memory>>,
 }
 
@@ -136,9 +143,9 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Returns an empty list of launches for this slot's parameter set.
-    pub(super) fn launches<'a>(&self) -> Launches<'a, Q> {
-        Launches { set: self.set, list: Vec::new() }
+    /// Returns an empty list of launches for a batch of `whole` operations.
+    pub(super) fn launches<'a>(&self, whole: usize) -> Launches<'a, Q> {
+        Launches { set: self.set, whole, list: Vec::new() }
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
@@ -264,10 +271,11 @@ impl<Q: Queue> OnDevice<Q> {
     /// key for each decapsulation key, or it is empty.
     ///
     /// The device sends some of the encapsulation keys, and the host copies the others from the
-    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. The batch has `whole` operations. If the copies to pinned memory of the caller
     /// fail, their destinations are overwritten with placeholders.
     pub(super) fn receive_key_pairs(
         &self,
+        whole: usize,
         staged: &mut Q::Pinned<u8>,
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
@@ -276,15 +284,16 @@ impl<Q: Queue> OnDevice<Q> {
         let row = set.encapsulation_key_bytes;
         let len = decapsulation_keys.len();
         let zero_copy = !is_direct(len) && queue.is_registered(decapsulation_keys);
-        let sent = if zero_copy && queue.is_registered(encapsulation_keys) {
-            SENT_OF_EIGHT * (encapsulation_keys.len() / row) / 8
-        } else {
-            0
+        // Key generation does not use the memory of ciphertexts, which has room for the keys that
+        // are sent.
+        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
+        let count = encapsulation_keys.len() / row;
+        let sent = match zero_copy && queue.is_registered(encapsulation_keys) {
+            false => 0,
+            true if whole <= SENT_BATCH => count.min(encoded.len() / row),
+            true => SENT_OF_EIGHT * count / 8,
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
-        // Key generation does not use the memory of ciphertexts, which is large enough for these
-        // keys.
-        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
         if sent != 0 {
             queue.launch(
                 set.kernel(set.encoding.encode),

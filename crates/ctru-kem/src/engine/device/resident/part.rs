@@ -96,7 +96,7 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, .. } = self;
         let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        let mut launches = device.launches();
+        let mut launches = device.launches(range.len());
         device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
         launches.issue(&device.queue)?;
         Ok(decoded)
@@ -111,7 +111,7 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, .. } = self;
         let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        let mut launches = device.launches();
+        let mut launches = device.launches(range.len());
         device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
         launches.issue(&device.queue)?;
         Ok(decoded)
@@ -134,7 +134,7 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.key_generation;
         let given =
             device.seeds::<KEY_PAIR_SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
-        let mut launches = device.launches();
+        let mut launches = device.launches(part.whole);
         device.generate(&mut launches, given.memory(), range.len(), &private)?;
         if let Some(public) = &public {
             let all = Batch::each(range.len() as u32);
@@ -167,12 +167,12 @@ impl<Q: Queue> Slot<Q> {
         let made = &device.buffers.ciphertexts;
         let to: &Q::Memory = if is_aligned { &sent } else { made };
         let batch = batch_of(range.len(), keys);
-        let mut launches = device.launches();
+        let mut launches = device.launches(part.whole);
         if let Some(rows) = &encoded {
             device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         let given = given.memory();
-        device.encapsulate(&mut launches, batch, part.whole, key, given, to, &secrets);
+        device.encapsulate(&mut launches, batch, key, given, to, &secrets);
         launches.issue(&device.queue)?;
         if !is_aligned {
             device.queue.copy(&*device.queue.slice::<u8>(made, 0..sent.len())?, &sent)?;
@@ -196,11 +196,11 @@ impl<Q: Queue> Slot<Q> {
         let row = device.set.decapsulation_key_bytes;
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
-        let mut launches = device.launches();
+        let mut launches = device.launches(part.whole);
         if let Some(rows) = &encoded {
             device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
         }
-        device.decapsulate(&mut launches, batch, part.whole, key, &received, &secrets);
+        device.decapsulate(&mut launches, batch, key, &received, &secrets);
         launches.issue(&device.queue)
     }
 
@@ -230,8 +230,10 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// Returns the memory of the decoded keys of a chunk, their number, and the rows of `row` bytes each
-/// that must be decoded to it. These rows are decoded to `decoded`; a single key is decoded once in
+/// The memory of the decoded keys of a chunk, their number, and the rows that must be decoded to it.
+type KeysOf<'a, K, Q> = (&'a K, u32, Option<Rows<'a, u8, Q>>);
+
+/// Returns the keys of a chunk. Encoded keys have `row` bytes each. These rows are decoded to `decoded`; a single key is decoded once in
 /// each slot.
 fn key_of<'a, Q: Queue, K>(
     device: &OnDevice<Q>,
@@ -239,7 +241,7 @@ fn key_of<'a, Q: Queue, K>(
     keys: RowKeys<'a, Q, K>,
     row: usize,
     decoded: &'a K,
-) -> Result<(&'a K, u32, Option<Rows<'a, u8, Q>>), RuntimeError> {
+) -> Result<KeysOf<'a, K, Q>, RuntimeError> {
     let count = part.range.len() as u32;
     Ok(match keys {
         RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.rows(key, row, &(0..1))?)),
