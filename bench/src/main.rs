@@ -16,6 +16,7 @@ mod paper;
 #[cfg(feature = "peers")]
 mod peers;
 mod plot;
+mod published;
 mod records;
 mod references;
 mod sources;
@@ -52,6 +53,7 @@ enum Command {
     Counters(counters::Args),
     Failures(failures::Args),
     Plot(plot::Args),
+    Published(published::Args),
 }
 
 fn main() -> ExitCode {
@@ -79,5 +81,6 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Counters(args) => counters::run(args, out),
         Command::Failures(args) => failures::run(args, out),
         Command::Plot(args) => plot::run(args),
+        Command::Published(args) => published::run(args),
     }
 }

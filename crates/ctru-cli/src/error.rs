@@ -62,7 +62,10 @@ pub(crate) enum Error {
     /// A file has wrong contents.
     #[error("{file}: {problem}")]
     Contents { file: String, problem: Problem },
-    /// A file of known-answer records has no records.
+    /// A line of a file is not a measurement.
+    #[error("{file}:{line}: not a measurement: {problem}")]
+    Measurement { file: String, line: usize, problem: String },
+    /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },
     /// The operating system provided no randomness.

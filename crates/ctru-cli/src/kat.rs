@@ -5,7 +5,7 @@
 //! keys with each batch, and by an engine that has loaded the keys.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
+use crate::lines::{self, Lines};
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
@@ -147,32 +148,6 @@ fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Erro
 /// the memory for long files.
 const RECORDS_PER_BATCH: usize = 256;
 
-/// Reads the lines of a file, except for blank lines.
-struct Lines<R> {
-    reader: R,
-    line: Vec<u8>,
-    number: usize,
-}
-
-impl<R: BufRead> Lines<R> {
-    fn new(reader: R) -> Self {
-        Self { reader, line: Vec::new(), number: 0 }
-    }
-
-    fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        loop {
-            self.line.clear();
-            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
-                return Ok(None);
-            }
-            self.number += 1;
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(Some(self.line.trim_ascii()));
-            }
-        }
-    }
-}
-
 /// A record as the file holds it.
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -209,9 +184,7 @@ type Wrong = (Option<&'static str>, String);
 impl Record {
     fn parse(line: &[u8]) -> Result<Self, Wrong> {
         let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-            // The parser sees only this line, so its line number is always 1.
-            let error = error.to_string().replace(" at line 1 column", " at column");
-            (None, format!("not a known-answer record: {error}"))
+            (None, format!("not a known-answer record: {}", lines::problem(&error)))
         })?;
         let set = Set::ALL
             .into_iter()

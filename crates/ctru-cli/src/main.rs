@@ -10,7 +10,7 @@
 //! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
 //!   back.
 //! - [`key_file`] does so for the key files of other programs, PKCS#8 and SubjectPublicKeyInfo.
-//! - [`files`] reads and writes files.
+//! - [`files`] reads and writes files, and [`lines`] reads files of one object per line.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -30,6 +30,8 @@ mod info;
 mod kat;
 mod key_file;
 mod keygen;
+mod lines;
+mod report;
 mod selection;
 mod selftest;
 mod transcript;
@@ -61,6 +63,7 @@ enum Command {
     Info(info::Args),
     Kat(kat::Args),
     Bench(bench::Args),
+    Report(report::Args),
     Selftest(selftest::Args),
     #[cfg(feature = "cuda")]
     Devices(devices::Args),
@@ -110,6 +113,7 @@ fn execute(command: &Command) -> Result<bool, Error> {
         Command::Info(args) => info::run(args, out).map(|()| true),
         Command::Kat(args) => kat::run(args, out),
         Command::Bench(args) => bench::run(args, out).map(|()| true),
+        Command::Report(args) => report::run(args).map(|()| true),
         #[cfg(feature = "cuda")]
         Command::Devices(args) => devices::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),

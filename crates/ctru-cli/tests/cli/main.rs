@@ -17,6 +17,7 @@ mod files;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod pkcs8;
+mod report;
 mod streams;
 
 const SETS: [&str; 3] = ["653", "761", "1277"];
