@@ -33,8 +33,8 @@ static STATE: Mutex<State> =
 
 /// What lies before each piece of memory.
 struct Head {
-    previous: *mut Head,
-    next: *mut Head,
+    previous: *mut Self,
+    next: *mut Self,
     bytes: usize,
     /// The distance between this head and the memory.
     distance: usize,
@@ -46,7 +46,7 @@ fn state() -> MutexGuard<'static, State> {
 
 /// Returns the layout of a piece with its head, and the distance between both.
 fn with_head(layout: Layout) -> Option<(Layout, usize)> {
-    Layout::new::<Head>().extend(layout).ok().map(|(layout, distance)| (layout, distance))
+    Layout::new::<Head>().extend(layout).ok()
 }
 
 impl State {
