@@ -129,7 +129,7 @@ fn fuzz(target: &'static Target, options: &Options) -> std::io::Result<bool> {
     fs::remove_file(&place)?;
     let reached = coverage.reached();
     println!(
-        "{}: {executions} executions in {seconds} s, {reached} edges and counts, {kept} inputs kept",
+        "{}: {executions} executions in {seconds} s; {reached} edges and counts, {kept} new inputs",
         target.name
     );
     if let Some(file) = &options.record {
