@@ -297,6 +297,7 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         }
         _ => {}
     }
+    #[cfg_attr(not(unix), allow(unused_mut))] // Only Unix has these permissions.
     let mut builder = temporary();
     // The umask removes further permissions.
     #[cfg(unix)]

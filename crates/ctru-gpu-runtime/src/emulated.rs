@@ -232,6 +232,8 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
         self.content();
+        // The host may wipe its memory in this way, so no copy stays.
+        lock(&self.memory.content).zeroize();
         Ok(self.content.get_mut().map_or(&mut [], Vec::as_mut_slice))
     }
 

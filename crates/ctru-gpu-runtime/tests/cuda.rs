@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;
+#[cfg(target_os = "linux")]
+mod fake_driver;
 
 use std::time::Duration;
 
@@ -17,6 +19,8 @@ use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue, cuda_version, de
 use ctru_gpu_runtime::{
     Buffer, Device, DeviceMemory, HostMemory, Launch, Order, Queue, RuntimeError,
 };
+#[cfg(target_os = "linux")]
+use fake_driver::on_a_fake_driver;
 
 /// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
 fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
@@ -346,38 +350,6 @@ fn memory_and_streams_of_other_code() {
     assert!(owner.slice::<u32>(&lent, 0..252).is_err());
     // SAFETY: no operation uses empty memory.
     assert_eq!(unsafe { device.lend(0, 0) }.bytes(), 0);
-}
-
-/// Runs tests of this program on a stand-in for the driver, which delays every operation as long as
-/// a driver may. Returns `None` if this process itself runs on the stand-in, or if the source of
-/// the stand-in is missing.
-#[cfg(target_os = "linux")]
-fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<std::process::Output> {
-    use std::path::Path;
-    use std::process::Command;
-
-    if std::env::var_os("CTRU_FAKE_DRIVER").is_some() {
-        return None;
-    }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_driver/libcuda.c");
-    if !source.exists() {
-        println!("skipped: the source of the stand-in for the driver is missing");
-        return None;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake_driver-{how}"));
-    std::fs::create_dir_all(&folder).unwrap();
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
-    let mut compile = Command::new(compiler);
-    compile.args(arguments).arg(folder.join("libcuda.so.1")).arg(source);
-    assert!(compile.status().unwrap().success());
-
-    let mut run = Command::new(std::env::current_exe().unwrap());
-    run.args(tests)
-        .env("LD_LIBRARY_PATH", folder)
-        .env("CTRU_FAKE_DRIVER", how)
-        .env("CTRU_REQUIRE_GPU", "1");
-    Some(run.output().unwrap())
 }
 
 #[test]

@@ -127,15 +127,17 @@ impl Drop for CudaMemory {
         // Any queue of the device may be using the memory, so these calls wait for all queues. If
         // the driver refuses to wait, the memory is not freed, because a queue could still write to
         // it. After other errors the context has stopped, and the queue whose operation failed
-        // reports the error. SAFETY: a context is current. The memory has `bytes` bytes, and no
-        // operation uses it after the first call.
+        // reports the error. Memory that cannot be overwritten is not freed, because it could hold
+        // secrets. SAFETY: a context is current. The memory has `bytes` bytes, and no operation
+        // uses it after the first call.
         unsafe {
             if driver::cuCtxSynchronize().is_err_and(|error| driver::did_not_wait(&error)) {
                 return;
             }
-            let _ = driver::cuMemsetD8_v2(self.pointer, 0, self.bytes);
-            let _ = driver::cuCtxSynchronize();
-            let _ = driver::cuMemFree_v2(self.pointer);
+            let wiped = driver::cuMemsetD8_v2(self.pointer, 0, self.bytes);
+            if wiped.and_then(|()| driver::cuCtxSynchronize()).is_ok() {
+                let _ = driver::cuMemFree_v2(self.pointer);
+            }
         }
     }
 }

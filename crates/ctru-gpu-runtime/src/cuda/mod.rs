@@ -18,9 +18,11 @@
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
 //! - `stream`: a CUDA stream that tracks which operations are done; events
 //! - `graph`: launches, and those that one call issues
+//! - `counter`: the numbers of a stream's operations
 //! - `device`: GPUs, contexts, kernels (`ptx` extracts them from the text of a module)
 //! - `driver`: the functions of the driver
 
+mod counter;
 mod device;
 mod driver;
 mod graph;
@@ -28,6 +30,9 @@ mod memory;
 mod ptx;
 mod queue;
 mod stream;
+
+// The module `counter` takes what threads share from here.
+use std::sync;
 
 pub use device::{CudaDevice, DeviceInfo, KernelResources, cuda_version, devices};
 pub use memory::{CudaMemory, CudaPinned, CudaRegistration};

@@ -4,13 +4,13 @@
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 use core::{fmt, ptr};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use cust::event::EventFlags;
 use cust::stream::StreamFlags;
 use cust::sys::{CUevent, CUstream};
 
+use super::counter::Counter;
 use super::device::{CudaDevice, Current};
 use super::driver;
 use super::graph::Graphs;
@@ -33,10 +33,7 @@ pub(super) struct Stream {
     /// created only once, because threads that create and destroy events block one another in the
     /// driver.
     followed: CudaEvent,
-    /// The number of counted operations that have been issued.
-    issued: AtomicU64,
-    /// The number of counted operations that are known to be done.
-    done: AtomicU64,
+    counter: Counter,
     /// Launches that have been issued together, which may be issued together again.
     pub(super) graphs: Mutex<Graphs>,
 }
@@ -69,9 +66,8 @@ impl Stream {
     }
 
     fn from_parts(device: CudaDevice, raw: CUstream, is_lent: bool, followed: CudaEvent) -> Self {
-        let (issued, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        let graphs = Mutex::default();
-        Self { device, raw, is_lent, followed, issued, done, graphs }
+        let (counter, graphs) = (Counter::new(), Mutex::default());
+        Self { device, raw, is_lent, followed, counter, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -98,26 +94,18 @@ impl Stream {
 
     /// Counts an operation and returns its number. The operation must already have been issued to
     /// the driver.
-    ///
-    /// The order matters, because [`synchronise`](Self::synchronise) considers all operations done
-    /// that were counted before the driver waited.
     pub(super) fn count(&self) -> u64 {
-        self.issued.fetch_add(1, Ordering::AcqRel) + 1
+        self.counter.count()
     }
 
     /// Waits for the operations up to number `operation`, unless they are known to be done.
     pub(super) fn wait(&self, operation: u64) -> Result<(), RuntimeError> {
-        if self.is_done(operation) { Ok(()) } else { self.synchronise() }
+        if self.counter.is_done(operation) { Ok(()) } else { self.synchronise() }
     }
 
     /// Does the same as [`wait`](Self::wait). The caller has made the device current.
     pub(super) fn wait_in(&self, current: &Current, operation: u64) -> Result<(), RuntimeError> {
-        if self.is_done(operation) { Ok(()) } else { self.synchronise_in(current) }
-    }
-
-    /// Returns whether the operations up to this number are known to be done.
-    fn is_done(&self, operation: u64) -> bool {
-        self.done.load(Ordering::Acquire) >= operation
+        if self.counter.is_done(operation) { Ok(()) } else { self.synchronise_in(current) }
     }
 
     /// Waits for all operations of the stream.
@@ -127,11 +115,8 @@ impl Stream {
 
     /// Waits for all operations of the stream. The caller has made the device current.
     pub(super) fn synchronise_in(&self, _: &Current) -> Result<(), RuntimeError> {
-        let issued = self.issued.load(Ordering::Acquire);
         // SAFETY: the stream lives as long as `self`.
-        unsafe { driver::cuStreamSynchronize(self.raw) }?;
-        self.done.fetch_max(issued, Ordering::AcqRel);
-        Ok(())
+        self.counter.wait(|| unsafe { driver::cuStreamSynchronize(self.raw) })
     }
 }
 

@@ -6,7 +6,7 @@
  * - "refuses-contexts": it refuses to enter a context;
  * - "captures": it refuses to wait for a stream, as if another library captured a graph;
  * - "fails": it waits for a stream and reports that an operation failed.
- * With any other value every call succeeds. */
+ * With any other value every call succeeds, until a test calls `ctru_fail`. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,11 +49,40 @@ static int shared_bytes = 48 << 10;
 static char context;
 static __thread int depth; /* Number of contexts that this thread has pushed. */
 
-/* Every function that needs a context begins with ENTER and ends with LEAVE. */
-#define ENTER                        \
-    if (depth == 0) return NO_CONTEXT; \
-    pthread_mutex_lock(&all)
+static long calls, first_fault, after_faults;
+static int fault;
+
+/* Makes `count` calls fail with `code`, after `before` others. A function that waits fails only
+ * with ILLEGAL_ADDRESS, which says that an operation failed, because programs may abort if they
+ * cannot wait. Leaving a context and asking for the name of an error never fail. Returns the number
+ * of calls since the last call of this function. */
+long ctru_fail(long before, long count, int code) {
+    pthread_mutex_lock(&all);
+    long since = calls;
+    calls = 0, first_fault = before, after_faults = before + count, fault = code;
+    pthread_mutex_unlock(&all);
+    return since;
+}
+
+/* Counts a call, and returns whether it fails. */
+static int is_faulty(int waits) {
+    long call = calls++;
+    return call >= first_fault && call < after_faults && (!waits || fault == ILLEGAL_ADDRESS);
+}
+
+/* Every function that needs no context begins with BEGIN, one that waits with AWAIT, and every
+ * other one with ENTER. All end with LEAVE. */
 #define LEAVE(result) return pthread_mutex_unlock(&all), (result)
+#define BEGIN                 \
+    pthread_mutex_lock(&all); \
+    if (is_faulty(0)) LEAVE(fault)
+#define ENTER                          \
+    if (depth == 0) return NO_CONTEXT; \
+    BEGIN
+#define AWAIT                          \
+    if (depth == 0) return NO_CONTEXT; \
+    pthread_mutex_lock(&all);          \
+    int failed = is_faulty(1)
 
 static void finish(stream *s) {
     while (s->first) {
@@ -117,18 +146,55 @@ static size_t give_back(char *memory) {
     return bytes;
 }
 
-int cuInit(unsigned flags) { return flags ? INVALID : 0; }
-int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
-int cuDeviceGetCount(int *count) { return *count = 1, 0; }
-int cuDeviceGet(int *device, int index) { return *device = index, 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = TOTAL, 0; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    return *value = attribute == 76 ? 0 : 9, 0;
+int cuInit(unsigned flags) {
+    BEGIN;
+    LEAVE(flags ? INVALID : 0);
 }
-int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Fake"), 0; }
-int cuDevicePrimaryCtxRetain(void **result, int device) { return *result = &context, 0; }
+
+int cuDriverGetVersion(int *version) {
+    BEGIN;
+    *version = 13000;
+    LEAVE(0);
+}
+
+int cuDeviceGetCount(int *count) {
+    BEGIN;
+    *count = 1;
+    LEAVE(0);
+}
+
+int cuDeviceGet(int *device, int index) {
+    BEGIN;
+    *device = index;
+    LEAVE(0);
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    BEGIN;
+    *bytes = TOTAL;
+    LEAVE(0);
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    BEGIN;
+    *value = attribute == 76 ? 0 : 9;
+    LEAVE(0);
+}
+
+int cuDeviceGetName(char *name, int bytes, int device) {
+    BEGIN;
+    snprintf(name, bytes, "Fake");
+    LEAVE(0);
+}
+
+int cuDevicePrimaryCtxRetain(void **result, int device) {
+    BEGIN;
+    *result = &context;
+    LEAVE(0);
+}
+
 int cuCtxPushCurrent_v2(void *pushed) {
-    pthread_mutex_lock(&all);
+    BEGIN;
     if (pushed != &context || is_one_that("refuses-contexts")) LEAVE(INVALID);
     depth++;
     LEAVE(0);
@@ -141,9 +207,9 @@ int cuCtxPopCurrent_v2(void **popped) {
 }
 
 int cuCtxSynchronize(void) {
-    ENTER;
+    AWAIT;
     for (stream *s = streams; s; s = s->next) finish(s);
-    LEAVE(0);
+    LEAVE(failed ? fault : 0);
 }
 
 int cuGetErrorName(int code, const char **name) {
@@ -382,11 +448,11 @@ int cuStreamDestroy_v2(stream *s) {
 }
 
 int cuStreamSynchronize(stream *s) {
-    ENTER;
+    AWAIT;
     if (is_one_that("captures")) LEAVE(CAPTURING);
-    int result = is_one_that("fails") ? ILLEGAL_ADDRESS : 0;
+    failed |= is_one_that("fails");
     finish(s);
-    LEAVE(result);
+    LEAVE(failed ? ILLEGAL_ADDRESS : 0);
 }
 
 int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
@@ -404,7 +470,10 @@ int cuEventCreate(event **result, unsigned flags) {
     LEAVE(0);
 }
 
-int cuEventDestroy_v2(event *e) { return 0; }
+int cuEventDestroy_v2(event *e) {
+    ENTER;
+    LEAVE(0);
+}
 
 int cuEventRecord(event *e, stream *s) {
     ENTER;
@@ -416,9 +485,9 @@ int cuEventRecord(event *e, stream *s) {
 }
 
 int cuEventSynchronize(event *e) {
-    ENTER;
+    AWAIT;
     if (e->happened < e->recorded) finish(e->stream);
-    LEAVE(0);
+    LEAVE(failed ? fault : 0);
 }
 
 int cuEventElapsedTime(float *milliseconds, event *start, event *end) {

@@ -7,6 +7,11 @@
 //! Before a call, output slices hold placeholders and defaults, which are not secret. Use an output
 //! only after `Ok`. [`EncapsulationKey::from_bytes`] and [`DecapsulationKey::from_bytes`] refuse
 //! the bytes of a placeholder, and [`SharedSecret::is_placeholder`] recognises a default.
+//!
+//! An engine has threads, which do not exist in a fork of its process. There, a batch would wait
+//! for them forever, and so would the end of the engine: make an engine in each process, and let
+//! the fork leave the parent's engine alone. A GPU cannot be used in a fork of a process that has
+//! used it. Operations on single keys work in a fork.
 
 mod cpu;
 #[cfg(feature = "gpu")]

@@ -1,7 +1,6 @@
 //! Compares the device engine on the emulator with the CPU engine.
 
 use crate::common::emulated;
-use crate::failing_device::{FailingDevice, failure};
 use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
@@ -513,67 +512,6 @@ fn a_lost_device_leaves_old_keys() {
     lengths.dedup();
     // Once for each way to multiply.
     assert_eq!(lengths, [0, 1, 2, 0, 1, 2]);
-}
-
-/// Runs `batch` once for each of its launches, and makes this launch fail. Checks the error, and
-/// that the slot can be used again.
-fn fail_each_launch<P: ParameterSet>(
-    products: Products,
-    batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Result<(), EngineError>,
-) {
-    let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 1, products, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
-    for launches in 0.. {
-        device.fail_after(launches);
-        let result = batch(&engine);
-        if result.is_ok() {
-            assert!(launches > 0, "nothing was launched");
-            break;
-        }
-        assert_eq!(result, Err(EngineError::Device { error: failure(), done: vec![] }));
-        assert_eq!(device.busy_queues(), 0, "launch {launches} failed");
-        // The slot can be used again.
-        device.fail_after(usize::MAX);
-        assert_eq!(batch(&engine), Ok(()));
-    }
-}
-
-/// Checks that no work is under way after an error, so that another batch may take the slot.
-#[test]
-fn a_failed_launch_leaves_nothing_under_way() {
-    type P = CtruPrime653;
-    let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
-    let encapsulation_key = decapsulation_key.encapsulation_key();
-    let (ciphertext, secret) = encapsulation_key.encapsulate_deterministic(&[3; 32]);
-    for products in [Products::Ntt, Products::Polyphase, Products::SameKey] {
-        fail_each_launch::<P>(products, |engine| {
-            let mut secrets = [SharedSecret::default()];
-            let ciphertexts = [ciphertext.clone()];
-            let result =
-                engine.decapsulate(Keys::One(&decapsulation_key), &ciphertexts, &mut secrets);
-            assert!(
-                secrets[0] == if result.is_ok() { secret.clone() } else { SharedSecret::default() }
-            );
-            result
-        });
-        fail_each_launch::<P>(products, |engine| {
-            let (mut ciphertexts, mut secrets) =
-                ([Ciphertext::default()], [SharedSecret::default()]);
-            let seeds = Seeds::Each(&[[3; 32]]);
-            engine.encapsulate(Keys::One(&encapsulation_key), seeds, &mut ciphertexts, &mut secrets)
-        });
-    }
-    let products = Products::Polyphase;
-    fail_each_launch::<P>(products, |engine| {
-        engine.load_decapsulation_keys(from_ref(&decapsulation_key)).map(drop)
-    });
-    fail_each_launch::<P>(products, |engine| {
-        engine.load_encapsulation_keys(from_ref(&encapsulation_key)).map(drop)
-    });
-    fail_each_launch::<P>(products, |engine| {
-        engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut [decapsulation_key.clone()])
-    });
 }
 
 /// Checks that keys that another engine has loaded are accepted on the same device and refused on

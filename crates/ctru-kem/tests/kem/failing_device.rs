@@ -1,4 +1,4 @@
-//! A device on which one launch fails. It counts the queues with work that nobody has waited for.
+//! A device on which one call fails. It counts the queues with work that nobody has waited for.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
 use ctru_gpu_runtime::{
-    Buffer, Device, Download, Launch, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice,
-    Upload,
+    Buffer, Device, Download, HostMemory, Launch, MemoryInfo, PinnedVec, Plain, Queue,
+    RuntimeError, Slice, Upload,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
 
-/// Returns the error of the launch that fails.
+/// Returns the error of the call that fails.
 pub(crate) fn failure() -> RuntimeError {
     RuntimeError::Compilation { code: 218, name: "on purpose".to_owned(), log: String::new() }
 }
@@ -26,21 +26,34 @@ pub(crate) struct FailingDevice {
 
 #[derive(Debug)]
 struct State {
-    /// The number of launches before the one that fails.
+    /// The number of calls before the one that fails. The calls are those of [`Device`], [`Queue`]
+    /// and [`HostMemory`] that reach the driver.
     left: AtomicUsize,
+    has_failed: AtomicBool,
     /// For each queue, whether it has work that nobody has waited for.
     under_way: Mutex<Vec<Arc<AtomicBool>>>,
 }
 
 impl FailingDevice {
     pub(crate) fn new() -> Self {
-        let state = State { left: AtomicUsize::new(usize::MAX), under_way: Mutex::default() };
+        let state = State {
+            left: AtomicUsize::new(usize::MAX),
+            has_failed: AtomicBool::new(false),
+            under_way: Mutex::default(),
+        };
         Self { device: EmulatedDevice::new(), state: Arc::new(state) }
     }
 
-    /// Makes one launch fail, after `launches` others.
-    pub(crate) fn fail_after(&self, launches: usize) {
-        self.state.left.store(launches, Ordering::Relaxed);
+    /// Makes one call fail, after `calls` others.
+    pub(crate) fn fail_after(&self, calls: usize) {
+        self.state.left.store(calls, Ordering::Relaxed);
+        self.state.has_failed.store(false, Ordering::Relaxed);
+    }
+
+    /// Makes no call fail. Returns whether one has failed since [`fail_after`](Self::fail_after).
+    pub(crate) fn heal(&self) -> bool {
+        self.state.left.store(usize::MAX, Ordering::Relaxed);
+        self.state.has_failed.load(Ordering::Relaxed)
     }
 
     /// Returns the number of queues with work that nobody has waited for.
@@ -50,11 +63,25 @@ impl FailingDevice {
     }
 }
 
+impl State {
+    /// Counts a call, and makes it fail if it is its turn.
+    fn call(&self) -> Done {
+        match self.left.fetch_sub(1, Ordering::Relaxed) {
+            0 => {
+                self.has_failed.store(true, Ordering::Relaxed);
+                Err(failure())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Device for FailingDevice {
     type Queue = FailingQueue;
     type Registration = <EmulatedDevice as Device>::Registration;
 
     fn queue(&self) -> Result<FailingQueue, RuntimeError> {
+        self.state.call()?;
         let under_way = Arc::new(AtomicBool::new(false));
         self.state.under_way.lock().unwrap().push(Arc::clone(&under_way));
         Ok(FailingQueue { queue: self.device.queue()?, state: Arc::clone(&self.state), under_way })
@@ -64,6 +91,7 @@ impl Device for FailingDevice {
         &self,
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError> {
+        self.state.call()?;
         self.device.register(content)
     }
 
@@ -72,6 +100,7 @@ impl Device for FailingDevice {
     }
 
     fn memory_info(&self) -> Result<MemoryInfo, RuntimeError> {
+        self.state.call()?;
         self.device.memory_info()
     }
 }
@@ -97,38 +126,71 @@ impl FailingQueue {
     }
 }
 
+/// Host memory of a [`FailingQueue`].
+#[derive(Debug)]
+pub(crate) struct FailingPinned<T: Plain> {
+    pinned: EmulatedPinned<T>,
+    state: Arc<State>,
+}
+
+impl<T: Plain> HostMemory<T> for FailingPinned<T> {
+    type Device = EmulatedMemory;
+
+    fn len(&self) -> usize {
+        self.pinned.len()
+    }
+
+    fn read(&self) -> Result<&[T], RuntimeError> {
+        self.state.call()?;
+        self.pinned.read()
+    }
+
+    fn write(&mut self) -> Result<&mut [T], RuntimeError> {
+        self.state.call()?;
+        self.pinned.write()
+    }
+
+    fn on_device(&mut self) -> &EmulatedMemory {
+        self.pinned.on_device()
+    }
+}
+
 type Done = Result<(), RuntimeError>;
 
 impl Queue for FailingQueue {
     type Memory = EmulatedMemory;
-    type Pinned<T: Plain> = EmulatedPinned<T>;
+    type Pinned<T: Plain> = FailingPinned<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Memory<T>, RuntimeError> {
+        self.state.call()?;
         self.queue.allocate(len)
     }
 
-    fn pinned<T: Plain>(&self, len: usize) -> Result<EmulatedPinned<T>, RuntimeError> {
-        self.queue.pinned(len)
+    fn pinned<T: Plain>(&self, len: usize) -> Result<FailingPinned<T>, RuntimeError> {
+        self.state.call()?;
+        Ok(FailingPinned { pinned: self.queue.pinned(len)?, state: Arc::clone(&self.state) })
     }
 
     fn upload<T: Plain>(
         &self,
-        from: &EmulatedPinned<T>,
+        from: &FailingPinned<T>,
         range: Range<usize>,
         to: &Memory<T>,
         start: usize,
     ) -> Done {
-        self.given(self.queue.upload(from, range, to, start))
+        self.state.call()?;
+        self.given(self.queue.upload(&from.pinned, range, to, start))
     }
 
     fn download<T: Plain>(
         &self,
         from: &Memory<T>,
         range: Range<usize>,
-        to: &mut EmulatedPinned<T>,
+        to: &mut FailingPinned<T>,
         start: usize,
     ) -> Done {
-        self.given(self.queue.download(from, range, to, start))
+        self.state.call()?;
+        self.given(self.queue.download(from, range, &mut to.pinned, start))
     }
 
     fn is_registered(&self, memory: &[u8]) -> bool {
@@ -140,10 +202,12 @@ impl Queue for FailingQueue {
         copies: &[Upload<'_, EmulatedMemory>],
         then: impl FnOnce() -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
+        self.state.call()?;
         self.queue.upload_from(copies, || self.given(then()))
     }
 
     fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Done {
+        self.state.call()?;
         self.waited_for(self.queue.download_to(copies))
     }
 
@@ -156,18 +220,18 @@ impl Queue for FailingQueue {
     }
 
     fn copy(&self, from: &EmulatedMemory, to: &EmulatedMemory) -> Done {
+        self.state.call()?;
         self.given(self.queue.copy(from, to))
     }
 
     fn wipe(&self, memory: &EmulatedMemory) -> Done {
+        self.state.call()?;
         self.given(self.queue.wipe(memory))
     }
 
     fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Done {
-        match self.state.left.fetch_sub(1, Ordering::Relaxed) {
-            0 => Err(failure()),
-            _ => self.given(self.queue.launch(kernel, memory, batch)),
-        }
+        self.state.call()?;
+        self.given(self.queue.launch(kernel, memory, batch))
     }
 
     fn launch_all(&self, launches: &[Launch<'_, EmulatedMemory>]) -> Done {
@@ -177,11 +241,15 @@ impl Queue for FailingQueue {
     }
 
     fn follow(&self, other: &Self) -> Done {
+        self.state.call()?;
         self.given(self.queue.follow(&other.queue))
     }
 
+    /// Waits even if it fails, as a driver does that reports a failed operation.
     fn synchronise(&self) -> Done {
-        self.waited_for(self.queue.synchronise())
+        self.waited_for(());
+        self.state.call()?;
+        self.queue.synchronise()
     }
 
     fn settle(&self) {

@@ -8,6 +8,7 @@ mod common;
 mod consistency;
 mod cpu_engine;
 mod device_engine;
+mod device_faults;
 mod failing_device;
 mod key_file;
 mod operations;

@@ -5,25 +5,24 @@
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
 
-use core::ops::{Deref, DerefMut, Range};
-use std::collections::VecDeque;
+use core::ops::Range;
 use std::format;
 use std::string::ToString;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
 use super::kem::ChunkKeys;
-use super::lock;
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
 use super::set::Set;
 use super::slot::Slot;
+use super::slots::Slots;
+use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -56,26 +55,6 @@ pub(super) struct Batches<D: Device> {
     batches: AtomicUsize,
     /// The number of calls of [`cancel`](Self::cancel).
     cancellations: AtomicU64,
-}
-
-/// The plan of a batch: its chunks and their devices.
-#[derive(Copy, Clone)]
-struct Plan {
-    /// The number of operations of the batch.
-    count: usize,
-    /// The number of operations of each chunk except the last one.
-    chunk: usize,
-    /// The index of the first chunk's device.
-    first: usize,
-}
-
-/// A part of a batch.
-struct Chunk {
-    number: usize,
-    device: usize,
-    operations: Range<usize>,
-    /// The number of operations of the batch.
-    batch: usize,
 }
 
 /// What determines the size of chunks: what a batch moves between the caller's memory and the
@@ -198,6 +177,16 @@ impl<D: Device> Batches<D> {
         self.cancellations.load(Ordering::Acquire)
     }
 
+    /// Overwrites the memory of every slot with zeros. A slot that is in use is wiped when its
+    /// chunk is done. If one slot fails, the others are wiped all the same.
+    pub(super) fn wipe(&self) -> Result<(), EngineError> {
+        let mut result = Ok(());
+        for slots in &self.slots {
+            slots.for_each(|slot| result = result.clone().and(slot.settled(Slot::wipe)));
+        }
+        result.map_err(EngineError::device)
+    }
+
     /// Returns the slots of a device.
     pub(super) fn slots_of(&self, device: usize) -> &Slots<Slot<D::Queue>> {
         &self.slots[device]
@@ -252,56 +241,21 @@ impl<D: Device> Batches<D> {
         parts: impl Iterator<Item = C>,
         work: impl Fn(&mut Slot<D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
     ) -> Result<(), EngineError> {
-        struct Progress {
-            done: Vec<Range<usize>>,
-            failure: Option<RuntimeError>,
-        }
-        let progress = Mutex::new(Progress { done: Vec::new(), failure: None });
-        let before = self.cancellations.load(Ordering::Acquire);
-        let goes_on = || {
-            self.cancellations.load(Ordering::Acquire) == before
-                && lock(&progress).failure.is_none()
+        let deal = Deal::new(&self.slots, &self.cancellations, plan, parts);
+        let work = |slot: &mut Slot<D::Queue>, chunk: &Chunk, part| {
+            slot.settled(|slot| work(slot, chunk, part))
         };
-        let devices = self.devices.len();
-        let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
-        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
-            let device = (plan.first + number) % devices;
-            let chunk = Chunk { number, device, operations, batch: plan.count };
-            queues[device].push_back((chunk, part));
-        }
-        // The device of each thread. The first thread is the caller's.
-        let servers: Vec<usize> = queues
-            .iter()
-            .enumerate()
-            .flat_map(|(device, queue)| {
-                core::iter::repeat_n(device, queue.len().min(self.slots[device].len()))
-            })
-            .collect();
-        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
-        let serve = |device: usize| {
-            while goes_on() {
-                let next = lock(&queues[device]).pop_front();
-                let Some((chunk, part)) = next else { break };
-                let result = self.slots[device].take().settled(|slot| work(slot, &chunk, part));
-                let mut progress = lock(&progress);
-                match result {
-                    Ok(()) => progress.done.push(chunk.operations),
-                    Err(error) => progress.failure = progress.failure.take().or(Some(error)),
-                }
-            }
-        };
-        if let Some((&own, others)) = servers.split_first() {
+        // The first thread is the caller's.
+        if let Some((&own, others)) = deal.servers().split_first() {
             self.threads.in_place_scope(|scope| {
                 for &device in others {
-                    let serve = &serve;
-                    scope.spawn(move |_| serve(device));
+                    let (deal, work) = (&deal, &work);
+                    scope.spawn(move |_| deal.serve(device, work));
                 }
-                serve(own);
+                deal.serve(own, &work);
             });
         }
-        let Progress { mut done, failure } =
-            progress.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|range| range.start);
+        let (done, failure) = deal.end();
         match failure {
             Some(error) => Err(EngineError::Device { error, done }),
             None if done.iter().map(Range::len).sum::<usize>() < plan.count => {
@@ -474,83 +428,6 @@ fn even_chunk(count: usize, parts: usize, least: usize, most: usize) -> usize {
     count.div_ceil(parts).next_multiple_of(MULTIPLE).max(least).clamp(1, most)
 }
 
-/// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
-pub(super) fn ranges(
-    count: usize,
-    chunk: usize,
-) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
-    (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
-}
-
-/// The slots of a device. One chunk at a time uses a slot.
-#[derive(Debug)]
-pub(super) struct Slots<S> {
-    all: Vec<Mutex<S>>,
-    /// The indices of the free slots.
-    free: Mutex<Vec<usize>>,
-    /// Signals that a slot has been given back.
-    returned: Condvar,
-}
-
-impl<S> Slots<S> {
-    fn new(slots: Vec<S>) -> Self {
-        let all: Vec<_> = slots.into_iter().map(Mutex::new).collect();
-        let free = (0..all.len()).collect();
-        Self { all, free: Mutex::new(free), returned: Condvar::new() }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Takes a slot if one is free.
-    pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
-        let index = lock(&self.free).pop()?;
-        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
-    }
-
-    /// Waits until a slot is free and takes it. Of several free slots, it takes the one that was
-    /// given back last.
-    pub(super) fn take(&self) -> Taken<'_, S> {
-        let mut free = lock(&self.free);
-        loop {
-            if let Some(index) = free.pop() {
-                return Taken { slots: self, index, slot: lock(&self.all[index]) };
-            }
-            free = self.returned.wait(free).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// A slot in use. Dropping this value gives the slot back.
-#[derive(Debug)]
-pub(super) struct Taken<'a, S> {
-    slots: &'a Slots<S>,
-    index: usize,
-    slot: MutexGuard<'a, S>,
-}
-
-impl<S> Deref for Taken<'_, S> {
-    type Target = S;
-
-    fn deref(&self) -> &S {
-        &self.slot
-    }
-}
-
-impl<S> DerefMut for Taken<'_, S> {
-    fn deref_mut(&mut self) -> &mut S {
-        &mut self.slot
-    }
-}
-
-impl<S> Drop for Taken<'_, S> {
-    fn drop(&mut self) {
-        lock(&self.slots.free).push(self.index);
-        self.slots.returned.notify_one();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::vec;
@@ -602,7 +479,7 @@ mod tests {
         });
         let (first, second) = (slots.take(), slots.take());
         assert_eq!(*first + *second, 8000);
-        assert!(lock(&slots.free).is_empty());
+        assert!(slots.try_take().is_none());
     }
 
     #[test]

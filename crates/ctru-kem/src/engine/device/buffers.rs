@@ -1,5 +1,7 @@
 //! The memory of loaded keys and of slots, on the device and on the host.
 
+use std::vec::Vec;
+
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
@@ -118,6 +120,42 @@ impl<Q: Queue> Buffers<Q> {
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, roots)?,
         })
+    }
+}
+
+impl<Q: Queue> Buffers<Q> {
+    /// Returns all memory, for wiping.
+    pub(super) fn memory(&self) -> Vec<&Q::Memory> {
+        // Without `..`, so that no array can be forgotten.
+        let Self {
+            keys,
+            decoded,
+            expansion,
+            seeds,
+            messages,
+            coins,
+            g_coins,
+            shared_secrets,
+            rejection_secrets,
+            ciphertexts,
+            expected_ciphertexts,
+            copied_keys,
+            copied_ciphertexts,
+            small,
+            operands,
+            products,
+            tree,
+        } = self;
+        let DecapsulationKeyBuffers { f, z, encapsulation_key } = decoded;
+        let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
+        let bytes = [keys, f, ids, ciphertexts, expected_ciphertexts, copied_keys]
+            .into_iter()
+            .chain([copied_ciphertexts, small]);
+        let words = [z, expansion, seeds, messages, coins, g_coins, shared_secrets];
+        let polynomials = [h, operands, products].into_iter().chain(tree.memory());
+        let words = words.into_iter().chain([rejection_secrets]);
+        let (bytes, words) = (bytes.map(|array| &**array), words.map(|array| &**array));
+        bytes.chain(words).chain(polynomials.map(|array| &**array)).collect()
     }
 }
 

@@ -68,6 +68,14 @@ impl<Q: Queue> Roots<Q> {
     }
 }
 
+impl<Q: Queue> Roots<Q> {
+    /// Returns all arrays except for the matrices, which are not secret.
+    fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
+        let Self { maps: _, powers, elements } = self;
+        powers.memory().chain([elements])
+    }
+}
+
 /// Returns the number of nodes of each level, from the level above the leaves up to the roots.
 ///
 /// A level has half as many nodes as the level below it. If the level below has an odd number of
@@ -76,6 +84,16 @@ impl<Q: Queue> Roots<Q> {
 fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
     let levels = (leaves / ROOTS).checked_ilog2().unwrap_or(0).max(1);
     (1..levels + 1).map(move |level| leaves.div_ceil(1 << level))
+}
+
+impl<Q: Queue> Tree<Q> {
+    /// Returns all arrays, for wiping.
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
+        // Without `..`, so that no array can be forgotten.
+        let Self { levels, inversion: RootInversion { powers: _, maps: _ }, roots } = self;
+        let roots = roots.get().and_then(Option::as_ref);
+        levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
+    }
 }
 
 impl<Q: Queue> Tree<Q> {

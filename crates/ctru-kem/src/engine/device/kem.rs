@@ -145,11 +145,10 @@ impl<Q: Queue> Slot<Q> {
             }
             launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
-            // This call waits for the encryption and the copy of the shared secrets. If either
-            // fails, no ciphertext is written to the caller's memory.
-            device.receive_ciphertexts(staged_ciphertexts, ciphertexts)?;
-            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
-            Ok(())
+            device.receive_encapsulations(
+                (staged_ciphertexts, ciphertexts),
+                (staged_secrets, secrets),
+            )
         })
     }
 

@@ -8,7 +8,8 @@
 //! - `resident` does batches whose data is in device memory before and after the call.
 //! - `rows` is the interface for rows of bytes, whose parameter set is chosen at run time.
 //! - `options` has the choices of the user, and measures which are fastest.
-//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread.
+//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
+//!   chunk comes next, and `slots` which slot is free.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
 //! - `slot` has the memory and queues of a chunk, and copies between the caller and the device.
 //! - `buffers` has the memory of slots and of loaded keys.
@@ -20,6 +21,7 @@ mod batch;
 mod buffers;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod deal;
 mod inversion;
 mod kem;
 mod options;
@@ -30,10 +32,12 @@ mod resident;
 mod rows;
 mod set;
 mod slot;
+mod slots;
 
 use core::fmt;
 use core::marker::PhantomData;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+// The modules `deal` and `slots` take what threads share from here.
+use std::sync;
 use std::vec;
 use std::vec::Vec;
 
@@ -48,6 +52,7 @@ use batch::{BatchKeys, Batches, LoadedChunks};
 use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
 use set::Set;
 use slot::{SENT_OF_EIGHT, Slot};
+use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::{DeviceOptions, Products};
@@ -98,6 +103,19 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// batch returns [`EngineError::Cancelled`] if an operation was not done.
     pub fn cancel(&self) {
         self.batches.cancel();
+    }
+
+    /// Overwrites the memory of all slots with zeros, on the devices and on the host.
+    ///
+    /// Slots keep keys, seeds and secrets of a batch until another batch overwrites them. This
+    /// function removes them while the engine waits for its next batch. Batches that are under way
+    /// go on, and what they write after their slot has been wiped stays. Keys that the engine has
+    /// loaded stay, too. Dropping the engine wipes its memory in any case.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if a device fails. All slots that have not failed are wiped.
+    pub fn wipe(&self) -> Result<(), EngineError> {
+        self.batches.wipe()
     }
 
     /// Returns the largest number of operations of a chunk.
@@ -340,12 +358,4 @@ impl EngineError {
     fn device(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
     }
-}
-
-/// Locks `mutex`, even if a thread panicked while it held the lock.
-///
-/// A slot can be used again after a panic, because every operation writes the slot's memory before
-/// it reads this memory.
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -143,6 +143,12 @@ impl<Q: Queue> Powers<Q> {
         Ok(Self { results: results.collect::<Result<_, _>>()?, pairs: queue.allocate(2 * room)? })
     }
 
+    /// Returns all arrays, for wiping.
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
+        let Self { results, pairs } = self;
+        results.iter().chain([pairs])
+    }
+
     /// Writes the inverses of the first `count` elements to `inverses`. The inverse of zero is
     /// zero.
     ///

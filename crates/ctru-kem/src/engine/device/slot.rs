@@ -5,6 +5,7 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{HostMemory, Launch, Order, Plain, Queue, RuntimeError, Upload};
+use zeroize::Zeroize;
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
@@ -13,6 +14,7 @@ use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
+use crate::keys::SharedSecret;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
 /// caller in a batch of more than [`SENT_BATCH`] operations. The host copies the others from the
@@ -114,6 +116,21 @@ impl<Q: Queue> Slot<Q> {
         let buffers = Buffers::new(&queue, set, chunk, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
         Ok(Self { device: OnDevice { set, products, queue, buffers }, pinned })
+    }
+
+    /// Overwrites all memory of the slot with zeros, and waits until that is done.
+    pub(super) fn wipe(&mut self) -> Result<(), RuntimeError> {
+        // The host's memory comes first, because a device that is lost wipes nothing.
+        let Pinned { keys, ciphertexts, seeds, shared_secrets } = &mut self.pinned;
+        for bytes in [keys, ciphertexts] {
+            bytes.write()?.zeroize();
+        }
+        for words in [seeds, shared_secrets] {
+            words.write()?.zeroize();
+        }
+        let OnDevice { queue, buffers, .. } = &self.device;
+        buffers.memory().into_iter().try_for_each(|memory| queue.wipe(memory))?;
+        queue.synchronise()
     }
 
     /// Calls `work`. If it fails or panics, waits until its queue has finished, so that no
@@ -252,18 +269,25 @@ impl<Q: Queue> OnDevice<Q> {
         self.queue.download(from, 0..len, staged, 0)
     }
 
-    /// Waits for all operations on the queue, and writes the ciphertexts to the caller's memory.
-    pub(super) fn receive_ciphertexts(
+    /// Waits for all operations on the queue, and writes the results of encapsulations to the
+    /// caller's memory. If it fails, it has written nothing, except for ciphertexts to pinned
+    /// memory of the caller.
+    pub(super) fn receive_encapsulations(
         &self,
-        staged: &mut Q::Pinned<u8>,
-        to: &mut [u8],
+        (staged, to): (&mut Q::Pinned<u8>, &mut [u8]),
+        (staged_secrets, secrets): (&Q::Pinned<u64>, &mut [SharedSecret]),
     ) -> Result<(), RuntimeError> {
         let from = &self.buffers.ciphertexts;
         if !is_direct(to.len()) && self.queue.is_registered(to) {
-            return self.queue.download_to(&mut [(from, to)]);
+            self.queue.download_to(&mut [(from, to)])?;
+            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
+            return Ok(());
         }
         self.fetch(from, staged, to.len())?;
-        to.copy_from_slice(&staged.read()?[..to.len()]);
+        // Each of these calls can fail, so both come before the first write.
+        let (bytes, words) = (staged.read()?, staged_secrets.read()?);
+        to.copy_from_slice(&bytes[..to.len()]);
+        SharedSecret::overwrite_all(secrets, words);
         Ok(())
     }
 

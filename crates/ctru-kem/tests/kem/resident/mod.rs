@@ -246,27 +246,74 @@ fn cancelled() {
     assert!(made[unchanged..].iter().all(|&byte| byte == 0xc3));
 }
 
-/// Lets each launch of a batch fail in turn. Every time, the call waits for the launches before it,
-/// and the engine works afterwards.
+/// Makes each call of a batch fail in turn. Every time, the call waits for the work before it, and
+/// the engine works afterwards.
 #[test]
 fn after_a_failure_nothing_is_under_way() {
     let device = FailingDevice::new();
-    let engine = small(device.clone());
+    let options = DeviceOptions { chunk: 2, slots: 2, ..emulated() };
+    let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
     let after = device.queue().unwrap();
     let resident = engine.resident(&after);
-    let Arrays { private, ciphertexts, secrets, .. } = Arrays::new(|| device.queue().unwrap());
-    let (keys, sent, results) = (private.slice(), ciphertexts.slice(), secrets.slice());
-    let keys = ResidentKeys::Rows(&*keys);
-    resident.decapsulate(keys, &sent, &results).unwrap();
-    let expected = secrets.read();
-    after.synchronise().unwrap();
-    for launches in [0, 1, 2, 5, 6, 11, 14] {
-        device.fail_after(launches);
-        let error = resident.decapsulate(keys, &sent, &results).unwrap_err();
-        assert_eq!(error, EngineError::Device { error: failure(), done: vec![] });
-        assert_eq!(device.busy_queues(), 0, "after {launches} launches");
-        device.fail_after(usize::MAX);
-        resident.decapsulate(keys, &sent, &results).unwrap();
-        assert!(secrets.read() == expected);
+    let Arrays { public, private, ciphertexts, secrets, seeds } =
+        Arrays::new(|| device.queue().unwrap());
+    let made = Arrays::new(|| device.queue().unwrap());
+    let (public, private, sent) = (public.slice(), private.slice(), ciphertexts.slice());
+    let (results, seeds) = (secrets.slice(), seeds.slice());
+    let (made_public, made_private) = (made.public.slice(), made.private.slice());
+    let expand = ResidentSeeds::Expand(EXPAND);
+    let (encapsulation_keys, decapsulation_keys) =
+        (ResidentKeys::Rows(&*public), ResidentKeys::Rows(&*private));
+    type Batch<'a> = &'a dyn Fn() -> Result<(), EngineError>;
+    let batches: [(&str, Batch<'_>, &[&Rows<_>]); 6] = [
+        (
+            "key generation",
+            &|| resident.generate(ResidentSeeds::Each(&*seeds), &made_public, &made_private),
+            &[&made.public, &made.private],
+        ),
+        (
+            "encapsulation",
+            &|| resident.encapsulate(encapsulation_keys, expand, &sent, &results),
+            &[&ciphertexts, &secrets],
+        ),
+        (
+            "decapsulation",
+            &|| resident.decapsulate(decapsulation_keys, &sent, &results),
+            &[&secrets],
+        ),
+        (
+            "check",
+            &|| match resident.check_decapsulation_keys(&private) {
+                Err(CheckError::Engine(error)) => Err(error),
+                Err(CheckError::Row(row)) => panic!("{row}"),
+                Ok(()) => Ok(()),
+            },
+            &[],
+        ),
+        ("loading", &|| resident.load_encapsulation_keys(&public).map(drop), &[]),
+        ("loading", &|| resident.load_decapsulation_keys(&private).map(drop), &[]),
+    ];
+    for (name, batch, outputs) in batches {
+        let read = || outputs.iter().map(|rows| rows.read()).collect::<Vec<_>>();
+        batch().unwrap();
+        let expected = read();
+        after.synchronise().unwrap();
+        let mut calls = 0;
+        loop {
+            device.fail_after(calls);
+            let result = batch();
+            if !device.heal() {
+                break;
+            }
+            let failed = EngineError::Device { error: failure(), done: vec![] };
+            assert_eq!(result, Err(failed), "{name}, call {calls}");
+            assert_eq!(device.busy_queues(), 0, "{name}, call {calls}");
+            batch().unwrap();
+            assert!(read() == expected, "{name}, call {calls}");
+            after.synchronise().unwrap();
+            calls += 1;
+        }
+        println!("{name}: {calls} calls");
+        assert!(calls > 5);
     }
 }

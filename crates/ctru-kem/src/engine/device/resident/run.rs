@@ -7,8 +7,10 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 
 use crate::engine::EngineError;
-use crate::engine::device::batch::{Batches, Slots, Taken, ranges};
+use crate::engine::device::batch::Batches;
+use crate::engine::device::deal::ranges;
 use crate::engine::device::slot::Slot;
+use crate::engine::device::slots::{Slots, Taken};
 
 /// A chunk of a batch.
 pub(super) struct Part {

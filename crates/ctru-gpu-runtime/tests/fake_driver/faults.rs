@@ -1,0 +1,128 @@
+//! Makes each call of the driver fail in turn, on the stand-in for the driver.
+
+use core::ffi::{c_int, c_long};
+
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_gpu_kernels::ptx::Module;
+use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
+use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
+use libloading::Library;
+
+use super::on_a_fake_driver;
+use crate::common::{PARAMETERS, PTX, SHAPE};
+
+/// The codes with which calls fail: no memory, a failed operation, and a code without a meaning of
+/// its own.
+const CODES: [c_int; 3] = [2, ILLEGAL_ADDRESS, 999];
+const ILLEGAL_ADDRESS: c_int = 700;
+/// The length of a row of the kernel `reverse`.
+const N: usize = 64;
+
+/// Calls every function that a pipeline can call, on a module that the driver has not seen, and
+/// checks all results. The exception is [`Queue::settle`], which ends the process if the driver
+/// does not let it wait.
+fn work() -> Result<(), RuntimeError> {
+    let module: &'static Module = Box::leak(Box::new(Module::new(PTX.to_owned().leak())));
+    // SAFETY: the entry point is that of `common::REVERSE`.
+    let kernel = unsafe { Kernel::new(module, "reverse", SHAPE, PARAMETERS) };
+    let device = CudaDevice::open(0, module)?;
+    assert_eq!((devices()?.len(), cuda_version()?), (1, (13, 0)));
+    assert_eq!(device.info()?.name, "Fake");
+    assert!(device.memory_info()?.free > 0 && device.resources(&kernel)?.blocks > 0);
+
+    let (queue, other) = (device.queue()?, device.queue()?);
+    let (mut keys, mut output) = (queue.pinned::<u16>(N)?, queue.pinned::<u32>(N)?);
+    let (from, to) = (queue.allocate::<u16>(N)?, queue.allocate::<u32>(N)?);
+    let copied = queue.allocate::<u32>(N)?;
+    keys.write()?.fill(1000);
+    let expected: Vec<u32> = (1000..).take(N).collect();
+
+    let start = queue.record()?;
+    queue.upload(&keys, 0..N, &from, 0)?;
+    queue.launch(&kernel, &[&from, &to], Batch::each(1))?;
+    let end = queue.record()?;
+    queue.copy(&to, &copied)?;
+    queue.download(&copied, 0..N, &mut output, 0)?;
+    assert_eq!(output.read()?, expected);
+    end.elapsed_since(&start)?;
+
+    output.write()?.fill(0);
+    other.wait_for(&end)?;
+    other.launch(&kernel, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    assert_eq!(output.read()?, expected);
+
+    queue.wipe(&to)?;
+    other.follow(&queue)?;
+    // The second call changes the graph of the first one.
+    for to in [&copied, &to] {
+        let (memory, batch) = (vec![&*from, &**to], Batch::each(1));
+        let launch = Launch { kernel: &kernel, memory, batch, order: Order::Next };
+        other.launch_all(&[launch.clone(), launch])?;
+    }
+    queue.follow(&other)?;
+    queue.download(&to, 0..N, &mut output, 0)?;
+    assert_eq!(output.read()?, expected);
+
+    let mut registered = device.register(vec![5; 2 * N])?;
+    queue.upload_from(&[(&registered, &queue.allocate::<u8>(2 * N)?)], || Ok(()))?;
+    let bytes = queue.allocate::<u8>(2 * N)?;
+    queue.upload_from(&[(&[7; N], &bytes), (&registered[..N], &bytes)], || {
+        queue.wipe(&*queue.slice::<u8>(&bytes, 0..1)?)
+    })?;
+    queue.download_to(&mut [(&bytes, &mut registered[..N])])?;
+    assert!(registered[0] == 0 && registered[1..] == [5; 2 * N - 1]);
+    other.synchronise()
+}
+
+/// Makes each call of [`work`] fail, alone and with all calls after it, with each code. Checks that
+/// the error names the code, that the stand-in has got no memory back that is not wiped (it would
+/// abort), and that the same work succeeds afterwards.
+#[test]
+fn each_call() {
+    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("faults") {
+        return;
+    }
+    // SAFETY: this is the library that the crate has opened too.
+    let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
+    // SAFETY: the stand-in defines this function with this type.
+    let fail: unsafe extern "C" fn(c_long, c_long, c_int) -> c_long =
+        unsafe { *library.get("ctru_fail").unwrap() };
+    // SAFETY: the function may be called at any time.
+    let fail = |before, count, code| unsafe { fail(before, count, code) };
+
+    fail(0, 0, 0);
+    assert_eq!(work(), Ok(()));
+    let calls = fail(0, 0, 0);
+    assert!(calls > 100, "{calls} calls");
+    let (mut errors, mut passed) = (0, 0);
+    for code in CODES {
+        for (call, count) in (0..calls).flat_map(|call| [(call, 1), (call, c_long::MAX / 2)]) {
+            fail(call, count, code);
+            let result = work();
+            assert!(fail(0, 0, 0) > call, "call {call} was not made");
+            match result {
+                Err(RuntimeError::Driver { code: named, .. }) => assert_eq!(named, code),
+                Err(RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }) => {
+                    assert_eq!(code, 2);
+                }
+                // The end of a value has no result.
+                Ok(()) => passed += 1,
+                Err(error) => panic!("call {call} of {calls}, code {code}: {error:?}"),
+            }
+            errors += 1;
+            assert_eq!(work(), Ok(()), "after call {call} of {calls} with code {code}");
+        }
+    }
+    println!("{calls} calls, {errors} faults, {passed} of them without a result");
+    assert!(passed < errors / 2);
+}
+
+#[test]
+fn each_call_on_a_fake_driver() {
+    let tests = ["--exact", "fake_driver::faults::each_call", "--nocapture"];
+    let Some(run) = on_a_fake_driver(&tests, "faults") else { return };
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    println!("{output}");
+    assert!(run.status.success() && output.contains(" faults, "), "{output}{errors}");
+}

@@ -1,0 +1,34 @@
+//! Runs tests on a stand-in for the driver (libcuda.c).
+
+mod faults;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs tests of this program on a stand-in for the driver, which delays every operation as long as
+/// a driver may. Returns `None` if this process itself runs on the stand-in, or if the source of
+/// the stand-in is missing.
+pub(crate) fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<Output> {
+    if std::env::var_os("CTRU_FAKE_DRIVER").is_some() {
+        return None;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_driver/libcuda.c");
+    if !source.exists() {
+        println!("skipped: the source of the stand-in for the driver is missing");
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake_driver-{how}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
+    let mut compile = Command::new(compiler);
+    compile.args(arguments).arg(folder.join("libcuda.so.1")).arg(source);
+    assert!(compile.status().unwrap().success());
+
+    let mut run = Command::new(std::env::current_exe().unwrap());
+    run.args(tests)
+        .env("LD_LIBRARY_PATH", folder)
+        .env("CTRU_FAKE_DRIVER", how)
+        .env("CTRU_REQUIRE_GPU", "1");
+    Some(run.output().unwrap())
+}

@@ -1,0 +1,119 @@
+//! Deals the chunks of a batch to the slots of devices.
+//!
+//! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
+
+use core::ops::Range;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::vec::Vec;
+
+use super::slots::{Slots, lock};
+use super::sync::Mutex;
+use super::sync::atomic::{AtomicU64, Ordering};
+
+/// The plan of a batch: its chunks and their devices.
+#[derive(Copy, Clone)]
+pub(super) struct Plan {
+    /// The number of operations of the batch.
+    pub(super) count: usize,
+    /// The number of operations of each chunk except the last one.
+    pub(super) chunk: usize,
+    /// The index of the first chunk's device.
+    pub(super) first: usize,
+}
+
+/// A part of a batch.
+pub(super) struct Chunk {
+    pub(super) number: usize,
+    pub(super) device: usize,
+    pub(super) operations: Range<usize>,
+    /// The number of operations of the batch.
+    pub(super) batch: usize,
+}
+
+/// A batch that is under way: the chunks that no slot has taken yet, and how the others went.
+pub(super) struct Deal<'a, S, C, E> {
+    slots: &'a [Slots<S>],
+    /// For each device, the chunks that are left, each with a part of the caller's slices.
+    queues: Vec<Mutex<VecDeque<(Chunk, C)>>>,
+    /// The number of cancellations so far, and at the beginning of the batch.
+    cancellations: (&'a AtomicU64, u64),
+    progress: Mutex<Progress<E>>,
+}
+
+struct Progress<E> {
+    done: Vec<Range<usize>>,
+    failure: Option<E>,
+}
+
+impl<'a, S, C, E> Deal<'a, S, C, E> {
+    /// Cuts a batch into chunks. Each gets one element of `parts`. `slots` has the slots of each
+    /// device.
+    pub(super) fn new(
+        slots: &'a [Slots<S>],
+        cancellations: &'a AtomicU64,
+        plan: Plan,
+        parts: impl Iterator<Item = C>,
+    ) -> Self {
+        let devices = slots.len();
+        let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
+        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
+            let device = (plan.first + number) % devices;
+            let chunk = Chunk { number, device, operations, batch: plan.count };
+            queues[device].push_back((chunk, part));
+        }
+        Self {
+            slots,
+            queues: queues.into_iter().map(Mutex::new).collect(),
+            cancellations: (cancellations, cancellations.load(Ordering::Acquire)),
+            progress: Mutex::new(Progress { done: Vec::new(), failure: None }),
+        }
+    }
+
+    /// Returns the device for each thread that [`serve`](Self::serve) should occupy: as many
+    /// threads as the device has slots, or chunks if these are fewer.
+    pub(super) fn servers(&self) -> Vec<usize> {
+        let devices = self.queues.iter().zip(self.slots).enumerate();
+        devices
+            .flat_map(|(device, (queue, slots))| {
+                core::iter::repeat_n(device, lock(queue).len().min(slots.len()))
+            })
+            .collect()
+    }
+
+    /// Calls `work` for chunks of a device, each with a free slot, until there are no more chunks,
+    /// a chunk has failed, or the batch has been cancelled.
+    pub(super) fn serve(&self, device: usize, work: &impl Fn(&mut S, &Chunk, C) -> Result<(), E>) {
+        while self.goes_on() {
+            let next = lock(&self.queues[device]).pop_front();
+            let Some((chunk, part)) = next else { break };
+            let result = work(&mut self.slots[device].take(), &chunk, part);
+            let mut progress = lock(&self.progress);
+            match result {
+                Ok(()) => progress.done.push(chunk.operations),
+                Err(error) => progress.failure = progress.failure.take().or(Some(error)),
+            }
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        let (cancellations, before) = self.cancellations;
+        cancellations.load(Ordering::Acquire) == before && lock(&self.progress).failure.is_none()
+    }
+
+    /// Returns the operations that were done, in ascending order, and the first failure.
+    pub(super) fn end(self) -> (Vec<Range<usize>>, Option<E>) {
+        let Progress { mut done, failure } =
+            self.progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|range| range.start);
+        (done, failure)
+    }
+}
+
+/// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
+pub(super) fn ranges(
+    count: usize,
+    chunk: usize,
+) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
+    (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
+}

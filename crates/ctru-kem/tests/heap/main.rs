@@ -1,0 +1,180 @@
+//! Checks that engines wipe what they put on the heap.
+//!
+//! The allocator of this program looks for seeds, messages, coins, shared secrets, and the `f` and
+//! `z` of keys in all memory that is given back, and on demand in all memory that is in use. The
+//! memory of an emulated device, and what is pinned memory elsewhere, lie on the heap.
+
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+mod allocator;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use allocator::{Watch, given_back, in_use, look_for};
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, KeyPairSeed, ParameterSet,
+    SEED_BYTES, SharedSecret,
+};
+use ctru_math::Ring;
+use ctru_tests::every_set;
+use pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
+use sha3::{Digest, Sha3_512};
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
+
+#[global_allocator]
+static WATCH: Watch = Watch;
+
+every_set!(batches_on_cores);
+
+/// Operations per batch: more than a group, and no multiple of one.
+const COUNT: usize = 11;
+/// The seed of each key pair: of its polynomials, and `z`.
+const KEY_SEED: &[u8; 64] = b"a seed for the polynomials of n and the secret for the rejection";
+const SEED: &[u8; SEED_BYTES] = b"a seed without words that repeat";
+
+/// Lets one test at a time look for secrets.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first bytes of a hash. They are not on the heap, where they would be found.
+fn shake256<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+    let mut hash = Shake256::default();
+    parts.iter().for_each(|part| hash.update(part));
+    let mut output = [0; N];
+    hash.finalize_xof().read(&mut output);
+    output
+}
+
+/// A key pair, and what happens with it.
+struct Case<P: ParameterSet> {
+    private: DecapsulationKey<P>,
+    public: EncapsulationKey<P>,
+    ciphertext: Ciphertext<P>,
+    tampered: Ciphertext<P>,
+}
+
+impl<P: ParameterSet> Case<P> {
+    /// Computes the case, and looks for its secrets from then on.
+    fn watched() -> Self {
+        let (seed, z) = KEY_SEED.split_first_chunk().unwrap();
+        let private = DecapsulationKey::<P>::generate_deterministic(seed, z.try_into().unwrap());
+        let public = private.encapsulation_key();
+        let (ciphertext, secret) = public.encapsulate_deterministic(SEED);
+        let mut tampered = *ciphertext.as_bytes();
+        tampered.as_mut()[0] ^= 1;
+        let tampered = Ciphertext::from_bytes(tampered.as_ref()).unwrap();
+        let rejected = private.decapsulate(&tampered);
+
+        let f = &private.as_ref()[..P::Ring::SECRET_POLY_BYTES];
+        let key_coins = shake256::<{ 2 * 639 }>(&[seed]);
+        let message = shake256::<160>(&[SEED]);
+        let message = &message[..P::Ring::MESSAGE_BYTES];
+        let digest = Sha3_512::digest([&public.as_ref()[..33], message].concat());
+        let coins = shake256::<639>(&[&digest[32..]]);
+        look_for(&[
+            seed,
+            z,
+            f,
+            &key_coins[..2 * P::Ring::COIN_BYTES],
+            SEED,
+            message,
+            &digest[32..],
+            &coins[..P::Ring::COIN_BYTES],
+            secret.as_bytes(),
+            rejected.as_bytes(),
+        ]);
+        Self { private, public, ciphertext, tampered }
+    }
+
+    /// Runs all operations with keys in every form.
+    fn run<E: Engine<P>>(&self, engine: &E) {
+        let mut private = [const { None }; COUNT].map(|_: Option<()>| self.private.clone());
+        let mut public = [(); COUNT].map(|()| self.public.clone());
+        engine.generate(Seeds::Each(&[*KEY_SEED; COUNT]), &mut public, &mut private).unwrap();
+        assert!(private.iter().all(|key| *key == self.private));
+        let seeds = Seeds::Each(&[*SEED; COUNT]);
+        let loaded = engine.load_encapsulation_keys(&public).unwrap();
+        for keys in [Keys::One(&self.public), Keys::Each(&public), Keys::Loaded(&loaded)] {
+            let mut ciphertexts = [(); COUNT].map(|()| Ciphertext::default());
+            let mut secrets = [(); COUNT].map(|()| SharedSecret::default());
+            engine.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+            assert!(ciphertexts[0] == self.ciphertext);
+        }
+        let loaded = engine.load_decapsulation_keys(&private).unwrap();
+        for keys in [Keys::One(&self.private), Keys::Each(&private), Keys::Loaded(&loaded)] {
+            let mut ciphertexts = [(); COUNT].map(|()| self.ciphertext.clone());
+            ciphertexts[3] = self.tampered.clone();
+            let mut secrets = [(); COUNT].map(|()| SharedSecret::default());
+            engine.decapsulate(keys, &ciphertexts, &mut secrets).unwrap();
+            assert!(secrets[3] != secrets[4] && secrets[4] == secrets[5]);
+        }
+    }
+}
+
+fn batches_on_cores<P: ParameterSet>() {
+    let _alone = alone();
+    let engine = CpuEngine::with_threads(2).unwrap();
+    let case = Case::<P>::watched();
+    case.run(&engine);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
+    assert_eq!(in_use(), 0, "words of secrets in memory that is in use");
+}
+
+/// Writes and reads keys in the formats that make copies of them.
+#[test]
+fn files_and_serde() {
+    type P = CtruPrime653;
+    let _alone = alone();
+    let json = serde_json::to_vec(&DecapsulationKey::<P>::placeholder()).unwrap();
+    let case = Case::<P>::watched();
+    let seed = KeyPairSeed::<P>::from_bytes(KEY_SEED).unwrap();
+    let pem = seed.to_pkcs8_pem(LineEnding::LF).unwrap();
+    let der = seed.to_pkcs8_der().unwrap();
+    assert!(KeyPairSeed::<P>::from_pkcs8_pem(&pem).unwrap().as_bytes() == KEY_SEED);
+    assert!(KeyPairSeed::<P>::from_pkcs8_der(der.as_bytes()).unwrap().as_bytes() == KEY_SEED);
+    drop((pem, der, seed));
+    let mut text = [0; 12_000];
+    let mut rest = &mut text[..];
+    serde_json::to_writer(&mut rest, &case.private).unwrap();
+    let left = rest.len();
+    let text = &text[..12_000 - left];
+    assert!(json.len() == text.len());
+    let read: DecapsulationKey<P> = serde_json::from_slice(text).unwrap();
+    assert!(read == case.private);
+    let mut bytes = [0; 4000];
+    let bytes = postcard::to_slice(&case.private, &mut bytes).unwrap();
+    assert!(postcard::from_bytes::<DecapsulationKey<P>>(bytes).unwrap() == case.private);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
+}
+
+/// Checks that slots of an engine hold secrets after a batch, that [`DeviceEngine::wipe`] removes
+/// them. The emulator itself gives back copies of what kernels use, so this test does not look at
+/// memory that is given back.
+#[test]
+fn devices() {
+    let _alone = alone();
+    // Inversion by powers takes the emulator seconds.
+    let options = DeviceOptions { chunk: 4, slots: 2, powers: Some(0), ..DeviceOptions::default() };
+    let engine = DeviceEngine::<CtruPrime653, _>::new(EmulatedDevice::new(), options).unwrap();
+    let case = Case::<CtruPrime653>::watched();
+    case.run(&engine);
+    assert!(in_use() > 100, "the slots hold no secrets, so this test tests nothing");
+    engine.wipe().unwrap();
+    assert_eq!(in_use(), 0, "words of secrets after wiping");
+}
+
+/// Checks that the allocator finds a secret that is not wiped.
+#[test]
+fn planted() {
+    let _alone = alone();
+    look_for(&[SEED]);
+    let copy = SEED.to_vec();
+    assert_eq!((given_back(), in_use()), (0, SEED_BYTES - 7));
+    drop(copy);
+    assert_eq!((given_back(), in_use()), (SEED_BYTES - 7, 0));
+}

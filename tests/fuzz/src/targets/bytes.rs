@@ -1,0 +1,97 @@
+//! Keys and ciphertexts as plain bytes.
+
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, KeyPairSeed, ParameterSet, SharedSecret,
+};
+
+use super::{for_each_hybrid, for_each_set};
+
+/// Reads the bytes as a value of each type. A value that is accepted has the same bytes again.
+pub(crate) fn read(input: &[u8]) {
+    for_each_set!(read_set(input));
+    for_each_hybrid!(read_hybrid(input));
+}
+
+fn read_set<P: ParameterSet>(input: &[u8]) {
+    if let Ok(key) = EncapsulationKey::<P>::from_bytes(input) {
+        assert_eq!(key.as_ref(), input);
+        drop(key.encapsulate_deterministic(&[1; 32]));
+    }
+    if let Ok(key) = DecapsulationKey::<P>::from_bytes(input) {
+        assert_eq!(key.as_ref(), input);
+        // Some keys are well formed, but nobody generates them.
+        let _ = key.check();
+    }
+    if let Ok(ciphertext) = Ciphertext::<P>::from_bytes(input) {
+        assert_eq!(ciphertext.as_ref(), input);
+    }
+    if let Ok(seed) = KeyPairSeed::<P>::from_bytes(input) {
+        assert_eq!(&seed.as_bytes()[..], input);
+    }
+    if let Some(secret) = input.first_chunk() {
+        let secret = SharedSecret::from_bytes(secret);
+        assert_eq!(
+            secret.is_placeholder(),
+            secret.as_bytes() == SharedSecret::default().as_bytes()
+        );
+    }
+}
+
+fn read_hybrid<P: ctru_hybrid::ParameterSet>(input: &[u8]) {
+    if let Ok(key) = ctru_hybrid::EncapsulationKey::<P>::from_bytes(input) {
+        assert_eq!(key.as_ref(), input);
+    }
+    if let Ok(key) = ctru_hybrid::DecapsulationKey::<P>::from_bytes(input) {
+        assert_eq!(&key.as_bytes()[..], input);
+    }
+    if let Ok(ciphertext) = ctru_hybrid::Ciphertext::<P>::from_bytes(input) {
+        assert_eq!(ciphertext.as_ref(), input);
+    }
+}
+
+/// Reads the bytes as rows of keys, which must give what single keys give.
+pub(crate) fn read_rows(input: &[u8]) {
+    for_each_set!(read_rows_of(input));
+}
+
+fn read_rows_of<P: ParameterSet>(input: &[u8]) {
+    // Without the other sets, for which no input is long enough to have rows.
+    if let Err(refused) = EncapsulationKey::<P>::check_rows(input) {
+        let rows = input.chunks(P::ENCAPSULATION_KEY_BYTES);
+        let single = rows.map(EncapsulationKey::<P>::from_bytes).position(|key| key.is_err());
+        let complete = input.len().is_multiple_of(P::ENCAPSULATION_KEY_BYTES);
+        assert!(!complete || single == Some(refused.row));
+    }
+    if let Err(refused) = DecapsulationKey::<P>::check_rows(input) {
+        let rows = input.chunks(P::DECAPSULATION_KEY_BYTES);
+        let single = rows.map(DecapsulationKey::<P>::from_bytes).position(|key| key.is_err());
+        let complete = input.len().is_multiple_of(P::DECAPSULATION_KEY_BYTES);
+        assert!(!complete || single == Some(refused.row));
+    }
+}
+
+/// Values of each type.
+pub(crate) fn examples() -> Vec<Vec<u8>> {
+    let hybrids = for_each_hybrid!(hybrid_examples());
+    for_each_set!(set_examples()).into_iter().chain(hybrids).flatten().collect()
+}
+
+fn set_examples<P: ParameterSet>() -> Vec<Vec<u8>> {
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    let public = key.encapsulation_key();
+    let (ciphertext, _) = public.encapsulate_deterministic(&[3; 32]);
+    vec![key.as_ref().to_vec(), public.as_ref().to_vec(), ciphertext.as_ref().to_vec()]
+}
+
+fn hybrid_examples<P: ctru_hybrid::ParameterSet>() -> Vec<Vec<u8>> {
+    let key = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&[4; 96]);
+    let public = key.encapsulation_key();
+    let ciphertext = public.encapsulate_deterministic(&[5; 64]).0;
+    vec![key.as_bytes().to_vec(), public.as_ref().to_vec(), ciphertext.as_ref().to_vec()]
+}
+
+/// Three keys of each kind, one after the other.
+pub(crate) fn row_examples() -> Vec<Vec<u8>> {
+    let keys = for_each_set!(set_examples()).into_iter();
+    keys.flat_map(|values| values.into_iter().take(2)).map(|key| key.repeat(3)).collect()
+}

@@ -1,0 +1,272 @@
+//! Runs the code of the engines that threads share in every order of the threads.
+//!
+//! `loom` runs a test once for each order in which threads can use a mutex or a shared number, and
+//! for each value that a thread may read there by the rules of memory. It finds wrong results and
+//! threads that wait forever. Most tests leave out the orders in which threads are interrupted more
+//! than twice where they could go on. The code is that of the engines: the files are included by
+//! their paths, and take mutexes and shared numbers from their parent module, which is this file.
+
+// The engines call functions that the tests do not call.
+#![allow(dead_code)]
+
+#[path = "../../crates/ctru-gpu-runtime/src/cuda/counter.rs"]
+mod counter;
+#[path = "../../crates/ctru-kem/src/engine/device/deal.rs"]
+mod deal;
+#[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
+mod slots;
+
+use std::panic::catch_unwind;
+use std::sync::atomic::AtomicU64 as Plain;
+
+use counter::Counter;
+use deal::{Deal, Plan, ranges};
+use loom::model::Builder;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::{sync, thread};
+use slots::Slots;
+
+/// The most interruptions of threads that could go on. All orders of some tests would take days.
+const INTERRUPTIONS: Option<usize> = Some(2);
+
+/// Runs `test` in every order of its threads. With `preemptions`, leaves out the orders in which
+/// threads are interrupted more often, where they could go on. Returns the number of orders.
+fn explore(preemptions: Option<usize>, test: impl Fn() + Sync + Send + 'static) -> u64 {
+    static EXPLORED: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = EXPLORED.lock();
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    builder.max_branches = 10_000;
+    let orders: &'static Plain = Box::leak(Box::default());
+    builder.check(move || {
+        orders.fetch_add(1, Ordering::Relaxed);
+        test();
+    });
+    let orders = orders.load(Ordering::Relaxed);
+    println!("{orders} orders");
+    orders
+}
+
+/// Returns a value that lives as long as the program: threads of loom borrow nothing else.
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// A stream whose driver finishes operations only when somebody waits for it.
+struct Stream {
+    counter: Counter,
+    /// The numbers of operations that the driver has got, and has finished.
+    issued: AtomicU64,
+    finished: AtomicU64,
+}
+
+impl Stream {
+    fn new() -> Self {
+        let (issued, finished) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { counter: Counter::new(), issued, finished }
+    }
+
+    /// Gives the driver an operation, and returns its place.
+    fn issue(&self) -> u64 {
+        self.issued.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    fn synchronise(&self) {
+        let wait = || {
+            let issued = self.issued.load(Ordering::SeqCst);
+            self.finished.fetch_max(issued, Ordering::SeqCst);
+            Ok::<_, ()>(())
+        };
+        self.counter.wait(wait).expect("the driver never fails");
+    }
+
+    /// Waits for an operation, and checks that the driver has finished it.
+    fn await_operation(&self, number: u64, place: u64) {
+        if !self.counter.is_done(number) {
+            self.synchronise();
+        }
+        assert!(self.finished.load(Ordering::SeqCst) >= place, "an operation is still under way");
+    }
+}
+
+/// Lets two threads give a stream operations and wait for them, and a third one wait for all. The
+/// program counts an operation after it has been issued, or before.
+fn count_operations(counts_after: bool) {
+    let stream = Arc::new(Stream::new());
+    let work = move |stream: &Stream| {
+        let (number, place) = if counts_after {
+            let place = stream.issue();
+            (stream.counter.count(), place)
+        } else {
+            (stream.counter.count(), stream.issue())
+        };
+        stream.await_operation(number, place);
+    };
+    let other = Arc::clone(&stream);
+    let other = thread::spawn(move || work(&other));
+    let waiting = Arc::clone(&stream);
+    let waiting = thread::spawn(move || waiting.synchronise());
+    work(&stream);
+    other.join().expect("the thread's assertions hold");
+    waiting.join().expect("the thread's assertions hold");
+}
+
+#[test]
+fn whoever_waits_for_an_operation_finds_it_done() {
+    assert!(explore(INTERRUPTIONS, || count_operations(true)) > 100);
+}
+
+/// Checks that the model finds an operation that is counted before it has been issued.
+#[test]
+fn the_model_finds_operations_that_are_counted_too_early() {
+    catch_unwind(|| explore(INTERRUPTIONS, || count_operations(false)))
+        .expect_err("the fault is there");
+}
+
+/// Lets three threads take two slots.
+fn share_slots(gives_back: bool) {
+    // A value of loom that is dropped while loom reports a fault would end the program.
+    let slots: &Slots<u32> = leak(Slots::new(vec![0, 0]));
+    let work = move || {
+        let mut slot = slots.take();
+        *slot += 1;
+        if !gives_back {
+            std::mem::forget(slot);
+        }
+    };
+    let threads = [(); 2].map(|()| thread::spawn(work));
+    work();
+    for thread in threads {
+        thread.join().expect("the thread's assertions hold");
+    }
+    let (first, second) = (slots.try_take(), slots.try_take());
+    let uses = first.as_deref().expect("is free") + second.as_deref().expect("is free");
+    assert!(uses == 3 && slots.try_take().is_none());
+}
+
+#[test]
+fn everybody_gets_a_slot() {
+    assert!(explore(None, || share_slots(true)) > 100);
+}
+
+/// Checks that the model finds a thread that waits forever.
+#[test]
+fn the_model_finds_slots_that_are_not_given_back() {
+    catch_unwind(|| explore(None, || share_slots(false))).expect_err("the fault is there");
+}
+
+/// Checks that each slot is wiped between two uses, while others take slots.
+#[test]
+fn all_slots_are_wiped() {
+    let orders = explore(None, || {
+        let slots: &Slots<u32> = leak(Slots::new(vec![1, 1]));
+        let threads = [(); 2].map(|()| thread::spawn(|| *slots.take() += 2));
+        let mut wiped = 0;
+        slots.for_each(|slot| {
+            *slot &= !1;
+            wiped += 1;
+        });
+        for thread in threads {
+            thread.join().expect("the thread's assertions hold");
+        }
+        let (first, second) = (slots.try_take(), slots.try_take());
+        let left = first.as_deref().expect("is free") + second.as_deref().expect("is free");
+        assert!(wiped == 2 && left == 4);
+    });
+    assert!(orders > 100);
+}
+
+/// What happens to a batch.
+#[derive(Copy, Clone, PartialEq)]
+enum Fate {
+    Success,
+    /// The chunk with this number fails.
+    Failure(usize),
+    /// Another thread cancels it.
+    Cancellation,
+}
+
+/// Runs two batches of three chunks at the same time, on two slots. A batch has the caller's thread
+/// and another one. The first batch meets its fate.
+fn run_batches(fate: Fate) {
+    const OPERATIONS: usize = 5;
+    const CHUNKS: usize = 3;
+    let slots: &[Slots<u32>] = leak([Slots::new(vec![0, 0])]);
+    let cancellations = leak(AtomicU64::new(0));
+    let batch = |fate| {
+        let plan = Plan { count: OPERATIONS, chunk: 2, first: 0 };
+        let parts = ranges(plan.count, plan.chunk);
+        let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
+        // How often each chunk has been worked on.
+        let begun = Arc::new([const { Plain::new(0) }; CHUNKS]);
+        let counted = Arc::clone(&begun);
+        let work = move |slot: &mut u32, chunk: &deal::Chunk, part: std::ops::Range<usize>| {
+            *slot += 1;
+            assert_eq!(chunk.operations, part);
+            counted[chunk.number].fetch_add(1, Ordering::Relaxed);
+            if fate == Fate::Failure(chunk.number) { Err(chunk.number) } else { Ok(()) }
+        };
+        let servers = deal.servers();
+        assert_eq!(servers, [0, 0]);
+        let other = Arc::clone(&deal);
+        let others_work = work.clone();
+        let other = thread::spawn(move || other.serve(0, &others_work));
+        deal.serve(0, &work);
+        other.join().expect("the thread's assertions hold");
+        let deal = Arc::try_unwrap(deal).unwrap_or_else(|_| panic!("nobody serves any more"));
+        (deal.end(), begun)
+    };
+    let canceller = (fate == Fate::Cancellation).then(|| {
+        thread::spawn(move || {
+            cancellations.fetch_add(1, Ordering::AcqRel);
+        })
+    });
+    let another = (fate != Fate::Cancellation).then(|| thread::spawn(move || batch(Fate::Success)));
+    let ((done, failure), begun) = batch(fate);
+
+    // A chunk is begun once at most, and it is named as done if and only if its work succeeded.
+    let times = |chunk: usize| begun[chunk].load(Ordering::Relaxed);
+    let failed = if let Fate::Failure(chunk) = fate { Some(chunk) } else { None };
+    assert_eq!(failure, failed.filter(|&chunk| times(chunk) == 1));
+    let expected: Vec<_> = ranges(OPERATIONS, 2)
+        .enumerate()
+        .filter(|&(chunk, _)| times(chunk) == 1 && Some(chunk) != failed)
+        .map(|(_, range)| range)
+        .collect();
+    assert!((0..CHUNKS).all(|chunk| times(chunk) <= 1) && done == expected);
+    if fate == Fate::Success {
+        assert_eq!(done, [0..2, 2..4, 4..5]);
+    }
+    if let Some(chunk) = failed {
+        // The chunks before it were begun, because chunks are begun in order.
+        assert!((0..=chunk).all(|chunk| times(chunk) == 1));
+    }
+    if let Some(another) = another {
+        let ((done, failure), _) = another.join().expect("the thread's assertions hold");
+        assert!(done == [0..2, 2..4, 4..5] && failure.is_none());
+    }
+    if let Some(canceller) = canceller {
+        canceller.join().expect("the thread's assertions hold");
+    }
+    // Every slot is free again.
+    let (first, second) = (slots[0].try_take(), slots[0].try_take());
+    assert!(first.is_some() && second.is_some());
+}
+
+#[test]
+fn batches_share_slots() {
+    assert!(explore(INTERRUPTIONS, || run_batches(Fate::Success)) > 100);
+}
+
+#[test]
+fn a_failed_batch_says_what_is_done() {
+    for chunk in 0..3 {
+        assert!(explore(INTERRUPTIONS, move || run_batches(Fate::Failure(chunk))) > 100);
+    }
+}
+
+#[test]
+fn a_cancelled_batch_says_what_is_done() {
+    assert!(explore(INTERRUPTIONS, || run_batches(Fate::Cancellation)) > 100);
+}
