@@ -46,6 +46,7 @@ export type ErrorCode =
 
 /** Every error of this package. After an error, no output exists. */
 export class CtruError extends Error {
+  private constructor();
   readonly name: "CtruError";
   readonly code: ErrorCode;
   /** In batches: the first row, from 0, whose key is refused. */
@@ -152,7 +153,7 @@ export interface LoadOptions {
 }
 
 /**
- * Loads and compiles the WebAssembly module. Later calls return the same instance, of which there is
- * one for each value of `simd`.
+ * Loads and compiles the WebAssembly module. There is one instance for each value of `simd`: later
+ * calls return it, and do not look at `module`.
  */
 export function load(options?: LoadOptions): Promise<Ctru>;

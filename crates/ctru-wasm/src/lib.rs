@@ -3,11 +3,13 @@
 mod fault;
 mod set;
 
+use std::hint::black_box;
+
 use ctru_kem::engine::{RowError, Seeds};
 use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
-use zeroize::{Zeroizing, optimization_barrier};
+use zeroize::Zeroizing;
 
 use fault::Fault;
 use set::Set;
@@ -131,12 +133,13 @@ fn wiping_the_stack<T>(work: impl FnOnce() -> T) -> T {
     }
     #[inline(never)]
     fn wipe() {
-        optimization_barrier(&[0u8; STACK]);
+        // Mutable, because the compiler may take a constant from elsewhere.
+        black_box(&mut [0u8; STACK]);
     }
     let result = call(work);
     wipe();
     result
 }
 
-/// Bytes of the stack that an operation uses at most.
-const STACK: usize = 64 << 10;
+/// More bytes of the stack than an operation uses. The largest set uses about 92 KiB.
+const STACK: usize = 128 << 10;
