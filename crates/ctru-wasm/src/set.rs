@@ -29,8 +29,8 @@ impl Set {
         }
     }
 
-    /// Returns the set with a number: 653, 761 and 1277 in mixed-radix encoding are 0 to 2, and with
-    /// 13 bits per coefficient they are 3 to 5.
+    /// Returns the set with a number: 653, 761 and 1277 in mixed-radix encoding are 0 to 2, and
+    /// with 13 bits per coefficient they are 3 to 5.
     ///
     /// # Errors
     /// [`Fault::Set`] if no set has the number.

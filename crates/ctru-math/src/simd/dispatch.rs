@@ -11,8 +11,8 @@ use crate::backend::{Avx2, Avx512, Sse2};
 /// parts of one function for each backend, which is compiled with the backend's instructions. Code
 /// that stays outside is compiled without them.
 ///
-/// In WebAssembly all functions are compiled with the same instructions. There, some large functions
-/// are not inlined, so that each is in the module once: a module must be small.
+/// In WebAssembly all functions are compiled with the same instructions. There, some large
+/// functions are not inlined, so that each is in the module once: a module must be small.
 pub(crate) trait WithSimd {
     /// The result.
     type Output;

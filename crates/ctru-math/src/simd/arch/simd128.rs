@@ -1,9 +1,9 @@
 //! The vectors of WebAssembly: eight lanes.
 //!
 //! WebAssembly has no instruction for the high halves of 16-bit products. It has the sum of two
-//! neighbouring 32-bit products (`i32x4.dot_i16x8_s`). With zeros in every other lane of one factor,
-//! such a sum is one product. Callers give a constant as the second factor, so that the compiler
-//! makes these zeros once.
+//! neighbouring 32-bit products (`i32x4.dot_i16x8_s`). With zeros in every other lane of one
+//! factor, such a sum is one product. Most callers give a constant as the second factor, so that
+//! the compiler makes these zeros once.
 
 use core::arch::wasm32::*;
 use core::mem::transmute;
