@@ -1,5 +1,5 @@
-//! What the benchmark in browsers measures in WebAssembly beside the package: products of our rings,
-//! and the crate `ml-kem`. Each function repeats an operation `count` times.
+//! What the benchmark in browsers measures in WebAssembly beside the package: products of our
+//! rings, and the crate `ml-kem`. Each function repeats an operation `count` times.
 #![allow(unsafe_code, reason = "`no_mangle` exports the functions")]
 
 use std::hint::black_box;
