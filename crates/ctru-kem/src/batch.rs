@@ -9,8 +9,6 @@ use std::vec::Vec;
 use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
 use ctru_math::{Poly, Ring};
-use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use crate::encoding::Encode;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
@@ -18,6 +16,8 @@ use crate::expand::{Expand, Purpose};
 use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::pke::KeyPolynomials;
+use crate::threads::ThreadPool;
+use crate::threads::prelude::*;
 use crate::wipe::Secret;
 
 /// The most key pairs that share one inversion. At this number, the inversion already takes little
@@ -25,7 +25,8 @@ use crate::wipe::Secret;
 const KEYS_PER_INVERSION: usize = 128;
 
 /// The number of operations that share their hashing. The widest vectors hold eight Keccak states.
-const GROUP: usize = 8;
+/// WebAssembly hashes one state at a time.
+const GROUP: usize = if cfg!(target_family = "wasm") { 1 } else { 8 };
 
 /// The seeds of a batch, `N` bytes for each operation.
 ///

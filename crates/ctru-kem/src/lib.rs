@@ -30,6 +30,8 @@ mod params;
 mod pke;
 #[cfg(feature = "std")]
 mod rows;
+#[cfg(feature = "std")]
+mod threads;
 mod wipe;
 
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};

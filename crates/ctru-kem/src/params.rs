@@ -11,8 +11,6 @@ use std::vec::Vec;
 
 use ctru_math::array::Array;
 use ctru_math::{R653, R761, R1277, Ring};
-#[cfg(feature = "std")]
-use rayon::ThreadPool;
 
 #[cfg(feature = "std")]
 use crate::batch::{self, Keys, Seeds};
@@ -24,6 +22,8 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::threads::ThreadPool;
 
 /// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///

@@ -19,6 +19,8 @@ pub enum Backend {
     Portable,
     /// NEON, vectors of 128 bits: 64-bit Arm, little-endian.
     Neon,
+    /// The proposal simd128 of WebAssembly, vectors of 128 bits.
+    Simd128,
     /// SSE2, vectors of 128 bits: every x86-64.
     Sse2,
     /// AVX2, vectors of 256 bits.
@@ -30,7 +32,8 @@ pub enum Backend {
 
 impl Backend {
     /// All backends, the narrowest first.
-    pub const ALL: [Self; 5] = [Self::Portable, Self::Neon, Self::Sse2, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 6] =
+        [Self::Portable, Self::Neon, Self::Simd128, Self::Sse2, Self::Avx2, Self::Avx512];
 
     /// Returns the name that records, the command line and `--cfg ctru_backend` use.
     #[must_use]
@@ -38,6 +41,7 @@ impl Backend {
         match self {
             Self::Portable => "portable",
             Self::Neon => "neon",
+            Self::Simd128 => "simd128",
             Self::Sse2 => "sse2",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
@@ -66,7 +70,7 @@ pub struct UnknownBackend;
 
 impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the backends are portable, neon, sse2, avx2 and avx512")
+        f.write_str("the backends are portable, neon, simd128, sse2, avx2 and avx512")
     }
 }
 
@@ -133,13 +137,18 @@ pub fn select(backend: Backend) -> Result<(), Unavailable> {
 const NEON: bool =
     cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"));
 
+/// Whether the target has the vectors of WebAssembly.
+const SIMD128: bool = cfg!(all(target_arch = "wasm32", target_feature = "simd128"));
+
 /// The backend that this build always uses: the one that `--cfg ctru_backend` names, or the
 /// portable one on a target that has no other. `None` if the backend is chosen at run time.
 const FIXED: Option<Backend> =
-    if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON) {
+    if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON || SIMD128) {
         Some(Backend::Portable)
     } else if cfg!(ctru_backend = "neon") {
         Some(Backend::Neon)
+    } else if cfg!(ctru_backend = "simd128") {
+        Some(Backend::Simd128)
     } else if cfg!(ctru_backend = "sse2") {
         Some(Backend::Sse2)
     } else if cfg!(ctru_backend = "avx2") {
@@ -155,6 +164,8 @@ const FIXED: Option<Backend> =
     not(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))
 ))]
 compile_error!("ctru_backend=\"neon\" needs a target with NEON: 64-bit Arm, little-endian");
+#[cfg(all(ctru_backend = "simd128", not(all(target_arch = "wasm32", target_feature = "simd128"))))]
+compile_error!("ctru_backend=\"simd128\" needs wasm32 with -C target-feature=+simd128");
 #[cfg(all(ctru_backend = "sse2", not(target_feature = "sse2")))]
 compile_error!("ctru_backend=\"sse2\" needs a target with SSE2: every x86-64 is one");
 #[cfg(all(ctru_backend = "avx2", not(target_feature = "avx2")))]
@@ -200,6 +211,20 @@ pub(crate) struct Neon(());
 #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
 impl Neon {
     /// Returns the token: the target has NEON.
+    pub(crate) const fn of_target() -> Self {
+        Self(())
+    }
+}
+
+/// Proves that the target has the vectors of WebAssembly.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[derive(Copy, Clone)]
+pub(crate) struct Simd128(());
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+impl Simd128 {
+    /// Returns the token: the target has the vectors. A module with vectors runs only where they
+    /// exist.
     pub(crate) const fn of_target() -> Self {
         Self(())
     }
@@ -251,6 +276,7 @@ fn cpu_has(backend: Backend) -> bool {
     match backend {
         Backend::Portable => true,
         Backend::Neon => NEON,
+        Backend::Simd128 => SIMD128,
         Backend::Sse2 => cfg!(target_arch = "x86_64"),
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2 => Avx2::detect().is_some(),

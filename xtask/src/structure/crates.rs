@@ -17,6 +17,7 @@ const ORDER: &[&str] = &[
     "ctru-rustls",
     "ctru-capi",
     "ctru-python",
+    "ctru-wasm",
     "ctru-server",
     "age-plugin-ctru",
     "ctru-cli",
@@ -24,7 +25,7 @@ const ORDER: &[&str] = &[
 ];
 /// The crates that no other crate may use, except for [`ASIDE`].
 const DOORS: &[&str] =
-    &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-server", "age-plugin-ctru"];
+    &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &["ctru-fuzz", "ctru-model", "ctru-tests", "xtask"];
 /// The package with the helpers of tests, on which the tests of every crate may depend.

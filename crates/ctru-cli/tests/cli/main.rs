@@ -598,5 +598,8 @@ fn a_backend_can_be_chosen() {
 fn unknown_backends_are_refused() {
     let output = Sandbox::new().run("--backend avx1024 info");
     assert_eq!(output.status.code(), Some(2));
-    assert_contains(&stderr(&output), &["avx1024", "portable, neon, sse2, avx2 and avx512"]);
+    assert_contains(
+        &stderr(&output),
+        &["avx1024", "portable, neon, simd128, sse2, avx2 and avx512"],
+    );
 }

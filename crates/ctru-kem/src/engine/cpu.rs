@@ -1,11 +1,8 @@
 //! The CPU engine: runs batches on the cores of this machine.
 
 use core::fmt;
-use std::string::ToString;
 use std::sync::Arc;
 use std::vec::Vec;
-
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Engine, EngineError, check_length};
 use crate::batch::{Keys, Seeds};
@@ -14,6 +11,7 @@ use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::kem::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
+use crate::threads::{self, ThreadPool};
 
 /// An engine on the cores of this machine. Clones share the threads.
 #[derive(Clone)]
@@ -30,16 +28,13 @@ impl CpuEngine {
         Self::with_threads(0)
     }
 
-    /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core.
+    /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core. In
+    /// WebAssembly without threads, the calling thread does the work.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start the threads.
     pub fn with_threads(threads: usize) -> Result<Self, EngineError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| std::format!("ctru-cpu-{i}"))
-            .build()
-            .map_err(|error| EngineError::Threads(error.to_string()))?;
+        let pool = threads::start(threads).map_err(EngineError::Threads)?;
         Ok(Self { pool: Arc::new(pool) })
     }
 

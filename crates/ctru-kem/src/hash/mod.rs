@@ -14,8 +14,10 @@
 //!
 //! Source: paper, Algorithms 4 to 6.
 
-// Only vectors of x86-64 hash interleaved states. For other CPUs this code compiles without use.
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only x86-64 has vectors that hold interleaved states")
+)]
 
 mod inputs;
 mod interleaved;

@@ -10,6 +10,9 @@ use crate::backend::{Avx2, Avx512, Sse2};
 /// `with_simd` and every function that it calls on vectors must be `#[inline(always)]`: they become
 /// parts of one function for each backend, which is compiled with the backend's instructions. Code
 /// that stays outside is compiled without them.
+///
+/// In WebAssembly all functions are compiled with the same instructions. There, some large
+/// functions are not inlined, so that each is in the module once: a module must be small.
 pub(crate) trait WithSimd {
     /// The result.
     type Output;
@@ -46,6 +49,10 @@ pub(crate) fn dispatch_to<W: WithSimd>(backend: Backend, work: W) -> W::Output {
     #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
     if backend == Backend::Neon {
         return backend::Neon::of_target().vectorize(work);
+    }
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    if backend == Backend::Simd128 {
+        return backend::Simd128::of_target().vectorize(work);
     }
     let _ = backend;
     backend::Portable.vectorize(work)

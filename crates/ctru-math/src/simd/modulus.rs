@@ -133,7 +133,8 @@ impl<V: Vector> LaneModulus<V> {
     /// Multiplies `a` by a factor: `a w` for a constant `w`, `a w / 2^16` for a variable `w`.
     ///
     /// Input: any `a`. Output: bounded by [`Modulus::product_bound`] (Montgomery).
-    #[inline(always)]
+    #[cfg_attr(all(target_family = "wasm", not(target_feature = "simd128")), inline(never))]
+    #[cfg_attr(not(all(target_family = "wasm", not(target_feature = "simd128"))), inline(always))]
     pub(crate) fn mul(&self, a: V, w: Twiddle<V>) -> V {
         let quotient = a.mul_low(w.zeta_qinv);
         a.mul_high_difference(w.zeta, quotient, self.m)
@@ -142,7 +143,8 @@ impl<V: Vector> LaneModulus<V> {
     /// Divides sums of products by `2^16`.
     ///
     /// Output: bounded by [`Modulus::sum_bound`] (Montgomery).
-    #[inline(always)]
+    #[cfg_attr(all(target_family = "wasm", not(target_feature = "simd128")), inline(never))]
+    #[cfg_attr(not(all(target_family = "wasm", not(target_feature = "simd128"))), inline(always))]
     pub(crate) fn reduce_sums(&self, sums: V::Sums) -> V {
         let [low, high] = sums.split();
         let quotient = low.mul_low(self.inverse);
@@ -152,7 +154,8 @@ impl<V: Vector> LaneModulus<V> {
     /// Returns a representative of `a` that is nearer to 0.
     ///
     /// Input: any `a`. Output: bounded by [`Modulus::reduce_bound`] (Barrett).
-    #[inline(always)]
+    #[cfg_attr(all(target_family = "wasm", not(target_feature = "simd128")), inline(never))]
+    #[cfg_attr(not(all(target_family = "wasm", not(target_feature = "simd128"))), inline(always))]
     pub(crate) fn reduce(&self, a: V) -> V {
         let quotient = a.mul_round(self.barrett);
         a.sub(quotient.mul_low(self.m))

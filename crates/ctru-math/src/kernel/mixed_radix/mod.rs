@@ -119,7 +119,8 @@ impl Level {
     }
 
     /// Writes the list of the next level and the bytes of this level.
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn combine(&self, values: &[u16], next: &mut [u16], bytes: &mut [u8]) {
         let pairs = self.regular_pairs();
         let radix = self.radix.value;
@@ -152,7 +153,8 @@ impl Level {
 
     /// Writes the list of this level, from the list of the next level and the bytes of this level.
     /// Returns 0 exactly if no value was reduced.
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn split(&self, next: &[u16], bytes: &[u8], values: &mut [u16]) -> u32 {
         let pairs = self.regular_pairs();
         let (regular, last) = values[..self.count].split_at_mut(2 * pairs);

@@ -32,7 +32,8 @@ macro_rules! each_power {
 /// Multiplies `a` by `b`, both in NTT form, and by [`Plan::SCALE`].
 ///
 /// Input: outputs of the transform. Output: bounded by `Modulus::mul_bound` for any 16-bit number.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     let table = P::forward_table::<S>();
     let modulus = P::modulus(simd);
@@ -53,7 +54,8 @@ pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
 }
 
 /// Multiplies one leaf modulo `x^d - zeta`, or modulo `x^d + zeta` if `negative`.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 #[expect(clippy::too_many_arguments, reason = "values that stay in registers")]
 fn basemul_leaf<P: Plan, S: Simd>(
     simd: S,

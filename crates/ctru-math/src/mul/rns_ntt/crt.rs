@@ -74,7 +74,8 @@ fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
 }
 
 /// Returns the folded product modulo `q` from residues modulo two primes. `r0` is scratch.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 pub(super) fn two_primes_to_q<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16]) -> Poly<R> {
     let q = const { modulus_q::<R>() }.splat(simd);
     let p0_q = const { modulus_q::<R>().factor(P0) }.splat(simd);
@@ -145,7 +146,8 @@ pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
 /// Replaces a vector of residues modulo the first prime by the plain coefficients modulo `q`. `r1`
 /// holds their residues modulo the second prime, `twice_r2` holds twice their residues modulo the
 /// third prime.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_r2: S::Vector) {
     let (q, p2) = (const { modulus_q::<R>() }.splat(simd), MODULI[2].splat(simd));
     let low = simd.load(r0);
@@ -160,7 +162,8 @@ fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_
 }
 
 /// Reduces the plain product `plain` modulo `x^n - x - 1` and `q`. Overwrites `plain`.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut [i16]) -> Poly<R> {
     let mut product = Poly::zero();
     let folded = product.coefficients_mut();

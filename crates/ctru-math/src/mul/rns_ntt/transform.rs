@@ -120,7 +120,8 @@ pub(super) fn forward<P: Plan, S: Simd>(simd: S, a: &impl Operand, ntt: &mut [i1
     forward_rows::<P, S>(simd, ntt);
 }
 
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut [i16]) {
     let modulus = P::modulus(simd);
     let table = P::forward_table::<S>();
@@ -162,7 +163,8 @@ fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut 
     }
 }
 
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
     let modulus = P::modulus(simd);
     let table = P::forward_table::<S>();
@@ -193,7 +195,8 @@ fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
 ///
 /// Output: `low` and `high`, the residues for the first and the second tree, up to `OUTPUT_BOUND`
 /// in absolute value. `ntt` is scratch.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 pub(super) fn inverse<P: Plan, S: Simd>(
     simd: S,
     ntt: &mut [i16],

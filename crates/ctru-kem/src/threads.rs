@@ -1,0 +1,71 @@
+//! The threads of a batch: those of `rayon`, or the calling thread in WebAssembly without threads.
+
+use std::string::String;
+
+#[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
+pub(crate) use rayon::{ThreadPool, prelude};
+
+#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+pub(crate) use one_thread::{ThreadPool, prelude};
+
+/// Starts `threads` threads, or one per core if `threads` is 0.
+///
+/// # Errors
+/// The reason of the system if it does not start the threads.
+#[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
+pub(crate) fn start(threads: usize) -> Result<ThreadPool, String> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|i| std::format!("ctru-cpu-{i}"))
+        .build()
+        .map_err(|error| std::string::ToString::to_string(&error))
+}
+
+/// Returns the pool of the calling thread.
+#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+pub(crate) fn start(_threads: usize) -> Result<ThreadPool, String> {
+    Ok(ThreadPool)
+}
+
+/// What batches use of `rayon`, for one thread.
+#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+mod one_thread {
+    /// The calling thread.
+    #[derive(Debug)]
+    pub struct ThreadPool;
+
+    impl ThreadPool {
+        /// Does the work.
+        pub(crate) fn install<T>(&self, work: impl FnOnce() -> T) -> T {
+            work()
+        }
+
+        /// Returns 1.
+        pub(crate) fn current_num_threads(&self) -> usize {
+            1
+        }
+    }
+
+    pub(crate) mod prelude {
+        use core::slice::{Chunks, ChunksMut, Iter};
+
+        /// The iterators over a slice that batches use, with the names of `rayon`.
+        pub(crate) trait Parallel<T> {
+            fn par_iter(&self) -> Iter<'_, T>;
+            fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
+            fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
+        }
+
+        impl<T> Parallel<T> for [T] {
+            fn par_iter(&self) -> Iter<'_, T> {
+                self.iter()
+            }
+            fn par_chunks(&self, size: usize) -> Chunks<'_, T> {
+                self.chunks(size)
+            }
+            fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
+                self.chunks_mut(size)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the benchmark in browsers measures in WebAssembly beside the package: products of our
+//! rings, and the crate `ml-kem`. Each function repeats an operation `count` times.
+#![allow(unsafe_code, reason = "`no_mangle` exports the functions")]
+
+use std::hint::black_box;
+
+use ctru_math::mul::Multiplier;
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ml_kem::kem::Decapsulate;
+use ml_kem::{B32, DecapsulationKey, MlKem768, Seed};
+
+fn products<R: Ring>(count: u32) {
+    let mut multiplier = Multiplier::<R>::new();
+    // The time of a product does not depend on its operands.
+    let (mut product, factor) = (Poly::<R>::from(&SmallPoly::one()), SmallPoly::<R>::one());
+    for _ in 0..count {
+        product = multiplier.mul_small(black_box(&product), black_box(&factor));
+    }
+    black_box(product);
+}
+
+/// Multiplies an element of the ring of degree 653 by a small one.
+#[unsafe(no_mangle)]
+pub extern "C" fn product_653(count: u32) {
+    products::<R653>(count);
+}
+
+/// Multiplies an element of the ring of degree 761 by a small one.
+#[unsafe(no_mangle)]
+pub extern "C" fn product_761(count: u32) {
+    products::<R761>(count);
+}
+
+/// Multiplies an element of the ring of degree 1277 by a small one.
+#[unsafe(no_mangle)]
+pub extern "C" fn product_1277(count: u32) {
+    products::<R1277>(count);
+}
+
+fn key() -> DecapsulationKey<MlKem768> {
+    DecapsulationKey::from_seed(black_box(Seed::from([1; 64])))
+}
+
+/// Generates a key of ML-KEM-768 from a seed.
+#[unsafe(no_mangle)]
+pub extern "C" fn ml_kem_keygen(count: u32) {
+    for _ in 0..count {
+        black_box(key());
+    }
+}
+
+/// Encapsulates to a decoded key of ML-KEM-768.
+#[unsafe(no_mangle)]
+pub extern "C" fn ml_kem_encaps(count: u32) {
+    let public = key().encapsulation_key().clone();
+    for _ in 0..count {
+        black_box(black_box(&public).encapsulate_deterministic(black_box(&B32::from([2; 32]))));
+    }
+}
+
+/// Decapsulates with a decoded key of ML-KEM-768.
+#[unsafe(no_mangle)]
+pub extern "C" fn ml_kem_decaps(count: u32) {
+    let private = key();
+    let (ciphertext, _) = private.encapsulation_key().encapsulate_deterministic(&[2; 32].into());
+    for _ in 0..count {
+        black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
+    }
+}

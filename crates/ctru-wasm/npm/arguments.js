@@ -1,0 +1,55 @@
+import { CtruError } from "./error.js";
+
+/** The sets, in the order of the numbers by which the module names them. */
+const IDS = [653, 761, 1277, "653-packed13", "761-packed13", "1277-packed13"];
+
+/** Returns the sizes of all sets, as the module knows them. */
+export function readSets(module) {
+  const sets = IDS.map((id, number) => {
+    const [
+      encapsulationKeyBytes,
+      decapsulationKeyBytes,
+      ciphertextBytes,
+      sharedSecretBytes,
+      keypairSeedBytes,
+      encapsulationSeedBytes,
+    ] = module.sizes(number);
+    const set = {
+      name: `CTRU-Prime-${parseInt(id)}`,
+      encapsulationKeyBytes,
+      decapsulationKeyBytes,
+      ciphertextBytes,
+      sharedSecretBytes,
+      keypairSeedBytes,
+      encapsulationSeedBytes,
+    };
+    return [id, Object.freeze(set)];
+  });
+  return Object.freeze(Object.fromEntries(sets));
+}
+
+/** Returns the number of a set. */
+export function numberOf(set) {
+  const number = IDS.indexOf(set);
+  if (number < 0) {
+    throw new CtruError("set", `the sets are ${IDS.join(", ")}, got ${String(set)}`);
+  }
+  return number;
+}
+
+/** Checks that an argument is a `Uint8Array`, also one of another window. */
+export function bytes(name, value) {
+  if (ArrayBuffer.isView(value) && value[Symbol.toStringTag] === "Uint8Array") return value;
+  throw new CtruError("type", `${name} must be a Uint8Array`);
+}
+
+/** Checks an argument that may be absent. */
+export function optionalBytes(name, value) {
+  return value === undefined ? undefined : bytes(name, value);
+}
+
+/** Checks a number of operations. */
+export function count(value) {
+  if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value;
+  throw new CtruError("type", "count must be an integer from 0 to 2^32 - 1");
+}

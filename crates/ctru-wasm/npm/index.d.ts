@@ -1,0 +1,159 @@
+/**
+ * The post-quantum KEM CTRU-Prime. Not standardised and not audited: for research and measurements.
+ */
+
+/**
+ * A parameter set. Public keys of 653, 761 and 1277 are in mixed-radix encoding; those of the others
+ * have 13 bits per coefficient.
+ */
+export type SetId = 653 | 761 | 1277 | "653-packed13" | "761-packed13" | "1277-packed13";
+
+/** The sizes of a parameter set in bytes. */
+export interface SetInfo {
+  /** Such as "CTRU-Prime-761". */
+  readonly name: string;
+  readonly encapsulationKeyBytes: number;
+  /** A decapsulation key is the secret polynomial, the encapsulation key, and 32 bytes `z`. */
+  readonly decapsulationKeyBytes: number;
+  readonly ciphertextBytes: number;
+  readonly sharedSecretBytes: number;
+  /** The seed of one key pair. */
+  readonly keypairSeedBytes: number;
+  /** The seed of one encapsulation. */
+  readonly encapsulationSeedBytes: number;
+}
+
+/** What is wrong. The codes never change; messages may. */
+export type ErrorCode =
+  /** An argument is not of the type that this file says. */
+  | "type"
+  /** There is no such parameter set. */
+  | "set"
+  /** A number of bytes or of rows is wrong. */
+  | "length"
+  /** The bytes are not an encapsulation key. */
+  | "encapsulation-key"
+  /** The bytes are not a decapsulation key. */
+  | "decapsulation-key"
+  /** There is no `crypto.getRandomValues`, or it failed. */
+  | "randomness"
+  /** The WebAssembly module or a worker could not be loaded. */
+  | "load"
+  /** The pool is closed. */
+  | "closed"
+  /** The package has a defect. */
+  | "internal";
+
+/** Every error of this package. After an error, no output exists. */
+export class CtruError extends Error {
+  private constructor();
+  readonly name: "CtruError";
+  readonly code: ErrorCode;
+  /** In batches: the first row, from 0, whose key is refused. */
+  readonly row?: number;
+}
+
+export interface KeyPair {
+  encapsulationKey: Uint8Array;
+  /** Secret. */
+  decapsulationKey: Uint8Array;
+}
+
+export interface Encapsulation {
+  ciphertext: Uint8Array;
+  /** Secret. */
+  sharedSecret: Uint8Array;
+}
+
+/** One row per key pair. */
+export interface KeyPairs {
+  encapsulationKeys: Uint8Array;
+  /** Secret. */
+  decapsulationKeys: Uint8Array;
+}
+
+/** One row per encapsulation. */
+export interface Encapsulations {
+  ciphertexts: Uint8Array;
+  /** Secret. */
+  sharedSecrets: Uint8Array;
+}
+
+/**
+ * The operations. They throw {@link CtruError}. Arguments are only read; results are new arrays,
+ * which belong to the caller. A batch is a `Uint8Array` of rows, one after the other.
+ */
+export interface Ctru {
+  /** Whether this is the module with vector instructions. */
+  readonly simd: boolean;
+  readonly sets: Readonly<Record<SetId, SetInfo>>;
+
+  /** Generates a key pair, at random or from a secret, uniform seed that must be used once. */
+  keypair(set: SetId, seed?: Uint8Array): KeyPair;
+
+  /** Encapsulates, at random or from a secret, uniform seed that must be used once. */
+  encapsulate(set: SetId, encapsulationKey: Uint8Array, seed?: Uint8Array): Encapsulation;
+
+  /**
+   * Returns the shared secret. A ciphertext of the right length that encapsulation did not make is
+   * no error: it gives a secret that nobody else knows.
+   */
+  decapsulate(set: SetId, decapsulationKey: Uint8Array, ciphertext: Uint8Array): Uint8Array;
+
+  /** Generates `count` key pairs, at random or from one seed for each. */
+  keypairs(set: SetId, count: number, seeds?: Uint8Array): KeyPairs;
+
+  /** Encapsulates `count` times, to one key or to one key for each operation. */
+  encapsulateBatch(
+    set: SetId,
+    encapsulationKeys: Uint8Array,
+    count: number,
+    seeds?: Uint8Array,
+  ): Encapsulations;
+
+  /** Decapsulates each ciphertext, with one key or with one key for each operation. */
+  decapsulateBatch(
+    set: SetId,
+    decapsulationKeys: Uint8Array,
+    ciphertexts: Uint8Array,
+  ): Uint8Array;
+
+  /** Starts workers, one per core if `workers` is absent. */
+  pool(options?: { workers?: number }): Promise<Pool>;
+}
+
+/**
+ * Workers that share the rows of each batch. The methods are those of {@link Ctru}; their promises
+ * are rejected with {@link CtruError}.
+ */
+export interface Pool {
+  /** The number of workers. */
+  readonly workers: number;
+  keypairs(set: SetId, count: number, seeds?: Uint8Array): Promise<KeyPairs>;
+  encapsulateBatch(
+    set: SetId,
+    encapsulationKeys: Uint8Array,
+    count: number,
+    seeds?: Uint8Array,
+  ): Promise<Encapsulations>;
+  decapsulateBatch(
+    set: SetId,
+    decapsulationKeys: Uint8Array,
+    ciphertexts: Uint8Array,
+  ): Promise<Uint8Array>;
+  /** Stops the workers. Batches that are under way are rejected. */
+  close(): void;
+}
+
+export interface LoadOptions {
+  /** Chooses the module. If absent, the one with vector instructions where they work. */
+  simd?: boolean;
+  /** Where the module is, or its bytes. If absent, the file of this package. */
+  module?: URL | BufferSource;
+}
+
+/**
+ * Loads and compiles the WebAssembly module. There is one instance for each value of `simd`: later
+ * calls return it, and do not look at `module`.
+ */
+export function load(options?: LoadOptions): Promise<Ctru>;

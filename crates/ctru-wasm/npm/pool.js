@@ -1,0 +1,200 @@
+import { bytes, count as checkCount, numberOf, optionalBytes } from "./arguments.js";
+import { CtruError, errorOf } from "./error.js";
+import { startWorker } from "./host.js";
+
+/** Starts a pool of workers, which instantiate the compiled module. */
+export async function startPool(simd, module, sets, workers) {
+  const pool = new Pool(sets);
+  try {
+    await Promise.all(Array.from({ length: workers }, () => pool.start(simd, module)));
+  } catch (error) {
+    pool.close();
+    throw error;
+  }
+  return pool;
+}
+
+class Pool {
+  #sets;
+  #workers = [];
+  /** The functions that settle the promise of an operation, by its number. */
+  #pending = new Map();
+  #next = 0;
+  #closed = false;
+
+  constructor(sets) {
+    this.#sets = sets;
+  }
+
+  get workers() {
+    return this.#workers.length;
+  }
+
+  /** Starts a worker, and waits until it is ready. */
+  async start(simd, module) {
+    const { promise, resolve, reject } = withResolvers();
+    const receive = (message) => {
+      if (message.ready) return resolve();
+      if (message.failed) return reject(new CtruError("load", message.failed));
+      const waiting = this.#pending.get(message.id);
+      this.#pending.delete(message.id);
+      if (message.results) waiting?.resolve(message.results);
+      else waiting?.reject(message.thrown);
+    };
+    const fail = (reason) => {
+      reject(new CtruError("load", `a worker does not start: ${reason}`));
+      this.#stop(new CtruError("internal", `a worker has failed: ${reason}`));
+    };
+    const worker = await startWorker(receive, fail);
+    this.#workers.push(worker);
+    worker.postMessage({ simd, module });
+    await promise;
+  }
+
+  close() {
+    this.#stop(new CtruError("closed", "the pool is closed"));
+  }
+
+  #stop(error) {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+    for (const worker of this.#workers) worker.terminate();
+  }
+
+  async keypairs(set, count, seeds) {
+    const number = numberOf(set);
+    const sizes = this.#sets[set];
+    checkCount(count);
+    optionalBytes("seeds", seeds);
+    checkRows("seeds", seeds, count, sizes.keypairSeedBytes);
+    const [encapsulationKeys, decapsulationKeys] = await this.#share(
+      count,
+      [sizes.encapsulationKeyBytes, sizes.decapsulationKeyBytes],
+      (first, rows) => [
+        "generate",
+        number,
+        rows,
+        part(seeds, first, rows, sizes.keypairSeedBytes),
+      ],
+    );
+    return { encapsulationKeys, decapsulationKeys };
+  }
+
+  async encapsulateBatch(set, encapsulationKeys, count, seeds) {
+    const number = numberOf(set);
+    const sizes = this.#sets[set];
+    bytes("encapsulationKeys", encapsulationKeys);
+    checkCount(count);
+    optionalBytes("seeds", seeds);
+    const key = sizes.encapsulationKeyBytes;
+    checkKeys("encapsulationKeys", encapsulationKeys, count, key);
+    checkRows("seeds", seeds, count, sizes.encapsulationSeedBytes);
+    const [ciphertexts, sharedSecrets] = await this.#share(
+      count,
+      [sizes.ciphertextBytes, sizes.sharedSecretBytes],
+      (first, rows) => [
+        "encapsulate",
+        number,
+        partOfKeys(encapsulationKeys, first, rows, key),
+        rows,
+        part(seeds, first, rows, sizes.encapsulationSeedBytes),
+      ],
+    );
+    return { ciphertexts, sharedSecrets };
+  }
+
+  async decapsulateBatch(set, decapsulationKeys, ciphertexts) {
+    const number = numberOf(set);
+    const sizes = this.#sets[set];
+    bytes("decapsulationKeys", decapsulationKeys);
+    bytes("ciphertexts", ciphertexts);
+    const count = Math.floor(ciphertexts.length / sizes.ciphertextBytes);
+    const key = sizes.decapsulationKeyBytes;
+    checkRows("ciphertexts", ciphertexts, count, sizes.ciphertextBytes);
+    checkKeys("decapsulationKeys", decapsulationKeys, count, key);
+    const [sharedSecrets] = await this.#share(
+      count,
+      [sizes.sharedSecretBytes],
+      (first, rows) => [
+        "decapsulate",
+        number,
+        partOfKeys(decapsulationKeys, first, rows, key),
+        part(ciphertexts, first, rows, sizes.ciphertextBytes),
+        rows,
+      ],
+    );
+    return sharedSecrets;
+  }
+
+  /**
+   * Gives each worker a share of the rows, and returns the outputs, whose rows have these sizes.
+   * `call` returns the operation and the operands for a share. The operands are transferred.
+   */
+  async #share(count, rowBytes, call) {
+    if (this.#closed) throw new CtruError("closed", "the pool is closed");
+    const share = Math.max(1, Math.ceil(count / this.#workers.length));
+    const shares = this.#workers
+      .map((worker, index) => ({ worker, first: index * share }))
+      .filter(({ first }) => first < count);
+    const outcomes = await Promise.allSettled(
+      shares.map(({ worker, first }) => {
+        const [operation, ...operands] = call(first, Math.min(share, count - first));
+        return this.#send(worker, operation, operands);
+      }),
+    );
+    const failed = outcomes.findIndex(({ status }) => status === "rejected");
+    const outputs = failed < 0 ? rowBytes.map((size) => new Uint8Array(size * count)) : [];
+    for (const [index, { value: results }] of outcomes.entries()) {
+      results?.forEach((result, output) => {
+        outputs[output]?.set(result, shares[index].first * rowBytes[output]);
+        // Results can be secret, and the outputs are copies.
+        result.fill(0);
+      });
+    }
+    // The shares are in order, so this one has the first row that is refused.
+    if (failed >= 0) throw errorOf(outcomes[failed].reason, shares[failed].first);
+    return outputs;
+  }
+
+  #send(worker, operation, operands) {
+    const { promise, resolve, reject } = withResolvers();
+    const id = this.#next++;
+    this.#pending.set(id, { resolve, reject });
+    const buffers = operands.filter(ArrayBuffer.isView).map((operand) => operand.buffer);
+    worker.postMessage({ id, operation, operands }, buffers);
+    return promise;
+  }
+}
+
+/** Returns a promise with the functions that settle it. */
+function withResolvers() {
+  let resolve, reject;
+  const promise = new Promise((...functions) => ([resolve, reject] = functions));
+  return { promise, resolve, reject };
+}
+
+/** Returns a copy of the rows of a share. */
+function part(rows, first, count, rowBytes) {
+  return rows?.slice(first * rowBytes, (first + count) * rowBytes);
+}
+
+/** Returns a copy of the keys of a share: the only key, or one for each row. */
+function partOfKeys(keys, first, count, keyBytes) {
+  return keys.length === keyBytes ? keys.slice() : part(keys, first, count, keyBytes);
+}
+
+/** Checks that there is one row for each operation, if there are rows. */
+function checkRows(name, rows, count, rowBytes) {
+  if (rows === undefined || rows.length === count * rowBytes) return;
+  throw new CtruError(
+    "length",
+    `${name} have ${rows.length} bytes, ${count} operations need ${count * rowBytes}`,
+  );
+}
+
+/** Checks that there is one key, or one for each operation. */
+function checkKeys(name, keys, count, keyBytes) {
+  if (keys.length !== keyBytes) checkRows(name, keys, count, keyBytes);
+}

@@ -1,0 +1,145 @@
+#![doc = include_str!("../README.md")]
+
+mod fault;
+mod set;
+
+use std::hint::black_box;
+
+use ctru_kem::engine::{RowError, Seeds};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::prelude::wasm_bindgen;
+use zeroize::Zeroizing;
+
+use fault::Fault;
+use set::Set;
+
+/// Returns the sizes of a set in bytes: of an encapsulation key, a decapsulation key, a ciphertext,
+/// a shared secret, the seed of a key pair, and the seed of an encapsulation.
+///
+/// # Errors
+/// [`Fault::Set`] if no set has the number.
+#[wasm_bindgen]
+pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
+    let set = Set::get(set)?;
+    let own = [set.encapsulation_key, set.decapsulation_key, set.ciphertext];
+    let common = [SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES, SEED_BYTES];
+    Ok(own.into_iter().chain(common).map(|bytes| bytes as u32).collect())
+}
+
+/// Generates `count` key pairs, at random or from one seed for each. Returns the encapsulation keys
+/// and the decapsulation keys.
+///
+/// # Errors
+/// [`Fault`] if there is no such set, the number of seeds differs, or there is no memory or no
+/// randomness.
+#[wasm_bindgen]
+pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
+    wiping_the_stack(|| {
+        let set = Set::get(set)?;
+        let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
+        let mut public = room(count, set.encapsulation_key)?;
+        let mut private = Zeroizing::new(room(count, set.decapsulation_key)?);
+        set.rows.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
+        Ok(Array::of2(&to_js(&public), &to_js(&private)))
+    })
+}
+
+/// Encapsulates `count` times, at random or from one seed for each operation, to one key or to one
+/// key for each. Returns the ciphertexts and the shared secrets.
+///
+/// # Errors
+/// [`Fault`] if there is no such set, lengths do not fit together, a key is refused, or there is no
+/// memory or no randomness.
+#[wasm_bindgen]
+pub fn encapsulate(
+    set: u32,
+    keys: &Uint8Array,
+    count: usize,
+    seeds: Option<Uint8Array>,
+) -> Result<Array, Fault> {
+    wiping_the_stack(|| {
+        let set = Set::get(set)?;
+        let keys = keys.to_vec();
+        let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
+        let mut ciphertexts = room(count, set.ciphertext)?;
+        let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
+        let seeds = Seeds::Each(seeds.as_chunks().0);
+        set.rows.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;
+        Ok(Array::of2(&to_js(&ciphertexts), &to_js(&secrets)))
+    })
+}
+
+/// Decapsulates `count` ciphertexts with one key, or with one key for each. Returns the shared
+/// secrets.
+///
+/// # Errors
+/// [`Fault`] if there is no such set, lengths do not fit together, a key is refused, or there is no
+/// memory.
+#[wasm_bindgen]
+pub fn decapsulate(
+    set: u32,
+    keys: &Uint8Array,
+    ciphertexts: &Uint8Array,
+    count: usize,
+) -> Result<Uint8Array, Fault> {
+    wiping_the_stack(|| {
+        let set = Set::get(set)?;
+        let keys = Zeroizing::new(keys.to_vec());
+        let ciphertexts = ciphertexts.to_vec();
+        let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
+        set.rows.decapsulate(&keys, &ciphertexts, &mut secrets)?;
+        Ok(to_js(&secrets))
+    })
+}
+
+/// Returns the seeds of a batch: those of the caller, or random ones.
+fn seeds<const N: usize>(
+    seeds: Option<Uint8Array>,
+    count: usize,
+) -> Result<Zeroizing<Vec<u8>>, Fault> {
+    let Some(seeds) = seeds else {
+        let mut seeds = Zeroizing::new(room(count, N)?);
+        getrandom::fill(&mut seeds)?;
+        return Ok(seeds);
+    };
+    let seeds = Zeroizing::new(seeds.to_vec());
+    if !seeds.len().is_multiple_of(N) {
+        let actual = seeds.len();
+        return Err(RowError::Bytes { slice: "seeds", row_bytes: N, actual }.into());
+    }
+    Ok(seeds)
+}
+
+/// Returns zeros for `count` rows.
+fn room(count: usize, row_bytes: usize) -> Result<Vec<u8>, Fault> {
+    let mut rows = Vec::new();
+    let bytes = count.checked_mul(row_bytes).filter(|&bytes| rows.try_reserve_exact(bytes).is_ok());
+    rows.resize(bytes.ok_or(Fault::Memory { count, row_bytes })?, 0);
+    Ok(rows)
+}
+
+/// Returns a copy of bytes in the memory of JavaScript.
+fn to_js(bytes: &[u8]) -> Uint8Array {
+    Uint8Array::new_from_slice(bytes)
+}
+
+/// Does the work, and then overwrites the stack that it has used. The compiler leaves copies of
+/// secrets there that no variable owns any more.
+fn wiping_the_stack<T>(work: impl FnOnce() -> T) -> T {
+    #[inline(never)]
+    fn call<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+    #[inline(never)]
+    fn wipe() {
+        // Mutable, because the compiler may take a constant from elsewhere.
+        black_box(&mut [0u8; STACK]);
+    }
+    let result = call(work);
+    wipe();
+    result
+}
+
+/// More bytes of the stack than an operation uses. The largest set uses about 92 KiB.
+const STACK: usize = 128 << 10;
