@@ -85,6 +85,7 @@ impl Stream {
     fn await_operation(&self, number: u64, place: u64) {
         if !self.counter.is_done(number) {
             self.synchronise();
+            assert!(self.counter.is_done(number), "the next wait would be in vain");
         }
         assert!(self.finished.load(Ordering::SeqCst) >= place, "an operation is still under way");
     }

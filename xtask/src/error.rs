@@ -138,6 +138,15 @@ pub enum Error {
         /// The places, and the rules that they break.
         faults: Vec<String>,
     },
+    /// Lanes of vectors decide branches or addresses, or the search for them does not work.
+    #[error(
+        "lanes of vectors decide what they must not decide:{}",
+        faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
+    )]
+    Lanes {
+        /// The functions, and what the lanes decide.
+        faults: Vec<String>,
+    },
     /// The machine code of a kernel leaks a secret or uses a forbidden resource.
     #[error(
         "the machine code of kernels breaks rules:{}",

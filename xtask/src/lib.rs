@@ -6,6 +6,7 @@ mod error;
 pub mod exhaust;
 pub mod flow;
 pub mod gpu_bundle;
+pub mod lanes;
 pub mod manifest;
 mod parallel;
 pub mod plant;

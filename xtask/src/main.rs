@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, exhaust, gpu_bundle, ptx_flow, ptx_report, structure};
+use xtask::{build_ptx, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure};
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
@@ -23,6 +23,7 @@ enum Job {
     GpuBundle(gpu_bundle::Options),
     Structure(structure::Options),
     Exhaust(exhaust::Options),
+    Lanes(lanes::Options),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Job::GpuBundle(options) => gpu_bundle::run(&options),
         Job::Structure(options) => structure::run(&options),
         Job::Exhaust(options) => exhaust::run(&options),
+        Job::Lanes(options) => lanes::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

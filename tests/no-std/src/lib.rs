@@ -215,3 +215,30 @@ backend_entry_points! {
 pub extern "C" fn ctru_no_std_control(dividend: u32, divisor: u32) -> u32 {
     dividend.checked_div(divisor).unwrap_or(0)
 }
+
+/// Branches on a lane of a vector of AVX-512 or NEON. The search for such branches must find it.
+///
+/// # Safety
+/// The CPU has AVX-512F, or it is a 64-bit Arm.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f"))]
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub unsafe extern "C" fn ctru_no_std_lane_control(words: &[u32; 16], reveal: Mark) {
+    #[cfg(target_arch = "x86_64")]
+    let is_set = {
+        use core::arch::x86_64::{_mm512_loadu_si512, _mm512_test_epi32_mask};
+        // SAFETY: the words have 64 bytes, and the load needs no alignment.
+        let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+        _mm512_test_epi32_mask(words, words) != 0
+    };
+    #[cfg(target_arch = "aarch64")]
+    let is_set = {
+        use core::arch::aarch64::{vld1q_u32, vmaxvq_u32};
+        // SAFETY: the first four words have 16 bytes.
+        unsafe { vmaxvq_u32(vld1q_u32(words.as_ptr())) != 0 }
+    };
+    if is_set {
+        reveal(words.as_ptr().cast(), 64);
+    }
+}

@@ -121,9 +121,7 @@ impl<Q: Queue> Buffers<Q> {
             tree: Tree::new(queue, set, chunk, roots)?,
         })
     }
-}
 
-impl<Q: Queue> Buffers<Q> {
     /// Returns all memory, for wiping.
     pub(super) fn memory(&self) -> Vec<&Q::Memory> {
         // Without `..`, so that no array can be forgotten.
@@ -148,13 +146,12 @@ impl<Q: Queue> Buffers<Q> {
         } = self;
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = decoded;
         let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
-        let bytes = [keys, f, ids, ciphertexts, expected_ciphertexts, copied_keys]
-            .into_iter()
-            .chain([copied_ciphertexts, small]);
-        let words = [z, expansion, seeds, messages, coins, g_coins, shared_secrets];
+        let encoded = [keys, ciphertexts, expected_ciphertexts, copied_keys, copied_ciphertexts];
+        let bytes = [f, ids, small].into_iter().chain(encoded).map(|array| &**array);
+        let hashed = [z, expansion, seeds, messages, coins, g_coins];
+        let secrets = [shared_secrets, rejection_secrets];
+        let words = hashed.into_iter().chain(secrets).map(|array| &**array);
         let polynomials = [h, operands, products].into_iter().chain(tree.memory());
-        let words = words.into_iter().chain([rejection_secrets]);
-        let (bytes, words) = (bytes.map(|array| &**array), words.map(|array| &**array));
         bytes.chain(words).chain(polynomials.map(|array| &**array)).collect()
     }
 }

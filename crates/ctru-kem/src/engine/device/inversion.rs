@@ -66,9 +66,7 @@ impl<Q: Queue> Roots<Q> {
             elements: queue.allocate(MOST * set.row)?,
         })
     }
-}
 
-impl<Q: Queue> Roots<Q> {
     /// Returns all arrays except for the matrices, which are not secret.
     fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
         let Self { maps: _, powers, elements } = self;
@@ -87,16 +85,6 @@ fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
 }
 
 impl<Q: Queue> Tree<Q> {
-    /// Returns all arrays, for wiping.
-    pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
-        // Without `..`, so that no array can be forgotten.
-        let Self { levels, inversion: RootInversion { powers: _, maps: _ }, roots } = self;
-        let roots = roots.get().and_then(Option::as_ref);
-        levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
-    }
-}
-
-impl<Q: Queue> Tree<Q> {
     /// Allocates the tree for chunks of at most `leaves` operations.
     pub(super) fn new(
         queue: &Q,
@@ -107,6 +95,14 @@ impl<Q: Queue> Tree<Q> {
         let levels = level_sizes(leaves).map(|nodes| queue.allocate(nodes * set.row));
         let levels = levels.collect::<Result<_, _>>()?;
         Ok(Self { levels, inversion, roots: OnceLock::new() })
+    }
+
+    /// Returns all arrays, for wiping.
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
+        // Without `..`, so that no array can be forgotten.
+        let Self { levels, inversion: RootInversion { powers: _, maps: _ }, roots } = self;
+        let roots = roots.get().and_then(Option::as_ref);
+        levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
     }
 
     /// Returns the memory for roots that are inverted by powers, or `None` if the device or the

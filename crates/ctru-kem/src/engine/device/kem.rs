@@ -320,8 +320,8 @@ impl<Q: Queue> OnDevice<Q> {
         );
     }
 
-    /// Returns whether one kernel does each operation of a chunk of `count` operations in a batch of
-    /// `whole` operations, if its keys are encoded.
+    /// Returns whether one kernel does each operation of a chunk of `count` operations, if its keys
+    /// are encoded. The batch has `whole` operations.
     fn is_whole(&self, whole: usize, count: usize) -> bool {
         whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && self.products == Products::Polyphase
     }

@@ -110,7 +110,7 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// Slots keep keys, seeds and secrets of a batch until another batch overwrites them. This
     /// function removes them while the engine waits for its next batch. Batches that are under way
     /// go on, and what they write after their slot has been wiped stays. Keys that the engine has
-    /// loaded stay, too. Dropping the engine wipes its memory in any case.
+    /// loaded stay, too. Dropping the engine also wipes its memory.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a device fails. All slots that have not failed are wiped.

@@ -295,8 +295,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// key for each decapsulation key, or it is empty.
     ///
     /// The device sends some of the encapsulation keys, and the host copies the others from the
-    /// decapsulation keys; see [`SENT_OF_EIGHT`]. The batch has `whole` operations. If the copies to pinned memory of the caller
-    /// fail, their destinations are overwritten with placeholders.
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller fail,
+    /// their destinations are overwritten with placeholders. The batch has `whole` operations.
     pub(super) fn receive_key_pairs(
         &self,
         whole: usize,

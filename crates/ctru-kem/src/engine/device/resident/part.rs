@@ -230,11 +230,11 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// The memory of the decoded keys of a chunk, their number, and the rows that must be decoded to it.
+/// The memory of the decoded keys of a chunk, their number, and the rows to decode to it.
 type KeysOf<'a, K, Q> = (&'a K, u32, Option<Rows<'a, u8, Q>>);
 
-/// Returns the keys of a chunk. Encoded keys have `row` bytes each. These rows are decoded to `decoded`; a single key is decoded once in
-/// each slot.
+/// Returns the keys of a chunk. Encoded keys have `row` bytes each, and must be decoded to
+/// `decoded`; a single key is decoded once in each slot.
 fn key_of<'a, Q: Queue, K>(
     device: &OnDevice<Q>,
     part: &Part,

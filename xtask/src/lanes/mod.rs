@@ -1,0 +1,211 @@
+//! `cargo xtask lanes`: looks for vector lanes that decide branches or addresses in machine code.
+//!
+//! Secrets of this project live in vectors. Valgrind follows them in programs for SSE2 and AVX2,
+//! but it knows neither AVX-512 nor, on the machines of this project, NEON. This job reads the
+//! machine code of both instead. It follows what instructions bring from lanes and masks into flags
+//! and general registers, from the beginning of a function to its end, through registers and named
+//! places on the stack, and reports branches and addresses that use it. It does not follow loops
+//! back, other memory, or calls. So it finds slips, and proves nothing.
+
+mod arm;
+mod flow;
+mod x86;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Error, Result, process};
+use flow::{Flow, Step, Use};
+
+/// Looks for vector lanes that decide branches or addresses in the machine code of AVX-512 and NEON
+///
+/// The library is that of tests/no-std, a release build. It contains one branch on a lane, which
+/// the search must find.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The static library
+    library: PathBuf,
+    /// The disassembler of GNU binutils for the library
+    #[arg(long, default_value = "objdump")]
+    objdump: String,
+}
+
+/// The function with the branch on a lane.
+const CONTROL: &str = "ctru_no_std_lane_control";
+
+/// A use of lanes that shows nothing secret.
+struct Known {
+    /// The end of the function's name, as the disassembler prints it.
+    function: &'static str,
+    kind: Use,
+    /// The most places in a function.
+    most: usize,
+}
+
+/// The uses of lanes that show nothing secret. All are in code for NEON.
+const KNOWN: &[Known] = &[
+    // Whether a coefficient of a public key is q or more, and its place.
+    Known { function: "Compiled>::unpack13", kind: Use::Branch, most: 3 },
+    // Whether the secret polynomial of a key from outside is valid, which the caller learns anyway:
+    // one branch at the end, on all coefficients together.
+    Known { function: "Compiled>::unpack_secret", kind: Use::Branch, most: 1 },
+];
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Error::Start`] or [`Error::Failed`] if the disassembler does not read the library,
+/// [`Error::Lanes`] if lanes decide branches or addresses, or if the search finds nothing in
+/// the function that has such a branch.
+pub fn run(options: &Options) -> Result<()> {
+    let mut objdump = Command::new(&options.objdump);
+    objdump.args(["-d", "-C", "--no-show-raw-insn"]).arg(&options.library);
+    let text = process::text(&mut objdump)?;
+    let (functions, mut found) = search(&text);
+    let controls = found.remove(&(CONTROL, Use::Branch)).unwrap_or_default();
+    found.remove(&(CONTROL, Use::Address));
+    let mut faults: Vec<String> = found
+        .iter()
+        .filter(|((function, kind), count)| {
+            let is_it = |known: &&Known| function.ends_with(known.function) && known.kind == *kind;
+            KNOWN.iter().find(is_it).is_none_or(|known| **count > known.most)
+        })
+        .map(|((function, kind), count)| format!("{function}: {count} {kind}"))
+        .collect();
+    if controls == 0 {
+        faults.push(format!("the search does not find the branch in {CONTROL}"));
+    }
+    if !faults.is_empty() {
+        return Err(Error::Lanes { faults });
+    }
+    println!("{functions} functions, {} known places, the planted leak", found.len());
+    Ok(())
+}
+
+/// Returns the number of functions of this project's crates that were searched, and how many
+/// branches and addresses in each of them use lanes.
+fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
+    let is_arm = text.contains("file format elf64-littleaarch64");
+    let read = if is_arm { arm::read } else { x86::read };
+    let (mut functions, mut found) = (0, BTreeMap::new());
+    let (mut of_project, mut function, mut flow) = (false, None, Flow::default());
+    for line in text.lines() {
+        if let Some((member, _)) = line.split_once(":     file format ") {
+            let names = ["ctru_no_std-", "ctru_math-", "ctru_kem-", "ctru_hybrid-"];
+            of_project = names.iter().any(|name| member.starts_with(name));
+            function = None;
+        } else if let Some(name) =
+            line.split_once(" <").and_then(|(_, name)| name.strip_suffix(">:"))
+        {
+            // On x86-64, valgrind runs all other functions.
+            let is_searched = of_project && (is_arm || is_of_avx512(name));
+            function = is_searched.then_some(name);
+            functions += usize::from(is_searched);
+            flow = Flow::default();
+        } else if let (Some(name), Some(step)) = (function, instruction(line).and_then(read)) {
+            for kind in flow.follow(&step) {
+                *found.entry((name, kind)).or_default() += 1;
+            }
+        }
+    }
+    (functions, found)
+}
+
+/// Returns whether a function is compiled for AVX-512.
+fn is_of_avx512(function: &str) -> bool {
+    function.to_ascii_lowercase().contains("avx512") || function == CONTROL
+}
+
+/// Returns the mnemonic and the operands of a line.
+fn instruction(line: &str) -> Option<(&str, Vec<&str>)> {
+    let (_, code) = line.split_once(":\t")?;
+    // What the disassembler adds to the instruction.
+    let code = code.split([';', '#']).next()?;
+    let code = if line.contains(";") || !code.is_empty() { code } else { return None };
+    let (mnemonic, operands) = code.trim().split_once([' ', '\t']).unwrap_or((code.trim(), ""));
+    let (mut all, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (i, character) in operands.char_indices() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                all.push(operands[start..i].trim());
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    all.push(operands[start..].trim());
+    Some((mnemonic, all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> Vec<(Use, usize)> {
+        let (_, found) = search(text);
+        found.into_iter().map(|((_, kind), count)| (kind, count)).collect()
+    }
+
+    #[test]
+    fn masks_and_lanes_of_avx512() {
+        let program = |code: &str| {
+            let lines: String =
+                code.lines().map(|line| format!(" 0:\t{}\n", line.trim())).collect();
+            format!("ctru_math-1.o:     file format elf64-x86-64\n0 <a::avx512::f>:\n{lines}")
+        };
+        let none = [
+            // A lane that stays a value.
+            "vmovd %xmm0,%eax\nadd %eax,%ecx\nmov %ecx,(%rdi)",
+            // The register is overwritten before it is used.
+            "vmovd %xmm0,%eax\nmov $3,%eax\ntest %eax,%eax\nje 5 <f>",
+            // A choice without a branch.
+            "vpextrw $1,%xmm0,%eax\ntest %eax,%eax\ncmovne %ecx,%edx",
+            "vmovd %xmm0,%eax\ndata16 cs nopw 0x0(%rax,%rax,1)",
+            "kmovw %k1,%eax\nxor %eax,%eax\nmov (%rsi,%rax,4),%ecx",
+        ];
+        for code in none {
+            assert_eq!(count(&program(code)), [], "{code}");
+        }
+        let branches = [
+            "kortestw %k0,%k0\nje 5 <f>",
+            "vptest %ymm0,%ymm0\njne 5 <f>",
+            "vmovd %xmm0,%eax\nand $0x1,%eax\njne 5 <f>",
+            "kmovw %k1,%eax\nmov %eax,0x10(%rsp)\nmov 0x10(%rsp),%edx\ncmp $1,%dl\njb 5 <f>",
+            "vpextrw $1,%xmm0,%eax\ntest %eax,%eax\nsete %cl\ntest %cl,%cl\nje 5 <f>",
+        ];
+        for code in branches {
+            assert_eq!(count(&program(code)), [(Use::Branch, 1)], "{code}");
+        }
+        let address = "vmovq %xmm0,%rax\nlea 0x8(%rax),%rcx\nmovzbl (%rcx,%rdx,1),%eax";
+        assert_eq!(count(&program(address)), [(Use::Address, 1)]);
+    }
+
+    #[test]
+    fn lanes_of_neon() {
+        let program = |code: &str| {
+            let lines: String =
+                code.lines().map(|line| format!(" 0:\t{}\n", line.trim())).collect();
+            format!("ctru_math-1.o:     file format elf64-littleaarch64\n0 <f>:\n{lines}")
+        };
+        let none = [
+            "umov\tw0, v1.h[2]\nadd\tw1, w0, w2\nstr\tw1, [x3]",
+            "fmov\tw0, s1\nmov\tw0, #0x3\ncbz\tw0, 10 <f>",
+            "umov\tw0, v1.h[2]\ncmp\tw0, #0x1\ncsel\tw1, w2, w3, eq",
+        ];
+        for code in none {
+            assert_eq!(count(&program(code)), [], "{code}");
+        }
+        let branches = [
+            "fmov\tw0, s1\ncbnz\tw0, 10 <f>",
+            "mov\tx0, v1.d[1]\nand\tx1, x0, #0x1\ncmp\tx1, #0x0\nb.eq\t10 <f>",
+            "umov\tw0, v1.h[2]\nstr\tw0, [sp, #8]\nldr\tw9, [sp, #8]\ntbz\tw9, #3, 10 <f>",
+        ];
+        for code in branches {
+            assert_eq!(count(&program(code)), [(Use::Branch, 1)], "{code}");
+        }
+        assert_eq!(count(&program("smov\tx0, v1.h[2]\nldrb\tw1, [x2, x0]")), [(Use::Address, 1)]);
+    }
+}
