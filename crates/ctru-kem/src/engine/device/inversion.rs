@@ -14,9 +14,9 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
+use super::launches::Launches;
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
-use super::slot::Launches;
 
 /// The approximate number of roots of a chunk. The roots are inverted in parallel.
 const ROOTS: usize = 16;

@@ -11,9 +11,10 @@ use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError};
 use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
+use super::launches::Launches;
 use super::options::Products;
 use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
-use super::slot::{Launches, OnDevice, Slot, target};
+use super::slot::{OnDevice, Slot, target};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;

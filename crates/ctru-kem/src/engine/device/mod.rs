@@ -11,7 +11,8 @@
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
 //!   chunk comes next, and `slots` which slot is free.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
-//! - `slot` has the memory and queues of a chunk, and copies between the caller and the device.
+//! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
+//! - `launches` collects the kernels of a chunk, which are issued together.
 //! - `buffers` has the memory of slots and of loaded keys.
 //! - `inversion` is the product tree of key generation.
 //! - `powers` inverts the roots of small product trees.
@@ -24,6 +25,7 @@ pub mod cuda;
 mod deal;
 mod inversion;
 mod kem;
+mod launches;
 mod options;
 #[doc(hidden)]
 pub mod powers;

@@ -3,12 +3,13 @@
 use core::ops::Range;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
-use ctru_gpu_runtime::{HostMemory, Launch, Order, Plain, Queue, RuntimeError, Upload};
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
 use zeroize::Zeroize;
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
+use super::launches::Launches;
 use super::options::Products;
 use super::prefetch::prefetch;
 use super::set::Set;
@@ -59,43 +60,6 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) products: Products,
     pub(super) queue: Q,
     pub(super) buffers: Buffers<Q>,
-}
-
-/// Launches of a chunk, which are issued together.
-pub(super) struct Launches<'a, Q: Queue> {
-    pub(super) set: &'static Set,
-    /// The number of operations of the batch.
-    pub(super) whole: usize,
-    list: Vec<Launch<'a, Q::Memory>>,
-}
-
-impl<'a, Q: Queue> Launches<'a, Q> {
-    /// Adds a launch of the kernel for the ring of the parameter set, after those before it.
-    pub(super) fn add(
-        &mut self,
-        kernels: &'static RingKernels,
-        memory: &[&'a Q::Memory],
-        batch: Batch,
-    ) {
-        self.add_in(Order::Next, kernels, memory, batch);
-    }
-
-    /// Does the same for a launch in another order.
-    pub(super) fn add_in(
-        &mut self,
-        order: Order,
-        kernels: &'static RingKernels,
-        memory: &[&'a Q::Memory],
-        batch: Batch,
-    ) {
-        let (kernel, memory) = (self.set.kernel(kernels), memory.to_vec());
-        self.list.push(Launch { kernel, memory, batch, order });
-    }
-
-    /// Issues the launches.
-    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
-        queue.launch_all(&self.list)
-    }
 }
 
 /// Bytes of the caller, pinned memory of the slot in which the host can stage them, and their array
@@ -162,7 +126,7 @@ impl<Q: Queue> Slot<Q> {
 impl<Q: Queue> OnDevice<Q> {
     /// Returns an empty list of launches for a batch of `whole` operations.
     pub(super) fn launches<'a>(&self, whole: usize) -> Launches<'a, Q> {
-        Launches { set: self.set, whole, list: Vec::new() }
+        Launches::new(self.set, whole)
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
@@ -295,8 +259,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// key for each decapsulation key, or it is empty.
     ///
     /// The device sends some of the encapsulation keys, and the host copies the others from the
-    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller fail,
-    /// their destinations are overwritten with placeholders. The batch has `whole` operations.
+    /// decapsulation keys; see [`SENT_OF_EIGHT`]. If the copies to pinned memory of the caller
+    /// fail, their destinations get placeholders. The batch has `whole` operations.
     pub(super) fn receive_key_pairs(
         &self,
         whole: usize,

@@ -1,0 +1,50 @@
+//! The launches of a chunk.
+
+use std::vec::Vec;
+
+use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
+use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
+
+use super::set::Set;
+
+/// Launches of a chunk, which are issued together.
+pub(super) struct Launches<'a, Q: Queue> {
+    pub(super) set: &'static Set,
+    /// The number of operations of the batch.
+    pub(super) whole: usize,
+    list: Vec<Launch<'a, Q::Memory>>,
+}
+
+impl<'a, Q: Queue> Launches<'a, Q> {
+    /// Creates an empty list for a batch of `whole` operations.
+    pub(super) fn new(set: &'static Set, whole: usize) -> Self {
+        Self { set, whole, list: Vec::new() }
+    }
+
+    /// Adds a launch of the kernel for the ring of the parameter set, after those before it.
+    pub(super) fn add(
+        &mut self,
+        kernels: &'static RingKernels,
+        memory: &[&'a Q::Memory],
+        batch: Batch,
+    ) {
+        self.add_in(Order::Next, kernels, memory, batch);
+    }
+
+    /// Does the same for a launch in another order.
+    pub(super) fn add_in(
+        &mut self,
+        order: Order,
+        kernels: &'static RingKernels,
+        memory: &[&'a Q::Memory],
+        batch: Batch,
+    ) {
+        let (kernel, memory) = (self.set.kernel(kernels), memory.to_vec());
+        self.list.push(Launch { kernel, memory, batch, order });
+    }
+
+    /// Issues the launches.
+    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
+        queue.launch_all(&self.list)
+    }
+}
