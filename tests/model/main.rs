@@ -271,3 +271,25 @@ fn a_failed_batch_says_what_is_done() {
 fn a_cancelled_batch_says_what_is_done() {
     assert!(explore(INTERRUPTIONS, || run_batches(Fate::Cancellation)) > 100);
 }
+
+/// Checks that no chunk is begun after a failure or a cancellation that the thread knows.
+#[test]
+fn a_batch_that_has_failed_begins_no_chunk() {
+    explore(None, || {
+        let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
+        let cancellations = leak(AtomicU64::new(0));
+        let plan = Plan { count: 3, chunk: 1, first: 0 };
+        let deal = || Deal::new(slots, cancellations, plan, ranges(3, 1));
+        let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
+            if chunk.number == 1 { Err("on purpose") } else { Ok(()) }
+        };
+        let failed = deal();
+        failed.serve(0, &fail_second);
+        let (done, failure) = failed.end();
+        assert!(done.len() == 1 && done[0] == (0..1) && failure == Some("on purpose"));
+        let cancelled = deal();
+        cancellations.fetch_add(1, Ordering::AcqRel);
+        cancelled.serve(0, &fail_second);
+        assert!(cancelled.end() == (vec![], None));
+    });
+}
