@@ -13,7 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
-use crate::queue::{Device, Download, Launch, MemoryInfo, Queue, Upload};
+use crate::queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
 use crate::registered::{self, Registered};
 
 /// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
@@ -511,14 +511,26 @@ impl Queue for EmulatedQueue {
         Ok(())
     }
 
+    /// Runs a launch that is [`Beside`](Order::Beside) others as late as possible, so that a
+    /// launch that should wait for it and does not reads old values.
     fn launch_all(&self, launches: &[Launch<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
         for Launch { kernel, memory, batch, .. } in launches {
             memory.iter().try_for_each(|memory| self.check_owner(memory))?;
             arguments::check(kernel, memory, *batch)?;
         }
-        launches
-            .iter()
-            .try_for_each(|launch| self.launch(launch.kernel, &launch.memory, launch.batch))
+        let run = |launch: &Launch<'_, _>| self.launch(launch.kernel, &launch.memory, launch.batch);
+        let mut beside = Vec::new();
+        for launch in launches {
+            match launch.order {
+                Order::Beside => beside.push(launch),
+                Order::Next => run(launch)?,
+                Order::Join => {
+                    beside.drain(..).try_for_each(run)?;
+                    run(launch)?;
+                }
+            }
+        }
+        beside.into_iter().try_for_each(run)
     }
 
     fn follow(&self, _: &Self) -> Result<(), RuntimeError> {

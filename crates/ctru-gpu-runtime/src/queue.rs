@@ -43,7 +43,8 @@ impl<M> Clone for Launch<'_, M> {
     }
 }
 
-/// For which launches before it a launch waits, and which launches after it wait for it.
+/// For which launches before it a launch waits, and which launches after it wait for it. A launch
+/// without operations waits for nothing, and nothing waits for it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// It waits for the last launch that is not [`Beside`](Self::Beside). All later ones wait for
@@ -211,7 +212,7 @@ pub trait Queue: Debug + Send + Sync {
     ///
     /// On a GPU this takes the host less time than calls of `launch`. The first call with a
     /// sequence of kernels takes longer than later ones, which may have other memory and other
-    /// batches.
+    /// batches. If a queue has had many different sequences, the call waits for the queue.
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch) for each of the launches. If arguments are wrong, no

@@ -13,7 +13,7 @@ use super::driver;
 use crate::error::RuntimeError;
 use crate::queue::Order;
 
-/// The largest number of graphs that a stream keeps. The memory of a graph is some kilobytes.
+/// The largest number of graphs that a stream keeps, which take memory of the driver.
 const MOST_GRAPHS: usize = 32;
 
 /// A launch as the driver takes it. Its arguments are checked.
@@ -121,14 +121,17 @@ impl Graph {
     }
 
     /// Changes the arguments of the kernels to those of `launches`. After a failure, some of them
-    /// have changed, and each node knows its own.
+    /// have changed.
     fn update(&mut self, launches: Vec<(Described, Order)>) -> Result<(), RuntimeError> {
         for (node, (launch, _)) in self.nodes.iter_mut().zip(launches) {
             if node.launch == launch {
                 continue;
             }
+            // If the driver refuses, nothing is known of the node, so it is set again next time.
+            node.launch.pointers.clear();
             // SAFETY: the node is one of the graph from which the executable one was made, and has
-            // the same function. The driver copies the arguments before it returns.
+            // the same function. The driver copies the arguments before it returns. A run of the
+            // graph that is under way keeps its arguments.
             launch.with(|launch| unsafe {
                 driver::cuGraphExecKernelNodeSetParams(self.executable, node.raw, launch)
             })?;
@@ -140,8 +143,8 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: nothing else refers to the graphs. The executable one is not running, because its
-        // stream has been waited for.
+        // SAFETY: nothing else refers to the graphs. If the executable one is running, the driver
+        // frees it when it is done.
         unsafe {
             if !self.executable.is_null() {
                 let _ = driver::cuGraphExecDestroy(self.executable);

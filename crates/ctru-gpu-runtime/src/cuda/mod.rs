@@ -17,7 +17,7 @@
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
 //! - `stream`: a CUDA stream that tracks which operations are done; events
-//! - `graph`: launches, and those that one call issues
+//! - `graph`: several launches that one call issues
 //! - `counter`: the numbers of a stream's operations
 //! - `device`: GPUs, contexts, kernels (`ptx` extracts them from the text of a module)
 //! - `driver`: the functions of the driver

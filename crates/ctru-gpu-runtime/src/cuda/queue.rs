@@ -67,7 +67,9 @@ impl CudaQueue {
     /// clones and all memory that was used with them are dropped. During each call with the queue,
     /// no code captures a graph from the stream. If `stream` is 2, which stands for another stream
     /// in each thread, the queue, its clones and the memory that is used with them stay on the
-    /// calling thread, and only this thread calls with them.
+    /// calling thread, and only this thread calls with them. The queue may wait for the stream when
+    /// the last of its clones and of the memory that was used with it is dropped, so no code
+    /// captures a graph from the stream then.
     pub unsafe fn from_stream(device: CudaDevice, stream: usize) -> Result<Self, RuntimeError> {
         let raw = ptr::with_exposed_provenance_mut(stream);
         // SAFETY: the caller keeps the promises of this function. 0, 1 and 2 are handles of the
@@ -406,7 +408,8 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let mut graphs = self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as in `launch`.
+        // SAFETY: as in `launch`. A graph keeps arguments longer than this call, but it sets those
+        // of every launch to these before it runs, and does not run if it cannot set them.
         let launched = unsafe { graphs.launch(self.0.raw, described) };
         let memory = launches.iter().flat_map(|launch| &launch.memory);
         Uses::record_all(&self.0, memory.filter_map(|memory| memory.host.as_ref()));

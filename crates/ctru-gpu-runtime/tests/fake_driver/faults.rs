@@ -57,7 +57,15 @@ fn work() -> Result<(), RuntimeError> {
     for to in [&copied, &to] {
         let (memory, batch) = (vec![&*from, &**to], Batch::each(1));
         let launch = Launch { kernel: &kernel, memory, batch, order: Order::Next };
-        other.launch_all(&[launch.clone(), launch])?;
+        let launches = [launch.clone(), launch];
+        let issued = other.launch_all(&launches);
+        // After a failure, the queue's graph must not run with the memory of another call.
+        if issued.is_err() && other.launch_all(&launches).is_ok() {
+            let mut read = other.pinned::<u32>(N)?;
+            other.download(to, 0..N, &mut read, 0)?;
+            assert_eq!(read.read()?, expected);
+        }
+        issued?;
     }
     queue.follow(&other)?;
     queue.download(&to, 0..N, &mut output, 0)?;

@@ -271,11 +271,14 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     LEAVE(o->blocks == grid_x ? 0 : INVALID);
 }
 
-/* A graph is a list of launches. A node depends on the one before it, or on none if it is the
- * first. */
+/* A graph is a list of launches. Of the nodes whose dependencies have been issued, the one that was
+ * added last is issued first, so a graph without a dependency that it needs gives wrong results. */
 typedef struct node {
     operation launch;
     struct node *next;
+    struct node *before[4];
+    size_t count;
+    int is_issued;
 } node;
 typedef struct {
     node *first, *last;
@@ -309,10 +312,11 @@ static int set_launch(node *n, const kernel_node *k) {
 int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t count,
                          const kernel_node *k) {
     ENTER;
-    if (k->extra || (int)k->shared > shared_bytes) LEAVE(INVALID);
-    while (count--)
-        if (!is_in(g, *dependencies++)) LEAVE(INVALID);
+    if (k->extra || (int)k->shared > shared_bytes || count > 4) LEAVE(INVALID);
+    for (size_t i = 0; i < count; i++)
+        if (!is_in(g, dependencies[i])) LEAVE(INVALID);
     node *added = *result = calloc(1, sizeof **result);
+    while (added->count < count) added->before[added->count++] = *dependencies++;
     *(g->last ? &g->last->next : &g->first) = added;
     g->last = added;
     LEAVE(set_launch(added, k));
@@ -335,11 +339,20 @@ int cuGraphInstantiate_v2(graph **result, graph *g, node **failed, char *log, si
 
 int cuGraphLaunch(graph *g, stream *s) {
     ENTER;
-    for (node *n = g->first; n; n = n->next) {
+    for (node *n = g->first; n; n = n->next) n->is_issued = 0;
+    for (node *ready = g->first; ready;) {
+        ready = NULL;
+        for (node *n = g->first; n; n = n->next) {
+            int waits = n->is_issued;
+            for (size_t i = 0; i < n->count; i++) waits |= !n->before[i]->is_issued;
+            if (!waits) ready = n;
+        }
+        if (!ready) break;
         operation *o = issue(s, REVERSE), *next = o->next;
-        *o = n->launch;
+        *o = ready->launch;
         o->kind = REVERSE;
         o->next = next;
+        ready->is_issued = 1;
     }
     LEAVE(0);
 }

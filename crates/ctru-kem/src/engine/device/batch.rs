@@ -31,7 +31,7 @@ use crate::keys::SharedSecret;
 /// slots. The chunks of these keys must not depend on the other memory of a batch.
 const LEAST_LOADED: usize = 4096;
 
-/// The least number of bytes of a batch whose chunks are twice as large if the host copies.
+/// The least number of bytes of a batch whose chunks may be twice as large if the host copies.
 const LARGE_BATCH: usize = 512 << 20;
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
@@ -57,15 +57,16 @@ pub(super) struct Batches<D: Device> {
     cancellations: AtomicU64,
 }
 
-/// What determines the size of chunks: what a batch moves between the caller's memory and the
-/// device, in bytes per operation.
+/// What determines the size of chunks: the bytes of keys and ciphertexts per operation that a batch
+/// moves between the caller's memory and the device.
 #[derive(Copy, Clone)]
 enum Moving {
-    /// All of the memory is pinned.
+    /// All of them lie in pinned memory.
     Pinned(usize),
     /// The host copies a part of it.
     Copied(usize),
-    /// Key pairs to pinned memory. The host copies a part of the encapsulation keys.
+    /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
+    /// keys.
     KeyPairs(usize),
     /// Key pairs to memory that is not pinned.
     CopiedKeyPairs(usize),
@@ -73,7 +74,7 @@ enum Moving {
     LoadedKeys,
 }
 
-/// The sizes between which chunks are cut, all measured on an H200.
+/// The sizes between which chunks are cut.
 struct Limits {
     /// The number of slots for each chunk of a batch that can fill only some of the slots.
     slots: usize,
@@ -87,9 +88,9 @@ impl Moving {
     /// Returns the limits for a batch of `count` operations.
     fn limits(self, count: usize) -> Limits {
         const MIB: usize = 1 << 20;
-        // Slots per chunk, the least MiB of a chunk, and the largest number of MiB. Half of the
-        // slots are enough to hide most of the copies of the host, and a quarter to hide most of
-        // the transfers. Copies and launches have fixed costs.
+        // Slots per chunk, the least bytes of a chunk, and the most. Half of the slots are enough
+        // to hide most of the copies of the host, and a quarter to hide most of the transfers.
+        // Copies and launches have fixed costs.
         let (slots, least, most, bytes) = match self {
             Self::Pinned(bytes) => (4, 4 * MIB, usize::MAX, bytes),
             Self::Copied(bytes) => (2, MIB / 4, 8 * MIB, bytes),
@@ -97,8 +98,8 @@ impl Moving {
             Self::CopiedKeyPairs(bytes) => (2, MIB, 8 * MIB, bytes),
             Self::LoadedKeys => return Limits { slots: 2, least: LEAST_LOADED, most: usize::MAX },
         };
-        // The threads of the host copy large chunks, of which there must be many to overlap with
-        // the transfers of others. The larger they are, the less the GPU waits.
+        // Larger chunks keep the GPU busier, but there must be enough of them that copies of the
+        // host overlap with transfers.
         let most =
             if count.saturating_mul(bytes) < LARGE_BATCH { most } else { most.saturating_mul(2) };
         let power_of_two = |operations: usize| 1usize << operations.max(1).ilog2();
@@ -231,7 +232,7 @@ impl<D: Device> Batches<D> {
 
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
     /// `parts`: the parts of the caller's slices that belong to the chunk. After a failure or a
-    /// cancellation, the function begins no further chunk.
+    /// cancellation, no thread takes another chunk.
     ///
     /// # Errors
     /// [`EngineError::Device`] or [`EngineError::Cancelled`], with the operations that were done.

@@ -118,7 +118,8 @@ impl<Q: Queue> Tree<Q> {
         Ok(self.roots.get_or_init(|| roots).as_ref())
     }
 
-    /// Writes the inverses of the first `count` secret polynomials `f` to `inverses`.
+    /// Adds the launches that write the inverses of the first `count` secret polynomials `f` to
+    /// `inverses`.
     ///
     /// `inverses` and `scratch` have at least `count` rows each.
     pub(super) fn invert<'a>(

@@ -21,7 +21,7 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         Self { set, whole, list: Vec::new() }
     }
 
-    /// Adds a launch of the kernel for the ring of the parameter set, after those before it.
+    /// Adds a launch of the kernel for the ring of the parameter set, with [`Order::Next`].
     pub(super) fn add(
         &mut self,
         kernels: &'static RingKernels,

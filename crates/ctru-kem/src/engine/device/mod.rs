@@ -64,7 +64,7 @@ pub use rows::DeviceRows;
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///
 /// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot,
-/// which is memory and queues for one chunk. Calls from several threads share the slots.
+/// which is memory and a queue for one chunk. Calls from several threads share the slots.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -101,8 +101,9 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
 
     /// Cancels the batches that are under way in other threads.
     ///
-    /// The engine finishes the chunks that are in slots and begins no other chunk. The call of a
-    /// batch returns [`EngineError::Cancelled`] if an operation was not done.
+    /// The engine finishes the chunks that are in slots or that wait for one because other batches
+    /// have all slots, and begins no other chunk. The call of a batch returns
+    /// [`EngineError::Cancelled`] if an operation was not done.
     pub fn cancel(&self) {
         self.batches.cancel();
     }

@@ -278,8 +278,7 @@ impl<Q: Queue> OnDevice<Q> {
         let count = encapsulation_keys.len() / row;
         let sent = match zero_copy && queue.is_registered(encapsulation_keys) {
             false => 0,
-            true if whole <= SENT_BATCH => count.min(encoded.len() / row),
-            true => SENT_OF_EIGHT * count / 8,
+            true => sent_keys(whole, count, encoded.len() / row),
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
         if sent != 0 {
@@ -305,6 +304,12 @@ impl<Q: Queue> OnDevice<Q> {
         copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
         Ok(())
     }
+}
+
+/// Returns the number of the `count` encapsulation keys of a chunk that the device sends, of which
+/// it has room for `room`. The batch has `whole` operations.
+fn sent_keys(whole: usize, count: usize, room: usize) -> usize {
+    if whole <= SENT_BATCH { count.min(room) } else { SENT_OF_EIGHT * count / 8 }
 }
 
 /// Returns whether kernels access this many bytes in pinned memory of the host. More bytes are
@@ -349,5 +354,18 @@ fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
         if let Some(from) = key(i) {
             to[i * to_row..][..to_row].copy_from_slice(from);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_batches_send_all_keys_that_have_room() {
+        assert_eq!(sent_keys(SENT_BATCH, 4096, 7000), 4096);
+        assert_eq!(sent_keys(SENT_BATCH, 4096, 4000), 4000);
+        assert_eq!(sent_keys(SENT_BATCH + 1, 4096, 4000), 1024);
+        assert_eq!(sent_keys(1, 0, 0), 0);
     }
 }

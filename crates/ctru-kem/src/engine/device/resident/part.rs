@@ -1,5 +1,6 @@
 //! A chunk of a batch whose data is on the device, as kernels. No function here waits, except where
-//! it says so.
+//! it says so, where `Queue::launch_all` does, and where the first key generation of a slot
+//! prepares the inversion by powers.
 
 use core::ops::Range;
 
