@@ -233,8 +233,8 @@ fn by_size(
     if whole <= SMALL_BATCH { small } else { large }
 }
 
-/// The functions with a list of launches add the kernels that do what they say. These run when the
-/// list is issued.
+/// Functions that take a list of launches add their kernels to it. The kernels run when the list is
+/// issued.
 impl<Q: Queue> OnDevice<Q> {
     /// Generates `count` decapsulation keys and writes them to `to`. `given` has one seed per key,
     /// or the input from which seeds are expanded, and says which. The polynomials `h` remain in

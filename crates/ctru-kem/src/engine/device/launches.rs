@@ -31,7 +31,7 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         self.add_in(Order::Next, kernels, memory, batch);
     }
 
-    /// Does the same for a launch in another order.
+    /// Adds a launch of the kernel for the ring of the parameter set, with this order.
     pub(super) fn add_in(
         &mut self,
         order: Order,
