@@ -144,6 +144,12 @@ impl Simt for Gpu {
     }
 
     #[inline(always)]
+    fn tail<T: Word>(self, memory: Global<T>, first: u32) -> Global<T> {
+        // The pointer may point behind the array, but no access then follows.
+        Global(memory.0.wrapping_add(first as usize))
+    }
+
+    #[inline(always)]
     fn load<T: Word>(self, memory: Global<T>, index: u32) -> T {
         // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and that
         // no other thread writes it at the same time. Every pattern of bits is a valid `Word`.

@@ -142,6 +142,11 @@ pub trait Simt: Copy {
     /// sizes.
     fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
 
+    /// Returns the array without its first `first` elements. An index into the rest that is known
+    /// at compile time then becomes a part of the instruction, which an index that is the sum of
+    /// such a number and another one does not: the sum of two 32-bit numbers could overflow.
+    fn tail<T: Word>(self, memory: Self::Global<T>, first: u32) -> Self::Global<T>;
+
     /// Returns element `index` of an array in global memory.
     #[track_caller]
     fn load<T: Word>(self, memory: Self::Global<T>, index: u32) -> T;

@@ -265,7 +265,7 @@ impl Laboratory<'_> {
     pub(super) fn fused_calls(
         &mut self,
         product: &Launch,
-        kernels: &ProductKernels,
+        kernels: &ProductKernels<'_>,
         tables: &Tables,
         arrays: &Arrays,
     ) -> Result<(), Error> {

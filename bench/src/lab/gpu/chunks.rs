@@ -24,7 +24,7 @@ impl Laboratory<'_> {
     pub(super) fn chunks(
         &mut self,
         product: &Launch,
-        kernels: &ProductKernels,
+        kernels: &ProductKernels<'_>,
         tables: &Tables,
     ) -> Result<(), Error> {
         let n = product.len;

@@ -2,6 +2,7 @@
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::lab::FactorWord;
+use ctru_gpu_kernels::lab::cyclic::rows::PER_OPERATION;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 use ctru_gpu_kernels::simt::Word;
@@ -82,6 +83,9 @@ impl Laboratory<'_> {
             Factors::new::<M>(&self.queue, &table(transform.forward_factors()))?,
             Factors::new::<M>(&self.queue, &table(transform.inverse_factors()))?,
         ];
+        let in_rows: Vec<_> =
+            cyclic.forward_factors().map(|entry| transform.forward_factors()[entry]).collect();
+        let in_rows = Factors::new::<M>(&self.queue, &in_rows)?;
         let arrays = Arrays {
             operands: gpu::random(&self.queue, 2 * most * n, operand)?,
             ..Arrays::allocate(&self.queue, most * n)?
@@ -94,7 +98,7 @@ impl Laboratory<'_> {
             ..Launch::ON_DEVICE
         };
         for threads in thread_counts() {
-            let Some(kernels) = ProductKernels::new(cyclic, threads) else { continue };
+            let Some(kernels) = ProductKernels::new(cyclic, &in_rows, threads) else { continue };
             for batch in BATCHES.into_iter().filter(|batch| kernels.fit(batch * n)) {
                 let steps = kernels.steps(&tables, &arrays, batch, n);
                 if !self.has_room(&steps)? {
@@ -222,30 +226,34 @@ pub(super) struct Step<'a> {
     words: usize,
 }
 
-/// The kernels of a product with one number of threads per block.
-pub(super) struct ProductKernels {
+/// The kernels of a product with one number of threads per block, and the factors of one of them.
+pub(super) struct ProductKernels<'a> {
     columns: Option<Columns>,
     rows: Kernel,
+    /// The forward factors in the order of the rows' kernel.
+    in_rows: &'a Factors,
 }
 
 /// Coefficients per thread of the kernels of columns.
 const IN_COLUMNS: usize = 16;
-/// Coefficients per thread of the kernels of rows.
-const IN_ROWS: usize = 8;
+/// Coefficients per operation of the kernels of rows.
+const IN_ROWS: usize = PER_OPERATION as usize;
 
-impl ProductKernels {
+impl<'a> ProductKernels<'a> {
     /// Returns the kernels with this number of threads, if they exist.
-    fn new(cyclic: &Cyclic, threads: u32) -> Option<Self> {
-        cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows })
+    fn new(cyclic: &Cyclic, in_rows: &'a Factors, threads: u32) -> Option<Self> {
+        cyclic.with_threads(threads).map(|(columns, rows)| Self { columns, rows, in_rows })
     }
 
     /// Returns whether products with `words` coefficients together fill whole blocks.
     fn fit(&self, words: usize) -> bool {
-        (words / IN_COLUMNS).is_multiple_of(self.rows.shape().threads() as usize)
+        let columns = self.columns.as_ref().map_or(1, |it| it.forward.shape().per_block());
+        (words / IN_COLUMNS).is_multiple_of(columns as usize)
+            && (words / IN_ROWS).is_multiple_of(self.rows.shape().per_block() as usize)
     }
 
     /// Returns the launches of `batch` products of length `n`.
-    pub(super) fn steps<'a>(
+    pub(super) fn steps(
         &'a self,
         tables: &'a Tables,
         arrays: &'a Arrays,
@@ -258,7 +266,7 @@ impl ProductKernels {
         let rows = |operands: &'a CudaMemory| Step {
             name: "rows multiply",
             kernel: &self.rows,
-            memory: vec![forward.memory(), inverse.memory(), operands, products],
+            memory: vec![self.in_rows.memory(), inverse.memory(), operands, products],
             operations: words / IN_ROWS,
             words: 3 * words,
         };

@@ -144,7 +144,16 @@ impl fmt::Debug for Thread<'_> {
 #[derive(Copy, Clone)]
 pub struct View<'a, T> {
     buffer: &'a Buffer,
+    /// Offset in bytes of the element with index 0.
+    first: u64,
     element: PhantomData<T>,
+}
+
+impl<T: Word> View<'_, T> {
+    /// Returns the offset in bytes of element `index`.
+    fn address(&self, index: u32) -> u64 {
+        self.first + u64::from(index) * u64::from(T::BYTES)
+    }
 }
 
 impl<T> fmt::Debug for View<'_, T> {
@@ -157,7 +166,7 @@ impl Buffer {
     /// Returns the handle that a kernel takes as an argument.
     #[must_use]
     pub fn view<T: Word>(&self) -> View<'_, T> {
-        View { buffer: self, element: PhantomData }
+        View { buffer: self, first: 0, element: PhantomData }
     }
 }
 
@@ -250,16 +259,19 @@ impl<'a> Simt for Thread<'a> {
         array::from_fn(|k| c[k].wrapping_add(product[k]))
     }
     fn cast<T: Word, U: Word>(self, memory: View<'a, T>) -> View<'a, U> {
-        memory.buffer.view()
+        View { buffer: memory.buffer, first: memory.first, element: PhantomData }
+    }
+    fn tail<T: Word>(self, memory: View<'a, T>, first: u32) -> View<'a, T> {
+        View { first: memory.address(first), ..memory }
     }
     fn load<T: Word>(self, memory: View<'a, T>, index: u32) -> T {
-        let address = u64::from(index) * u64::from(T::BYTES);
+        let address = memory.address(index);
         self.access(&memory.buffer.memory, address, false, |memory, stamp| {
             memory.load(address, stamp)
         })
     }
     fn store<T: Word>(self, memory: View<'a, T>, index: u32, value: T) {
-        let address = u64::from(index) * u64::from(T::BYTES);
+        let address = memory.address(index);
         self.access(&memory.buffer.memory, address, true, |memory, stamp| {
             memory.store(address, value, stamp)
         });

@@ -124,7 +124,9 @@ impl CyclicVisitor for CheckCyclics {
             let (mut forward, mut inverse) =
                 (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
             let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-            [transform.forward_factors(), transform.inverse_factors()].map(words::<M>)
+            let in_rows: Vec<_> =
+                cyclic.forward_factors().map(|entry| transform.forward_factors()[entry]).collect();
+            [transform.forward_factors(), transform.inverse_factors(), &in_rows].map(words::<M>)
         });
     }
 }
@@ -132,7 +134,7 @@ impl CyclicVisitor for CheckCyclics {
 impl CheckCyclics {
     /// Checks the kernels of one length. `tables` makes the arrays of factors for `2^log_len`
     /// coefficients.
-    fn check(&mut self, cyclic: &Cyclic, tables: fn(u32) -> [Buffer; 2]) {
+    fn check(&mut self, cyclic: &Cyclic, tables: impl Fn(u32) -> [Buffer; 3]) {
         // The emulator takes seconds for a long product. So it computes only those with the largest
         // modulus, and the only one of the method `float`.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
@@ -142,7 +144,8 @@ impl CheckCyclics {
             return;
         }
         self.checked += 1;
-        // The rows of four products are interleaved, those of one product are not.
+        // The rows of four products are interleaved, and the columns of two. Those of one product
+        // are not.
         let (n, count) = (1usize << cyclic.log_len, if is_costly { 1 } else { 4 });
         let mut operands = coefficients(cyclic.modulus, 2 * count * n, 3);
         // Every coefficient of the last product's first operand has the largest value.
@@ -159,7 +162,7 @@ impl CheckCyclics {
 /// Returns the products that the kernels compute.
 fn on_device(
     cyclic: &Cyclic,
-    [forward, inverse]: &[Buffer; 2],
+    [forward, inverse, in_rows]: &[Buffer; 3],
     operands: &[u32],
     count: usize,
 ) -> Vec<u32> {
@@ -170,11 +173,11 @@ fn on_device(
         device::launch(kernel, buffers, Batch::each(operations as u32));
     };
     match &cyclic.columns {
-        None => launch(&cyclic.rows, &[forward, inverse, &operands, &products], count * n / 8),
+        None => launch(&cyclic.rows, &[in_rows, inverse, &operands, &products], count * n / 8),
         Some(columns) => {
             let transforms = Buffer::new(&vec![0u32; 2 * count * n]);
             launch(&columns.forward, &[forward, &operands, &transforms], 2 * count * n / 16);
-            launch(&cyclic.rows, &[forward, inverse, &transforms, &products], count * n / 8);
+            launch(&cyclic.rows, &[in_rows, inverse, &transforms, &products], count * n / 8);
             launch(&columns.inverse, &[inverse, &products], count * n / 16);
         }
     }
@@ -225,7 +228,8 @@ macro_rules! long_products {
 }
 
 long_products! {
-    runtime_division constant_division barrett montgomery shoup rounding_shoup plantard proth float
+    runtime_division constant_division barrett montgomery shoup rounding_shoup wide_shoup plantard
+    proth float
 }
 
 /// Checks the kernels that compute a product layer by layer.
@@ -338,7 +342,7 @@ fn the_tables_have_every_method() {
         |names: Vec<&'static str>| names.into_iter().collect::<std::collections::BTreeSet<_>>();
     let chains = methods(CHAINS.iter().map(|chain| chain.method).collect());
     let cyclics = methods(CYCLICS.iter().map(|cyclic| cyclic.method).collect());
-    assert_eq!((chains.len(), cyclics.len()), (12, 9));
+    assert_eq!((chains.len(), cyclics.len()), (12, 10));
 }
 
 #[test]

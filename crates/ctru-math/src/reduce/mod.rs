@@ -131,16 +131,13 @@ pub trait Reducer: Copy + Debug + Default + Send + Sync + 'static {
         if !Self::IS_SIGNED {
             return a as u32;
         }
-        let modulus = Self::MODULUS as i32;
-        // `x >> 31` is all ones for a negative x and 0 otherwise, so each masked sum adds the
-        // modulus to negative numbers only.
-        let mut a = a + (modulus & (a >> 31));
-        if Self::OUTPUT_BOUND >= modulus {
-            a += modulus & (a >> 31);
-            a -= modulus;
-            a += modulus & (a >> 31);
-        }
-        a as u32
+        let (a, modulus, bound) = (a as u32, Self::MODULUS, Self::OUTPUT_BOUND as u32);
+        // A negative number is a large unsigned number, and so is the difference of a number and a
+        // larger one. So each minimum is the number that is not negative. Sums of two numbers that
+        // are not negative fit in 32 bits.
+        const { assert!(Self::OUTPUT_BOUND as u32 <= Self::MODULUS || Self::MODULUS < 1 << 30) };
+        let a = a.min(a.wrapping_add(if bound > modulus { 2 * modulus } else { modulus }));
+        if bound >= modulus { a.min(a.wrapping_sub(modulus)) } else { a }
     }
 
     /// Returns the representative of `a` in `-(MODULUS - 1) / 2..=(MODULUS - 1) / 2`, for `|a| <=

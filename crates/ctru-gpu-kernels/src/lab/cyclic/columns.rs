@@ -7,7 +7,7 @@ use ctru_math::ntt::cyclic::{Layers, Plan};
 use ctru_math::reduce::{Packed, ReduceSum, Reducer, Residue};
 
 use super::super::FactorWord;
-use super::layers;
+use super::layers::{self, OfBlocks};
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
@@ -15,6 +15,13 @@ use crate::simt::{Simt, Word};
 const HELD: u32 = 16;
 /// Number of layers that a thread applies to the coefficients that it holds.
 const FUSED: u32 = 4;
+
+/// Number of polynomials whose columns [`inverse`] interleaves in a batch of whole groups of this
+/// number. A block of 512 threads then has the same columns of both, and loads their factors, which
+/// differ from column to column, from the device's cache once.
+const INTERLEAVED: u32 = 2;
+/// Number of neighbouring columns of one polynomial between columns of others.
+const NEIGHBOURS: u32 = 16;
 
 /// Returns the block shape: `threads` threads, 16 coefficients per thread, and shared memory to
 /// exchange them if there are two passes. The layout in shared memory skips one row after every 16
@@ -45,16 +52,16 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R>::new(s);
+    let tile = Tile::<S, M, C, R>::new(s, false);
     let plan = const { Plan::new::<M, P>(C + R) }.forward;
-    let x = tile.gather(0, |row| M::Residue::new(s.load(polynomials, tile.index(row)) as i32));
-    let mut x = tile.forward_pass(0, x, plan, factors);
+    let mut x = tile.load(0, polynomials, |word| M::Residue::new(word as i32));
+    x = tile.forward_pass(0, x, plan, factors);
     if C > FUSED {
-        tile.scatter(0, x, |row, x| tile.set(row, x));
+        tile.set(0, x);
         s.sync_block();
-        x = tile.forward_pass(1, tile.gather(1, |row| tile.get(row)), plan, factors);
+        x = tile.forward_pass(1, tile.get(1), plan, factors);
     }
-    tile.scatter(C / FUSED - 1, x, |row, x| s.store(transforms, tile.index(row), x.to_word()));
+    tile.store(C / FUSED - 1, transforms, x, |x| x.to_word());
 }
 
 /// Inverts the first `C` layers in place. One operation is 16 coefficients, the work of one thread.
@@ -69,22 +76,25 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
     factors: S::Global<FactorWord<M>>,
     polynomials: S::Global<u32>,
-    _: Batch,
+    batch: Batch,
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R>::new(s);
+    let group = INTERLEAVED << (C + R - HELD.ilog2());
+    let tile = Tile::<S, M, C, R>::new(s, batch.operations().is_multiple_of(group));
     let plan = const { Plan::new::<M, P>(C + R) }.inverse;
     let last = C / FUSED - 1;
     let of_pass = tile.inverse_factors(last, factors);
-    let mut x = tile.inverse_pass(last, tile.load(polynomials), plan, of_pass);
+    let x = tile.load(last, polynomials, M::Residue::from_word);
+    let mut x = tile.inverse_pass(last, x, plan, of_pass);
     if C > FUSED {
         let of_pass = tile.inverse_factors(0, factors);
-        tile.scatter(1, x, |row, x| tile.set(row, x));
+        tile.set(1, x);
         s.sync_block();
-        x = tile.inverse_pass(0, tile.gather(0, |row| tile.get(row)), plan, of_pass);
+        x = tile.inverse_pass(0, tile.get(0), plan, of_pass);
     }
-    tile.store(polynomials, x, layers::factor::<S, M>(s, factors, 0));
+    let scale = layers::factor::<S, M>(s, factors, 0);
+    tile.store(0, polynomials, x, |x| M::canonical(M::mul(x, scale)));
 }
 
 /// The columns of a block, and this thread's work on them.
@@ -108,16 +118,27 @@ type Held<M> = [<M as Reducer>::Residue; HELD as usize];
 type OfPass<M> = [<M as Reducer>::Factor; HELD as usize];
 
 impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
+    /// Finds this thread's column. `is_interleaved` says whether [`INTERLEAVED`] polynomials take
+    /// turns with [`NEIGHBOURS`] columns.
     #[inline(always)]
-    fn new(s: S) -> Self {
+    fn new(s: S, is_interleaved: bool) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
         // Columns are numbered through all polynomials.
-        let column = (s.block() << log_columns) + lane;
+        let number = (s.block() << log_columns) + lane;
+        let (polynomial, column) = if is_interleaved {
+            let (neighbours, rest) = (number / NEIGHBOURS, number % NEIGHBOURS);
+            let (turn, neighbours) = (neighbours % INTERLEAVED, neighbours / INTERLEAVED);
+            let in_row = (1 << R) / NEIGHBOURS;
+            let group = neighbours / in_row;
+            (group * INTERLEAVED + turn, neighbours % in_row * NEIGHBOURS + rest)
+        } else {
+            (number >> R, number & ((1 << R) - 1))
+        };
         Self {
             s,
-            polynomial: column >> R << (C + R),
-            column: column & ((1 << R) - 1),
+            polynomial: polynomial << (C + R),
+            column,
             lane,
             log_columns,
             group: s.thread() >> log_columns,
@@ -125,31 +146,23 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         }
     }
 
-    /// Returns the place of this thread's rows in pass `pass`: the number of the block of rows, the
-    /// first row in it, and the distance between rows.
+    /// Returns the distance between two rows of this thread in a pass.
     #[inline(always)]
-    fn place(&self, pass: u32) -> (u32, u32, u32) {
-        let stride = 1 << (C - FUSED * (pass + 1));
-        (self.group / stride, self.group % stride, stride)
+    fn stride(pass: u32) -> u32 {
+        1 << (C - FUSED * (pass + 1))
     }
 
+    /// Returns the number of the block of this thread's rows in a pass, and the first row in it.
     #[inline(always)]
-    fn row(&self, pass: u32, k: usize) -> u32 {
-        let (block, offset, stride) = self.place(pass);
-        HELD * stride * block + offset + k as u32 * stride
+    fn place(&self, pass: u32) -> (u32, u32) {
+        (self.group / Self::stride(pass), self.group % Self::stride(pass))
     }
 
+    /// Returns this thread's first row in a pass.
     #[inline(always)]
-    fn gather(&self, pass: u32, get: impl Fn(u32) -> M::Residue) -> Held<M> {
-        array::from_fn(|k| get(self.row(pass, k)))
-    }
-
-    #[inline(always)]
-    fn scatter(&self, pass: u32, x: Held<M>, set: impl Fn(u32, M::Residue)) {
-        // By reference, because an array that moves into an iterator leaves the registers.
-        for (k, &x) in x.iter().enumerate() {
-            set(self.row(pass, k), x);
-        }
+    fn row(&self, pass: u32) -> u32 {
+        let (block, offset) = self.place(pass);
+        HELD * Self::stride(pass) * block + offset
     }
 
     #[inline(always)]
@@ -163,28 +176,11 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     where
         FactorWord<M>: Word,
     {
-        let (block, _, _) = self.place(pass);
-        layers::forward::<M, { HELD as usize }>(x, plan, FUSED * pass, |node| {
-            let layer = node.ilog2();
-            layers::factor::<S, M>(self.s, factors, (block << layer) + node - (1 << layer))
-        })
-    }
-
-    /// Loads this thread's coefficients before the first inverse pass.
-    #[inline(always)]
-    fn load(&self, polynomials: S::Global<u32>) -> Held<M> {
-        self.gather(C / FUSED - 1, |row| {
-            M::Residue::from_word(self.s.load(polynomials, self.index(row)))
-        })
-    }
-
-    /// Multiplies this thread's coefficients by `scale` after the last inverse pass, and stores
-    /// them.
-    #[inline(always)]
-    fn store(&self, polynomials: S::Global<u32>, x: Held<M>, scale: M::Factor) {
-        self.scatter(0, x, |row, x| {
-            self.s.store(polynomials, self.index(row), M::canonical(M::mul(x, scale)));
-        });
+        let (block, _) = self.place(pass);
+        let factors = OfBlocks::<S, M> { s: self.s, table: factors, block };
+        let [x] =
+            layers::forward::<M, { HELD as usize }, 1>([x], FUSED, plan, FUSED * pass, &factors);
+        x
     }
 
     /// Loads the factors of an inverse pass.
@@ -193,40 +189,76 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     where
         FactorWord<M>: Word,
     {
-        let (_, offset, stride) = self.place(pass);
+        let (_, offset) = self.place(pass);
+        let column = self.s.tail(factors, (offset << R) + self.column);
         array::from_fn(|node| match node {
             0 => M::Factor::default(),
-            _ => {
-                let row = stride * node as u32 + offset;
-                layers::factor::<S, M>(self.s, factors, (row << R) + self.column)
-            }
+            _ => layers::factor::<S, M>(self.s, column, (Self::stride(pass) * node as u32) << R),
         })
     }
 
     #[inline(always)]
     fn inverse_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: OfPass<M>) -> Held<M> {
         let first = R + C - FUSED * (pass + 1);
-        layers::inverse::<M, { HELD as usize }>(x, plan, first, |node| factors[node as usize])
+        layers::inverse::<M, { HELD as usize }>(x, false, FUSED, plan, first, &factors)
     }
 
-    /// Returns the index in global memory of this column's coefficient in row `row`.
+    /// Returns the part of an array in global memory that begins with this thread's first
+    /// coefficient.
     #[inline(always)]
-    fn index(&self, row: u32) -> u32 {
-        self.polynomial + (row << R) + self.column
+    fn tail(&self, pass: u32, polynomials: S::Global<u32>) -> S::Global<u32> {
+        self.s.tail(polynomials, self.polynomial + (self.row(pass) << R) + self.column)
     }
 
+    /// Loads this thread's coefficients from global memory.
     #[inline(always)]
-    fn address(&self, row: u32) -> u32 {
-        4 * (((row + row / HELD) << self.log_columns) + self.lane)
+    fn load(
+        &self,
+        pass: u32,
+        polynomials: S::Global<u32>,
+        read: impl Fn(u32) -> M::Residue,
+    ) -> Held<M> {
+        let tail = self.tail(pass, polynomials);
+        array::from_fn(|k| read(self.s.load(tail, (Self::stride(pass) * k as u32) << R)))
     }
 
+    /// Stores this thread's coefficients in global memory.
     #[inline(always)]
-    fn get(&self, row: u32) -> M::Residue {
-        M::Residue::from_word(self.s.load_shared::<u32>(self.address(row)))
+    fn store(
+        &self,
+        pass: u32,
+        polynomials: S::Global<u32>,
+        x: Held<M>,
+        word: impl Fn(M::Residue) -> u32,
+    ) {
+        let tail = self.tail(pass, polynomials);
+        // By reference, because an array that moves into an iterator leaves the registers.
+        for (k, &x) in x.iter().enumerate() {
+            self.s.store(tail, (Self::stride(pass) * k as u32) << R, word(x));
+        }
     }
 
+    /// Returns the address in shared memory of this thread's coefficient number `k`.
     #[inline(always)]
-    fn set(&self, row: u32, x: M::Residue) {
-        self.s.store_shared::<u32>(self.address(row), x.to_word());
+    fn address(&self, pass: u32, k: usize) -> u32 {
+        let (first, step) = (self.row(pass), Self::stride(pass) * k as u32);
+        // The step is a multiple of `HELD`, or the first row is too far from the next multiple for
+        // the step to reach it. So both skip rows separately.
+        let [first, step] = [first, step].map(|rows| rows + rows / HELD);
+        4 * ((first << self.log_columns) + self.lane) + step * (4 << self.log_columns)
+    }
+
+    /// Loads this thread's coefficients from shared memory.
+    #[inline(always)]
+    fn get(&self, pass: u32) -> Held<M> {
+        array::from_fn(|k| M::Residue::from_word(self.s.load_shared(self.address(pass, k))))
+    }
+
+    /// Stores this thread's coefficients in shared memory.
+    #[inline(always)]
+    fn set(&self, pass: u32, x: Held<M>) {
+        for (k, &x) in x.iter().enumerate() {
+            self.s.store_shared(self.address(pass, k), x.to_word());
+        }
     }
 }

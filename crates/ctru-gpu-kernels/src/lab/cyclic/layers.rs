@@ -1,73 +1,176 @@
 //! Layers of butterflies on the numbers that a thread holds.
 
+use ctru_math::ntt::butterfly::radix2_unit;
 use ctru_math::ntt::cyclic::{Layers, butterfly};
 use ctru_math::reduce::{Packed, Reducer};
 
 use super::super::FactorWord;
 use crate::simt::{Simt, Word};
 
-/// Applies layers to the numbers that a thread holds, from distant pairs to neighbours: three
-/// layers to eight numbers, four layers to sixteen. `factor(2^l + i)` returns the factor of block
-/// `i` of layer `l`; `first` is the number of the first layer in the plan.
+/// The factors of the layers that a thread applies to the numbers that it holds.
+///
+/// This is a trait and no closure, because the compiler must put every use in line.
+pub(super) trait Factors<M: Reducer> {
+    /// Returns a factor. Of [`forward`], node `2^l + i` is block `i` of layer `l`; of [`inverse`],
+    /// it is position `i` of layer `l`.
+    fn of_node(&self, node: u32) -> M::Factor;
+}
+
+/// The factors of forward layers, in a table in global memory. The thread's numbers are block
+/// `block` of the layer before the first one.
+pub(super) struct OfBlocks<S: Simt, M: Reducer>
+where
+    FactorWord<M>: Word,
+{
+    pub(super) s: S,
+    pub(super) table: S::Global<FactorWord<M>>,
+    pub(super) block: u32,
+}
+
+impl<S: Simt, M: Reducer> Factors<M> for OfBlocks<S, M>
+where
+    FactorWord<M>: Word,
+{
+    #[inline(always)]
+    fn of_node(&self, node: u32) -> M::Factor {
+        let layer = node.ilog2();
+        let blocks = self.s.tail(self.table, self.block << layer);
+        factor::<S, M>(self.s, blocks, node - (1 << layer))
+    }
+}
+
+/// The factors of forward layers, in a table in global memory that has the factors of `blocks`
+/// blocks for each node, from node `first` on.
+pub(super) struct ByNode<S: Simt, M: Reducer>
+where
+    FactorWord<M>: Word,
+{
+    pub(super) s: S,
+    /// The table from the first factor of the thread's block on.
+    pub(super) table: S::Global<FactorWord<M>>,
+    pub(super) first: u32,
+    pub(super) blocks: u32,
+}
+
+impl<S: Simt, M: Reducer> Factors<M> for ByNode<S, M>
+where
+    FactorWord<M>: Word,
+{
+    #[inline(always)]
+    fn of_node(&self, node: u32) -> M::Factor {
+        factor::<S, M>(self.s, self.table, (node - self.first) * self.blocks)
+    }
+}
+
+/// The factors of inverse layers, in a table in global memory. Number `k` of the thread is at
+/// position `offset + k stride` of its block.
+pub(super) struct OfPositions<S: Simt, M: Reducer>
+where
+    FactorWord<M>: Word,
+{
+    pub(super) s: S,
+    /// The table from entry `offset` on.
+    pub(super) table: S::Global<FactorWord<M>>,
+    pub(super) stride: u32,
+}
+
+impl<S: Simt, M: Reducer> Factors<M> for OfPositions<S, M>
+where
+    FactorWord<M>: Word,
+{
+    #[inline(always)]
+    fn of_node(&self, node: u32) -> M::Factor {
+        factor::<S, M>(self.s, self.table, self.stride * node)
+    }
+}
+
+/// Factors that the thread has loaded, by node.
+impl<M: Reducer, const HELD: usize> Factors<M> for [M::Factor; HELD] {
+    #[inline(always)]
+    fn of_node(&self, node: u32) -> M::Factor {
+        self[node as usize]
+    }
+}
+
+/// The largest number of layers that a thread can apply to the numbers that it holds.
+const MOST: u32 = 5;
+
+/// Applies layers to the numbers that a thread holds of each of `COUNT` polynomials, from distant
+/// pairs to neighbours. If it holds `2^d` numbers of each, it applies the last `layers <= d` of `d`
+/// layers, so the nodes begin with `2^(d - layers)`. `first` is the number of the first applied
+/// layer in the plan.
 ///
 /// The layers are written one by one, because an array lies in registers only if the compiler knows
 /// every index.
 #[inline(always)]
-pub(super) fn forward<M: Reducer, const HELD: usize>(
-    x: [M::Residue; HELD],
+pub(super) fn forward<M: Reducer, const HELD: usize, const COUNT: usize>(
+    mut x: [[M::Residue; HELD]; COUNT],
+    layers: u32,
     plan: Layers,
     first: u32,
-    factor: impl Fn(u32) -> M::Factor,
-) -> [M::Residue; HELD] {
-    const { assert!(HELD == 8 || HELD == 16) };
-    let x = layer::<M, HELD>(x, HELD / 2, plan.normalises(first), |_| factor(1));
-    let x = layer::<M, HELD>(x, HELD / 4, plan.normalises(first + 1), |low| {
-        factor(2 + low / (HELD as u32 / 2))
-    });
-    let x = layer::<M, HELD>(x, HELD / 8, plan.normalises(first + 2), |low| {
-        factor(4 + low / (HELD as u32 / 4))
-    });
-    if HELD == 8 {
-        return x;
+    factors: &impl Factors<M>,
+) -> [[M::Residue; HELD]; COUNT] {
+    const { assert!(HELD.is_power_of_two() && HELD.ilog2() <= MOST) };
+    let (depth, skipped) = (HELD.ilog2(), HELD.ilog2() - layers);
+    macro_rules! apply {
+        ($($l:literal)*) => {
+            $(if skipped <= $l && $l < depth {
+                let normalise = plan.normalises(first + $l - skipped);
+                x = layer::<M, HELD, COUNT, true>(x, HELD >> ($l + 1), normalise, factors);
+            })*
+        };
     }
-    layer::<M, HELD>(x, HELD / 16, plan.normalises(first + 3), |low| {
-        factor(8 + low / (HELD as u32 / 8))
-    })
+    apply!(0 1 2 3 4);
+    x
 }
 
-/// Applies as many layers as [`forward`], from neighbours to distant pairs. `factor(2^l + i)`
-/// returns the factor of position `i` of layer `l`; `first` is the number of the first layer in the
-/// plan.
+/// Applies `layers` layers to the numbers that a thread holds, from neighbours to distant pairs.
+/// `first` is the number of the first layer in the plan. If `starts_with_units` is set, all factors
+/// of the first layer are 1, and the numbers are at most `OUTPUT_BOUND` in absolute value, as
+/// products are.
 #[inline(always)]
 pub(super) fn inverse<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
+    starts_with_units: bool,
+    layers: u32,
     plan: Layers,
     first: u32,
-    factor: impl Fn(u32) -> M::Factor,
+    factors: &impl Factors<M>,
 ) -> [M::Residue; HELD] {
-    const { assert!(HELD == 8 || HELD == 16) };
-    let x = layer::<M, HELD>(x, 1, plan.normalises(first), |_| factor(1));
-    let x = layer::<M, HELD>(x, 2, plan.normalises(first + 1), |low| factor(2 + low % 2));
-    let x = layer::<M, HELD>(x, 4, plan.normalises(first + 2), |low| factor(4 + low % 4));
-    if HELD == 8 {
-        return x;
+    const { assert!(HELD.is_power_of_two() && HELD.ilog2() <= MOST) };
+    let mut x = [x];
+    macro_rules! apply {
+        ($($l:literal)*) => {
+            $(if $l == 0 && starts_with_units {
+                for pair in x[0].chunks_exact_mut(2) {
+                    (pair[0], pair[1]) = radix2_unit(pair[0], pair[1]);
+                }
+            } else if $l < layers {
+                x = layer::<M, HELD, 1, false>(x, 1 << $l, plan.normalises(first + $l), factors);
+            })*
+        };
     }
-    layer::<M, HELD>(x, 8, plan.normalises(first + 3), |low| factor(8 + low % 8))
+    apply!(0 1 2 3 4);
+    let [x] = x;
+    x
 }
 
-/// Applies butterflies to pairs of numbers that are `half` apart. `factor` receives the index of
-/// the first number of a pair.
+/// Applies a forward or an inverse layer: butterflies to pairs of numbers that are `half` apart.
+/// The polynomials share the factors.
 #[inline(always)]
-fn layer<M: Reducer, const HELD: usize>(
-    mut x: [M::Residue; HELD],
+fn layer<M: Reducer, const HELD: usize, const COUNT: usize, const IS_FORWARD: bool>(
+    mut x: [[M::Residue; HELD]; COUNT],
     half: usize,
     normalise: bool,
-    factor: impl Fn(u32) -> M::Factor,
-) -> [M::Residue; HELD] {
+    factors: &impl Factors<M>,
+) -> [[M::Residue; HELD]; COUNT] {
     for low in 0..HELD {
         if low & half == 0 {
-            (x[low], x[low + half]) =
-                butterfly::<M>(x[low], x[low + half], factor(low as u32), normalise);
+            let node = if IS_FORWARD { (HELD + low) / (2 * half) } else { half + low % half };
+            let z = factors.of_node(node as u32);
+            for x in &mut x {
+                (x[low], x[low + half]) = butterfly::<M>(x[low], x[low + half], z, normalise);
+            }
         }
     }
     x
