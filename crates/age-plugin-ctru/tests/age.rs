@@ -1,5 +1,5 @@
 //! Encrypts and decrypts files with clients of age, which start the plugin: the library of `rage`
-//! (`examples/client.rs`), and the program `age` if it is there.
+//! (`examples/client.rs`), and the programs `age` and `rage` if they are there.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -165,35 +166,94 @@ fn wrong_identities_and_damaged_files_fail() {
     assert!(message.contains("the polynomial is zero"), "{message}");
 }
 
-/// Checks that the program `age` decrypts what the library of `rage` has encrypted, and the other
-/// way round if this `age` knows labels.
+/// The programs that other people encrypt files with.
+const PROGRAMS: [&str; 2] = ["age", "rage"];
+
+impl Folder {
+    /// Runs a program of [`PROGRAMS`].
+    fn program(&self, name: &str, arguments: &[&str]) -> io::Result<Output> {
+        self.command(Path::new(name)).args(arguments).output()
+    }
+}
+
+/// Returns the programs that the machine has, and for each whether it knows labels, so that it
+/// encrypts files. With the variable `AGE_AND_RAGE`, both programs have to be there and to know
+/// labels.
+fn programs(folder: &Folder) -> Vec<(&'static str, bool)> {
+    let all = env::var_os("AGE_AND_RAGE").is_some();
+    let identity = Identity::new("653");
+    folder.write("plain", "");
+    let encrypt = ["-r", identity.recipient(), "-o", "empty", "plain"];
+    let mut found = Vec::new();
+    for name in PROGRAMS {
+        match folder.program(name, &encrypt) {
+            Ok(output) => {
+                let message = String::from_utf8_lossy(&output.stderr);
+                let labels = !message.contains("client does not support them");
+                assert!(labels || !all, "{name} does not know labels");
+                found.push((name, labels));
+            }
+            Err(error) => {
+                assert!(!all, "{name}: {error}");
+                eprintln!("there is no {name}, so it reads and writes no file");
+            }
+        }
+    }
+    found
+}
+
+/// Checks that the library of `rage` and the programs that are there decrypt what each of them has
+/// encrypted.
 #[test]
 fn age_and_rage_understand_each_other() {
     let folder = Folder::new();
-    let age = Path::new("age");
-    if folder.command(age).arg("--version").output().is_err() {
-        eprintln!("age is missing, so it reads and writes no file");
-        return;
-    }
+    let programs = programs(&folder);
     for (set, ..) in SETS {
-        let identity = Identity::new(set);
+        let (identity, other) = (Identity::new(set), Identity::new(set));
         folder.write("identity", &identity.text);
-        folder.write("plain", "between two programs");
-        folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
-        let decrypt = ["-d", "-i", "identity", "-o", "again", "file"];
-        let output = folder.command(age).args(decrypt).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(folder.read("again"), b"between two programs");
-
-        let encrypt = ["-r", identity.recipient(), "-o", "file", "plain"];
-        let output = folder.command(age).args(encrypt).output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        if message.contains("client does not support them") {
-            eprintln!("this age does not know labels, so it encrypts no file");
-            continue;
+        folder.write("other", &other.text);
+        for content in [&b""[..], b"between programs", &[7; 100_000]] {
+            folder.write("plain", content);
+            folder.succeed(&["encrypt", "plain", "of library", identity.recipient()]);
+            let mut files = vec!["of library".to_owned()];
+            for (name, _) in programs.iter().filter(|(_, labels)| *labels) {
+                let file = format!("of {name}");
+                let encrypt = ["-r", identity.recipient(), "-o", &file, "plain"];
+                let output = folder.program(name, &encrypt).unwrap();
+                let message = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{name}: {message}");
+                files.push(file);
+            }
+            for file in &files {
+                folder.succeed(&["decrypt", file, "again", identity.identity()]);
+                assert_eq!(folder.read("again"), content, "{file}");
+                for (name, _) in &programs {
+                    let output = folder.program(name, &["-d", "-i", "identity", file]).unwrap();
+                    let message = String::from_utf8_lossy(&output.stderr);
+                    assert!(output.status.success(), "{name}, {file}: {message}");
+                    assert_eq!(output.stdout, content, "{name}, {file}");
+                    let output = folder.program(name, &["-d", "-i", "other", file]).unwrap();
+                    assert!(!output.status.success() && output.stdout.is_empty(), "{name}, {file}");
+                }
+            }
         }
-        assert!(output.status.success(), "{message}");
-        folder.succeed(&["decrypt", "file", "again", identity.identity()]);
-        assert_eq!(folder.read("again"), b"between two programs");
+    }
+}
+
+/// Checks that no program adds a recipient that quantum computers would break.
+#[test]
+fn programs_do_not_mix_recipients() {
+    let folder = Folder::new();
+    let identity = Identity::new("761");
+    let x25519 = bech32::encode("age", [9; 32].to_base32(), Variant::Bech32).unwrap();
+    folder.write("plain", "for one recipient");
+    for (name, _) in programs(&folder) {
+        let alone = folder.program(name, &["-r", &x25519, "plain"]).unwrap();
+        assert!(alone.status.success(), "{name}");
+        for recipients in [[identity.recipient(), &x25519], [&x25519, identity.recipient()]] {
+            let encrypt = ["-r", recipients[0], "-r", recipients[1], "plain"];
+            let output = folder.program(name, &encrypt).unwrap();
+            assert!(!output.status.success() && output.stdout.is_empty(), "{name}");
+        }
     }
 }

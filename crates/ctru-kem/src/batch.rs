@@ -24,9 +24,15 @@ use crate::wipe::Secret;
 /// time compared with the three products per key.
 const KEYS_PER_INVERSION: usize = 128;
 
-/// The number of operations that share their hashing. The widest vectors hold eight Keccak states.
-/// WebAssembly hashes one state at a time.
-const GROUP: usize = if cfg!(target_family = "wasm") { 1 } else { 8 };
+/// The number of operations that share their hashing. The widest vectors hold eight Keccak states,
+/// those of WebAssembly two.
+const GROUP: usize = if !cfg!(target_family = "wasm") {
+    8
+} else if cfg!(target_feature = "simd128") {
+    2
+} else {
+    1
+};
 
 /// The seeds of a batch, `N` bytes for each operation.
 ///

@@ -29,8 +29,10 @@ for (const op of ["encaps", "decaps"]) {
 for (const op of ["keygen", "encaps", "decaps"]) {
   times(`${op}: time of scalar / simd128`, { ...scalar, op }, { ...own, op });
 }
-const batch = { bench: "batch", op: "keygen" };
-times("keygen in batches: scalar / simd128", { ...scalar, ...batch }, { ...own, ...batch });
+for (const op of ["keygen", "encaps", "decaps"]) {
+  const batch = { bench: "batch", op };
+  times(`${op}, batch: time of scalar / simd128`, { ...scalar, ...batch }, { ...own, ...batch });
+}
 for (const set of ["653", "761", "1277"]) {
   const product = { bench: "product on the CPU", set };
   times(

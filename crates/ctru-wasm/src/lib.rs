@@ -141,5 +141,5 @@ fn wiping_the_stack<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// More bytes of the stack than an operation uses. The largest set uses about 92 KiB.
+/// More bytes of the stack than an operation uses. The largest set uses about 105 KiB.
 const STACK: usize = 128 << 10;

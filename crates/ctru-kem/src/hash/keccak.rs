@@ -12,20 +12,22 @@ const ROUNDS: usize = 24;
 pub(super) type States<V> = [V; LANES];
 
 /// Permutes each state.
-#[inline(always)]
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
     // The compiler can keep a local copy in registers. This function has no closures: a closure
-    // would be compiled without the vector instructions of the caller.
+    // would be compiled without the vector instructions of the caller. It has no loop over lanes:
+    // a compiler that optimises for size would keep the loop, and the lanes in memory.
     let mut a = *states;
     for &constant in &ROUND_CONSTANTS {
-        let mut sums = *a.first_chunk::<5>().expect("25 lanes");
-        for x in 0..5 {
-            sums[x] = a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20]);
-        }
-        let mut theta = sums;
-        for x in 0..5 {
-            theta[x] = sums[(x + 4) % 5].xor(sums[(x + 1) % 5].rotate_left(1));
-        }
+        let sums = [sum(&a, 0), sum(&a, 1), sum(&a, 2), sum(&a, 3), sum(&a, 4)];
+        let theta = [
+            sums[4].xor(sums[1].rotate_left(1)),
+            sums[0].xor(sums[2].rotate_left(1)),
+            sums[1].xor(sums[3].rotate_left(1)),
+            sums[2].xor(sums[4].rotate_left(1)),
+            sums[3].xor(sums[0].rotate_left(1)),
+        ];
         let rows = [
             row::<V, 0>(&a, &theta),
             row::<V, 1>(&a, &theta),
@@ -39,20 +41,37 @@ pub(super) fn permute<V: Lanes>(states: &mut States<V>) {
     *states = a;
 }
 
+/// Returns the sum of column `x`.
+#[inline(always)]
+fn sum<V: Lanes>(a: &States<V>, x: usize) -> V {
+    a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20])
+}
+
 /// Returns row `Y` after the steps theta, rho, pi and chi. `theta[x]` is the lane that theta adds
 /// to column `x`.
 #[inline(always)]
 fn row<V: Lanes, const Y: usize>(a: &States<V>, theta: &[V; 5]) -> [V; 5] {
-    let mut b = *theta;
-    for x in 0..5 {
-        let source = BEFORE_PI[5 * Y + x];
-        b[x] = a[source].xor(theta[source % 5]).rotate_left(ROTATIONS[source]);
-    }
-    let mut row = b;
-    for x in 0..5 {
-        row[x] = b[x].xor_not_and(b[(x + 1) % 5], b[(x + 2) % 5]);
-    }
-    row
+    let b = [
+        lane::<V, Y, 0>(a, theta),
+        lane::<V, Y, 1>(a, theta),
+        lane::<V, Y, 2>(a, theta),
+        lane::<V, Y, 3>(a, theta),
+        lane::<V, Y, 4>(a, theta),
+    ];
+    [
+        b[0].xor_not_and(b[1], b[2]),
+        b[1].xor_not_and(b[2], b[3]),
+        b[2].xor_not_and(b[3], b[4]),
+        b[3].xor_not_and(b[4], b[0]),
+        b[4].xor_not_and(b[0], b[1]),
+    ]
+}
+
+/// Returns lane `(X, Y)` after the steps theta, rho and pi.
+#[inline(always)]
+fn lane<V: Lanes, const Y: usize, const X: usize>(a: &States<V>, theta: &[V; 5]) -> V {
+    let source = const { BEFORE_PI[5 * Y + X] };
+    a[source].xor(theta[source % 5]).rotate_left(const { ROTATIONS[BEFORE_PI[5 * Y + X]] })
 }
 
 /// Index of the lane that pi moves to index `i`. Source: FIPS 202, algorithm 3.

@@ -4,19 +4,21 @@
 //!
 //! - The crates `sha3` and `shake` hash one input at a time. On one state without vectors they take
 //!   2 to 4 percent less time than our own code did.
-//! - Our own Keccak (`keccak`, `sponge`, `lanes`) hashes interleaved states. With AVX2 and AVX-512
-//!   these are the states of a batch's operations. With AVX-512 they are also the two states of a
-//!   single decapsulation.
+//! - Our own Keccak (`keccak`, `sponge`, `lanes`) hashes interleaved states. With AVX2, AVX-512 and
+//!   simd128 these are the states of a batch's operations. With AVX-512 they are also the two
+//!   states of a single decapsulation.
 //!
-//! With AVX-512 our own Keccak hashes one state as well, because it is faster there. On an AMD EPYC
-//! with Zen 5 cores, for n = 761, the three hashes of an encapsulation take 1.40 us; with `sha3`
-//! and `shake` they take 1.80 us.
+//! With AVX-512 and in WebAssembly our own Keccak hashes one state as well, because it is faster
+//! there. On an AMD EPYC with Zen 5 cores, for n = 761 and with AVX-512, the three hashes of an
+//! encapsulation take 1.40 us; with `sha3` and `shake` they take 1.80 us. In WebAssembly on the
+//! same CPU, in Node.js 20, a permutation of one state takes 0.30 us and one of two states 0.41 us;
+//! one of the crates takes 0.60 us.
 //!
 //! Source: paper, Algorithms 4 to 6.
 
 #![cfg_attr(
-    not(target_arch = "x86_64"),
-    allow(dead_code, reason = "only x86-64 has vectors that hold interleaved states")
+    not(any(target_arch = "x86_64", target_feature = "simd128")),
+    allow(dead_code, reason = "only x86-64 and simd128 have vectors that hold interleaved states")
 )]
 
 mod inputs;

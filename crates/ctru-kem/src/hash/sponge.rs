@@ -1,16 +1,17 @@
-//! SHAKE256 and SHA3-512 of one input with the crates `shake` and `sha3`, or of several inputs on
-//! interleaved states.
+//! SHAKE256 and SHA3-512 of one input with the crates `shake` and `sha3` or, in WebAssembly, with
+//! our own permutation; and of several inputs on interleaved states.
 //!
 //! Source: FIPS 202, sections 4 to 6.
 
 use core::marker::PhantomData;
+use core::slice;
 
 use sha3::digest::{FixedOutputReset, Update};
 use shake::XofReader;
 use shake::digest::ExtendableOutputReset;
 
 use super::keccak::{LANES, States, permute};
-use super::lanes::{Hashing, Lanes, MOST_STATES, Row, Vectors};
+use super::lanes::{Hashing, Lanes, MOST_STATES, Row, Vectors, Word};
 use crate::wipe::{Secret, wipe};
 
 /// A hash function on Keccak-f\[1600\].
@@ -22,8 +23,8 @@ pub(super) trait Function {
     /// Bytes per block.
     const BLOCK: usize = 8 * Self::RATE;
 
-    /// Fills `output` with the first bytes of the hash of `input`. For SHA3-512, `output` has at
-    /// most 64 bytes.
+    /// Fills `output` with the first bytes of the hash of `input`, by a crate. For SHA3-512,
+    /// `output` has at most 64 bytes.
     fn hash(input: &[u8], output: &mut [u8]);
 }
 
@@ -97,7 +98,11 @@ impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
 
     /// Fills `output` with the first bytes of the hash.
     pub(super) fn hash(&self, output: &mut [u8]) {
-        F::hash(&self.bytes[..self.length], output);
+        if cfg!(target_family = "wasm") {
+            hash_group(Word::ZERO, slice::from_ref(self), &mut [output]);
+        } else {
+            F::hash(&self.bytes[..self.length], output);
+        }
     }
 
     /// Returns the lanes of block `index`.

@@ -119,6 +119,12 @@ function checkWiped(ctru, memory, record) {
   ctru.encapsulate(set, vector.encapsulationKey, vector.seed);
   ctru.decapsulate(set, vector.decapsulationKey, vector.ciphertext);
   ctru.decapsulate(set, vector.decapsulationKey, vector.badCiphertext);
+  // Batches hash the inputs of two operations at the same time.
+  const thrice = (name) => concat(Array(3).fill(vector[name]));
+  ctru.keypairs(set, 3, thrice("keypairSeed"));
+  ctru.encapsulateBatch(set, vector.encapsulationKey, 3, thrice("seed"));
+  ctru.decapsulateBatch(set, vector.decapsulationKey, thrice("ciphertext"));
+  ctru.decapsulateBatch(set, vector.decapsulationKey, thrice("badCiphertext"));
   const content = new Uint8Array(memory.buffer);
   const secrets = {
     "the seed of a key pair": vector.keypairSeed.subarray(0, 32),

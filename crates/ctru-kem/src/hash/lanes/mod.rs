@@ -7,11 +7,15 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod dispatch;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
+mod word;
 
 pub(super) use dispatch::{Hashing, Vectors};
+pub(super) use word::Word;
 
 /// The largest [`Lanes::STATES`].
-pub(super) const MOST_STATES: usize = 8;
+pub(super) const MOST_STATES: usize = if cfg!(target_family = "wasm") { 2 } else { 8 };
 /// A vector in memory: one lane per state. Vectors of fewer states use the first elements.
 pub(super) type Row = [u64; MOST_STATES];
 
