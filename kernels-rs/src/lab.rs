@@ -12,8 +12,8 @@ macro_rules! entry_points {
     (
         chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal
-            $held:literal $twiddle:ty, $value:ty;)* }
-        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_held:literal
+            $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal
             $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
         ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
@@ -23,14 +23,14 @@ macro_rules! entry_points {
         $(lab_kernel!(entry_points chain $chain $chain_modulus $reducer);)*
         $(
             lab_kernel!(entry_points columns_forward $cyclic $cyclic_modulus $log $c $r
-                $held $twiddle, $value);
+                $twiddle, $value);
             lab_kernel!(entry_points columns_inverse $cyclic $cyclic_modulus $log $c $r
-                $held $twiddle, $value);
+                $twiddle, $value);
             lab_kernel!(entry_points rows_multiply $cyclic $cyclic_modulus $log $c $r
-                $held $twiddle, $value);
+                $twiddle, $value);
         )*
         $(lab_kernel!(entry_points rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
-            $rows_held $rows_twiddle, $rows_value);)*
+            $rows_twiddle, $rows_value);)*
         $(
             lab_kernel!(entry_points layer_forward $single $single_modulus
                 $single_twiddle, $single_value);

@@ -15,7 +15,7 @@ use crate::records::kind;
 /// Products of polynomials in all chunks together.
 const BATCH: usize = 256;
 /// Products of polynomials per launch.
-const CHUNKS: [usize; 4] = [4, 8, 16, 32];
+const CHUNKS: [usize; 6] = [4, 8, 16, 32, 64, 128];
 /// Numbers of queues.
 const QUEUES: [usize; 3] = [1, 2, 4];
 

@@ -2,7 +2,6 @@
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::cyclic::rows::PER_OPERATION;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 use ctru_gpu_kernels::simt::Word;
@@ -236,8 +235,8 @@ pub(super) struct ProductKernels<'a> {
 
 /// Coefficients per thread of the kernels of columns.
 const IN_COLUMNS: usize = 16;
-/// Coefficients per operation of the kernels of rows.
-const IN_ROWS: usize = PER_OPERATION as usize;
+/// Coefficients per thread of the kernels of rows.
+const IN_ROWS: usize = 8;
 
 impl<'a> ProductKernels<'a> {
     /// Returns the kernels with this number of threads, if they exist.
@@ -247,9 +246,7 @@ impl<'a> ProductKernels<'a> {
 
     /// Returns whether products with `words` coefficients together fill whole blocks.
     fn fit(&self, words: usize) -> bool {
-        let columns = self.columns.as_ref().map_or(1, |it| it.forward.shape().per_block());
-        (words / IN_COLUMNS).is_multiple_of(columns as usize)
-            && (words / IN_ROWS).is_multiple_of(self.rows.shape().per_block() as usize)
+        (words / IN_COLUMNS).is_multiple_of(self.rows.shape().threads() as usize)
     }
 
     /// Returns the launches of `batch` products of length `n`.

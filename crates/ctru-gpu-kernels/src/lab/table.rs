@@ -6,12 +6,12 @@
 use ctru_math::reduce::*;
 use ctru_math::{R653, R761, R1277};
 
-use super::cyclic::rows::{PER_OPERATION, factors, forward_factor, threads_of_row};
+use super::cyclic::rows::{factors, forward_factor, threads_of_row};
 use super::{FactorWord, MODULE};
 use crate::descriptor::Rows::{EachOperation, EachOrShared, InWholeBlocks, One};
 use crate::descriptor::{Kernel, Parameter, Shape};
 use crate::kernels::row;
-use crate::simt::{U32x4, WARP, Word};
+use crate::simt::{U32x4, Word};
 
 /// The default number of threads per block.
 pub const THREADS: u32 = 256;
@@ -35,17 +35,12 @@ pub struct Chain {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cyclic {
-    /// Name of the method that multiplies by twiddle factors. The threads of `wide` kernels hold
-    /// more coefficients, which takes less time in large batches and more for one product.
+    /// Name of the method that multiplies by twiddle factors.
     pub method: &'static str,
     /// The modulus.
     pub modulus: u32,
     /// The binary logarithm of the length.
     pub log_len: u32,
-    /// The binary logarithm of the length of a row.
-    log_row: u32,
-    /// The number of coefficients of each operand that a thread of the rows' kernel holds.
-    held: u32,
     /// The kernels for columns, unless one pass computes the product.
     pub columns: Option<Columns>,
     /// [`rows::multiply`](super::cyclic::rows::multiply).
@@ -117,24 +112,18 @@ impl Chain {
 }
 
 impl Cyclic {
-    /// Returns the kernels for columns and for rows in blocks of `threads` threads, with these
-    /// exceptions. The inverse kernel for columns has twice as many, at most the most of
-    /// [`THREADS_RANGE`]. If each thread of the rows' kernel holds more than 8 coefficients, its
-    /// blocks have the coefficients of `threads` threads with 8 each, and at least one warp.
-    ///
-    /// Returns `None` if [`THREADS_RANGE`] excludes `threads` or if a block would not have whole
-    /// rows.
+    /// Returns the kernels for columns and for rows in blocks of `threads` threads. Returns `None`
+    /// if [`THREADS_RANGE`] excludes this number or if a block would not have whole rows.
     #[must_use]
     pub fn with_threads(&self, threads: u32) -> Option<(Option<Columns>, Kernel)> {
         let resized = |kernel: &Kernel| with_threads(kernel, threads);
-        let in_rows = (threads * PER_OPERATION / self.held).max(WARP);
-        let has_rows = self.columns.is_some() || threads_of_row(self.log_len, self.held) <= in_rows;
+        let has_rows = self.columns.is_some() || threads_of_row(self.log_len) <= threads;
         let columns = |columns: &Columns| Columns {
             forward: resized(&columns.forward),
-            inverse: with_threads(&columns.inverse, (2 * threads).min(THREADS_RANGE.1)),
+            inverse: resized(&columns.inverse),
         };
         (can_be_chosen(threads) && has_rows)
-            .then(|| (self.columns.as_ref().map(columns), with_threads(&self.rows, in_rows)))
+            .then(|| (self.columns.as_ref().map(columns), resized(&self.rows)))
     }
 }
 
@@ -142,8 +131,8 @@ impl Cyclic {
     /// Returns which of the forward factors of [`Transform`](ctru_math::ntt::cyclic::Transform) the
     /// first table of the rows' kernel has, in order.
     pub fn forward_factors(&self) -> impl Iterator<Item = usize> + use<> {
-        let (c, r, held) = (self.log_len - self.log_row, self.log_row, self.held);
-        (0..factors(c, r, held)).map(move |entry| forward_factor(c, r, held, entry) as usize)
+        let log_len = self.log_len;
+        (0..factors(log_len)).map(move |entry| forward_factor(log_len, entry) as usize)
     }
 }
 
@@ -193,11 +182,10 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///
 /// - An entry `method modulus Reducer;` of `chain` describes [`chain`](super::chain::chain), named
 ///   `chain_method_modulus`.
-/// - An entry `method modulus log C R held Twiddles, Values;` of `cyclic` describes the three
-///   kernels of [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
-///   `columns_forward_method_modulus_log`, `rows_multiply_...`, whose threads hold `held`
-///   coefficients of each operand, and `columns_inverse_...`. An entry of `rows` describes only
-///   `rows_multiply_...`, with `R = log`.
+/// - An entry `method modulus log C R Twiddles, Values;` of `cyclic` describes the three kernels of
+///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
+///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. An entry
+///   of `rows` describes only `rows_multiply_...`, with `R = log`.
 /// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
 ///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
 ///   `layer_inverse_...`.
@@ -262,46 +250,42 @@ macro_rules! for_each_lab_kernel {
                 unsigned_montgomery 2147483647 UnsignedMontgomery<2147483647>;
             }
             cyclic {
-                runtime_division 7340033 17 8 9 8 RuntimeDivision<7340033>,
+                runtime_division 7340033 17 8 9 RuntimeDivision<7340033>, ConstantDivision<7340033>;
+                constant_division 7340033 17 8 9 ConstantDivision<7340033>,
                     ConstantDivision<7340033>;
-                constant_division 7340033 17 8 9 8 ConstantDivision<7340033>,
-                    ConstantDivision<7340033>;
-                barrett 7340033 17 8 9 8 Barrett<7340033>, Barrett<7340033>;
-                montgomery 7340033 17 8 9 8 Montgomery<7340033>, Montgomery<7340033>;
-                shoup 7340033 17 8 9 8 Shoup<7340033>, Montgomery<7340033>;
-                plantard 7340033 17 8 9 8 Plantard<7340033>, Montgomery<7340033>;
-                proth 7340033 17 8 9 8 Proth<7, 20>, Proth<7, 20>;
-                float 7340033 17 8 9 8 Float<7340033>, Montgomery<7340033>;
-                runtime_division 104857601 17 8 9 8 RuntimeDivision<104857601>,
+                barrett 7340033 17 8 9 Barrett<7340033>, Barrett<7340033>;
+                montgomery 7340033 17 8 9 Montgomery<7340033>, Montgomery<7340033>;
+                shoup 7340033 17 8 9 Shoup<7340033>, Montgomery<7340033>;
+                plantard 7340033 17 8 9 Plantard<7340033>, Montgomery<7340033>;
+                proth 7340033 17 8 9 Proth<7, 20>, Proth<7, 20>;
+                float 7340033 17 8 9 Float<7340033>, Montgomery<7340033>;
+                runtime_division 104857601 17 8 9 RuntimeDivision<104857601>,
                     ConstantDivision<104857601>;
-                constant_division 104857601 17 8 9 8 ConstantDivision<104857601>,
+                constant_division 104857601 17 8 9 ConstantDivision<104857601>,
                     ConstantDivision<104857601>;
-                barrett 104857601 17 8 9 8 Barrett<104857601>, Barrett<104857601>;
-                montgomery 104857601 17 8 9 8 Montgomery<104857601>, Montgomery<104857601>;
-                shoup 104857601 17 8 9 8 Shoup<104857601>, Montgomery<104857601>;
-                plantard 104857601 17 8 9 8 Plantard<104857601>, Montgomery<104857601>;
-                proth 104857601 17 8 9 8 Proth<25, 22>, Proth<25, 22>;
-                runtime_division 469762049 17 8 9 8 RuntimeDivision<469762049>,
+                barrett 104857601 17 8 9 Barrett<104857601>, Barrett<104857601>;
+                montgomery 104857601 17 8 9 Montgomery<104857601>, Montgomery<104857601>;
+                shoup 104857601 17 8 9 Shoup<104857601>, Montgomery<104857601>;
+                plantard 104857601 17 8 9 Plantard<104857601>, Montgomery<104857601>;
+                proth 104857601 17 8 9 Proth<25, 22>, Proth<25, 22>;
+                runtime_division 469762049 17 8 9 RuntimeDivision<469762049>,
                     ConstantDivision<469762049>;
-                constant_division 469762049 17 8 9 8 ConstantDivision<469762049>,
+                constant_division 469762049 17 8 9 ConstantDivision<469762049>,
                     ConstantDivision<469762049>;
-                barrett 469762049 17 8 9 8 Barrett<469762049>, Barrett<469762049>;
-                montgomery 469762049 17 8 9 8 Montgomery<469762049>, Montgomery<469762049>;
-                shoup 469762049 17 8 9 8 Shoup<469762049>, Montgomery<469762049>;
-                plantard 469762049 17 8 9 8 Plantard<469762049>, Montgomery<469762049>;
-                proth 469762049 17 8 9 8 Proth<7, 26>, Proth<7, 26>;
-                rounding_shoup 469762049 17 8 9 8 RoundingShoup<469762049>, Montgomery<469762049>;
-                wide_shoup 7340033 17 8 9 32 Shoup<7340033>, Montgomery<7340033>;
-                wide_shoup 104857601 17 8 9 32 Shoup<104857601>, Montgomery<104857601>;
-                wide_shoup 469762049 17 8 9 32 RoundingShoup<469762049>, Montgomery<469762049>;
-                shoup 7340033 14 8 6 8 Shoup<7340033>, Montgomery<7340033>;
-                shoup 104857601 14 8 6 8 Shoup<104857601>, Montgomery<104857601>;
-                shoup 469762049 14 8 6 8 Shoup<469762049>, Montgomery<469762049>;
+                barrett 469762049 17 8 9 Barrett<469762049>, Barrett<469762049>;
+                montgomery 469762049 17 8 9 Montgomery<469762049>, Montgomery<469762049>;
+                shoup 469762049 17 8 9 Shoup<469762049>, Montgomery<469762049>;
+                plantard 469762049 17 8 9 Plantard<469762049>, Montgomery<469762049>;
+                proth 469762049 17 8 9 Proth<7, 26>, Proth<7, 26>;
+                rounding_shoup 469762049 17 8 9 RoundingShoup<469762049>, Montgomery<469762049>;
+                shoup 7340033 14 8 6 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 14 8 6 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 14 8 6 Shoup<469762049>, Montgomery<469762049>;
             }
             rows {
-                shoup 7340033 12 8 Shoup<7340033>, Montgomery<7340033>;
-                shoup 104857601 12 8 Shoup<104857601>, Montgomery<104857601>;
-                shoup 469762049 12 8 Shoup<469762049>, Montgomery<469762049>;
+                shoup 7340033 12 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 12 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 12 Shoup<469762049>, Montgomery<469762049>;
             }
             single {
                 runtime_division 7340033 RuntimeDivision<7340033>, ConstantDivision<7340033>;
@@ -353,30 +337,28 @@ macro_rules! lab_kernel {
             products: U32x4[InWholeBlocks(1); 1])}
     };
     ($callback:ident columns_forward $method:ident $modulus:literal
-        $log:literal $c:literal $r:literal $held:literal $m:ty, $p:ty) => {
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_forward_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::forward::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << ($log - 1)],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log],
             transforms: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
     ($callback:ident columns_inverse $method:ident $modulus:literal
-        $log:literal $c:literal $r:literal $held:literal $m:ty, $p:ty) => {
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["columns_inverse_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::columns::shape::<$c, $r>(2 * $crate::lab::table::THREADS),
+        $crate::lab::cyclic::columns::shape::<$c>($crate::lab::table::THREADS),
         $crate::lab::cyclic::columns::inverse::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << $log],
             polynomials: u32[InWholeBlocks(1 << ($log - 4)); 1 << $log])}
     };
     ($callback:ident rows_multiply $method:ident $modulus:literal
-        $log:literal $c:literal $r:literal $held:literal $m:ty, $p:ty) => {
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
         $callback! {@kernel ["rows_multiply_", stringify!($method), "_", $modulus, "_", $log],
-        $crate::lab::cyclic::rows::shape::<$r, $held>(
-            $crate::lab::table::THREADS * $crate::lab::cyclic::rows::PER_OPERATION / $held
-        ),
-        $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r, $held>,
-        (forward: FactorWord<$m>[One; $crate::lab::cyclic::rows::factors($c, $r, $held)],
+        $crate::lab::cyclic::rows::shape::<$r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::rows::multiply::<_, $m, $p, $c, $r>,
+        (forward: FactorWord<$m>[One; $crate::lab::cyclic::rows::factors($log)],
             inverse: FactorWord<$m>[One; 1 << $r],
             operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
     };
@@ -415,8 +397,8 @@ macro_rules! tables {
     (
         chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
         cyclic { $($cyclic:ident $cyclic_modulus:literal $log:literal $c:literal $r:literal
-            $held:literal $twiddle:ty, $value:ty;)* }
-        rows { $($rows:ident $rows_modulus:literal $rows_log:literal $rows_held:literal
+            $twiddle:ty, $value:ty;)* }
+        rows { $($rows:ident $rows_modulus:literal $rows_log:literal
             $rows_twiddle:ty, $rows_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
         ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
@@ -437,26 +419,22 @@ macro_rules! tables {
                 method: stringify!($cyclic),
                 modulus: $cyclic_modulus,
                 log_len: $log,
-                log_row: $r,
-                held: $held,
                 columns: Some(Columns {
                     forward: lab_kernel!(tables columns_forward $cyclic $cyclic_modulus
-                        $log $c $r $held $twiddle, $value),
+                        $log $c $r $twiddle, $value),
                     inverse: lab_kernel!(tables columns_inverse $cyclic $cyclic_modulus
-                        $log $c $r $held $twiddle, $value),
+                        $log $c $r $twiddle, $value),
                 }),
                 rows: lab_kernel!(tables rows_multiply $cyclic $cyclic_modulus $log $c $r
-                    $held $twiddle, $value),
+                    $twiddle, $value),
             },)*
             $(Cyclic {
                 method: stringify!($rows),
                 modulus: $rows_modulus,
                 log_len: $rows_log,
-                log_row: $rows_log,
-                held: $rows_held,
                 columns: None,
                 rows: lab_kernel!(tables rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
-                    $rows_held $rows_twiddle, $rows_value),
+                    $rows_twiddle, $rows_value),
             },)*
         ];
 

@@ -12,34 +12,23 @@ use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, Word};
 
 /// Number of coefficients that a thread holds.
-const HELD: u32 = 16;
-/// Number of layers that a thread applies to the coefficients that it holds.
-const FUSED: u32 = 4;
-
-/// Number of polynomials whose columns [`inverse`] interleaves in a batch of whole groups of this
-/// number. A block of 512 threads then has the same columns of both, and loads their factors, which
-/// differ from column to column, from the device's cache once.
-const INTERLEAVED: u32 = 2;
-/// Number of neighbouring columns of one polynomial between columns of others.
-const NEIGHBOURS: u32 = 16;
+const HELD: usize = 16;
+/// Number of layers that a thread applies in a pass to the coefficients that it holds.
+const FUSED: u32 = HELD.ilog2();
 
 /// Returns the block shape: `threads` threads, 16 coefficients per thread, and shared memory to
-/// exchange them if there are two passes. The layout in shared memory skips one row after every 16
-/// rows, so that threads whose rows are 16 apart access different banks.
+/// exchange them. The layout in shared memory skips one row after every 16 rows, so that threads
+/// whose rows are 16 apart access different banks.
 #[must_use]
-pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
-    assert!(C == FUSED || C == 2 * FUSED, "there must be one or two passes");
-    Shape {
-        threads,
-        per_block: threads,
-        shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads },
-    }
+pub const fn shape<const C: u32>(threads: u32) -> Shape {
+    assert!(C == 2 * FUSED, "there must be two passes");
+    Shape { threads, per_block: threads, shared_bytes: 4 * (HELD as u32 + 1) * threads }
 }
 
 /// Applies the first `C` layers. One operation is 16 coefficients, the work of one thread.
 ///
 /// Threads: one per operation.
-/// Shared memory: the columns of the block, if there are two passes.
+/// Shared memory: the columns of the block.
 /// Arrays: `factors`, one row; `polynomials`, in `0..q`; `transforms`, lazily reduced residues as
 /// words.
 #[inline(always)]
@@ -52,16 +41,13 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R>::new(s, false);
+    let tile = Tile::<S, M, C, R>::new(s);
     let plan = const { Plan::new::<M, P>(C + R) }.forward;
-    let mut x = tile.load(0, polynomials, |word| M::Residue::new(word as i32));
-    x = tile.forward_pass(0, x, plan, factors);
-    if C > FUSED {
-        tile.set(0, x);
-        s.sync_block();
-        x = tile.forward_pass(1, tile.get(1), plan, factors);
-    }
-    tile.store(C / FUSED - 1, transforms, x, |x| x.to_word());
+    let x = tile.load(0, polynomials, |word| M::Residue::new(word as i32));
+    tile.set(0, tile.forward_pass(0, x, plan, factors));
+    s.sync_block();
+    let x = tile.forward_pass(1, tile.get(1), plan, factors);
+    tile.store(1, transforms, x, |x| x.to_word());
 }
 
 /// Inverts the first `C` layers in place. One operation is 16 coefficients, the work of one thread.
@@ -76,23 +62,19 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
     factors: S::Global<FactorWord<M>>,
     polynomials: S::Global<u32>,
-    batch: Batch,
+    _: Batch,
 ) where
     FactorWord<M>: Word,
 {
-    let group = INTERLEAVED << (C + R - HELD.ilog2());
-    let tile = Tile::<S, M, C, R>::new(s, batch.operations().is_multiple_of(group));
+    let tile = Tile::<S, M, C, R>::new(s);
     let plan = const { Plan::new::<M, P>(C + R) }.inverse;
-    let last = C / FUSED - 1;
-    let of_pass = tile.inverse_factors(last, factors);
-    let x = tile.load(last, polynomials, M::Residue::from_word);
-    let mut x = tile.inverse_pass(last, x, plan, of_pass);
-    if C > FUSED {
-        let of_pass = tile.inverse_factors(0, factors);
-        tile.set(1, x);
-        s.sync_block();
-        x = tile.inverse_pass(0, tile.get(0), plan, of_pass);
-    }
+    let of_pass = tile.inverse_factors(1, factors);
+    let x = tile.load(1, polynomials, M::Residue::from_word);
+    let x = tile.inverse_pass(1, x, plan, of_pass);
+    let of_pass = tile.inverse_factors(0, factors);
+    tile.set(1, x);
+    s.sync_block();
+    let x = tile.inverse_pass(0, tile.get(0), plan, of_pass);
     let scale = layers::factor::<S, M>(s, factors, 0);
     tile.store(0, polynomials, x, |x| M::canonical(M::mul(x, scale)));
 }
@@ -113,32 +95,17 @@ struct Tile<S, M, const C: u32, const R: u32> {
     method: PhantomData<M>,
 }
 
-type Held<M> = [<M as Reducer>::Residue; HELD as usize];
-/// The factors of a pass by node, as [`layers`] numbers them. There is no node 0.
-type OfPass<M> = [<M as Reducer>::Factor; HELD as usize];
-
 impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
-    /// Finds this thread's column. `is_interleaved` says whether [`INTERLEAVED`] polynomials take
-    /// turns with [`NEIGHBOURS`] columns.
     #[inline(always)]
-    fn new(s: S, is_interleaved: bool) -> Self {
+    fn new(s: S) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
         // Columns are numbered through all polynomials.
-        let number = (s.block() << log_columns) + lane;
-        let (polynomial, column) = if is_interleaved {
-            let (neighbours, rest) = (number / NEIGHBOURS, number % NEIGHBOURS);
-            let (turn, neighbours) = (neighbours % INTERLEAVED, neighbours / INTERLEAVED);
-            let in_row = (1 << R) / NEIGHBOURS;
-            let group = neighbours / in_row;
-            (group * INTERLEAVED + turn, neighbours % in_row * NEIGHBOURS + rest)
-        } else {
-            (number >> R, number & ((1 << R) - 1))
-        };
+        let column = (s.block() << log_columns) + lane;
         Self {
             s,
-            polynomial: polynomial << (C + R),
-            column,
+            polynomial: column >> R << (C + R),
+            column: column & ((1 << R) - 1),
             lane,
             log_columns,
             group: s.thread() >> log_columns,
@@ -162,30 +129,28 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     #[inline(always)]
     fn row(&self, pass: u32) -> u32 {
         let (block, offset) = self.place(pass);
-        HELD * Self::stride(pass) * block + offset
+        HELD as u32 * Self::stride(pass) * block + offset
     }
 
     #[inline(always)]
     fn forward_pass(
         &self,
         pass: u32,
-        x: Held<M>,
+        x: [M::Residue; HELD],
         plan: Layers,
         factors: S::Global<FactorWord<M>>,
-    ) -> Held<M>
+    ) -> [M::Residue; HELD]
     where
         FactorWord<M>: Word,
     {
-        let (block, _) = self.place(pass);
-        let factors = OfBlocks::<S, M> { s: self.s, table: factors, block };
-        let [x] =
-            layers::forward::<M, { HELD as usize }, 1>([x], FUSED, plan, FUSED * pass, &factors);
+        let factors = OfBlocks::<S, M> { s: self.s, table: factors, block: self.place(pass).0 };
+        let [x] = layers::forward::<M, HELD, 1>([x], plan, FUSED * pass, &factors);
         x
     }
 
     /// Loads the factors of an inverse pass.
     #[inline(always)]
-    fn inverse_factors(&self, pass: u32, factors: S::Global<FactorWord<M>>) -> OfPass<M>
+    fn inverse_factors(&self, pass: u32, factors: S::Global<FactorWord<M>>) -> [M::Factor; HELD]
     where
         FactorWord<M>: Word,
     {
@@ -198,9 +163,15 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     }
 
     #[inline(always)]
-    fn inverse_pass(&self, pass: u32, x: Held<M>, plan: Layers, factors: OfPass<M>) -> Held<M> {
+    fn inverse_pass(
+        &self,
+        pass: u32,
+        x: [M::Residue; HELD],
+        plan: Layers,
+        factors: [M::Factor; HELD],
+    ) -> [M::Residue; HELD] {
         let first = R + C - FUSED * (pass + 1);
-        layers::inverse::<M, { HELD as usize }>(x, false, FUSED, plan, first, &factors)
+        layers::inverse::<M, HELD>(x, false, plan, first, &factors)
     }
 
     /// Returns the part of an array in global memory that begins with this thread's first
@@ -217,7 +188,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         pass: u32,
         polynomials: S::Global<u32>,
         read: impl Fn(u32) -> M::Residue,
-    ) -> Held<M> {
+    ) -> [M::Residue; HELD] {
         let tail = self.tail(pass, polynomials);
         array::from_fn(|k| read(self.s.load(tail, (Self::stride(pass) * k as u32) << R)))
     }
@@ -228,7 +199,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         &self,
         pass: u32,
         polynomials: S::Global<u32>,
-        x: Held<M>,
+        x: [M::Residue; HELD],
         word: impl Fn(M::Residue) -> u32,
     ) {
         let tail = self.tail(pass, polynomials);
@@ -244,19 +215,19 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         let (first, step) = (self.row(pass), Self::stride(pass) * k as u32);
         // The step is a multiple of `HELD`, or the first row is too far from the next multiple for
         // the step to reach it. So both skip rows separately.
-        let [first, step] = [first, step].map(|rows| rows + rows / HELD);
+        let [first, step] = [first, step].map(|rows| rows + rows / HELD as u32);
         4 * ((first << self.log_columns) + self.lane) + step * (4 << self.log_columns)
     }
 
     /// Loads this thread's coefficients from shared memory.
     #[inline(always)]
-    fn get(&self, pass: u32) -> Held<M> {
+    fn get(&self, pass: u32) -> [M::Residue; HELD] {
         array::from_fn(|k| M::Residue::from_word(self.s.load_shared(self.address(pass, k))))
     }
 
     /// Stores this thread's coefficients in shared memory.
     #[inline(always)]
-    fn set(&self, pass: u32, x: Held<M>) {
+    fn set(&self, pass: u32, x: [M::Residue; HELD]) {
         for (k, &x) in x.iter().enumerate() {
             self.s.store_shared(self.address(pass, k), x.to_word());
         }

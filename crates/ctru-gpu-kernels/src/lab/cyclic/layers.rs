@@ -40,7 +40,7 @@ where
 }
 
 /// The factors of forward layers, in a table in global memory that has the factors of `blocks`
-/// blocks for each node, from node `first` on.
+/// blocks for each node, from node 1 on.
 pub(super) struct ByNode<S: Simt, M: Reducer>
 where
     FactorWord<M>: Word,
@@ -48,7 +48,6 @@ where
     pub(super) s: S,
     /// The table from the first factor of the thread's block on.
     pub(super) table: S::Global<FactorWord<M>>,
-    pub(super) first: u32,
     pub(super) blocks: u32,
 }
 
@@ -58,7 +57,7 @@ where
 {
     #[inline(always)]
     fn of_node(&self, node: u32) -> M::Factor {
-        factor::<S, M>(self.s, self.table, (node - self.first) * self.blocks)
+        factor::<S, M>(self.s, self.table, (node - 1) * self.blocks)
     }
 }
 
@@ -92,65 +91,54 @@ impl<M: Reducer, const HELD: usize> Factors<M> for [M::Factor; HELD] {
     }
 }
 
-/// The largest number of layers that a thread can apply to the numbers that it holds.
-const MOST: u32 = 5;
-
 /// Applies layers to the numbers that a thread holds of each of `COUNT` polynomials, from distant
-/// pairs to neighbours. If it holds `2^d` numbers of each, it applies the last `layers <= d` of `d`
-/// layers, so the nodes begin with `2^(d - layers)`. `first` is the number of the first applied
-/// layer in the plan.
+/// pairs to neighbours: three layers to eight numbers, four layers to sixteen. `first` is the
+/// number of the first layer in the plan.
 ///
 /// The layers are written one by one, because an array lies in registers only if the compiler knows
 /// every index.
 #[inline(always)]
 pub(super) fn forward<M: Reducer, const HELD: usize, const COUNT: usize>(
     mut x: [[M::Residue; HELD]; COUNT],
-    layers: u32,
     plan: Layers,
     first: u32,
     factors: &impl Factors<M>,
 ) -> [[M::Residue; HELD]; COUNT] {
-    const { assert!(HELD.is_power_of_two() && HELD.ilog2() <= MOST) };
-    let (depth, skipped) = (HELD.ilog2(), HELD.ilog2() - layers);
-    macro_rules! apply {
-        ($($l:literal)*) => {
-            $(if skipped <= $l && $l < depth {
-                let normalise = plan.normalises(first + $l - skipped);
-                x = layer::<M, HELD, COUNT, true>(x, HELD >> ($l + 1), normalise, factors);
-            })*
-        };
+    const { assert!(HELD == 8 || HELD == 16) };
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 2, plan.normalises(first), factors);
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 4, plan.normalises(first + 1), factors);
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 8, plan.normalises(first + 2), factors);
+    if HELD == 8 {
+        return x;
     }
-    apply!(0 1 2 3 4);
-    x
+    layer::<M, HELD, COUNT, true>(x, HELD / 16, plan.normalises(first + 3), factors)
 }
 
-/// Applies `layers` layers to the numbers that a thread holds, from neighbours to distant pairs.
-/// `first` is the number of the first layer in the plan. If `starts_with_units` is set, all factors
-/// of the first layer are 1, and the numbers are at most `OUTPUT_BOUND` in absolute value, as
-/// products are.
+/// Applies as many layers as [`forward`], from neighbours to distant pairs. `first` is the number
+/// of the first layer in the plan. If `starts_with_units` is set, all factors of the first layer
+/// are 1, and the numbers are at most `OUTPUT_BOUND` in absolute value, as products are.
 #[inline(always)]
 pub(super) fn inverse<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
     starts_with_units: bool,
-    layers: u32,
     plan: Layers,
     first: u32,
     factors: &impl Factors<M>,
 ) -> [M::Residue; HELD] {
-    const { assert!(HELD.is_power_of_two() && HELD.ilog2() <= MOST) };
+    const { assert!(HELD == 8 || HELD == 16) };
     let mut x = [x];
-    macro_rules! apply {
-        ($($l:literal)*) => {
-            $(if $l == 0 && starts_with_units {
-                for pair in x[0].chunks_exact_mut(2) {
-                    (pair[0], pair[1]) = radix2_unit(pair[0], pair[1]);
-                }
-            } else if $l < layers {
-                x = layer::<M, HELD, 1, false>(x, 1 << $l, plan.normalises(first + $l), factors);
-            })*
-        };
+    if starts_with_units {
+        for pair in x[0].chunks_exact_mut(2) {
+            (pair[0], pair[1]) = radix2_unit(pair[0], pair[1]);
+        }
+    } else {
+        x = layer::<M, HELD, 1, false>(x, 1, plan.normalises(first), factors);
     }
-    apply!(0 1 2 3 4);
+    x = layer::<M, HELD, 1, false>(x, 2, plan.normalises(first + 1), factors);
+    x = layer::<M, HELD, 1, false>(x, 4, plan.normalises(first + 2), factors);
+    if HELD == 16 {
+        x = layer::<M, HELD, 1, false>(x, 8, plan.normalises(first + 3), factors);
+    }
     let [x] = x;
     x
 }

@@ -12,22 +12,19 @@ use super::layers::{self, ByNode, OfBlocks, OfPositions};
 use crate::descriptor::{Batch, Shape};
 use crate::simt::{Simt, WARP, Word};
 
-/// Number of coefficients of the product that one operation computes.
-pub const PER_OPERATION: u32 = 8;
+/// Number of coefficients of each operand that a thread holds.
+const HELD: usize = 8;
+/// Number of layers that a thread applies in a pass to the coefficients that it holds.
+const FUSED: u32 = HELD.ilog2();
 
-/// Returns the block shape for threads that hold `HELD` coefficients of each operand: `threads`
-/// threads, or as many as one row needs if that is more, and shared memory for these coefficients.
-/// The layout in shared memory skips one number after every `HELD` numbers, so that threads whose
-/// numbers are a power of two apart access different banks.
+/// Returns the block shape: `threads` threads, or as many as one row needs if that is more, and
+/// shared memory for 8 coefficients of each operand per thread. The layout in shared memory skips
+/// one number after every 8 numbers, so that threads whose numbers are a power of two apart access
+/// different banks.
 #[must_use]
-pub const fn shape<const R: u32, const HELD: usize>(threads: u32) -> Shape {
-    let (of_row, held) = (threads_of_row(R, HELD as u32), HELD as u32);
-    let threads = if threads < of_row { of_row } else { threads };
-    Shape {
-        threads,
-        per_block: threads * held / PER_OPERATION,
-        shared_bytes: 2 * 4 * (held + 1) * threads,
-    }
+pub const fn shape<const R: u32>(threads: u32) -> Shape {
+    let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
+    Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD as u32 + 1) * threads }
 }
 
 /// Number of polynomials whose rows are interleaved in a batch of whole groups of this number.
@@ -35,54 +32,47 @@ pub const fn shape<const R: u32, const HELD: usize>(threads: u32) -> Shape {
 /// factors, which the block loads from the device's cache once.
 const INTERLEAVED: u32 = 4;
 
-/// Returns the number of threads that share a row of `2^r` numbers if each holds `held` of them. A
-/// block has whole rows.
-pub(crate) const fn threads_of_row(r: u32, held: u32) -> u32 {
-    (1 << r) / held
+/// Returns the number of threads that share a row of `2^r` numbers. A block has whole rows.
+pub(crate) const fn threads_of_row(r: u32) -> u32 {
+    (1 << r) / HELD as u32
 }
 
-/// Returns the number of factors in the table `forward` of [`multiply`].
+/// Returns the number of factors in the table `forward` of [`multiply`] for products of length
+/// `2^log_len`.
 #[must_use]
-pub const fn factors(c: u32, r: u32, held: u32) -> u32 {
-    let (blocks, first) = last_pass(c, r, held);
-    blocks * (1 + held - first)
+pub const fn factors(log_len: u32) -> u32 {
+    1 << log_len
 }
 
-/// Returns which of the factors of [`Transform`](ctru_math::ntt::cyclic::Transform) is entry
-/// `entry` of the table `forward` of [`multiply`].
+/// Returns which of the forward factors of [`Transform`](ctru_math::ntt::cyclic::Transform) is
+/// entry `entry` of the table `forward` of [`multiply`].
 ///
 /// The table begins with the factors of the layers before the last pass. In the last pass, each
-/// thread has a block of its own, with as many factors as it holds numbers. So that neighbouring
-/// threads load neighbouring factors, the table then has the factors of this pass by node: those of
-/// all blocks for one node, and then those for the next node.
+/// thread has a block of its own, with 7 factors. So that neighbouring threads load neighbouring
+/// factors, the table then has the factors of this pass by node: those of all blocks for node 1,
+/// and then those for the next node.
 #[must_use]
-pub const fn forward_factor(c: u32, r: u32, held: u32, entry: u32) -> u32 {
-    let (blocks, first) = last_pass(c, r, held);
-    if entry < blocks {
-        return entry;
+pub const fn forward_factor(log_len: u32, entry: u32) -> u32 {
+    let blocks = 1 << (log_len - FUSED);
+    let (node, block) = (entry / blocks, entry % blocks);
+    if node == 0 {
+        return block;
     }
-    let (node, block) = (first + entry / blocks - 1, entry % blocks);
     let layer = node.ilog2();
     (block << layer) + node - (1 << layer)
 }
 
-/// Returns the number of blocks of the last pass, and its first node.
-const fn last_pass(c: u32, r: u32, held: u32) -> (u32, u32) {
-    let depth = held.ilog2();
-    let skipped = (r.div_ceil(depth) * depth) - r;
-    (1 << (c + r - depth), 1 << skipped)
-}
-
 /// Applies the last `R` layers to both operands, multiplies the values, and inverts these layers.
-/// One operation is 8 coefficients of a product.
+/// One operation is 8 coefficients of a product, the work of one thread.
 ///
-/// Threads: one per `HELD` coefficients.
+/// Threads: one per operation.
 /// Shared memory: the rows of both operands.
-/// Arrays: `forward` and `inverse`, one row of factors each, see [`forward_factor`]; `operands`, all
-/// first operands and then all second operands; `products`. If `C` is 0, operands and products are in `0..q`;
-/// otherwise they are residues as words, as [`columns`](super::columns) writes and reads them.
+/// Arrays: `forward`, one row of factors, see [`forward_factor`]; `inverse`, one row of factors;
+/// `operands`, all first operands and then all second operands; `products`. If `C` is 0, operands
+/// and products are in `0..q`; otherwise they are residues as words, as
+/// [`columns`](super::columns) writes and reads them.
 #[inline(always)]
-pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32, const HELD: usize>(
+pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     s: S,
     forward: S::Global<FactorWord<M>>,
     inverse: S::Global<FactorWord<M>>,
@@ -92,10 +82,10 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32, c
 ) where
     FactorWord<M>: Word,
 {
-    let rows = Rows::<S, M, P, C, R, HELD>::new(s, forward, inverse, batch);
-    let last = Rows::<S, M, P, C, R, HELD>::PASSES - 1;
+    let rows = Rows::<S, M, P, C, R>::new(s, forward, inverse, batch);
+    let last = Rows::<S, M, P, C, R>::PASSES - 1;
     let load = |operand: u32| {
-        let operand = s.tail(operands, operand * batch.operations() * PER_OPERATION);
+        let operand = s.tail(operands, operand * batch.operations() * HELD as u32);
         let row = s.tail(operand, rows.global(0, 0));
         array::from_fn(|k| {
             let word = s.load(row, rows.step(0, k));
@@ -116,7 +106,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32, c
         };
     }
     forward!(1 2 3);
-    let plan = Rows::<S, M, P, C, R, HELD>::PLAN;
+    let plan = Rows::<S, M, P, C, R>::PLAN;
     let mut product = array::from_fn(|k| plan.multiply::<M, P>(x[0][k], x[1][k]));
     macro_rules! inverse {
         ($($pass:literal)*) => {
@@ -139,7 +129,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32, c
 
 /// The rows of a block in shared memory, first operands before second operands, and this thread's
 /// work on them.
-struct Rows<S: Simt, M: Reducer, P, const C: u32, const R: u32, const HELD: usize>
+struct Rows<S: Simt, M: Reducer, P, const C: u32, const R: u32>
 where
     FactorWord<M>: Word,
 {
@@ -153,21 +143,21 @@ where
     method: PhantomData<P>,
 }
 
-impl<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32, const HELD: usize>
-    Rows<S, M, P, C, R, HELD>
+impl<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32> Rows<S, M, P, C, R>
 where
     FactorWord<M>: Word,
 {
     const PLAN: Plan = Plan::new::<M, P>(C + R);
-    /// The binary logarithm of the coefficients that a thread holds.
-    const DEPTH: u32 = HELD.ilog2();
-    /// Number of passes. All but the last one apply `DEPTH` layers.
+    /// Number of passes.
     const PASSES: u32 = {
-        assert!(R.div_ceil(Self::DEPTH) <= 4, "there must be one to four passes");
-        R.div_ceil(Self::DEPTH)
+        assert!(
+            R.is_multiple_of(FUSED) && R / FUSED >= 2 && R / FUSED <= 4,
+            "there must be two to four passes"
+        );
+        R / FUSED
     };
     /// Threads that share a row.
-    const THREADS: u32 = threads_of_row(R, HELD as u32);
+    const THREADS: u32 = threads_of_row(R);
 
     #[inline(always)]
     fn new(
@@ -178,7 +168,7 @@ where
     ) -> Self {
         let row = (s.block() * s.threads() + s.thread()) / Self::THREADS;
         // The blocks process the rows of `INTERLEAVED` polynomials in turn.
-        let group = INTERLEAVED << (C + R - PER_OPERATION.ilog2());
+        let group = INTERLEAVED << (C + R - FUSED);
         let is_interleaved = C > 0 && batch.operations().is_multiple_of(group);
         let (polynomial, rest) = (row % INTERLEAVED, row / INTERLEAVED);
         let (group, number) = (rest >> C, rest & ((1 << C) - 1));
@@ -195,16 +185,10 @@ where
         if Self::THREADS <= WARP { self.s.sync_warp() } else { self.s.sync_block() }
     }
 
-    /// Returns the number of layers of a pass.
-    #[inline(always)]
-    fn layers(pass: u32) -> u32 {
-        Self::DEPTH.min(R - Self::DEPTH * pass)
-    }
-
     /// Returns the distance between two numbers that a thread holds in a pass.
     #[inline(always)]
     fn stride(pass: u32) -> u32 {
-        1 << R.saturating_sub(Self::DEPTH * (pass + 1))
+        1 << (R - FUSED * (pass + 1))
     }
 
     /// Returns the block of this thread's numbers within the row, and the first number in it.
@@ -239,38 +223,31 @@ where
         pass: u32,
         operands: [[M::Residue; HELD]; 2],
     ) -> [[M::Residue; HELD]; 2] {
-        let (layers, before) = (Self::layers(pass), Self::DEPTH * pass);
-        // The thread's numbers are a block after so many layers of the row.
-        let root = before + layers - Self::DEPTH;
         let number = self.row % (1 << C);
-        let block = (number << root) + self.place(pass).0;
-        let (s, plan, first) = (self.s, Self::PLAN.forward, C + before);
+        let block = (number << (FUSED * pass)) + self.place(pass).0;
+        let (s, plan, first) = (self.s, Self::PLAN.forward, C + FUSED * pass);
         if pass + 1 < Self::PASSES {
             let factors = OfBlocks::<S, M> { s, table: self.forward, block };
-            layers::forward::<M, HELD, 2>(operands, layers, plan, first, &factors)
+            layers::forward::<M, HELD, 2>(operands, plan, first, &factors)
         } else {
-            let (blocks, first_node) = last_pass(C, R, HELD as u32);
-            let factors = ByNode::<S, M> {
-                s,
-                table: s.tail(self.forward, blocks + block),
-                first: first_node,
-                blocks,
-            };
-            layers::forward::<M, HELD, 2>(operands, layers, plan, first, &factors)
+            let blocks = 1 << (C + R - FUSED);
+            let table = s.tail(self.forward, blocks + block);
+            let factors = ByNode::<S, M> { s, table, blocks };
+            layers::forward::<M, HELD, 2>(operands, plan, first, &factors)
         }
     }
 
     #[inline(always)]
     fn inverse_pass(&self, pass: u32, x: [M::Residue; HELD]) -> [M::Residue; HELD] {
-        let (layers, (_, offset)) = (Self::layers(pass), self.place(pass));
-        let first = R - Self::DEPTH * pass - layers;
+        let (_, offset) = self.place(pass);
+        let first = R - FUSED * (pass + 1);
         let table = self.s.tail(self.inverse, offset);
         let factors = OfPositions::<S, M> { s: self.s, table, stride: Self::stride(pass) };
         let plan = Self::PLAN.inverse;
         // Layer 0 merges blocks of one value, at position 0.
         let starts_with_units =
             first == 0 && !plan.normalises(0) && P::OUTPUT_BOUND <= M::OUTPUT_BOUND;
-        layers::inverse::<M, HELD>(x, starts_with_units, layers, plan, first, &factors)
+        layers::inverse::<M, HELD>(x, starts_with_units, plan, first, &factors)
     }
 
     /// Returns the address in shared memory of this thread's first number of an operand.
