@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, Plain};

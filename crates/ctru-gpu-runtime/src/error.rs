@@ -173,7 +173,7 @@ pub enum RuntimeError {
     /// A kernel violated a rule of the machine on the emulator.
     #[cfg(feature = "emulator")]
     #[error("the emulator stopped: {0}")]
-    Emulator(#[from] ctru_gpu_kernels::emulator::Fault),
+    Emulator(#[from] ctru_simt::emulator::Fault),
 }
 
 /// Returns an explanation or a remedy for an error code of the driver, or an empty string.

@@ -4,7 +4,7 @@ use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use ctru_gpu_kernels::simt::{U32x4, Word};
+use ctru_simt::simt::{U32x4, Word};
 
 use crate::error::RuntimeError;
 

@@ -9,6 +9,7 @@ use crate::{Error, Result, process};
 /// The crates from the lowest to the highest.
 const ORDER: &[&str] = &[
     "ctru-math",
+    "ctru-simt",
     "ctru-gpu-kernels",
     "ctru-gpu-runtime",
     "ctru-kem",

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::{fmt, ptr};
 use std::sync::{Arc, PoisonError};
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel};
 use cust::sys::CUdeviceptr;
 
 use super::device::{CudaDevice, Current};

@@ -22,11 +22,7 @@ const FUSED: u32 = 4;
 #[must_use]
 pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
     assert!(C == FUSED || C == 2 * FUSED, "there must be one or two passes");
-    Shape {
-        threads,
-        per_block: threads,
-        shared_bytes: if C == FUSED { 0 } else { 4 * (HELD + 1) * threads },
-    }
+    Shape::new(threads, threads, if C == FUSED { 0 } else { 4 * (HELD + 1) * threads })
 }
 
 /// Applies the first `C` layers. One operation is 16 coefficients, the work of one thread.

@@ -28,7 +28,7 @@ pub const fn shape<const C: u32, const R: u32>(threads: u32) -> Shape {
         "there must be two to four passes"
     );
     let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
-    Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD + 1) * threads }
+    Shape::new(threads, threads, 2 * 4 * (HELD + 1) * threads)
 }
 
 /// Number of polynomials whose rows are interleaved in a batch of whole groups of this number.

@@ -1,7 +1,7 @@
 //! The machine model of the kernels: blocks of threads, one shared memory per block, and warps of
 //! 32 threads that run together.
 
-use ctru_math::array::Element;
+use core::fmt::Debug;
 
 /// Threads per warp.
 pub const WARP: u32 = 32;
@@ -15,7 +15,9 @@ mod sealed {
 ///
 /// The trait is sealed because a GPU reads any memory as these types. So a type must have no
 /// padding, and every bit pattern must be a valid value.
-pub trait Word: Element + PartialEq + core::fmt::Debug + sealed::Sealed {
+pub trait Word:
+    Copy + Default + PartialEq + Debug + Send + Sync + sealed::Sealed + 'static
+{
     /// Size in bytes, a power of two. Addresses of elements are multiples of the size.
     const BYTES: u32;
 
@@ -84,7 +86,7 @@ impl Word for U32x4 {
 /// Therefore safe code must not be able to create a value of a machine that does not check them.
 /// Such a machine has only an `unsafe` constructor. The caller of this constructor promises that
 /// the kernel which receives the value keeps all rules on the arrays of the launch. Each entry
-/// point in `kernels-rs` gives this promise for one kernel.
+/// point gives this promise for one kernel.
 /// [`Kernel::new`](crate::descriptor::Kernel::new) states what the host promises about the arrays.
 pub trait Simt: Copy {
     /// An array of `T` in global memory, which all blocks and the host can access.

@@ -1,11 +1,14 @@
-//! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few.
+//! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few. This module
+//! exists only where the crate is compiled for a GPU, for the target `nvptx64-nvidia-cuda`.
 //!
 //! The methods do not check the rules of [`Simt`]. They rely on the promise of the caller of
 //! [`Gpu::new`] that the kernel keeps the rules.
 
+#![allow(unsafe_code)]
+
 use core::arch::{asm, global_asm, nvptx};
 
-use ctru_gpu_kernels::simt::{Simt, Word};
+use crate::simt::{Simt, Word};
 
 // The launch sets the size of shared memory.
 global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
@@ -44,14 +47,21 @@ unsafe extern "C" {
     fn prmt(low: u32, high: u32, selector: u32) -> u32;
 }
 
+/// Traps. Kernels must not panic, so `cargo xtask build-ptx` refuses PTX with this trap.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: the instruction ends the kernel and touches nothing.
+    unsafe { nvptx::trap() }
+}
+
 /// The set of all threads of a warp.
 const EVERYONE: u32 = !0;
 /// The last lane of a shuffle over a whole warp.
 const LAST_LANE: u32 = 31;
 
 /// A thread of a running kernel.
-#[derive(Copy, Clone)]
-pub(crate) struct Gpu {
+#[derive(Copy, Clone, Debug)]
+pub struct Gpu {
     /// The start of the block's shared memory, as an address in the space of shared memory.
     shared: u32,
 }
@@ -64,7 +74,7 @@ impl Gpu {
     /// The kernel that receives the value must keep the [rules](Simt#rules) of the machine, with
     /// the arrays, the shape of blocks and the shared memory of this launch.
     #[inline(always)]
-    pub(crate) unsafe fn new() -> Self {
+    pub unsafe fn new() -> Self {
         let shared;
         // SAFETY: the instruction writes an address to a register and nothing else.
         unsafe {
@@ -76,13 +86,13 @@ impl Gpu {
 }
 
 /// An array in global memory: a pointer to its first element.
-#[derive(Copy, Clone)]
-pub(crate) struct Global<T>(*mut T);
+#[derive(Copy, Clone, Debug)]
+pub struct Global<T>(*mut T);
 
 impl<T> Global<T> {
     /// Returns the array that begins at `first`.
     #[inline(always)]
-    pub(crate) const fn new(first: *mut T) -> Self {
+    pub const fn new(first: *mut T) -> Self {
         Self(first)
     }
 }
