@@ -21,6 +21,9 @@ pub(crate) fn check<M: DeviceMemory>(
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
     }
+    if !kernel.is_complete() {
+        return Err(RuntimeError::UnsetScalars { kernel: name, count: kernel.scalars().len() });
+    }
     if count == 0 {
         return Ok(());
     }

@@ -75,6 +75,16 @@ pub enum RuntimeError {
         /// Number of arrays that the launch passes.
         actual: usize,
     },
+    /// A kernel takes scalars, but the launch gives them no values.
+    #[error(
+        "{kernel} takes {count} scalars without values: launch what Kernel::with returns for them"
+    )]
+    UnsetScalars {
+        /// The kernel.
+        kernel: &'static str,
+        /// Number of scalars that the kernel takes.
+        count: usize,
+    },
     /// An array of a launch has elements of the wrong size.
     #[error(
         "{kernel}: the array {parameter} must have elements of {expected} bytes, but the launch \

@@ -21,4 +21,5 @@ pub mod emulator;
 pub mod gpu;
 mod macros;
 pub mod ptx;
+pub mod scalar;
 pub mod simt;

@@ -6,16 +6,17 @@
 /// The first line names the [module](crate::ptx::Module) that holds the PTX. A line
 ///
 /// ```text
-/// pub unsafe NAME "name" = function(array: element[rows; row], ...) in shape;
+/// pub unsafe NAME "name" = function(array: element[rows; row], ...; scalar: number, ...) in shape;
 /// ```
 ///
 /// makes the static [`Kernel`](crate::descriptor::Kernel) `NAME` and the entry point `name`, which
 /// runs `function` in blocks of this [`Shape`](crate::descriptor::Shape). The function is generic
-/// over [`Simt`](crate::simt::Simt). It takes the machine, one
-/// [`Global<element>`](crate::simt::Simt::Global) per array, and the
-/// [`Batch`](crate::descriptor::Batch). `rows` is one of [`Rows`](crate::descriptor::Rows), and
-/// `row` is the number of elements in a row. A number `m` after `row`, as in `[rows; row; m]`,
-/// declares that the kernel accesses whole groups of `m` elements.
+/// over [`Simt`](crate::simt::Simt); if it has further types, they stand after its name, as in
+/// `function::<_, f32>`. It takes the machine, one [`Global<element>`](crate::simt::Simt::Global)
+/// per array, the [`Batch`](crate::descriptor::Batch), and the scalars, if there are any. `rows` is
+/// one of [`Rows`](crate::descriptor::Rows), and `row` is the number of elements in a row. A number
+/// `m` after `row`, as in `[rows; row; m]`, declares that the kernel accesses whole groups of `m`
+/// elements. No array and no scalar may have the name of the function.
 ///
 /// # Safety
 /// The word `unsafe` in a line stands for two promises: that of
@@ -54,8 +55,10 @@ macro_rules! kernels {
         in $module:path:
         $(
             $(#[$attribute:meta])*
-            $visibility:vis unsafe $name:ident $text:literal = $function:ident(
-                $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),* $(,)?
+            $visibility:vis unsafe $name:ident $text:literal =
+                $function:ident $(::<$($generic:ty),*>)? (
+                $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
+                $(; $($scalar:ident: $number:ty),*)?
             ) in $shape:expr;
         )*
     ) => {
@@ -64,10 +67,13 @@ macro_rules! kernels {
             #[allow(unsafe_code)]
             // SAFETY: the line promises it with the word `unsafe`.
             $visibility static $name: $crate::descriptor::Kernel = unsafe {
-                $crate::descriptor!($module, [$text], $shape, $function,
-                    ($($array: $element [$rows; $row $(; $multiple)?]),*))
+                $crate::descriptor!($module, [$text], $shape,
+                    $function $(::<$($generic),*>)?,
+                    ($($array: $element [$rows; $row $(; $multiple)?]),*)
+                    $(, ($($scalar: $number),*))?)
             };
-            $crate::entry_point!([$text], $function, ($($array: $element),*));
+            $crate::entry_point!([$text], $function $(::<$($generic),*>)?, ($($array: $element),*)
+                $(, ($($scalar: $number),*))?);
         )*
     };
 }
@@ -76,13 +82,14 @@ macro_rules! kernels {
 /// [`Kernel::new`](crate::descriptor::Kernel::new).
 ///
 /// The arguments are the static module, the pieces of the entry point's name, the shape of the
-/// blocks, the function with `_` as its machine, and the arrays in the form of
-/// [`kernels`](crate::kernels). If this crate has the feature `emulator`, the emulator runs the
-/// function.
+/// blocks, the function with `_` as its machine, the arrays in the form of
+/// [`kernels`](crate::kernels), and the scalars, if there are any. If this crate has the feature
+/// `emulator`, the emulator runs the function.
 #[macro_export]
 macro_rules! descriptor {
     ($module:path, [$($name:expr),*], $shape:expr, $function:path,
-        ($($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*)) => {
+        ($($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*)
+        $(, ($($scalar:ident: $number:ty),*))?) => {
         $crate::emulated!(
             $crate::descriptor::Kernel::new(
                 &$module,
@@ -93,8 +100,11 @@ macro_rules! descriptor {
                         stringify!($array), <$element as $crate::simt::Word>::BYTES, $rows, $row)
                     $(.in_multiples_of($multiple))?
                 ),*] },
-            ),
-            $function, ($($array: $element),*)
+            )
+            $(.taking(const { &[$(
+                $crate::scalar::Scalar::new::<$number>(stringify!($scalar))
+            ),*] }))?,
+            $function, ($($array: $element),*) $(, ($($scalar: $number),*))?
         )
     };
 }
@@ -106,13 +116,20 @@ macro_rules! descriptor {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emulated {
-    ($kernel:expr, $function:path, ($($array:ident: $element:ty),*)) => {
+    ($kernel:expr, $function:path, ($($array:ident: $element:ty),*)
+        $(, ($($scalar:ident: $number:ty),*))?) => {
         $kernel.emulated_by(&{
             const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
                 let &[$($array),*] = buffers else {
                     unreachable!("the launch has checked the arguments")
                 };
-                $function(thread, $($array.view::<$element>(),)* batch);
+                $(
+                    let mut scalars = 0..;
+                    $(
+                        let $scalar = thread.scalar::<$number>(scalars.next().unwrap_or(0));
+                    )*
+                )?
+                $function(thread, $($array.view::<$element>(),)* batch $(, $($scalar),*)?);
             };
             EMULATE
         })
@@ -132,7 +149,7 @@ macro_rules! emulated {
 /// Makes the entry point of a kernel where the crate is compiled for a GPU, and nothing elsewhere.
 ///
 /// The arguments are the pieces of the entry point's name, the function with `_` as its machine,
-/// and the arrays with the types of their elements.
+/// the arrays with the types of their elements, and the scalars, if there are any.
 ///
 /// # Safety
 /// The macro contains unsafe code. Its caller promises that the kernel keeps the
@@ -141,19 +158,21 @@ macro_rules! emulated {
 #[allow_internal_unstable(abi_ptx)]
 #[macro_export]
 macro_rules! entry_point {
-    ([$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)) => {
+    ([$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)
+        $(, ($($scalar:ident: $number:ty),*))?) => {
         const _: () = {
             #[allow(unsafe_code)]
             #[unsafe(export_name = concat!($($name),*))]
             unsafe extern "ptx-kernel" fn entry($($array: *mut $element,)* operations: u32,
-                rows: u32) {
+                rows: u32 $(, $($scalar: $number),*)?) {
                 // SAFETY: the host launches the kernel by its descriptor, which comes from the same
                 // text. The descriptor states the lengths of the arrays and the shape of the
                 // blocks. Under these conditions, the caller of this macro promises that the kernel
                 // keeps the rules.
                 let gpu = unsafe { $crate::gpu::Gpu::new() };
                 let batch = $crate::descriptor::Batch::from_arguments([operations, rows]);
-                $function(gpu, $($crate::gpu::Global::new($array),)* batch);
+                $function(gpu, $($crate::gpu::Global::new($array),)* batch
+                    $(, $($scalar),*)?);
             }
         };
     };

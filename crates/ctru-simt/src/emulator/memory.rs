@@ -3,10 +3,11 @@
 use core::cell::RefCell;
 use core::ops::Range;
 use core::{fmt, iter};
+use std::boxed::Box;
 use std::rc::Rc;
 use std::vec::Vec;
 
-use super::fault::Access;
+use super::fault::{Access, Kind};
 use crate::simt::{U32x4, WARP, Word};
 
 /// The time of an access. The counts of passed barriers determine the order of two accesses.
@@ -39,37 +40,22 @@ impl Stamp {
     }
 }
 
-/// The last write to a byte, and as many reads since then as show whether a later write races with
-/// any read.
+/// As many accesses of one kind as show whether a later access of another kind races with any.
 #[derive(Copy, Clone, Default)]
-struct History {
-    write: Option<Stamp>,
-    reads: [Option<Stamp>; 2],
-}
+struct Witnesses([Option<Stamp>; 2]);
 
-impl History {
-    /// Records the access. Returns an earlier access as the error if the two race.
-    fn record(&mut self, stamp: Stamp) -> Result<(), Access> {
-        let racing = |earlier: &Option<Stamp>| earlier.filter(|earlier| earlier.races_with(&stamp));
-        if let Some(earlier) = racing(&self.write) {
-            return Err(earlier.access);
-        }
-        if stamp.access.writes {
-            if let Some(earlier) = self.reads.iter().find_map(racing) {
-                return Err(earlier.access);
-            }
-            *self = Self { write: Some(stamp), reads: [None; 2] };
-        } else {
-            self.record_read(stamp);
-        }
-        Ok(())
+impl Witnesses {
+    /// Returns an access that races with a later one, if there is any.
+    fn racing_with(&self, later: &Stamp) -> Option<Stamp> {
+        self.0.iter().flatten().find(|earlier| earlier.races_with(later)).copied()
     }
 
-    /// Records a read. Blocks run one after another, so a read of an earlier block of this launch
-    /// races with every later write. Within a block and between two of its barriers, two reads are
-    /// enough: of two warps, or else of two threads of a warp between two barriers of the warp.
-    fn record_read(&mut self, read: Stamp) {
-        let [first, second] = &mut self.reads;
+    /// Adds an access, here called a read. Blocks run one after another, so a read of an earlier
+    /// block of this launch races with every later write. Within a block and between two of its
+    /// barriers, two reads are enough: of two warps, or else of two threads of a warp between two
+    /// barriers of the warp.
+    fn add(&mut self, read: Stamp) {
+        let [first, second] = &mut self.0;
         let alone = match first {
             Some(first) if first.launch != read.launch => true,
             Some(first) if first.access.block != read.access.block => false,
@@ -91,8 +77,42 @@ impl History {
             None => true,
         };
         if alone {
-            self.reads = [Some(read), None];
+            self.0 = [Some(read), None];
         }
+    }
+}
+
+/// The last write to a byte, and the reads and atomic accesses since then.
+#[derive(Clone, Default)]
+struct History {
+    write: Option<Stamp>,
+    reads: Witnesses,
+    /// Few bytes have atomic accesses, so they do not take room in all histories.
+    atomics: Option<Box<Witnesses>>,
+}
+
+impl History {
+    /// Records the access. Returns an earlier access as the error if the two race. Two reads do not
+    /// race, and neither do two atomic accesses.
+    fn record(&mut self, stamp: Stamp) -> Result<(), Access> {
+        let kind = stamp.access.kind;
+        let mut racing = self.write.filter(|write| write.races_with(&stamp));
+        if kind != Kind::Read {
+            racing = racing.or_else(|| self.reads.racing_with(&stamp));
+        }
+        if kind != Kind::Atomic {
+            let atomics = self.atomics.as_ref();
+            racing = racing.or_else(|| atomics.and_then(|atomics| atomics.racing_with(&stamp)));
+        }
+        if let Some(earlier) = racing {
+            return Err(earlier.access);
+        }
+        match kind {
+            Kind::Read => self.reads.add(stamp),
+            Kind::Atomic => self.atomics.get_or_insert_default().add(stamp),
+            Kind::Write => *self = Self { write: Some(stamp), ..Self::default() },
+        }
+        Ok(())
     }
 }
 
@@ -101,6 +121,7 @@ pub(super) enum Problem {
     Bounds { bytes: u64 },
     Uninitialised { address: u64 },
     Race { first: Access, address: u64 },
+    Unfinished { copy: Access, address: u64 },
 }
 
 /// Bytes and their histories.
@@ -110,15 +131,17 @@ pub(super) struct Memory {
     histories: Vec<History>,
     /// The number of bytes of a unit, a power of two. No access so far was narrower.
     unit: usize,
-    /// Whether a read of a byte that no thread has written is a fault.
+    /// Whether a read of a byte that no store has written is a fault.
     starts_undefined: bool,
+    /// The bytes that asynchronous copies may still write.
+    unfinished: Vec<(Range<usize>, Access)>,
 }
 
 impl Memory {
     fn new(bytes: Vec<u8>, starts_undefined: bool) -> Self {
         const WIDEST: usize = U32x4::BYTES as usize;
         let histories = std::vec![History::default(); bytes.len().div_ceil(WIDEST)];
-        Self { bytes, histories, unit: WIDEST, starts_undefined }
+        Self { bytes, histories, unit: WIDEST, starts_undefined, unfinished: Vec::new() }
     }
 
     pub(super) fn shared(bytes: u32) -> Self {
@@ -132,7 +155,14 @@ impl Memory {
         if !address.is_multiple_of(u64::from(length)) || address + u64::from(length) > bytes {
             return Err(Problem::Bounds { bytes });
         }
-        Ok(address as usize..address as usize + length as usize)
+        let range = address as usize..address as usize + length as usize;
+        let overlaps = |(other, _): &&(Range<usize>, Access)| {
+            other.start < range.end && range.start < other.end
+        };
+        match self.unfinished.iter().find(overlaps) {
+            Some(&(_, copy)) => Err(Problem::Unfinished { copy, address }),
+            None => Ok(range),
+        }
     }
 
     /// Returns the first byte and the history of each unit in `range`, whose beginning is a
@@ -140,7 +170,7 @@ impl Memory {
     fn units(&mut self, range: &Range<usize>) -> impl Iterator<Item = (usize, &mut History)> {
         if range.len() < self.unit {
             let parts = self.unit / range.len();
-            let parts_of = |history: &History| iter::repeat_n(*history, parts);
+            let parts_of = |history: &History| iter::repeat_n(history.clone(), parts);
             self.histories = self.histories.iter().flat_map(parts_of).collect();
             self.unit = range.len();
         }
@@ -148,19 +178,34 @@ impl Memory {
         range.clone().step_by(self.unit).zip(histories)
     }
 
-    pub(super) fn load<T: Word>(&mut self, address: u64, stamp: Stamp) -> Result<T, Problem> {
-        let range = self.checked_range(address, T::BYTES)?;
-        let starts_undefined = self.starts_undefined;
-        for (first, history) in self.units(&range) {
+    /// Records an access to a range. An access that reads needs content.
+    fn record(&mut self, range: &Range<usize>, stamp: Stamp) -> Result<(), Problem> {
+        let needs_content = self.starts_undefined && stamp.access.kind != Kind::Write;
+        for (first, history) in self.units(range) {
             let address = first as u64;
-            if starts_undefined && history.write.is_none() {
+            if needs_content && history.write.is_none() {
                 return Err(Problem::Uninitialised { address });
             }
             history.record(stamp).map_err(|first| Problem::Race { first, address })?;
         }
+        Ok(())
+    }
+
+    fn get<T: Word>(&self, range: Range<usize>) -> T {
         let mut bits = [0; size_of::<u128>()];
         bits[..range.len()].copy_from_slice(&self.bytes[range]);
-        Ok(T::from_bits(u128::from_le_bytes(bits)))
+        T::from_bits(u128::from_le_bytes(bits))
+    }
+
+    fn set(&mut self, range: Range<usize>, bits: u128) {
+        let length = range.len();
+        self.bytes[range].copy_from_slice(&bits.to_le_bytes()[..length]);
+    }
+
+    pub(super) fn load<T: Word>(&mut self, address: u64, stamp: Stamp) -> Result<T, Problem> {
+        let range = self.checked_range(address, T::BYTES)?;
+        self.record(&range, stamp)?;
+        Ok(self.get(range))
     }
 
     pub(super) fn store<T: Word>(
@@ -170,12 +215,51 @@ impl Memory {
         stamp: Stamp,
     ) -> Result<(), Problem> {
         let range = self.checked_range(address, T::BYTES)?;
-        for (first, history) in self.units(&range) {
-            let race = |earlier| Problem::Race { first: earlier, address: first as u64 };
-            history.record(stamp).map_err(race)?;
-        }
-        let length = range.len();
-        self.bytes[range].copy_from_slice(&value.to_bits().to_le_bytes()[..length]);
+        self.record(&range, stamp)?;
+        self.set(range, value.to_bits());
+        Ok(())
+    }
+
+    /// Replaces the element `old` at `address` by `new(old)`. Returns `old`.
+    pub(super) fn update<T: Word>(
+        &mut self,
+        address: u64,
+        new: impl FnOnce(T) -> T,
+        stamp: Stamp,
+    ) -> Result<T, Problem> {
+        let range = self.checked_range(address, T::BYTES)?;
+        self.record(&range, stamp)?;
+        let old = self.get(range.clone());
+        self.set(range, new(old).to_bits());
+        Ok(old)
+    }
+
+    /// Records the beginning of an asynchronous copy of `length` bytes to `address`. Until the copy
+    /// is [finished](Self::finish_copy), nothing else may access these bytes.
+    pub(super) fn begin_copy(
+        &mut self,
+        address: u64,
+        length: u32,
+        stamp: Stamp,
+    ) -> Result<(), Problem> {
+        let range = self.checked_range(address, length)?;
+        self.record(&range, stamp)?;
+        self.unfinished.push((range, stamp.access));
+        Ok(())
+    }
+
+    /// Writes the `length` bytes `bits` that an asynchronous copy to `address` has copied.
+    pub(super) fn finish_copy(
+        &mut self,
+        address: u64,
+        length: u32,
+        bits: u128,
+        stamp: Stamp,
+    ) -> Result<(), Problem> {
+        self.unfinished.retain(|(range, _)| range.start as u64 != address);
+        let range = self.checked_range(address, length)?;
+        self.record(&range, stamp)?;
+        self.set(range, bits);
         Ok(())
     }
 }
@@ -205,6 +289,15 @@ impl Buffer {
         Self { memory: Rc::new(RefCell::new(Memory::new(bytes, false))), element_bytes }
     }
 
+    /// Creates an array of `elements` elements of `element_bytes` bytes each, whose content is
+    /// undefined, like that of new memory of a GPU. A kernel that reads an element before a kernel
+    /// has written it violates the [rules](crate::simt::Simt#rules).
+    #[must_use]
+    pub fn uninitialised(element_bytes: u32, elements: usize) -> Self {
+        let bytes = std::vec![0xa5; element_bytes as usize * elements];
+        Self { memory: Rc::new(RefCell::new(Memory::new(bytes, true))), element_bytes }
+    }
+
     /// Returns the content as bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
@@ -216,7 +309,9 @@ impl Buffer {
     /// # Panics
     /// If the number of bytes differs from that of the array.
     pub fn set_bytes(&self, bytes: &[u8]) {
-        self.memory.borrow_mut().bytes.copy_from_slice(bytes);
+        let mut memory = self.memory.borrow_mut();
+        memory.bytes.copy_from_slice(bytes);
+        memory.starts_undefined = false;
     }
 
     /// Returns the number of bytes per element.
