@@ -21,10 +21,11 @@ const PACKAGES: &[(&str, &[&str])] = &[
         "ctru-simt",
         &[
             "crates/ctru-simt/Cargo.toml",
-            "crates/ctru-simt/src/descriptor.rs",
-            "crates/ctru-simt/src/gpu.rs",
+            "crates/ctru-simt/src/descriptor",
+            "crates/ctru-simt/src/gpu",
             "crates/ctru-simt/src/lib.rs",
             "crates/ctru-simt/src/macros.rs",
+            "crates/ctru-simt/src/scalar.rs",
             "crates/ctru-simt/src/simt.rs",
         ],
     ),

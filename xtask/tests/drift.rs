@@ -17,12 +17,10 @@ fn copy() -> TempDir {
     {
         copy_tree(&root.join(package), &copy.path().join(package));
     }
-    let committed = Manifest::read(copy.path(), &RECIPE).unwrap();
-    let ptx = ptx(copy.path());
-    Manifest::new(copy.path(), &ptx, &committed.compiler(), &RECIPE)
-        .unwrap()
-        .write(copy.path(), &RECIPE)
-        .unwrap();
+    let path = manifest::path(copy.path(), &RECIPE);
+    let committed = Manifest::read(&path).unwrap();
+    let origin = RECIPE.origin(copy.path()).unwrap();
+    Manifest::new(&ptx(copy.path()), &committed.compiler(), origin).write(&path).unwrap();
     copy
 }
 
@@ -43,7 +41,8 @@ fn ptx(root: &Path) -> String {
 }
 
 fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
-    Manifest::read(root, &RECIPE).unwrap().differences(root, &ptx(root), recipe).unwrap()
+    let manifest = Manifest::read(&manifest::path(root, &RECIPE)).unwrap();
+    manifest.differences(&ptx(root), recipe.origin(root).unwrap())
 }
 
 /// Returns the differences that the manifest detects after `text` is added to `file`.
@@ -65,7 +64,7 @@ fn finds_changed_sources() {
     for (file, package) in [
         ("crates/ctru-math/src/ntt/butterfly.rs", "ctru-math"),
         ("crates/ctru-gpu-kernels/src/kernels/product/ntt.rs", "ctru-gpu-kernels"),
-        ("crates/ctru-simt/src/gpu.rs", "ctru-simt"),
+        ("crates/ctru-simt/src/gpu/mod.rs", "ctru-simt"),
         ("kernels-rs/src/lab.rs", "kernels-rs"),
         ("kernels-rs/Cargo.lock", "kernels-rs"),
     ] {
@@ -97,8 +96,9 @@ fn finds_changed_flags() {
 #[test]
 fn finds_an_edited_manifest() {
     let copy = copy();
-    let mut manifest = Manifest::read(copy.path(), &RECIPE).unwrap();
+    let path = manifest::path(copy.path(), &RECIPE);
+    let mut manifest = Manifest::read(&path).unwrap();
     manifest.kernels.pop();
-    manifest.write(copy.path(), &RECIPE).unwrap();
+    manifest.write(&path).unwrap();
     assert_eq!(differences(copy.path(), &RECIPE), ["the manifest has been edited"]);
 }
