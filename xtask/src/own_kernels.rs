@@ -34,6 +34,8 @@ pub(crate) struct OwnKernels {
     manifest_path: PathBuf,
     /// The folder of the crate.
     folder: PathBuf,
+    /// The folder of its workspace.
+    workspace: PathBuf,
     /// The folder of the compiler's results.
     target: PathBuf,
     /// The name of the library, with `_`.
@@ -45,6 +47,7 @@ pub(crate) struct OwnKernels {
 struct Metadata {
     packages: Vec<Package>,
     target_directory: PathBuf,
+    workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -93,6 +96,7 @@ impl OwnKernels {
         Ok(Self {
             folder: manifest_path.parent().unwrap_or(&manifest_path).to_owned(),
             manifest_path,
+            workspace: metadata.workspace_root,
             target: metadata.target_directory.join("ptx"),
             library: library.replace('-', "_"),
             settings: own.unwrap_or_default().ptx,
@@ -111,8 +115,7 @@ impl OwnKernels {
     }
 
     /// Returns the files from which cargo has compiled the crate, relative to its folder: its
-    /// `Cargo.toml`, and the Rust code of the crate and of its dependencies with paths. The lock
-    /// file fixes the other dependencies.
+    /// `Cargo.toml`, and the Rust code of its workspace. The lock file fixes the other packages.
     fn files(&self) -> Result<Vec<String>> {
         let list = self.target.join(TARGET).join(format!("release/{}.d", self.library));
         let text = fs::read_to_string(&list).at("read", &list)?;
@@ -120,7 +123,8 @@ impl OwnKernels {
         // In this list, a backslash stands before each space of a name.
         let files = files.trim_end().replace("\\ ", "\0");
         let files = files.split(' ').map(|file| file.replace('\0', " "));
-        let code = files.filter(|file| file.ends_with(".rs"));
+        let is_own = |file: &String| Path::new(file).starts_with(&self.workspace);
+        let code = files.filter(|file| file.ends_with(".rs") && is_own(file));
         let relative = |file: String| relative(&self.folder, Path::new(&file));
         Ok(["Cargo.toml".to_owned()].into_iter().chain(code.map(relative)).collect())
     }

@@ -137,13 +137,24 @@ macro_rules! emulated {
 }
 
 /// Returns the descriptor without a function for the emulator, which this build does not have.
+/// Checks that the function takes these arguments.
 #[cfg(not(feature = "emulator"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emulated {
-    ($kernel:expr, $($function:tt)*) => {
+    ($kernel:expr, $function:path, ($($array:ident: $element:ty),*)
+        $(, ($($scalar:ident: $number:ty),*))?) => {{
+        #[allow(dead_code, clippy::too_many_arguments)]
+        fn kernel<Machine: $crate::simt::Simt>(
+            machine: Machine,
+            $($array: Machine::Global<$element>,)*
+            batch: $crate::descriptor::Batch,
+            $($($scalar: $number),*)?
+        ) {
+            $function(machine, $($array,)* batch $(, $($scalar),*)?);
+        }
         $kernel
-    };
+    }};
 }
 
 /// Makes the entry point of a kernel where the crate is compiled for a GPU, and nothing elsewhere.
