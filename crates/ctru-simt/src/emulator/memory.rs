@@ -46,15 +46,15 @@ struct Witnesses([Option<Stamp>; 2]);
 
 impl Witnesses {
     /// Returns an access that races with a later one, if there is any.
-    fn racing_with(&self, later: &Stamp) -> Option<Stamp> {
-        self.0.iter().flatten().find(|earlier| earlier.races_with(later)).copied()
+    fn racing_with(&self, later: &Stamp) -> Option<&Stamp> {
+        self.0.iter().flatten().find(|earlier| earlier.races_with(later))
     }
 
     /// Adds an access, here called a read. Blocks run one after another, so a read of an earlier
     /// block of this launch races with every later write. Within a block and between two of its
     /// barriers, two reads are enough: of two warps, or else of two threads of a warp between two
     /// barriers of the warp.
-    fn add(&mut self, read: Stamp) {
+    fn add(&mut self, read: &Stamp) {
         let [first, second] = &mut self.0;
         let alone = match first {
             Some(first) if first.launch != read.launch => true,
@@ -65,19 +65,19 @@ impl Witnesses {
                 if second.as_ref().is_some_and(other_warp) {
                     return;
                 }
-                if other_warp(&read) {
-                    *second = Some(read);
+                if other_warp(read) {
+                    *second = Some(*read);
                     return;
                 }
                 if first.access.thread != read.access.thread {
-                    second.get_or_insert(read);
+                    second.get_or_insert(*read);
                 }
                 first.warp_barriers < read.warp_barriers
             }
             None => true,
         };
         if alone {
-            self.0 = [Some(read), None];
+            self.0 = [Some(*read), None];
         }
     }
 }
@@ -94,23 +94,32 @@ struct History {
 impl History {
     /// Records the access. Returns an earlier access as the error if the two race. Two reads do not
     /// race, and neither do two atomic accesses.
-    fn record(&mut self, stamp: Stamp) -> Result<(), Access> {
+    fn record(&mut self, stamp: &Stamp) -> Result<(), Access> {
         let kind = stamp.access.kind;
-        let mut racing = self.write.filter(|write| write.races_with(&stamp));
-        if kind != Kind::Read {
-            racing = racing.or_else(|| self.reads.racing_with(&stamp));
+        if let Some(write) = &self.write
+            && write.races_with(stamp)
+        {
+            return Err(write.access);
         }
-        if kind != Kind::Atomic {
-            let atomics = self.atomics.as_ref();
-            racing = racing.or_else(|| atomics.and_then(|atomics| atomics.racing_with(&stamp)));
+        if kind != Kind::Read
+            && let Some(read) = self.reads.racing_with(stamp)
+        {
+            return Err(read.access);
         }
-        if let Some(earlier) = racing {
-            return Err(earlier.access);
+        if let Some(atomics) = &self.atomics
+            && kind != Kind::Atomic
+            && let Some(atomic) = atomics.racing_with(stamp)
+        {
+            return Err(atomic.access);
         }
         match kind {
             Kind::Read => self.reads.add(stamp),
             Kind::Atomic => self.atomics.get_or_insert_default().add(stamp),
-            Kind::Write => *self = Self { write: Some(stamp), ..Self::default() },
+            Kind::Write => {
+                self.write = Some(*stamp);
+                self.reads = Witnesses::default();
+                self.atomics = None;
+            }
         }
         Ok(())
     }
@@ -179,7 +188,7 @@ impl Memory {
     }
 
     /// Records an access to a range. An access that reads needs content.
-    fn record(&mut self, range: &Range<usize>, stamp: Stamp) -> Result<(), Problem> {
+    fn record(&mut self, range: &Range<usize>, stamp: &Stamp) -> Result<(), Problem> {
         let needs_content = self.starts_undefined && stamp.access.kind != Kind::Write;
         for (first, history) in self.units(range) {
             let address = first as u64;
@@ -202,7 +211,7 @@ impl Memory {
         self.bytes[range].copy_from_slice(&bits.to_le_bytes()[..length]);
     }
 
-    pub(super) fn load<T: Word>(&mut self, address: u64, stamp: Stamp) -> Result<T, Problem> {
+    pub(super) fn load<T: Word>(&mut self, address: u64, stamp: &Stamp) -> Result<T, Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         self.record(&range, stamp)?;
         Ok(self.get(range))
@@ -212,7 +221,7 @@ impl Memory {
         &mut self,
         address: u64,
         value: T,
-        stamp: Stamp,
+        stamp: &Stamp,
     ) -> Result<(), Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         self.record(&range, stamp)?;
@@ -225,7 +234,7 @@ impl Memory {
         &mut self,
         address: u64,
         new: impl FnOnce(T) -> T,
-        stamp: Stamp,
+        stamp: &Stamp,
     ) -> Result<T, Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         self.record(&range, stamp)?;
@@ -240,7 +249,7 @@ impl Memory {
         &mut self,
         address: u64,
         length: u32,
-        stamp: Stamp,
+        stamp: &Stamp,
     ) -> Result<(), Problem> {
         let range = self.checked_range(address, length)?;
         self.record(&range, stamp)?;
@@ -254,7 +263,7 @@ impl Memory {
         address: u64,
         length: u32,
         bits: u128,
-        stamp: Stamp,
+        stamp: &Stamp,
     ) -> Result<(), Problem> {
         self.unfinished.retain(|(range, _)| range.start as u64 != address);
         let range = self.checked_range(address, length)?;

@@ -207,7 +207,7 @@ impl<'a> Thread<'a> {
         (memory, space): (&RefCell<Memory>, Space),
         address: u64,
         kind: Kind,
-        operation: impl FnOnce(&mut Memory, Stamp) -> Result<V, Problem>,
+        operation: impl FnOnce(&mut Memory, &Stamp) -> Result<V, Problem>,
     ) -> V {
         self.event(kind != Kind::Read, address);
         let access = self.described(kind, space);
@@ -227,7 +227,7 @@ impl<'a> Thread<'a> {
         self,
         address: u64,
         access: Access,
-        operation: impl FnOnce(Stamp) -> Result<V, Problem>,
+        operation: impl FnOnce(&Stamp) -> Result<V, Problem>,
     ) -> V {
         let kernel = self.block.kernel;
         let stamp = Stamp {
@@ -236,7 +236,7 @@ impl<'a> Thread<'a> {
             warp_barriers: self.block.warp_barriers[self.warp() as usize].get(),
             access,
         };
-        let problem = match operation(stamp) {
+        let problem = match operation(&stamp) {
             Ok(value) => return value,
             Err(problem) => problem,
         };
