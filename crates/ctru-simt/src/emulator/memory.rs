@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use core::ops::Range;
 use core::{fmt, iter};
-use std::boxed::Box;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::vec::Vec;
 
@@ -82,46 +82,21 @@ impl Witnesses {
     }
 }
 
-/// The last write to a byte, and the reads and atomic accesses since then.
-#[derive(Clone, Default)]
+/// The last write to a byte, and the reads since then.
+#[derive(Copy, Clone, Default)]
 struct History {
     write: Option<Stamp>,
     reads: Witnesses,
-    /// Few bytes have atomic accesses, so they do not take room in all histories.
-    atomics: Option<Box<Witnesses>>,
 }
 
 impl History {
-    /// Records the access. Returns an earlier access as the error if the two race. Two reads do not
-    /// race, and neither do two atomic accesses.
-    fn record(&mut self, stamp: &Stamp) -> Result<(), Access> {
-        let kind = stamp.access.kind;
-        if let Some(write) = &self.write
-            && write.races_with(stamp)
-        {
-            return Err(write.access);
+    /// Returns an earlier write, or a read if `later` is not a read, that races with `later`.
+    fn racing_with(&self, later: &Stamp) -> Option<&Stamp> {
+        match &self.write {
+            Some(write) if write.races_with(later) => Some(write),
+            _ if later.access.kind == Kind::Read => None,
+            _ => self.reads.racing_with(later),
         }
-        if kind != Kind::Read
-            && let Some(read) = self.reads.racing_with(stamp)
-        {
-            return Err(read.access);
-        }
-        if let Some(atomics) = &self.atomics
-            && kind != Kind::Atomic
-            && let Some(atomic) = atomics.racing_with(stamp)
-        {
-            return Err(atomic.access);
-        }
-        match kind {
-            Kind::Read => self.reads.add(stamp),
-            Kind::Atomic => self.atomics.get_or_insert_default().add(stamp),
-            Kind::Write => {
-                self.write = Some(*stamp);
-                self.reads = Witnesses::default();
-                self.atomics = None;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -138,8 +113,10 @@ pub(super) struct Memory {
     bytes: Vec<u8>,
     /// One history for each unit. It is the history of all bytes of the unit.
     histories: Vec<History>,
-    /// The number of bytes of a unit, a power of two. No access so far was narrower.
-    unit: usize,
+    /// The binary logarithm of the number of bytes of a unit. No access so far was narrower.
+    unit_log: u32,
+    /// The atomic accesses since the last write to a unit, by its first byte. Few units have any.
+    atomics: BTreeMap<usize, Witnesses>,
     /// Whether a read of a byte that no store has written is a fault.
     starts_undefined: bool,
     /// The bytes that asynchronous copies may still write.
@@ -150,7 +127,14 @@ impl Memory {
     fn new(bytes: Vec<u8>, starts_undefined: bool) -> Self {
         const WIDEST: usize = U32x4::BYTES as usize;
         let histories = std::vec![History::default(); bytes.len().div_ceil(WIDEST)];
-        Self { bytes, histories, unit: WIDEST, starts_undefined, unfinished: Vec::new() }
+        Self {
+            bytes,
+            histories,
+            unit_log: WIDEST.ilog2(),
+            atomics: BTreeMap::new(),
+            starts_undefined,
+            unfinished: Vec::new(),
+        }
     }
 
     pub(super) fn shared(bytes: u32) -> Self {
@@ -174,28 +158,52 @@ impl Memory {
         }
     }
 
-    /// Returns the first byte and the history of each unit in `range`, whose beginning is a
-    /// multiple of its length. If the range is shorter than a unit, first divides all units.
-    fn units(&mut self, range: &Range<usize>) -> impl Iterator<Item = (usize, &mut History)> {
-        if range.len() < self.unit {
-            let parts = self.unit / range.len();
-            let parts_of = |history: &History| iter::repeat_n(history.clone(), parts);
+    /// Divides all units if they have more than `2^length_log` bytes.
+    fn divide(&mut self, length_log: u32) {
+        if length_log < self.unit_log {
+            let parts = 1 << (self.unit_log - length_log);
+            let parts_of = |history: &History| iter::repeat_n(*history, parts);
             self.histories = self.histories.iter().flat_map(parts_of).collect();
-            self.unit = range.len();
+            let parts_of = |(first, atomics): (&usize, &Witnesses)| {
+                let (first, atomics) = (*first, *atomics);
+                (0..parts).map(move |part| (first + (part << length_log), atomics))
+            };
+            self.atomics = self.atomics.iter().flat_map(parts_of).collect();
+            self.unit_log = length_log;
         }
-        let histories = &mut self.histories[range.start / self.unit..range.end / self.unit];
-        range.clone().step_by(self.unit).zip(histories)
     }
 
-    /// Records an access to a range. An access that reads needs content.
+    /// Records an access to `range`, whose beginning is a multiple of its length. An access that
+    /// reads needs content. Two reads do not race, and neither do two atomic accesses.
     fn record(&mut self, range: &Range<usize>, stamp: &Stamp) -> Result<(), Problem> {
-        let needs_content = self.starts_undefined && stamp.access.kind != Kind::Write;
-        for (first, history) in self.units(range) {
+        self.divide(range.len().ilog2());
+        let kind = stamp.access.kind;
+        let needs_content = self.starts_undefined && kind != Kind::Write;
+        let units = range.start >> self.unit_log..range.end >> self.unit_log;
+        for (unit, history) in units.clone().zip(&mut self.histories[units]) {
+            let first = unit << self.unit_log;
             let address = first as u64;
             if needs_content && history.write.is_none() {
                 return Err(Problem::Uninitialised { address });
             }
-            history.record(stamp).map_err(|first| Problem::Race { first, address })?;
+            let mut racing = history.racing_with(stamp);
+            if kind != Kind::Atomic && !self.atomics.is_empty() {
+                let atomics = self.atomics.get(&first);
+                racing = racing.or_else(|| atomics.and_then(|atomics| atomics.racing_with(stamp)));
+            }
+            if let Some(earlier) = racing {
+                return Err(Problem::Race { first: earlier.access, address });
+            }
+            match kind {
+                Kind::Read => history.reads.add(stamp),
+                Kind::Atomic => self.atomics.entry(first).or_default().add(stamp),
+                Kind::Write => {
+                    *history = History { write: Some(*stamp), reads: Witnesses::default() };
+                    if !self.atomics.is_empty() {
+                        self.atomics.remove(&first);
+                    }
+                }
+            }
         }
         Ok(())
     }

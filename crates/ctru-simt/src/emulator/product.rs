@@ -27,31 +27,29 @@ struct Matrices<T, const K: usize> {
 }
 
 impl<T: Copy + Default, const K: usize> Matrices<T, K> {
-    /// Collects the factors from the threads of a warp. `elements` returns the `K / 8` elements of
-    /// a word.
+    /// Collects the factors from the threads of a warp. `write` writes the `K / 8` elements of a
+    /// word.
     ///
     /// Source: [`Simt`](crate::simt::Simt) has the places of the elements.
-    fn collect<const IN_WORD: usize>(
-        warp: &[Fragments],
-        elements: impl Fn(u32) -> [T; IN_WORD],
-    ) -> Self {
-        const { assert!(8 * IN_WORD == K) };
+    #[inline(always)]
+    fn collect(warp: &[Fragments], write: impl Fn(&mut [T], u32)) -> Self {
+        let in_word = K / 8;
         let mut matrices = Self { rows: [[T::default(); K]; 16], columns: [[T::default(); K]; 8] };
         for (lane, Fragments { a, b, .. }) in warp.iter().enumerate() {
             let (i, j) = (lane / 4, lane % 4);
             for (k, &word) in a.iter().enumerate() {
                 let row = &mut matrices.rows[i + 8 * (k % 2)];
-                row[IN_WORD * (4 * (k / 2) + j)..][..IN_WORD].copy_from_slice(&elements(word));
+                write(&mut row[in_word * (4 * (k / 2) + j)..][..in_word], word);
             }
             for (k, &word) in b.iter().enumerate() {
-                let column = &mut matrices.columns[i];
-                column[IN_WORD * (4 * k + j)..][..IN_WORD].copy_from_slice(&elements(word));
+                write(&mut matrices.columns[i][in_word * (4 * k + j)..][..in_word], word);
             }
         }
         matrices
     }
 
     /// Replaces each element of the sum in the threads of a warp by `add(element, row, column)`.
+    #[inline(always)]
     fn add_to(&self, warp: &mut [Fragments], add: impl Fn(u32, &[T; K], &[T; K]) -> u32) {
         for (lane, Fragments { sum, .. }) in warp.iter_mut().enumerate() {
             let (i, j) = (lane / 4, lane % 4);
@@ -75,18 +73,27 @@ impl Factors {
 
 fn multiply_bytes(warp: &mut [Fragments], element: impl Fn(u8) -> i16) {
     // The compiler uses vectors for numbers of 16 bits and sums without checks of overflow.
-    let matrices = Matrices::<i16, 32>::collect(warp, |word| word.to_le_bytes().map(&element));
+    let matrices = Matrices::<i16, 32>::collect(warp, |to, word| {
+        for (to, byte) in to.iter_mut().zip(word.to_le_bytes()) {
+            *to = element(byte);
+        }
+    });
     matrices.add_to(warp, |sum, row, column| {
-        row.iter().zip(column).fold(sum, |sum, (&a, &b)| {
-            sum.wrapping_add(i32::from(a).wrapping_mul(i32::from(b)) as u32)
-        })
+        let product = row
+            .iter()
+            .zip(column)
+            .fold(0i32, |sum, (&a, &b)| sum.wrapping_add(i32::from(a).wrapping_mul(i32::from(b))));
+        sum.wrapping_add(product as u32)
     });
 }
 
 /// The products of two elements are exact in 64 bits. A GPU rounds their sum in another way.
 fn multiply_bf16(warp: &mut [Fragments]) {
-    let element = |bits: u32| f64::from(f32::from_bits(bits << 16));
-    let matrices = Matrices::<f64, 16>::collect(warp, |word| [word, word >> 16].map(element));
+    let matrices = Matrices::<f64, 16>::collect(warp, |to, word| {
+        for (to, bits) in to.iter_mut().zip([word, word >> 16]) {
+            *to = f64::from(f32::from_bits(bits << 16));
+        }
+    });
     matrices.add_to(warp, |sum, row, column| {
         let start = f64::from(f32::from_bits(sum));
         let sum = row.iter().zip(column).fold(start, |sum, (a, b)| sum + a * b);

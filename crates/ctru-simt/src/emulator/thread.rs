@@ -191,6 +191,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Appends an access to the trace if the launch is traced.
+    #[inline(always)]
     #[track_caller]
     fn event(self, writes: bool, address: u64) {
         if let Some(events) = &self.block.events {
@@ -254,6 +255,7 @@ impl<'a> Thread<'a> {
 
     /// Multiplies matrices together with the other threads of the warp. `sum` is the thread's part
     /// of the matrix to which the product is added. Returns the thread's part of the sum.
+    #[inline(always)]
     #[track_caller]
     fn multiply(self, factors: Factors, a: [u32; 4], b: [u32; 2], sum: [u32; 4]) -> [u32; 4] {
         let own = self.number as usize;
