@@ -1,5 +1,5 @@
-//! Descriptors of kernels: those of [`ctru_simt::descriptor`], and the kernels that exist once per
-//! ring.
+//! Descriptors of kernels: those of [`ctru_simt`](mod@ctru_simt::descriptor), and the kernels that
+//! exist once per ring.
 
 use ctru_math::Ring;
 

@@ -34,7 +34,7 @@
 /// static MODULE: Module = Module::new("");
 ///
 /// /// Doubles one number per operation.
-/// fn double<S: Simt>(s: S, numbers: S::Global<u32>, batch: Batch) {
+/// pub fn double<S: Simt>(s: S, numbers: S::Global<u32>, batch: Batch) {
 ///     let i = s.block() * s.threads() + s.thread();
 ///     if i < batch.operations() {
 ///         s.store(numbers, i, s.load(numbers, i).wrapping_mul(2));

@@ -12,7 +12,7 @@ pub static MODULE: Module = Module::new(include_str!("../ptx/own_kernel.ptx"));
 pub const THREADS: u32 = 256;
 
 /// Counts bytes, one per thread: first per block in shared memory, then in `counts`.
-fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch: Batch) {
+pub fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch: Batch) {
     let (i, own) = (s.block() * s.threads() + s.thread(), s.thread());
     s.store_shared(4 * own, 0u32);
     s.sync_block();
@@ -24,7 +24,7 @@ fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch:
 }
 
 /// Writes, for each number of a block's part of `numbers`, the sum of the part up to this number.
-fn scan<S: Simt>(s: S, numbers: S::Global<u32>, sums: S::Global<u32>, _: Batch) {
+pub fn scan<S: Simt>(s: S, numbers: S::Global<u32>, sums: S::Global<u32>, _: Batch) {
     let i = s.block() * s.threads() + s.thread();
     let mut sum = s.load(numbers, i);
     for distance in [1, 2, 4, 8, 16] {
@@ -46,7 +46,7 @@ fn scan<S: Simt>(s: S, numbers: S::Global<u32>, sums: S::Global<u32>, _: Batch) 
 /// Multiplies matrices of numbers in bfloat16, two per word. `a` has its rows one after another,
 /// `b` its columns; each of them has `steps` times 16 numbers. A block computes 16 rows of 8
 /// numbers of `c`. The grid counts these tiles, first along a row of `c`.
-fn multiply<S: Simt>(
+pub fn multiply<S: Simt>(
     s: S,
     a: S::Global<u32>,
     b: S::Global<u32>,

@@ -23,7 +23,7 @@ fn thread_in_launch<S: Simt>(s: S) -> u32 {
 
 /// Writes the elements of each block in reverse order, through shared memory.
 #[inline(always)]
-fn reverse<S: Simt, T: Word>(s: S, from: S::Global<T>, to: S::Global<T>, _: Batch) {
+pub fn reverse<S: Simt, T: Word>(s: S, from: S::Global<T>, to: S::Global<T>, _: Batch) {
     let i = thread_in_launch(s);
     s.store_shared(T::BYTES * s.thread(), s.load(from, i));
     s.sync_block();
@@ -33,7 +33,7 @@ fn reverse<S: Simt, T: Word>(s: S, from: S::Global<T>, to: S::Global<T>, _: Batc
 
 /// Does the same by asynchronous copies in two groups, of the even and of the odd threads.
 #[inline(always)]
-fn reverse_copies<S: Simt, T: Copyable>(s: S, from: S::Global<T>, to: S::Global<T>, _: Batch) {
+pub fn reverse_copies<S: Simt, T: Copyable>(s: S, from: S::Global<T>, to: S::Global<T>, _: Batch) {
     let (i, place) = (thread_in_launch(s), T::BYTES * s.thread());
     for parity in 0..2 {
         if s.thread() % 2 == parity {
@@ -55,7 +55,7 @@ fn reverse_copies<S: Simt, T: Copyable>(s: S, from: S::Global<T>, to: S::Global<
 
 /// Counts bytes: first per block in shared memory, then in the array.
 #[inline(always)]
-fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch: Batch) {
+pub fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch: Batch) {
     let mut bin = s.thread();
     while bin < 256 {
         s.store_shared(4 * bin, 0u32);
@@ -82,7 +82,7 @@ fn histogram<S: Simt>(s: S, bytes: S::Global<u8>, counts: S::Global<u32>, batch:
 /// memory, which is written to `of_block`. Writes what the exchanges have returned to `exchanged`,
 /// in global memory first.
 #[inline(always)]
-fn updates<S: Simt, T: AtomicInteger>(
+pub fn updates<S: Simt, T: AtomicInteger>(
     s: S,
     values: S::Global<T>,
     start: S::Global<T>,
@@ -136,7 +136,7 @@ fn count_up<T: AtomicInteger>(update: impl Fn(Update<T>) -> T) {
 
 /// Adds all values to `total[0]`, and those of each block to `of_block`.
 #[inline(always)]
-fn sums<S: Simt, T: AtomicFloat>(
+pub fn sums<S: Simt, T: AtomicFloat>(
     s: S,
     values: S::Global<T>,
     total: S::Global<T>,
@@ -160,7 +160,7 @@ fn sums<S: Simt, T: AtomicFloat>(
 /// Writes four votes of each warp to four words per thread: the ballot of the odd values, whether
 /// any and whether all of them are odd, and the lanes with the same value.
 #[inline(always)]
-fn votes<S: Simt>(s: S, values: S::Global<u32>, results: S::Global<u32>, _: Batch) {
+pub fn votes<S: Simt>(s: S, values: S::Global<u32>, results: S::Global<u32>, _: Batch) {
     let i = thread_in_launch(s);
     let value = s.load(values, i);
     let is_odd = value % 2 == 1;
@@ -193,7 +193,7 @@ macro_rules! product {
     ($name:ident $number:ty, $method:ident) => {
         /// Adds the product of two matrices to `sum`.
         #[inline(always)]
-        fn $name<S: Simt>(
+        pub fn $name<S: Simt>(
             s: S,
             a: S::Global<u32>,
             b: S::Global<u32>,
@@ -215,7 +215,7 @@ product!(product_bf16 f32, mma_m16n8k16_bf16);
 /// Writes the bits of each scalar.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it tests as many scalars as a kernel takes")]
-fn scalars<S: Simt>(
+pub fn scalars<S: Simt>(
     s: S,
     bits: S::Global<u64>,
     _: Batch,
@@ -247,7 +247,7 @@ fn scalars<S: Simt>(
 
 /// Writes the number of each block in the three dimensions of the grid.
 #[inline(always)]
-fn block_numbers<S: Simt>(s: S, numbers: S::Global<u32>, _: Batch) {
+pub fn block_numbers<S: Simt>(s: S, numbers: S::Global<u32>, _: Batch) {
     let ([x, y, z], [blocks_x, blocks_y, _]) = (s.block_in_grid(), s.grid());
     if s.thread() == 0 {
         let first = 3 * (x + blocks_x * (y + blocks_y * z));
@@ -265,7 +265,7 @@ fn all_blocks(extent: Extent<'_>) -> u64 {
 /// Transposes a matrix with `rows` rows and one column per operation. Each block has a tile of 32
 /// columns and 32 rows. The second dimension of the grid counts the tiles of a column.
 #[inline(always)]
-fn transpose<S: Simt>(s: S, from: S::Global<f64>, to: S::Global<f64>, batch: Batch, rows: u32) {
+pub fn transpose<S: Simt>(s: S, from: S::Global<f64>, to: S::Global<f64>, batch: Batch, rows: u32) {
     let ([x, y, _], columns) = (s.block_in_grid(), batch.operations());
     // One word more per row, so that the threads of a warp access different banks.
     let place = |row: u32, column: u32| 8 * ((WARP + 1) * row + column);
@@ -294,7 +294,7 @@ fn matrix(extent: Extent<'_>) -> u64 {
 
 /// Multiplies `x` by a scalar and adds it to `y`.
 #[inline(always)]
-fn axpy<S: Simt>(s: S, x: S::Global<f32>, y: S::Global<f32>, batch: Batch, a: f32) {
+pub fn axpy<S: Simt>(s: S, x: S::Global<f32>, y: S::Global<f32>, batch: Batch, a: f32) {
     let i = thread_in_launch(s);
     if i < batch.operations() {
         s.store(y, i, a * s.load(x, i) + s.load(y, i));

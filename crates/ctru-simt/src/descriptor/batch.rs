@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+#[cfg(doc)]
+use super::{Kernel, Rows};
+
 /// The operations of a launch, and whether they share rows of their arrays.
 ///
 /// In arrays with the rows [`Rows::EachOrShared`], one row can serve all operations of a launch. An

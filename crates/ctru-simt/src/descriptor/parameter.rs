@@ -29,7 +29,7 @@ pub enum Rows {
     /// One row per group of this many neighbouring operations. The number is not 0. The last block
     /// of threads counts as full even if the batch ends within it.
     InWholeBlocks(u32),
-    /// The number that this function returns for a launch.
+    /// The number that this function returns for a launch. It returns the same for the same extent.
     Of(fn(Extent<'_>) -> u64),
 }
 
