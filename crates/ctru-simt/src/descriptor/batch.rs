@@ -2,31 +2,28 @@
 
 use core::fmt;
 
-#[cfg(doc)]
-use super::{Kernel, Rows};
-
 /// The operations of a launch, and whether they share rows of their arrays.
 ///
-/// In arrays with the rows [`Rows::EachOrShared`], one row can serve all operations of a launch. An
-/// example is the key of a batch with one key.
+/// In arrays with the rows [`EachOrShared`](super::Rows::EachOrShared), one row can serve all
+/// operations of a launch. An example is the key of a batch with one key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     operations: u32,
-    /// The number of rows in arrays with [`Rows::EachOrShared`]: 1 if all operations share row 0,
-    /// else `operations`.
+    /// The number of rows in arrays with `Rows::EachOrShared`: 1 if all operations share row 0, else
+    /// `operations`.
     rows: u32,
 }
 
 impl Batch {
     /// Creates a batch in which each operation has its own row in every array with
-    /// [`Rows::EachOrShared`].
+    /// [`EachOrShared`](super::Rows::EachOrShared).
     #[must_use]
     pub const fn each(operations: u32) -> Self {
         Self { operations, rows: operations }
     }
 
     /// Creates a batch in which all operations use row 0 of every array with
-    /// [`Rows::EachOrShared`].
+    /// [`EachOrShared`](super::Rows::EachOrShared).
     #[must_use]
     pub const fn shared(operations: u32) -> Self {
         Self { operations, rows: 1 }
@@ -52,15 +49,17 @@ impl Batch {
         self.operations
     }
 
-    /// Returns whether all operations use row 0 of every array with [`Rows::EachOrShared`]. This is
-    /// also true for every batch of one operation.
+    /// Returns whether all operations use row 0 of every array with
+    /// [`EachOrShared`](super::Rows::EachOrShared). This is also true for every batch of one
+    /// operation.
     #[must_use]
     #[inline(always)]
     pub const fn is_shared(self) -> bool {
         self.rows == 1
     }
 
-    /// Returns the row that an operation uses in an array with [`Rows::EachOrShared`].
+    /// Returns the row that an operation uses in an array with
+    /// [`EachOrShared`](super::Rows::EachOrShared).
     #[must_use]
     #[inline(always)]
     pub const fn row(self, operation: u32) -> u32 {
@@ -87,8 +86,8 @@ impl Shape {
         Self { threads, per_block, shared_bytes, has_planes: false }
     }
 
-    /// Returns the same shape for a kernel that may run in [grids](Kernel::in_grid) of two and
-    /// three dimensions.
+    /// Returns the same shape for a kernel that may run in [grids](super::Kernel::in_grid) of two
+    /// and three dimensions.
     #[must_use]
     pub const fn in_planes(self) -> Self {
         Self { has_planes: true, ..self }
