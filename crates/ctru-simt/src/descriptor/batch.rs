@@ -9,8 +9,8 @@ use core::fmt;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     operations: u32,
-    /// The number of rows in arrays with `Rows::EachOrShared`: 1 if all operations share row 0, else
-    /// `operations`.
+    /// The number of rows in arrays with `Rows::EachOrShared`: 1 if all operations share row 0,
+    /// else `operations`.
     rows: u32,
 }
 
