@@ -198,9 +198,9 @@ impl Word for U32x4 {
 /// - Every thread of a block reaches the same [`sync_block`](Self::sync_block), and every thread of
 ///   a warp the same [`sync_warp`](Self::sync_warp), shuffle, vote or matrix product.
 /// - If two threads touch the same byte and at least one of them writes it, a `sync_block` or a
-///   `sync_warp` of both threads lies between the two accesses, or both accesses are atomic.
-///   Shuffles, votes, matrix products and atomic accesses do not order other accesses. Nothing
-///   orders the accesses of different blocks.
+///   `sync_warp` of both threads lies between the two accesses, or both are atomic accesses to the
+///   same element. Shuffles, votes, matrix products and atomic accesses do not order other
+///   accesses. Nothing orders the accesses of different blocks.
 /// - Every access lies inside its array, table or shared memory and is aligned to its element. A
 ///   thread reads shared memory only after some thread of the block has written it, and an array
 ///   without initial content only after some thread has written it.
