@@ -33,6 +33,7 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
 if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
     check machine "$bundle/machine"
+    check own_kernel "$bundle/own_kernel"
     check kernels "$bundle/kernels" --skip lab:: --test-threads 2
     check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
