@@ -6,8 +6,6 @@ use ctru_gpu_kernels::simt::U32x4;
 use ctru_math::reduce::*;
 use ctru_math::{R653, R761, R1277};
 
-use crate::entry_points::entry_point;
-
 macro_rules! entry_points {
     (
         chain { $($chain:ident $chain_modulus:literal $reducer:ty;)* }
@@ -42,7 +40,7 @@ macro_rules! entry_points {
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
         ($($array:ident: $element:ty [$($length:tt)*]),*)) => {
-        entry_point!([$($name)*], $function, ($($array: $element),*));
+        ctru_simt::entry_point!([$($name)*], $function, ($($array: $element),*));
     };
 }
 

@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::{self, Compiler};
 use crate::flow::declared;
-use crate::manifest::{self, Manifest, RECIPES, Recipe};
+use crate::kernels::Kernels;
+use crate::manifest::{Manifest, RECIPES};
+use crate::own_kernels::OwnKernels;
 use crate::tools::{self, ARCHITECTURES, Tool};
-use crate::{Error, IoContext, Result, parallel, process, ptx, workspace};
+use crate::{Error, IoContext, Result, parallel, ptx, workspace};
 
-/// Builds the kernels and writes crates/ctru-gpu-kernels/ptx
+/// Builds the kernels and writes crates/ctru-gpu-kernels/ptx and tests/machine/ptx
 ///
-/// Fails if a kernel contains a forbidden instruction or leaks a secret (see ptx-flow).
+/// Fails if a kernel contains a forbidden instruction or leaks a secret (see ptx-flow). With
+/// --manifest-path, builds the kernels of another crate (see docs/ptx.md).
 ///
-/// With --check, the command does not write to crates/ctru-gpu-kernels/ptx. It compares sources,
-/// flags and PTX with the manifest, checks the committed kernels, and builds the PTX again with the
-/// compiler that the manifest names. If that compiler is missing, the command builds with another
+/// With --check, the command does not write committed files. It compares sources, flags and PTX
+/// with the manifest, checks the committed kernels, and builds the PTX again with the compiler that
+/// the manifest names. If that compiler is missing, the command builds with another
 /// one, and checks that the result assembles instead of comparing it with the committed PTX.
 /// Without any compiler, the command builds nothing. The output says what was not checked.
 #[derive(Debug, clap::Args)]
@@ -29,57 +32,71 @@ pub struct Options {
     /// Write only unchecked drafts, to target/ptx (draft.ctru.ptx and so on), for ptx-report --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
+    /// The Cargo.toml of a crate with kernels to build instead; its PTX goes to the folder ptx
+    /// beside it
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
     /// Path of the rustc to use
     #[arg(long, value_name = "PATH")]
     compiler: Option<PathBuf>,
 }
 
+/// The crate whose kernels test the machine.
+const MACHINE: &str = "tests/machine/Cargo.toml";
+
 /// Runs the job.
 pub fn run(options: &Options) -> Result<()> {
-    let root = workspace::root();
-    for recipe in RECIPES {
-        match options.check {
-            true => check(&root, recipe, options.compiler.as_deref())?,
-            false => make(&root, recipe, options)?,
-        }
+    if let Some(path) = &options.manifest_path {
+        return run_for(&OwnKernels::read(path)?, options);
     }
-    Ok(())
+    RECIPES.into_iter().try_for_each(|recipe| run_for(recipe, options))?;
+    run_for(&OwnKernels::read(&workspace::root().join(MACHINE))?, options)
 }
 
-fn make(root: &Path, recipe: &Recipe, options: &Options) -> Result<()> {
+fn run_for(kernels: &impl Kernels, options: &Options) -> Result<()> {
+    match options.check {
+        true => check(kernels, options.compiler.as_deref()),
+        false => make(kernels, options),
+    }
+}
+
+fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
     let compiler = compiler::find(options.compiler.as_deref(), None)?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
-        let draft = ptx::normalise(&compile(root, recipe, &compiler, recipe.arch, false, &[])?);
-        let path = save(&format!("draft.{}", recipe.ptx), &draft)?;
+        let draft = ptx::normalise(&kernels.compile(&compiler, kernels.arch(), &[])?);
+        let path = save(&format!("draft.{}", kernels.name()), &draft)?;
         println!("{}", path.display());
         return Ok(());
     }
-    let text = build(root, recipe, &compiler, recipe.arch, false)?;
-    let path = manifest::ptx_path(root, recipe);
+    let text = build(kernels, &compiler, kernels.arch(), &[])?;
+    let path = kernels.ptx();
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).at("create", folder)?;
+    }
     fs::write(&path, &text).at("write", &path)?;
-    let manifest = Manifest::new(root, &text, &compiler.version, recipe)?;
-    manifest.write(root, recipe)?;
+    let manifest = Manifest::new(&text, &compiler.version, kernels.origin(None)?);
+    manifest.write(&kernels.manifest())?;
     println!("{}: {} kernels, {} bytes", path.display(), manifest.kernels.len(), text.len());
 
-    for arch in options.arch.iter().filter(|arch| *arch != recipe.arch) {
-        let text = build(root, recipe, &compiler, arch, false)?;
-        let path = save(&format!("{arch}.{}", recipe.ptx), &text)?;
+    for arch in options.arch.iter().filter(|arch| *arch != kernels.arch()) {
+        let text = build(kernels, &compiler, arch, &[])?;
+        let path = save(&format!("{arch}.{}", kernels.name()), &text)?;
         println!("{}", path.display());
     }
     Ok(())
 }
 
-fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
-    let manifest = Manifest::read(root, recipe)?;
-    let path = manifest::ptx_path(root, recipe);
+fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
+    let manifest = Manifest::read(&kernels.manifest())?;
+    let path = kernels.ptx();
     let committed = fs::read_to_string(&path).at("read", &path)?;
-    let differences = manifest.differences(root, &committed, recipe)?;
+    let differences = manifest.differences(&committed, kernels.origin(Some(&manifest))?);
     if !differences.is_empty() {
         return Err(Error::OutOfDate { differences });
     }
-    println!("{}: sources, flags and PTX agree with the manifest", recipe.ptx);
-    inspect(&committed)?;
+    println!("{}: sources, flags and PTX agree with the manifest", kernels.name());
+    inspect(&committed, kernels.are_secret())?;
 
     let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
         Err(error @ Error::NoCompiler { .. }) => {
@@ -88,16 +105,16 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
         }
         found => found?,
     };
-    let rebuilt = build(root, recipe, &compiler, recipe.arch, true)?;
+    let rebuilt = build(kernels, &compiler, kernels.arch(), &["--locked"])?;
     if compiler.version != manifest.compiler() {
         println!(
             "not checked: whether the sources give this PTX, which {} wrote",
             manifest.compiler()
         );
-        return check_other(recipe, &rebuilt, &compiler);
+        return check_other(&kernels.name(), &rebuilt, &compiler);
     }
     if rebuilt != committed {
-        let saved = save(recipe.ptx, &rebuilt)?;
+        let saved = save(&kernels.name(), &rebuilt)?;
         let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
         let difference =
             format!("the same compiler writes different PTX from line {line}: {}", saved.display());
@@ -109,8 +126,8 @@ fn check(root: &Path, recipe: &Recipe, explicit: Option<&Path>) -> Result<()> {
 
 /// Checks that `rebuilt` assembles. This PTX comes from another compiler than the one that the
 /// manifest names. Without the assembler, only prints what was not checked.
-fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()> {
-    let saved = save(&format!("other.{}", recipe.ptx), rebuilt)?;
+fn check_other(name: &str, rebuilt: &str, compiler: &Compiler) -> Result<()> {
+    let saved = save(&format!("other.{name}"), rebuilt)?;
     match Tool::PTXAS.find() {
         Ok(ptxas) => {
             let assembled =
@@ -128,57 +145,32 @@ fn check_other(recipe: &Recipe, rebuilt: &str, compiler: &Compiler) -> Result<()
     Ok(())
 }
 
-/// Builds the device crate, checks its kernels, and returns the normalised PTX.
+/// Compiles kernels, checks them, and returns the normalised PTX.
 fn build(
-    root: &Path,
-    recipe: &Recipe,
+    kernels: &impl Kernels,
     compiler: &Compiler,
     arch: &str,
-    locked: bool,
+    options: &[&str],
 ) -> Result<String> {
-    let text = ptx::normalise(&compile(root, recipe, compiler, arch, locked, &[])?);
-    let Err(error) = inspect(&text) else { return Ok(text) };
+    let text = ptx::normalise(&kernels.compile(compiler, arch, options)?);
+    let Err(error) = inspect(&text, kernels.are_secret()) else { return Ok(text) };
     // A second build carries line numbers, so that the messages can name the lines of Rust.
     let lines = ["--config", "profile.release.debug='line-tables-only'"];
-    inspect(&compile(root, recipe, compiler, arch, locked, &lines)?)?;
+    let options: Vec<&str> = options.iter().chain(&lines).copied().collect();
+    inspect(&kernels.compile(compiler, arch, &options)?, kernels.are_secret())?;
     Err(error)
 }
 
-/// Checks PTX for forbidden instructions and for leaks of secrets.
-fn inspect(text: &str) -> Result<()> {
+/// Checks PTX for forbidden instructions and, if the content of arrays is secret, for leaks.
+fn inspect(text: &str, is_secret: bool) -> Result<()> {
     let faults: Vec<String> = ptx::faults(text).iter().map(ToString::to_string).collect();
     if !faults.is_empty() {
         return Err(Error::Forbidden { faults });
     }
-    println!("{}", declared::check_ptx(text, "")?);
+    if is_secret {
+        println!("{}", declared::check_ptx(text, "")?);
+    }
     Ok(())
-}
-
-/// Builds the device crate and returns the compiler's assembly.
-fn compile(
-    root: &Path,
-    recipe: &Recipe,
-    compiler: &Compiler,
-    arch: &str,
-    locked: bool,
-    options: &[&str],
-) -> Result<String> {
-    let mut cargo = compiler.cargo();
-    let target = workspace::target().join("ptx");
-    cargo.current_dir(root.join("kernels-rs")).env("CARGO_TARGET_DIR", &target);
-    cargo.args(["rustc", "--release", "-Zbuild-std=core", "--target", recipe.target]).args(options);
-    cargo.args(["--features", recipe.features]);
-    if locked {
-        cargo.arg("--locked");
-    }
-    cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(recipe.flags);
-    let output = process::output(&mut cargo)?;
-    let warnings = String::from_utf8_lossy(&output.stderr);
-    if warnings.contains("warning:") {
-        eprint!("{warnings}");
-    }
-    let assembly = target.join(recipe.target).join("release/deps/ctru_kernels_rs.s");
-    fs::read_to_string(&assembly).at("read", &assembly)
 }
 
 /// Writes a file, which is not committed, into `target/ptx`. Returns its path.

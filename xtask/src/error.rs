@@ -74,6 +74,12 @@ pub enum Error {
         /// The compilers that were tried, each with the reason why it cannot be used.
         refused: Vec<String>,
     },
+    /// A crate has no library, so it has no kernels.
+    #[error("{} is not the Cargo.toml of a package with a library", path.display())]
+    NoLibrary {
+        /// Its `Cargo.toml`.
+        path: PathBuf,
+    },
     /// The PTX contains instructions that are forbidden in kernels.
     #[error(
         "the PTX contains instructions that are forbidden in kernels:{}",

@@ -40,6 +40,16 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
+    let machine =
+        ["test", "--no-run", "-p", "ctru-machine", "--features", "cuda", "--test", "machine"];
+    let own_kernel = [
+        "test",
+        "--no-run",
+        "--manifest-path=examples/own-kernel/Cargo.toml",
+        "--config=examples/own-kernel/.cargo/config.toml",
+        "--features=cuda",
+        "--test=own_kernel",
+    ];
     let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
     for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
         kernels.extend(["--test", test]);
@@ -47,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
     let builds = if options.lab {
         &[&program[..], &research, &kernels][..]
     } else {
-        &[&program[..], &research, &kernels, &runtime, &faults]
+        &[&program[..], &research, &kernels, &machine, &own_kernel, &runtime, &faults]
     };
     for arguments in builds {
         for Executable { name, path } in build(arguments)? {

@@ -12,6 +12,11 @@ use crate::{Error, IoContext, Result, ptx, sources};
 /// The folder of the PTX and its manifests, below the root of the workspace.
 const FOLDER: &str = "crates/ctru-gpu-kernels/ptx";
 
+/// The target of the compiler.
+pub const TARGET: &str = "nvptx64-nvidia-cuda";
+/// The oldest architecture that has all instructions of the machine.
+pub const ARCH: &str = "sm_80";
+
 /// Returns the path of a recipe's PTX in the workspace at `root`.
 #[must_use]
 pub fn ptx_path(root: &Path, recipe: &Recipe) -> PathBuf {
@@ -39,7 +44,7 @@ pub struct Manifest {
     pub ptx_isa: String,
     /// Further flags of the compiler.
     pub flags: Vec<String>,
-    /// The SHA-256 of each package's sources.
+    /// The SHA-256 of the sources, by package or by file.
     pub sources_sha256: BTreeMap<String, String>,
     /// The SHA-256 of the PTX.
     pub ptx_sha256: String,
@@ -47,36 +52,48 @@ pub struct Manifest {
     pub kernels: Vec<String>,
 }
 
+/// What the PTX of a manifest was compiled from, except for the compiler.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The target of the compiler.
+    pub target: String,
+    /// The oldest architecture that runs the PTX.
+    pub arch: String,
+    /// Further flags of the compiler.
+    pub flags: Vec<String>,
+    /// The SHA-256 of sources.
+    pub sources_sha256: BTreeMap<String, String>,
+}
+
 impl Manifest {
-    /// Returns the manifest of the PTX `text`, which `compiler` made from the sources below `root`.
-    pub fn new(root: &Path, text: &str, compiler: &Version, recipe: &Recipe) -> Result<Self> {
-        Ok(Self {
+    /// Returns the manifest of the PTX `text`, which `compiler` made.
+    #[must_use]
+    pub fn new(text: &str, compiler: &Version, origin: Origin) -> Self {
+        Self {
             rustc: compiler.rustc.clone(),
             llvm: compiler.llvm.clone(),
-            target: recipe.target.into(),
-            arch: recipe.arch.into(),
+            target: origin.target,
+            arch: origin.arch,
             ptx_isa: ptx::isa(text).unwrap_or_default().into(),
-            flags: recipe.flags.iter().map(|&flag| flag.into()).collect(),
-            sources_sha256: sources::hashes(root)?,
+            flags: origin.flags,
+            sources_sha256: origin.sources_sha256,
             ptx_sha256: sources::sha256(text.as_bytes()),
             kernels: ptx::entries(text).into_iter().map(Into::into).collect(),
-        })
+        }
     }
 
-    /// Reads the committed manifest.
-    pub fn read(root: &Path, recipe: &Recipe) -> Result<Self> {
-        let path = path(root, recipe);
-        let text = fs::read_to_string(&path).at("read", &path)?;
+    /// Reads a committed manifest.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).at("read", path)?;
         serde_json::from_str(&text)
             .map_err(|source| Error::Json { what: path.display().to_string(), source })
     }
 
-    /// Writes the manifest into the workspace at `root`.
-    pub fn write(&self, root: &Path, recipe: &Recipe) -> Result<()> {
-        let path = path(root, recipe);
+    /// Writes the manifest.
+    pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| Error::Json { what: path.display().to_string(), source })?;
-        fs::write(&path, text + "\n").at("write", &path)
+        fs::write(path, text + "\n").at("write", path)
     }
 
     /// Returns the compiler.
@@ -85,15 +102,15 @@ impl Manifest {
         Version { rustc: self.rustc.clone(), llvm: self.llvm.clone() }
     }
 
-    /// Compares the workspace at `root` with this manifest. Returns one line for each difference.
-    ///
-    /// `ptx` is the committed text.
-    pub fn differences(&self, root: &Path, ptx: &str, recipe: &Recipe) -> Result<Vec<String>> {
-        let expected = Self::new(root, ptx, &self.compiler(), recipe)?;
+    /// Compares the committed text `ptx` and its present origin with this manifest. Returns one
+    /// line for each difference.
+    #[must_use]
+    pub fn differences(&self, ptx: &str, origin: Origin) -> Vec<String> {
+        let expected = Self::new(ptx, &self.compiler(), origin);
         let mut differences = Vec::new();
-        for (package, hash) in &expected.sources_sha256 {
-            if self.sources_sha256.get(package) != Some(hash) {
-                differences.push(format!("the sources of {package} have changed"));
+        for (name, hash) in &expected.sources_sha256 {
+            if self.sources_sha256.get(name) != Some(hash) {
+                differences.push(format!("the sources of {name} have changed"));
             }
         }
         if self.ptx_sha256 != expected.ptx_sha256 {
@@ -108,7 +125,7 @@ impl Manifest {
         if differences.is_empty() && *self != expected {
             differences.push("the manifest has been edited".into());
         }
-        Ok(differences)
+        differences
     }
 }
 
@@ -129,13 +146,25 @@ pub struct Recipe {
     pub flags: &'static [&'static str],
 }
 
+impl Recipe {
+    /// Returns the origin of the PTX in the workspace at `root`.
+    pub fn origin(&self, root: &Path) -> Result<Origin> {
+        Ok(Origin {
+            target: self.target.into(),
+            arch: self.arch.into(),
+            flags: self.flags.iter().map(|&flag| flag.into()).collect(),
+            sources_sha256: sources::hashes(root)?,
+        })
+    }
+}
+
 /// The recipe of the KEM's PTX, which runs on Ampere and all later architectures.
 pub const RECIPE: Recipe = Recipe {
     ptx: "ctru.ptx",
     manifest: "manifest.json",
     features: "",
-    target: "nvptx64-nvidia-cuda",
-    arch: "sm_80",
+    target: TARGET,
+    arch: ARCH,
     flags: &[
         // The assembly is the result, so nothing is linked.
         "--emit=asm",

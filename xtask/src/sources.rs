@@ -18,13 +18,24 @@ use crate::{IoContext, Result};
 const PACKAGES: &[(&str, &[&str])] = &[
     ("ctru-math", &["crates/ctru-math/Cargo.toml", "crates/ctru-math/src"]),
     (
+        "ctru-simt",
+        &[
+            "crates/ctru-simt/Cargo.toml",
+            "crates/ctru-simt/src/descriptor",
+            "crates/ctru-simt/src/gpu",
+            "crates/ctru-simt/src/lib.rs",
+            "crates/ctru-simt/src/macros.rs",
+            "crates/ctru-simt/src/scalar.rs",
+            "crates/ctru-simt/src/simt.rs",
+        ],
+    ),
+    (
         "ctru-gpu-kernels",
         &[
             "crates/ctru-gpu-kernels/Cargo.toml",
             "crates/ctru-gpu-kernels/src/descriptor.rs",
             "crates/ctru-gpu-kernels/src/kernels",
             "crates/ctru-gpu-kernels/src/lab",
-            "crates/ctru-gpu-kernels/src/simt.rs",
             "crates/ctru-gpu-kernels/src/table.rs",
         ],
     ),

@@ -5,11 +5,10 @@
 
 use ctru_math::{R653, R761, R1277, Ring};
 
+use crate::descriptor::RingKernels;
 use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, InWholeBlocks, One};
-use crate::descriptor::{Kernel, Parameter, RingKernels};
 use crate::kernels::*;
 use crate::ptx::MODULE;
-use crate::simt::Word;
 
 /// Returns the number of bytes per row of an array of ciphertexts.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
@@ -335,12 +334,6 @@ macro_rules! descriptors {
                 macro_rules! of_ring {
                     ($ring:ident, $suffix:literal) => {{
                         type R = $ring;
-                        let parameters = const { &[$(
-                            Parameter::new(
-                                stringify!($array), <$element as Word>::BYTES, $rows, $row)
-                                $(.in_multiples_of($multiple))?
-                        ),*] };
-                        let (name, shape) = (concat!($text, $suffix), $room::$module::shape::<R>());
                         // SAFETY: the entry point is generated from the same entry of the list, so
                         // it takes these arrays, and it is written for this shape. It stays inside
                         // the rows: the tests run every kernel on arrays of exactly these lengths
@@ -349,20 +342,12 @@ macro_rules! descriptors {
                         // arrays; `cargo xtask ptx-flow` checks this on the compiled PTX. So it
                         // also stays inside the rows for other content, for arrays that are the
                         // same memory, and while other code writes to them.
-                        let kernel = unsafe { Kernel::new(&MODULE, name, shape, parameters) };
-                        #[cfg(feature = "emulator")]
-                        let kernel = kernel.emulated_by(&{
-                            const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
-                                let &[$($array),*] = buffers else {
-                                    unreachable!("the launch has checked the arguments")
-                                };
-                                $room::$module::$function::<_, R>(
-                                    thread, $($array.view::<$element>(),)* batch,
-                                );
-                            };
-                            EMULATE
-                        });
-                        kernel
+                        unsafe {
+                            ctru_simt::descriptor!(MODULE, [$text, $suffix],
+                                $room::$module::shape::<R>(),
+                                $room::$module::$function::<_, R>,
+                                ($($array: $element [$rows; $row $(; $multiple)?]),*))
+                        }
                     }};
                 }
                 RingKernels {

@@ -7,10 +7,10 @@
 
 use std::process::ExitCode;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
-use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_simt::ptx::Module;
 
 /// Threads per block, and elements of the array.
 const THREADS: u32 = 64;

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, Plain};
@@ -20,6 +20,9 @@ pub(crate) fn check<M: DeviceMemory>(
     if parameters.len() != memory.len() {
         let (expected, actual) = (parameters.len(), memory.len());
         return Err(RuntimeError::ArgumentCount { kernel: name, expected, actual });
+    }
+    if !kernel.is_complete() {
+        return Err(RuntimeError::UnsetScalars { kernel: name, count: kernel.scalars().len() });
     }
     if count == 0 {
         return Ok(());

@@ -6,8 +6,8 @@ use core::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::emulator::{self, Emulator, Event};
+use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::emulator::{self, Emulator, Event};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;

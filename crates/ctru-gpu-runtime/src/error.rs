@@ -75,6 +75,16 @@ pub enum RuntimeError {
         /// Number of arrays that the launch passes.
         actual: usize,
     },
+    /// A kernel takes scalars, but the launch gives them no values.
+    #[error(
+        "{kernel} takes {count} scalars without values: launch what Kernel::with returns for them"
+    )]
+    UnsetScalars {
+        /// The kernel.
+        kernel: &'static str,
+        /// Number of scalars that the kernel takes.
+        count: usize,
+    },
     /// An array of a launch has elements of the wrong size.
     #[error(
         "{kernel}: the array {parameter} must have elements of {expected} bytes, but the launch \
@@ -173,7 +183,7 @@ pub enum RuntimeError {
     /// A kernel violated a rule of the machine on the emulator.
     #[cfg(feature = "emulator")]
     #[error("the emulator stopped: {0}")]
-    Emulator(#[from] ctru_gpu_kernels::emulator::Fault),
+    Emulator(#[from] ctru_simt::emulator::Fault),
 }
 
 /// Returns an explanation or a remedy for an error code of the driver, or an empty string.

@@ -2,14 +2,14 @@
 //!
 //! - `cuda::CudaDevice` (feature `cuda`): NVIDIA GPUs through the driver. A queue is a CUDA stream:
 //!   calls issue operations and return at once, and the GPU executes the operations in order.
-//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_gpu_kernels`]. Each
+//! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_simt`]. Each
 //!   call executes its operation before it returns, and the emulator checks rules that a GPU does
 //!   not check.
 //!
 //! A pipeline is written once, generic over [`Queue`]:
 //!
 //! ```
-//! use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+//! use ctru_simt::descriptor::{Batch, Kernel};
 //! use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 //!
 //! /// Runs a kernel that takes an array of `u8` and an array of `u16`.

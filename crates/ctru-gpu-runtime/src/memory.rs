@@ -4,7 +4,7 @@ use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use ctru_gpu_kernels::simt::{U32x4, Word};
+use ctru_simt::simt::{U32x4, Word};
 
 use crate::error::RuntimeError;
 
@@ -22,7 +22,7 @@ macro_rules! plain {
         impl Plain for $number {}
     )*};
 }
-plain!(u8, u16, u32, u64, U32x4);
+plain!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, U32x4);
 
 /// Memory of a device. Dropping it waits for all operations on it, overwrites it with zeros and
 /// frees it.

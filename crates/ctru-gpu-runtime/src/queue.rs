@@ -4,7 +4,7 @@ use core::fmt::Debug;
 use core::ops::Range;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};

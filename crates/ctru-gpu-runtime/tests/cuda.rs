@@ -13,12 +13,12 @@ mod fake_driver;
 
 use std::time::Duration;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue, cuda_version, devices};
 use ctru_gpu_runtime::{
     Buffer, Device, DeviceMemory, HostMemory, Launch, Order, Queue, RuntimeError,
 };
+use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::ptx::Module;
 #[cfg(target_os = "linux")]
 use fake_driver::on_a_fake_driver;
 

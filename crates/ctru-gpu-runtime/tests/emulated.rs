@@ -5,11 +5,11 @@
 
 mod common;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
-use ctru_gpu_kernels::emulator::{Emulate, Fault};
-use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_simt::emulator::{Emulate, Fault};
+use ctru_simt::simt::Simt;
 
 #[test]
 fn does_what_every_device_does() {

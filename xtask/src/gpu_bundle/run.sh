@@ -32,6 +32,8 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
 
 if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
+    check machine "$bundle/machine"
+    check own_kernel "$bundle/own_kernel"
     check kernels "$bundle/kernels" --skip lab:: --test-threads 2
     check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
@@ -60,6 +62,7 @@ if [[ $what == sanitizer || $what == all ]]; then
                 "$bundle/ctru" kat check --engine gpu --products $products \
                 --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
         done
+        check "$tool-machine" "${sanitize[@]}" "$bundle/machine" --test-threads 1
         check "$tool-kernels" "${sanitize[@]}" "$bundle/kernels" --skip lab:: --test-threads 1
     done
 fi

@@ -9,6 +9,7 @@ use crate::{Error, Result, process};
 /// The crates from the lowest to the highest.
 const ORDER: &[&str] = &[
     "ctru-math",
+    "ctru-simt",
     "ctru-gpu-kernels",
     "ctru-gpu-runtime",
     "ctru-kem",
@@ -27,7 +28,7 @@ const ORDER: &[&str] = &[
 const DOORS: &[&str] =
     &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
-const ASIDE: &[&str] = &["ctru-fuzz", "ctru-model", "ctru-tests", "xtask"];
+const ASIDE: &[&str] = &["ctru-fuzz", "ctru-machine", "ctru-model", "ctru-tests", "xtask"];
 /// The package with the helpers of tests, on which the tests of every crate may depend.
 const TEST_HELPERS: &str = "ctru-tests";
 

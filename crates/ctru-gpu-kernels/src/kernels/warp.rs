@@ -13,7 +13,7 @@ const IN_FLIGHT: usize = 8;
 
 /// Returns the block shape: one warp and one operation per block.
 pub(crate) const fn shape(shared_bytes: u32) -> Shape {
-    Shape { threads: WARP, per_block: 1, shared_bytes }
+    Shape::new(WARP, 1, shared_bytes)
 }
 
 /// Calls `store(i, load(i))` for every `i < count`. A thread issues several loads before the first

@@ -15,7 +15,7 @@ pub const LENGTH: usize = 16;
 /// Returns the block shape: `threads` threads, one operation of four elements per thread.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
-    Shape { threads, per_block: threads, shared_bytes: 0 }
+    Shape::new(threads, threads, 0)
 }
 
 /// Multiplies every element by all [`LENGTH`] factors, one after another. One operation is one
@@ -50,7 +50,7 @@ const COPIED: u32 = 4;
 /// Returns the block shape of [`copy`]: `threads` threads, four operations per thread.
 #[must_use]
 pub const fn copy_shape(threads: u32) -> Shape {
-    Shape { threads, per_block: COPIED * threads, shared_bytes: 0 }
+    Shape::new(threads, COPIED * threads, 0)
 }
 
 /// Copies every element. Measures the time that a device needs to read and write arrays. One

@@ -9,7 +9,7 @@ use ctru_math::{R653, R761, R1277};
 use super::cyclic::rows::{factors, forward_factor, threads_of_row};
 use super::{FactorWord, MODULE};
 use crate::descriptor::Rows::{EachOperation, EachOrShared, InWholeBlocks, One};
-use crate::descriptor::{Kernel, Parameter, Shape};
+use crate::descriptor::{Kernel, Shape};
 use crate::kernels::row;
 use crate::simt::{U32x4, Word};
 
@@ -170,8 +170,9 @@ fn can_be_chosen(threads: u32) -> bool {
 /// Returns the kernel in blocks of `threads` threads. The kernel must have operations and shared
 /// memory in proportion to the number of threads.
 fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
-    let Shape { threads: before, per_block, shared_bytes } = kernel.shape();
-    let shape = Shape::new(threads, per_block / before * threads, shared_bytes / before * threads);
+    let shape = kernel.shape();
+    let part = |whole: u32| whole / shape.threads() * threads;
+    let shape = Shape::new(threads, part(shape.per_block()), part(shape.shared_bytes()));
     // SAFETY: these kernels are written for every number of threads that `can_be_chosen` permits,
     // and the declared lengths of their arrays hold for all of them.
     unsafe { kernel.in_blocks_of(shape) }
@@ -473,29 +474,18 @@ macro_rules! tables {
         }
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
-        ($($array:ident: $element:ty [$rows:expr; $row:expr]),*)) => {{
-        let parameters = const { &[$(
-            Parameter::new(stringify!($array), <$element as Word>::BYTES, $rows, $row)
-        ),*] };
+        ($($array:ident: $element:ty [$rows:expr; $row:expr]),*)) => {
         // SAFETY: the entry point is generated from the same entry of the list, so it takes these
         // arrays, and it is written for this shape. It stays inside the rows: the tests run every
         // kernel on arrays of exactly these lengths on the emulator. The indices that it accesses
         // depend only on the batch, except for single layers. These read the layer's parameters
         // from an array, each parameter once, and `Layer::load` clamps them so that no address is
         // outside the arrays.
-        let kernel = unsafe { Kernel::new(&MODULE, concat!($($name)*), $shape, parameters) };
-        #[cfg(feature = "emulator")]
-        let kernel = kernel.emulated_by(&{
-            const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
-                let &[$($array),*] = buffers else {
-                    unreachable!("the launch has checked the arguments")
-                };
-                $function(thread, $($array.view::<$element>(),)* batch);
-            };
-            EMULATE
-        });
-        kernel
-    }};
+        unsafe {
+            ctru_simt::descriptor!(MODULE, [$($name)*], $shape, $function,
+                ($($array: $element [$rows; $row]),*))
+        }
+    };
 }
 
 /// Returns all kernels of this list.

@@ -5,7 +5,6 @@
 
 mod codec;
 mod device;
-mod emulator;
 mod fused;
 mod hash;
 mod invert;

@@ -8,8 +8,8 @@ use std::collections::hash_map::Entry;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ctru_gpu_kernels::descriptor::Kernel;
-use ctru_gpu_kernels::ptx::Module;
+use ctru_simt::descriptor::Kernel;
+use ctru_simt::ptx::Module;
 use cust::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option,
     CUmodule,

@@ -20,11 +20,13 @@ const MOST_GRAPHS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Described {
     pub(super) function: CUfunction,
-    pub(super) blocks: u32,
+    pub(super) grid: [u32; 3],
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
     pub(super) pointers: Vec<CUdeviceptr>,
     pub(super) numbers: [u32; 2],
+    /// The scalars, each in the low bytes. The driver takes as many bytes as the kernel declares.
+    pub(super) scalars: Vec<u64>,
 }
 
 // SAFETY: the function is the only field that is not `Send`. It belongs to a device, which stays
@@ -36,14 +38,15 @@ impl Described {
     pub(super) fn with<T>(&self, call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> T) -> T {
         let pointers = self.pointers.iter().map(|pointer| ptr::from_ref(pointer).cast());
         let numbers = self.numbers.iter().map(|number| ptr::from_ref(number).cast());
+        let scalars = self.scalars.iter().map(|scalar| ptr::from_ref(scalar).cast());
         // The driver only reads the arguments.
         let mut parameters: Vec<*mut c_void> =
-            pointers.chain(numbers).map(<*const c_void>::cast_mut).collect();
+            pointers.chain(numbers).chain(scalars).map(<*const c_void>::cast_mut).collect();
         call(&CUDA_KERNEL_NODE_PARAMS {
             func: self.function,
-            gridDimX: self.blocks,
-            gridDimY: 1,
-            gridDimZ: 1,
+            gridDimX: self.grid[0],
+            gridDimY: self.grid[1],
+            gridDimZ: self.grid[2],
             blockDimX: self.threads,
             blockDimY: 1,
             blockDimZ: 1,

@@ -6,7 +6,7 @@ use core::ptr::{self, NonNull};
 use core::{fmt, slice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctru_gpu_kernels::simt::Word;
+use ctru_simt::simt::Word;
 use cust::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use zeroize::Zeroize;
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::{fmt, ptr};
 use std::sync::{Arc, PoisonError};
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel};
 use cust::sys::CUdeviceptr;
 
 use super::device::{CudaDevice, Current};
@@ -115,11 +115,12 @@ impl CudaQueue {
         }
         Ok(Some(Described {
             function: self.0.device.function(kernel)?,
-            blocks: kernel.blocks(batch.operations()),
+            grid: kernel.grid(batch.operations()),
             threads: kernel.shape().threads(),
             shared_bytes: kernel.shape().shared_bytes(),
             pointers: memory.iter().map(|memory| memory.pointer).collect(),
             numbers: batch.arguments(),
+            scalars: kernel.values().iter().map(|value| value.bits()).collect(),
         }))
     }
 
@@ -369,12 +370,12 @@ impl Queue for CudaQueue {
         let _current = self.0.device.enter()?;
         let Some(launch) = self.describe(kernel, memory, batch)? else { return Ok(()) };
         // SAFETY: the function belongs to the current device and to the module of the descriptor.
-        // So it takes the arrays of the descriptor and then the numbers of the batch. The driver
-        // copies these arguments before it returns. The arrays are at least as long as the
-        // descriptor requires, so by the promise of `Kernel::new` the kernel accesses nothing else.
-        // Dropping memory of the device waits for the device. Memory of the host gives no access to
-        // its content and is not freed until the launch is done, because both wait for the
-        // operation that is counted below.
+        // So it takes the arrays of the descriptor, then the numbers of the batch, then the
+        // scalars. The driver copies these arguments before it returns. The arrays are at least as
+        // long as the descriptor requires, so by the promise of `Kernel::new` the kernel accesses
+        // nothing else. Dropping memory of the device waits for the device. Memory of the host
+        // gives no access to its content and is not freed until the launch is done, because both
+        // wait for the operation that is counted below.
         let launched = launch.with(|launch| unsafe {
             driver::cuLaunchKernel(
                 launch.func,

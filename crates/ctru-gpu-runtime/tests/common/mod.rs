@@ -1,11 +1,11 @@
 //! Checks that every device must pass. Both test files run all these checks.
 #![allow(unsafe_code)]
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
-use ctru_gpu_kernels::emulator::Emulate;
-use ctru_gpu_kernels::ptx::Module;
-use ctru_gpu_kernels::simt::{Simt, U32x4};
 use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError};
+use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_simt::emulator::Emulate;
+use ctru_simt::ptx::Module;
+use ctru_simt::simt::{Simt, U32x4};
 
 /// Number of threads per block of `reverse`, and of elements per operation.
 const LEN: u32 = 64;

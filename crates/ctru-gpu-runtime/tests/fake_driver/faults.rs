@@ -2,10 +2,10 @@
 
 use core::ffi::{c_int, c_long};
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
+use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::ptx::Module;
 use libloading::Library;
 
 use super::on_a_fake_driver;

@@ -14,7 +14,7 @@ use crate::simt::Simt;
 /// Returns the block shape: 128 threads, one per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    Shape { threads: 128, per_block: 128, shared_bytes: 0 }
+    Shape::new(128, 128, 0)
 }
 
 /// Expands a master seed to one 32-byte seed per encapsulation. `ctru-kem` defines the input of

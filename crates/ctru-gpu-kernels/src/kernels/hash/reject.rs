@@ -19,7 +19,7 @@ const STAGE_BYTES: u32 = WARP * 8 * SHA3_512.rate;
 /// Returns the block shape: four warps, one thread per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    Shape { threads: WARPS * WARP, per_block: WARPS * WARP, shared_bytes: WARPS * STAGE_BYTES }
+    Shape::new(WARPS * WARP, WARPS * WARP, WARPS * STAGE_BYTES)
 }
 
 /// Computes rejection secrets: the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each

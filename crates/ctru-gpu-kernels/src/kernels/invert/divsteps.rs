@@ -27,7 +27,7 @@ const fn threads<R: NttRing>() -> u32 {
 /// Returns the block shape: one element per block, two exchange areas in shared memory.
 #[must_use]
 pub const fn shape<R: NttRing>() -> Shape {
-    Shape { threads: threads::<R>(), per_block: 1, shared_bytes: 2 * area_bytes::<R>() }
+    Shape::new(threads::<R>(), 1, 2 * area_bytes::<R>())
 }
 
 /// Inverts elements of `R_q`. The result for zero is zero.

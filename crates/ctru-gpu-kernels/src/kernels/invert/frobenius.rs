@@ -98,7 +98,7 @@ pub fn pack<R: Ring>(columns: &[u16], packed: &mut [u8]) {
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     let () = Geometry::<R>::LAYOUT;
-    Shape { threads: WARPS * WARP, per_block: 1, shared_bytes: 4 * WARPS * RESULTS }
+    Shape::new(WARPS * WARP, 1, 4 * WARPS * RESULTS)
 }
 
 /// Maps elements of `R_q`, and writes each result and the other factor of the next product side by

@@ -20,7 +20,7 @@ const THREADS: u32 = WARPS * WARP;
 pub const fn shape<R: NttRing>() -> Shape {
     // The sum of a thread's products fits in 31 bits.
     const { assert!((R::N as u64).div_ceil(THREADS as u64) * (R::Q as u64).pow(2) < 1 << 31) };
-    Shape { threads: THREADS, per_block: 2, shared_bytes: 4 * WARPS }
+    Shape::new(THREADS, 2, 4 * WARPS)
 }
 
 /// Divides the conjugates of elements by the norms, which gives the inverses. The inverse of zero

@@ -13,13 +13,12 @@ use ctru_math::{Ring, SmallPoly};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{LargeBlock, ONE, SmallBlock, large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
-use crate::kernels::warp;
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: one warp, one parent and two children per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    Shape { per_block: 2, ..warp::shape(polyphase::end_of_two_large::<R>()) }
+    Shape::new(WARP, 2, polyphase::end_of_two_large::<R>())
 }
 
 /// Multiplies neighbouring leaves in `R_q`, which gives their parents. One operation is one leaf.

@@ -26,7 +26,7 @@ const FUSED: u32 = 3;
 #[must_use]
 pub const fn shape<R: NttRing<Multiplying>>() -> Shape {
     let len = R::NTT_LEN as u32;
-    Shape { threads: len / HELD, per_block: 1, shared_bytes: 2 * 4 * len }
+    Shape::new(len / HELD, 1, 2 * 4 * len)
 }
 
 /// Computes `product = large * small` in `R_q`.

@@ -58,7 +58,7 @@ pub const fn operations<R: Ring>() -> u32 {
 /// Returns the block shape: one operation per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    Shape { threads: WARP * Geometry::<R>::WARPS, per_block: 1, shared_bytes: Geometry::<R>::END }
+    Shape::new(WARP * Geometry::<R>::WARPS, 1, Geometry::<R>::END)
 }
 
 /// Multiplies pairs of elements of `R_q`. A batch has [`operations`] operations per product.

@@ -23,12 +23,8 @@ use crate::simt::{Simt, WARP};
 /// Returns the block shape: two warps and one operation per block. The second warp uses the shared
 /// memory for keys and for products in turn.
 const fn shape<R: Ring>() -> Shape {
-    let (key, product) = (keys::shape::<R>().shared_bytes, fused::shape::<R>().shared_bytes);
-    Shape {
-        threads: 2 * WARP,
-        per_block: 1,
-        shared_bytes: if key > product { key } else { product },
-    }
+    let (key, product) = (keys::shape::<R>().shared_bytes(), fused::shape::<R>().shared_bytes());
+    Shape::new(2 * WARP, 1, if key > product { key } else { product })
 }
 
 pub use crate::kernels::warp::copied_bytes;

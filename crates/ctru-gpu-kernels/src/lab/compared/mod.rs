@@ -13,12 +13,11 @@ pub mod unfused;
 use ctru_math::{R653, R761, R1277};
 
 use super::compared;
+use crate::descriptor::RingKernels;
 use crate::descriptor::Rows::{EachOperation, EachOrShared, One};
-use crate::descriptor::{Kernel, Parameter, RingKernels};
 use crate::kernels::{coin_words, message_words, row};
 use crate::kernels::{product, scheme};
 use crate::ptx::Module;
-use crate::simt::Word;
 use crate::table::{ciphertext_bytes, descriptors};
 
 /// The module of these kernels. It is compiled with the same options as the engine's module.

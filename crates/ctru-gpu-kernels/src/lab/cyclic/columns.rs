@@ -20,9 +20,8 @@ const FUSED: u32 = HELD.ilog2();
 /// exchange them. The layout in shared memory skips one row after every 16 rows, so that threads
 /// whose rows are 16 apart access different banks.
 #[must_use]
-pub const fn shape<const C: u32>(threads: u32) -> Shape {
     assert!(C == 2 * FUSED, "there must be two passes");
-    Shape { threads, per_block: threads, shared_bytes: 4 * (HELD as u32 + 1) * threads }
+    Shape::new(threads, threads, 4 * (HELD as u32 + 1) * threads)
 }
 
 /// Applies the first `C` layers. One operation is 16 coefficients, the work of one thread.

@@ -24,7 +24,7 @@ const FUSED: u32 = HELD.ilog2();
 #[must_use]
 pub const fn shape<const R: u32>(threads: u32) -> Shape {
     let threads = if threads < threads_of_row(R) { threads_of_row(R) } else { threads };
-    Shape { threads, per_block: threads, shared_bytes: 2 * 4 * (HELD as u32 + 1) * threads }
+    Shape::new(threads, threads, 2 * 4 * (HELD as u32 + 1) * threads)
 }
 
 /// Number of polynomials whose rows are interleaved in a batch of whole groups of this number.

@@ -18,7 +18,7 @@ pub const FACTORS: u32 = 1 << 17;
 /// Returns the block shape: `threads` threads, one per butterfly or product of values.
 #[must_use]
 pub const fn shape(threads: u32) -> Shape {
-    Shape { threads, per_block: threads, shared_bytes: 0 }
+    Shape::new(threads, threads, 0)
 }
 
 /// The parameters of a layer. The kernels read them from the array `layer`.

@@ -114,7 +114,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     /// memory after those of the product.
     pub(crate) const fn shape(per_block: u32, behind: u32) -> Shape {
         let () = Self::LAYOUT;
-        Shape { threads: WARPS * WARP, per_block, shared_bytes: Self::END + behind }
+        Shape::new(WARPS * WARP, per_block, Self::END + behind)
     }
 }
 

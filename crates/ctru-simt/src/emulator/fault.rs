@@ -3,23 +3,63 @@
 use core::fmt;
 use core::panic::Location;
 
+/// A kind of access to memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An [atomic](crate::simt::Simt::atomic) read and write.
+    Atomic,
+}
+
+/// A kind of memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// An array in global memory.
+    Global,
+    /// The block's shared memory.
+    Shared,
+    /// A constant table of the program.
+    Constant,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Global => "global memory",
+            Self::Shared => "shared memory",
+            Self::Constant => "a constant table",
+        })
+    }
+}
+
 /// An access to memory, with the thread and the source line that made it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Number of the block.
+    /// Number of the block. In a grid of more than one dimension, blocks are counted along the
+    /// first dimension first.
     pub block: u32,
     /// Number of the thread in its block.
     pub thread: u32,
-    /// Whether the access is a write.
-    pub writes: bool,
+    /// The kind of access.
+    pub kind: Kind,
+    /// The kind of memory.
+    pub space: Space,
     /// Source line.
     pub location: &'static Location<'static>,
 }
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = if self.writes { "write" } else { "read" };
-        write!(f, "{verb} by thread {} of block {} at {}", self.thread, self.block, self.location)
+        let verb = match self.kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Atomic => "atomic update",
+        };
+        let Self { block, thread, space, location, .. } = self;
+        write!(f, "{verb} of {space} by thread {thread} of block {block} at {location}")
     }
 }
 
@@ -27,7 +67,8 @@ impl fmt::Display for Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The buffers of a launch do not match the kernel's parameters in number or in element size.
+    /// The buffers of a launch do not match the kernel's parameters in number or in element size,
+    /// or the kernel takes scalars whose values have not been set.
     Arguments {
         /// Entry point.
         kernel: &'static str,
@@ -49,7 +90,8 @@ pub enum Fault {
         /// Size of the memory in bytes.
         bytes: u64,
     },
-    /// A read of a shared byte that no thread of the block has written.
+    /// A read of a byte that nothing has written: in shared memory, no thread of the block; in a
+    /// buffer that was created without content, no kernel.
     Uninitialised {
         /// Entry point.
         kernel: &'static str,
@@ -58,7 +100,8 @@ pub enum Fault {
         /// Address of the byte.
         address: u64,
     },
-    /// Two accesses to one byte, at least one of them a write, that no barrier orders.
+    /// Two accesses to one byte that no barrier orders. At least one of them is a write, or exactly
+    /// one of them is atomic.
     Race {
         /// Entry point.
         kernel: &'static str,
@@ -69,8 +112,20 @@ pub enum Fault {
         /// Address of the byte.
         address: u64,
     },
-    /// Threads that must reach the same barrier, shuffle or matrix product wait at different source
-    /// lines.
+    /// An access to a byte of shared memory that an asynchronous copy may still write, because its
+    /// thread has not waited for the copy.
+    Unfinished {
+        /// Entry point.
+        kernel: &'static str,
+        /// The copy.
+        copy: Access,
+        /// The other access.
+        access: Access,
+        /// Address of the byte.
+        address: u64,
+    },
+    /// Threads that must reach the same barrier, shuffle, vote or matrix product wait at different
+    /// source lines.
     Divergence {
         /// Entry point.
         kernel: &'static str,
@@ -91,7 +146,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments { kernel } => {
-                write!(f, "{kernel}: the buffers do not match the kernel's parameters")
+                write!(f, "{kernel}: the arguments do not match the kernel's parameters")
             }
             Self::NotEmulated { kernel } => {
                 write!(f, "{kernel}: the emulator has no function for this kernel")
@@ -103,13 +158,16 @@ impl fmt::Display for Fault {
                 )
             }
             Self::Uninitialised { kernel, access, address } => {
-                write!(
-                    f,
-                    "{kernel}: {access} of shared byte {address}, which no thread has written"
-                )
+                write!(f, "{kernel}: {access} reads byte {address}, which nothing has written")
             }
             Self::Race { kernel, first, second, address } => {
                 write!(f, "{kernel}: race on byte {address}: {first}; {second}")
+            }
+            Self::Unfinished { kernel, copy, access, address } => {
+                write!(
+                    f,
+                    "{kernel}: {access} touches byte {address}, whose copy is not finished: {copy}"
+                )
             }
             Self::Divergence { kernel, block, thread, at, other, other_at } => {
                 let place = |at: &Option<&'static Location<'static>>| match at {

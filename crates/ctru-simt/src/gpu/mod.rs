@@ -1,32 +1,46 @@
-//! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few.
+//! The GPU as an implementation of [`Simt`]. Each method is one instruction or a few. This module
+//! exists only where the crate is compiled for a GPU, for the target `nvptx64-nvidia-cuda`.
 //!
 //! The methods do not check the rules of [`Simt`]. They rely on the promise of the caller of
 //! [`Gpu::new`] that the kernel keeps the rules.
 
+#![allow(unsafe_code)]
+
+mod atomic;
+
 use core::arch::{asm, global_asm, nvptx};
 
-use ctru_gpu_kernels::simt::{Simt, Word};
+use self::atomic::{atomic, atomic_add_float};
+use crate::simt::{AtomicFloat, AtomicInteger, Copyable, NumberType, Simt, Update, Word};
 
 // The launch sets the size of shared memory.
 global_asm!(".extern .shared .align 16 .b8 shared_memory[];");
 
-// Barriers and shuffles must not be inline assembly. The compiler does not know that all threads of
-// a warp execute inline assembly together, and may copy it into both sides of a branch.
+// Barriers, shuffles and votes must not be inline assembly. The compiler does not know that all
+// threads of a warp execute inline assembly together, and may copy it into both sides of a branch.
 #[allow(improper_ctypes)]
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     fn bar_warp_sync(members: u32);
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
     fn shfl_sync_idx(members: u32, value: u32, lane: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    fn match_any_sync(members: u32, value: u32) -> u32;
+    #[link_name = "llvm.nvvm.prmt"]
+    fn prmt(low: u32, high: u32, selector: u32) -> u32;
+}
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot_sync(members: u32, vote: bool) -> u32;
 }
 
-/// The four elements of a matrix product that one thread holds.
+/// The four elements of a matrix that one thread holds.
 #[repr(C)]
-struct Part(i32, i32, i32, i32);
+struct Part<T>(T, T, T, T);
 
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.mma.m16n8k32.row.col.s8"]
-    fn mma(
+    fn mma_s8(
         a0: u32,
         a1: u32,
         a2: u32,
@@ -37,11 +51,40 @@ unsafe extern "unadjusted" {
         c1: i32,
         c2: i32,
         c3: i32,
-    ) -> Part;
+    ) -> Part<i32>;
+    #[link_name = "llvm.nvvm.mma.m16n8k32.row.col.u8"]
+    fn mma_u8(
+        a0: u32,
+        a1: u32,
+        a2: u32,
+        a3: u32,
+        b0: u32,
+        b1: u32,
+        c0: i32,
+        c1: i32,
+        c2: i32,
+        c3: i32,
+    ) -> Part<i32>;
+    #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.bf16"]
+    fn mma_bf16(
+        a0: u32,
+        a1: u32,
+        a2: u32,
+        a3: u32,
+        b0: u32,
+        b1: u32,
+        c0: f32,
+        c1: f32,
+        c2: f32,
+        c3: f32,
+    ) -> Part<f32>;
 }
-unsafe extern "C" {
-    #[link_name = "llvm.nvvm.prmt"]
-    fn prmt(low: u32, high: u32, selector: u32) -> u32;
+
+/// Traps. Kernels must not panic, so `cargo xtask build-ptx` refuses PTX with this trap.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: the instruction ends the kernel and touches nothing.
+    unsafe { nvptx::trap() }
 }
 
 /// The set of all threads of a warp.
@@ -50,8 +93,8 @@ const EVERYONE: u32 = !0;
 const LAST_LANE: u32 = 31;
 
 /// A thread of a running kernel.
-#[derive(Copy, Clone)]
-pub(crate) struct Gpu {
+#[derive(Copy, Clone, Debug)]
+pub struct Gpu {
     /// The start of the block's shared memory, as an address in the space of shared memory.
     shared: u32,
 }
@@ -64,7 +107,7 @@ impl Gpu {
     /// The kernel that receives the value must keep the [rules](Simt#rules) of the machine, with
     /// the arrays, the shape of blocks and the shared memory of this launch.
     #[inline(always)]
-    pub(crate) unsafe fn new() -> Self {
+    pub unsafe fn new() -> Self {
         let shared;
         // SAFETY: the instruction writes an address to a register and nothing else.
         unsafe {
@@ -76,14 +119,27 @@ impl Gpu {
 }
 
 /// An array in global memory: a pointer to its first element.
-#[derive(Copy, Clone)]
-pub(crate) struct Global<T>(*mut T);
+#[derive(Copy, Clone, Debug)]
+pub struct Global<T>(*mut T);
 
 impl<T> Global<T> {
     /// Returns the array that begins at `first`.
     #[inline(always)]
-    pub(crate) const fn new(first: *mut T) -> Self {
+    pub const fn new(first: *mut T) -> Self {
         Self(first)
+    }
+
+    /// Returns the address of an element in the space of global memory.
+    #[inline(always)]
+    fn address(self, index: u32) -> u64 {
+        let generic = self.0.wrapping_add(index as usize);
+        let address;
+        // SAFETY: the instruction converts an address and does nothing else.
+        unsafe {
+            asm!("cvta.to.global.u64 {}, {};", out(reg64) address, in(reg64) generic,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        address
     }
 }
 
@@ -105,6 +161,18 @@ impl Simt for Gpu {
         // SAFETY: the intrinsic reads a register, which every thread has.
         unsafe { nvptx::_block_idx_x() as u32 }
     }
+    #[inline(always)]
+    fn block_in_grid(self) -> [u32; 3] {
+        // SAFETY: the intrinsics read registers, which every thread has.
+        unsafe { [nvptx::_block_idx_x(), nvptx::_block_idx_y(), nvptx::_block_idx_z()] }
+            .map(|number| number as u32)
+    }
+    #[inline(always)]
+    fn grid(self) -> [u32; 3] {
+        // SAFETY: the intrinsics read registers, which every thread has.
+        unsafe { [nvptx::_grid_dim_x(), nvptx::_grid_dim_y(), nvptx::_grid_dim_z()] }
+            .map(|number| number as u32)
+    }
 
     #[inline(always)]
     fn sync_block(self) {
@@ -124,13 +192,39 @@ impl Simt for Gpu {
         // promised.
         unsafe { shfl_sync_idx(EVERYONE, value, lane, LAST_LANE) }
     }
+    #[inline(always)]
+    fn ballot(self, vote: bool) -> u32 {
+        // SAFETY: every thread of the warp reaches this vote, as the caller of `Gpu::new` promised.
+        unsafe { vote_ballot_sync(EVERYONE, vote) }
+    }
+    #[inline(always)]
+    fn lanes_with(self, value: u32) -> u32 {
+        // SAFETY: every thread of the warp reaches this vote, as the caller of `Gpu::new` promised.
+        unsafe { match_any_sync(EVERYONE, value) }
+    }
 
     #[inline(always)]
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
         // promised.
         let Part(c0, c1, c2, c3) =
-            unsafe { mma(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+            unsafe { mma_s8(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+        [c0, c1, c2, c3]
+    }
+    #[inline(always)]
+    fn mma_m16n8k32_u8(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
+        // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
+        // promised.
+        let Part(c0, c1, c2, c3) =
+            unsafe { mma_u8(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+        [c0, c1, c2, c3]
+    }
+    #[inline(always)]
+    fn mma_m16n8k16_bf16(self, a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+        // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
+        // promised.
+        let Part(c0, c1, c2, c3) =
+            unsafe { mma_bf16(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
@@ -233,6 +327,63 @@ impl Simt for Gpu {
                         options(nostack, preserves_flags));
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    fn atomic<T: AtomicInteger>(self, memory: Global<T>, index: u32, update: Update<T>) -> T {
+        let address = memory.address(index);
+        atomic!(".global", reg64, address, update)
+    }
+    #[inline(always)]
+    fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T {
+        let address = self.shared.wrapping_add(address);
+        atomic!(".shared", reg32, address, update)
+    }
+    #[inline(always)]
+    fn atomic_add_float<T: AtomicFloat>(self, memory: Global<T>, index: u32, value: T) -> T {
+        let address = memory.address(index);
+        atomic_add_float!(".global", reg64, address, value)
+    }
+    #[inline(always)]
+    fn atomic_add_float_shared<T: AtomicFloat>(self, address: u32, value: T) -> T {
+        let address = self.shared.wrapping_add(address);
+        atomic_add_float!(".shared", reg32, address, value)
+    }
+
+    #[inline(always)]
+    fn copy_to_shared<T: Copyable>(self, memory: Global<T>, index: u32, address: u32) {
+        let from = memory.address(index);
+        let to = self.shared.wrapping_add(address);
+        macro_rules! copy {
+            ($cache:literal, $bytes:literal) => {
+                // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array,
+                // that the address lies inside the block's shared memory and is aligned, and that
+                // no other thread touches these bytes until this one has waited.
+                unsafe {
+                    asm!(concat!("cp.async.", $cache, ".shared.global [{}], [{}], ", $bytes, ";"),
+                        in(reg32) to, in(reg64) from, options(nostack, preserves_flags));
+                }
+            };
+        }
+        match T::BYTES {
+            4 => copy!("ca", 4),
+            8 => copy!("ca", 8),
+            // Whole vectors need not pass the cache of the multiprocessor.
+            _ => copy!("cg", 16),
+        }
+    }
+    #[inline(always)]
+    fn commit_copies(self) {
+        // SAFETY: the instruction changes only the thread's list of copies.
+        unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+    }
+    #[inline(always)]
+    fn wait_for_copies<const PENDING: u32>(self) {
+        // SAFETY: the caller of `Gpu::new` promised that no other thread touches the bytes that the
+        // copies write.
+        unsafe {
+            asm!("cp.async.wait_group {};", const PENDING, options(nostack, preserves_flags));
         }
     }
 

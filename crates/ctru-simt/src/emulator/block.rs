@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use super::Emulate;
 use super::fault::Fault;
 use super::memory::Buffer;
-use super::thread::{Block, Event, Fragments, Request, Thread, Wait};
+use super::thread::{Block, Event, Request, Thread, Wait};
 use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
@@ -43,16 +43,16 @@ impl State {
     }
 }
 
-/// Runs one block to its end.
+/// Runs one block of a grid to its end.
 pub(super) fn run(
     (kernel, emulate): (&Kernel, Emulate),
-    number: u32,
+    (number, grid): (u32, [u32; 3]),
     launch: u32,
     buffers: &Rc<[Buffer]>,
     batch: Batch,
     trace: bool,
 ) -> Result<Vec<Event>, Fault> {
-    let block = Rc::new(Block::new(kernel, number, launch, trace));
+    let block = Rc::new(Block::new(kernel, number, grid, launch, trace));
     let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
@@ -118,6 +118,11 @@ fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> 
     }
 }
 
+/// Returns the set of the threads of a warp for which `is_in` holds, with bit `i` for lane `i`.
+fn lanes(warp: &[State], is_in: impl Fn(&State) -> bool) -> u32 {
+    warp.iter().enumerate().fold(0, |set, (lane, state)| set | u32::from(is_in(state)) << lane)
+}
+
 /// Answers a request that all threads of a warp make together. Returns false if the warp waits at a
 /// barrier of the block or has returned.
 fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
@@ -144,9 +149,27 @@ fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
                 *state = State::Ready(answer);
             }
         }
-        Some(Request::Mma) => {
+        Some(Request::Ballot(_)) => {
+            let voters =
+                lanes(states, |state| matches!(request(state), Some(Request::Ballot(true))));
+            states.fill(State::Ready(voters));
+        }
+        Some(Request::Match(_)) => {
+            let value = |state: &State| match request(state) {
+                Some(Request::Match(value)) => Some(value),
+                _ => None,
+            };
+            let answers: Vec<_> = states
+                .iter()
+                .map(|own| lanes(states, |other| value(other) == value(own)))
+                .collect();
+            for (state, answer) in states.iter_mut().zip(answers) {
+                *state = State::Ready(answer);
+            }
+        }
+        Some(Request::Multiply(factors)) => {
             let first = warp * WARP as usize;
-            Fragments::multiply(&mut block.fragments.borrow_mut()[first..][..states.len()]);
+            factors.multiply(&mut block.fragments.borrow_mut()[first..][..states.len()]);
             states.fill(State::Ready(0));
         }
         Some(Request::SyncBlock | Request::Stop) | None => return false,

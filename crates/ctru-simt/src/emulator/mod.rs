@@ -9,13 +9,14 @@
 mod block;
 mod fault;
 mod memory;
+mod product;
 mod thread;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
 
-pub use fault::{Access, Fault};
+pub use fault::{Access, Fault, Kind, Space};
 pub use memory::Buffer;
 pub use thread::{Event, Thread, View};
 
@@ -99,7 +100,7 @@ impl Emulator {
                 .iter()
                 .zip(buffers)
                 .all(|(parameter, buffer)| parameter.element_bytes() == buffer.element_bytes());
-        if !matches {
+        if !matches || !kernel.is_complete() {
             return Err(Fault::Arguments { kernel: kernel.name() });
         }
         let emulate = kernel.substitute().and_then(|function| function.downcast_ref::<Emulate>());
@@ -109,7 +110,9 @@ impl Emulator {
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
         let mut events = Vec::new();
-        for block in 0..kernel.blocks(batch.operations()) {
+        let grid = kernel.grid(batch.operations());
+        for block in 0..grid.into_iter().fold(1, u32::saturating_mul) {
+            let block = (block, grid);
             events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
         }
         Ok(events)
