@@ -20,6 +20,7 @@ const FUSED: u32 = HELD.ilog2();
 /// exchange them. The layout in shared memory skips one row after every 16 rows, so that threads
 /// whose rows are 16 apart access different banks.
 #[must_use]
+pub const fn shape<const C: u32>(threads: u32) -> Shape {
     assert!(C == 2 * FUSED, "there must be two passes");
     Shape::new(threads, threads, 4 * (HELD as u32 + 1) * threads)
 }
