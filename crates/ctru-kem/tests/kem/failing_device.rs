@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
+use ctru_gpu_runtime::emulated::{
+    EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue, EmulatedShared,
+};
 use ctru_gpu_runtime::{
     Buffer, Device, Download, HostMemory, Launch, MemoryInfo, PinnedVec, Plain, Queue,
-    RuntimeError, Slice, Upload,
+    RuntimeError, SharedMemory, Slice, Upload,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
@@ -155,11 +157,40 @@ impl<T: Plain> HostMemory<T> for FailingPinned<T> {
     }
 }
 
+/// Host memory of a [`FailingQueue`] that several threads fill.
+#[derive(Debug)]
+pub(crate) struct FailingShared<T: Plain> {
+    shared: EmulatedShared<T>,
+    state: Arc<State>,
+}
+
+impl<T: Plain> SharedMemory<T> for FailingShared<T> {
+    type Device = EmulatedMemory;
+
+    fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    fn with<V>(
+        &self,
+        range: Range<usize>,
+        work: impl FnOnce(&mut [T]) -> V,
+    ) -> Result<V, RuntimeError> {
+        self.state.call()?;
+        self.shared.with(range, work)
+    }
+
+    fn on_device(&mut self) -> &EmulatedMemory {
+        self.shared.on_device()
+    }
+}
+
 type Done = Result<(), RuntimeError>;
 
 impl Queue for FailingQueue {
     type Memory = EmulatedMemory;
     type Pinned<T: Plain> = FailingPinned<T>;
+    type Shared<T: Plain> = FailingShared<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Memory<T>, RuntimeError> {
         self.state.call()?;
@@ -169,6 +200,11 @@ impl Queue for FailingQueue {
     fn pinned<T: Plain>(&self, len: usize) -> Result<FailingPinned<T>, RuntimeError> {
         self.state.call()?;
         Ok(FailingPinned { pinned: self.queue.pinned(len)?, state: Arc::clone(&self.state) })
+    }
+
+    fn shared<T: Plain>(&self, len: usize) -> Result<FailingShared<T>, RuntimeError> {
+        self.state.call()?;
+        Ok(FailingShared { shared: self.queue.shared(len)?, state: Arc::clone(&self.state) })
     }
 
     fn upload<T: Plain>(
