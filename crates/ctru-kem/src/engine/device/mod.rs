@@ -10,6 +10,8 @@
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
 //!   chunk comes next, and `slots` which slot is free.
+//! - `merged` does small batches: those of several callers become common launches. `groups` says
+//!   who waits for whom.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
 //! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
 //! - `launches` collects the kernels of a chunk, which are issued together.
@@ -23,9 +25,11 @@ mod buffers;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod deal;
+mod groups;
 mod inversion;
 mod kem;
 mod launches;
+mod merged;
 mod options;
 #[doc(hidden)]
 pub mod powers;
@@ -38,7 +42,7 @@ mod slots;
 
 use core::fmt;
 use core::marker::PhantomData;
-// The modules `deal` and `slots` take what threads share from here.
+// The modules `deal`, `groups` and `slots` take what threads share from here.
 use std::sync;
 use std::vec;
 use std::vec::Vec;
@@ -57,6 +61,8 @@ use slot::{SENT_OF_EIGHT, Slot};
 use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
+#[doc(hidden)]
+pub use options::Merging;
 pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
 pub use rows::DeviceRows;
@@ -141,10 +147,12 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.slots() * self.chunk() * Footprint::of(self.batches.set()).device_bytes
     }
 
-    /// Returns the bytes of pinned host memory that the slots hold.
+    /// Returns the bytes of pinned host memory that the engine holds: that of the slots, and that
+    /// in which small batches of several callers meet.
     #[must_use]
     pub fn pinned_bytes(&self) -> usize {
-        self.slots() * self.chunk() * Footprint::of(self.batches.set()).pinned_bytes
+        let each = Footprint::of(self.batches.set()).pinned_bytes;
+        self.slots() * self.chunk() * each + self.batches.merger().pinned_bytes(self.batches.set())
     }
 }
 

@@ -1,0 +1,478 @@
+//! Groups: calls of several threads that meet and are done together.
+//!
+//! A group has a lane, which is memory for its rows. Its first call is the leader. While the group
+//! is open, other calls join it. Each call reserves rows of the lane and fills them, and all calls
+//! of a group do so at the same time. When the leader has filled its own rows and the group's turn
+//! has come, it closes the group, waits until the others have filled theirs, and does the work of
+//! all. Then each call takes its results, and the last one gives the lane back.
+//!
+//! A call that meets no other waits for nobody. Turns are given in the order in which the leaders
+//! ask for them, and lanes in the order of the calls. A call can give up until its group is closed.
+//! If a leader gives up, fails or panics, the others of its group learn it.
+//!
+//! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
+
+use core::ops::Range;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Instant;
+use std::vec;
+use std::vec::Vec;
+
+use super::slots::lock;
+use super::sync::atomic::{AtomicUsize, Ordering};
+use super::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// What limits groups.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Limits {
+    /// The number of lanes.
+    pub(super) lanes: usize,
+    /// The largest number of rows of a group.
+    pub(super) rows: usize,
+    /// The largest number of groups whose leaders issue their work at the same time.
+    pub(super) issuing: usize,
+    /// The largest number of groups that are closed and not done.
+    pub(super) under_way: usize,
+    /// How long a thread spins before it sleeps.
+    pub(super) spin: Duration,
+}
+
+/// The stages of a group. Other calls can join it in the first two.
+mod stage {
+    /// The group is open, and its turn has not come.
+    pub(super) const OPEN: usize = 0;
+    /// The turn of the group has come.
+    pub(super) const TURN: usize = 1;
+    /// The leader has closed the group.
+    pub(super) const CLOSED: usize = 2;
+    /// The work is done.
+    pub(super) const DONE: usize = 3;
+    /// The work has failed.
+    pub(super) const FAILED: usize = 4;
+    /// The leader has given up or has panicked.
+    pub(super) const ABANDONED: usize = 5;
+}
+
+/// A group.
+struct Group<E> {
+    lane: usize,
+    /// One of the constants of [`stage`].
+    stage: AtomicUsize,
+    /// The number of calls, without the leader, that have not filled their rows yet.
+    filling: AtomicUsize,
+    /// Why the work has failed.
+    failure: Mutex<Option<E>>,
+}
+
+impl<E> Group<E> {
+    fn stage(&self) -> usize {
+        self.stage.load(Ordering::Acquire)
+    }
+}
+
+/// A group that calls can join.
+struct Open<T, E> {
+    /// What the calls of the group have in common.
+    tag: T,
+    /// The number of reserved rows.
+    rows: usize,
+    group: Arc<Group<E>>,
+}
+
+struct State<T, E> {
+    open: Vec<Open<T, E>>,
+    /// The groups whose leaders wait for their turn, the oldest first.
+    ready: VecDeque<Arc<Group<E>>>,
+    /// The numbers of groups that are being issued, and that are closed and not done.
+    issuing: usize,
+    under_way: usize,
+    /// The free lanes, the one that was given back last at the end.
+    free: Vec<usize>,
+    /// For each lane, the number of calls that use it.
+    users: Vec<usize>,
+    /// The calls that wait for a lane, the oldest first, and the name of the next one.
+    waiting: VecDeque<u64>,
+    next: u64,
+    /// Lanes for which threads wait that want to wipe them, and those that have been given to them.
+    wanted: Vec<usize>,
+    given: Vec<usize>,
+    /// The number of threads that sleep.
+    asleep: usize,
+}
+
+impl<T, E> State<T, E> {
+    /// Adds a call to those that wait for a lane, and returns its name.
+    fn queue_up(&mut self) -> u64 {
+        let name = self.next;
+        self.next += 1;
+        self.waiting.push_back(name);
+        name
+    }
+
+    /// Removes a call from those that wait for a lane.
+    fn withdraw(&mut self, name: Option<u64>) {
+        self.waiting.retain(|&waiting| Some(waiting) != name);
+    }
+
+    /// Frees a lane, or gives it to a thread that wants to wipe it.
+    fn free(&mut self, lane: usize) {
+        match self.wanted.iter().position(|&wanted| wanted == lane) {
+            Some(index) => self.given.push(self.wanted.swap_remove(index)),
+            None => self.free.push(lane),
+        }
+    }
+}
+
+/// The groups of an engine. `T` is what the calls of a group have in common, and `E` is the reason
+/// why the work of a group fails.
+pub(super) struct Groups<T, E> {
+    limits: Limits,
+    state: Mutex<State<T, E>>,
+    /// Signals that something has changed for which threads sleep.
+    changed: Condvar,
+}
+
+impl<T: PartialEq, E: Clone> Groups<T, E> {
+    pub(super) fn new(limits: Limits) -> Self {
+        let state = State {
+            open: Vec::new(),
+            ready: VecDeque::new(),
+            issuing: 0,
+            under_way: 0,
+            free: (0..limits.lanes).rev().collect(),
+            users: vec![0; limits.lanes],
+            waiting: VecDeque::new(),
+            next: 0,
+            wanted: Vec::new(),
+            given: Vec::new(),
+            asleep: 0,
+        };
+        Self { limits, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Joins an open group with this tag and with room for `rows` rows, or opens one. Waits for a
+    /// lane if there is none. Returns `None` if `gives_up` says so while the call waits.
+    ///
+    /// `rows` is at most the limit, and there is at least one lane.
+    pub(super) fn enter(
+        &self,
+        tag: T,
+        rows: usize,
+        gives_up: impl Fn() -> bool,
+    ) -> Option<Entry<'_, T, E>> {
+        let mut state = lock(&self.state);
+        let mut name = None;
+        loop {
+            let room = self.limits.rows - rows;
+            let open = state.open.iter_mut().find(|open| open.tag == tag && open.rows <= room);
+            if let Some(open) = open {
+                let (start, group) = (open.rows, Arc::clone(&open.group));
+                open.rows += rows;
+                group.filling.fetch_add(1, Ordering::Relaxed);
+                state.users[group.lane] += 1;
+                state.withdraw(name);
+                self.wake(&state);
+                let seat = Seat { groups: self, group, rows: start..start + rows };
+                return Some(Entry::Join(Joiner { seat, has_filled: false }));
+            }
+            let is_next = match name {
+                None => state.waiting.is_empty(),
+                name => state.waiting.front() == name.as_ref(),
+            };
+            if is_next && let Some(lane) = state.free.pop() {
+                let group = Arc::new(Group {
+                    lane,
+                    stage: AtomicUsize::new(stage::OPEN),
+                    filling: AtomicUsize::new(0),
+                    failure: Mutex::new(None),
+                });
+                state.users[lane] = 1;
+                state.open.push(Open { tag, rows, group: Arc::clone(&group) });
+                state.withdraw(name);
+                self.wake(&state);
+                let seat = Seat { groups: self, group, rows: 0..rows };
+                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling }));
+            }
+            if gives_up() {
+                state.withdraw(name);
+                self.wake(&state);
+                return None;
+            }
+            if name.is_none() {
+                name = Some(state.queue_up());
+            }
+            state = self.sleep(state);
+        }
+    }
+
+    /// Makes waiting calls ask again whether they give up.
+    pub(super) fn wake_all(&self) {
+        self.wake(&lock(&self.state));
+    }
+
+    /// Calls `work` with each lane, one after the other, while no group has it.
+    pub(super) fn for_each_lane(&self, mut work: impl FnMut(usize)) {
+        for lane in 0..self.limits.lanes {
+            let mut state = lock(&self.state);
+            match state.free.iter().position(|&free| free == lane) {
+                Some(index) => drop(state.free.swap_remove(index)),
+                None => {
+                    state.wanted.push(lane);
+                    while !state.given.contains(&lane) {
+                        state = self.sleep(state);
+                    }
+                    state.given.retain(|&given| given != lane);
+                }
+            }
+            drop(state);
+            work(lane);
+            let mut state = lock(&self.state);
+            state.free(lane);
+            self.wake(&state);
+        }
+    }
+
+    /// Gives turns to the groups that have waited longest, as many as the limits allow.
+    fn give_turns(&self, state: &mut State<T, E>) {
+        while state.issuing < self.limits.issuing
+            && state.under_way < self.limits.under_way
+            && let Some(group) = state.ready.pop_front()
+        {
+            state.issuing += 1;
+            state.under_way += 1;
+            group.stage.store(stage::TURN, Ordering::Release);
+        }
+        self.wake(state);
+    }
+
+    /// Wakes the threads that sleep.
+    fn wake(&self, state: &State<T, E>) {
+        if state.asleep != 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Sleeps until something changes.
+    fn sleep<'a>(&self, mut state: MutexGuard<'a, State<T, E>>) -> MutexGuard<'a, State<T, E>> {
+        state.asleep += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.asleep -= 1;
+        state
+    }
+
+    /// Waits until `condition` holds: spins for a while, then sleeps. Whoever makes the condition
+    /// true calls [`wake`](Self::wake) afterwards.
+    fn wait_until(&self, condition: impl Fn() -> bool) {
+        const LOOKS: usize = 64;
+        let start = Instant::now();
+        while !self.limits.spin.is_zero() {
+            for _ in 0..LOOKS {
+                if condition() {
+                    return;
+                }
+                core::hint::spin_loop();
+            }
+            if start.elapsed() >= self.limits.spin {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let mut state = lock(&self.state);
+        while !condition() {
+            state = self.sleep(state);
+        }
+    }
+}
+
+/// A call in a group.
+pub(super) enum Entry<'a, T: PartialEq, E: Clone> {
+    /// It has opened the group and does the work.
+    Lead(Leader<'a, T, E>),
+    /// It has joined the group.
+    Join(Joiner<'a, T, E>),
+}
+
+impl<T: PartialEq, E: Clone> Entry<'_, T, E> {
+    /// Returns the lane of the group.
+    pub(super) fn lane(&self) -> usize {
+        self.seat().group.lane
+    }
+
+    /// Returns the rows of the call.
+    pub(super) fn rows(&self) -> Range<usize> {
+        self.seat().rows.clone()
+    }
+
+    fn seat(&self) -> &Seat<'_, T, E> {
+        match self {
+            Self::Lead(Leader { seat, .. }) | Self::Join(Joiner { seat, .. }) => seat,
+        }
+    }
+}
+
+/// The rows of a call. Dropping this value leaves the group.
+struct Seat<'a, T: PartialEq, E: Clone> {
+    groups: &'a Groups<T, E>,
+    group: Arc<Group<E>>,
+    rows: Range<usize>,
+}
+
+impl<T: PartialEq, E: Clone> Drop for Seat<'_, T, E> {
+    fn drop(&mut self) {
+        let lane = self.group.lane;
+        let mut state = lock(&self.groups.state);
+        state.users[lane] -= 1;
+        if state.users[lane] == 0 {
+            state.free(lane);
+            self.groups.wake(&state);
+        }
+    }
+}
+
+/// How far a leader is.
+#[derive(Copy, Clone, PartialEq)]
+enum Phase {
+    /// It fills its rows, or waits for its turn.
+    Filling,
+    /// It has closed the group and issues the work.
+    Issuing,
+    /// It waits until the work is done.
+    UnderWay,
+    /// The group knows how the work went.
+    Ended,
+}
+
+/// The first call of a group. If it is dropped before [`end`](Self::end), the group is abandoned.
+pub(super) struct Leader<'a, T: PartialEq, E: Clone> {
+    seat: Seat<'a, T, E>,
+    phase: Phase,
+}
+
+impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
+    /// Waits for the turn of the group, closes it, and waits until all others have filled their
+    /// rows. Returns the number of rows of the group, or `None` if `gives_up` says so before the
+    /// turn has come. Call this function after filling the leader's own rows.
+    pub(super) fn close(&mut self, gives_up: impl Fn() -> bool) -> Option<usize> {
+        let Seat { groups, group, .. } = &self.seat;
+        let has_turn = || group.stage() == stage::TURN;
+        let mut state = lock(&groups.state);
+        state.ready.push_back(Arc::clone(group));
+        groups.give_turns(&mut state);
+        if !has_turn() {
+            drop(state);
+            groups.wait_until(|| has_turn() || gives_up());
+            state = lock(&groups.state);
+            if !has_turn() {
+                return None;
+            }
+        }
+        self.phase = Phase::Issuing;
+        group.stage.store(stage::CLOSED, Ordering::Release);
+        let index = state.open.iter().position(|open| Arc::ptr_eq(&open.group, group))?;
+        let rows = state.open.remove(index).rows;
+        drop(state);
+        groups.wait_until(|| group.filling.load(Ordering::Acquire) == 0);
+        Some(rows)
+    }
+
+    /// Notes that all work has been issued, so that the next group can issue its own.
+    pub(super) fn issued(&mut self) {
+        if self.phase == Phase::Issuing {
+            let groups = self.seat.groups;
+            let mut state = lock(&groups.state);
+            state.issuing -= 1;
+            groups.give_turns(&mut state);
+            self.phase = Phase::UnderWay;
+        }
+    }
+
+    /// Tells the others of the group how the work went.
+    pub(super) fn end(&mut self, result: Result<(), E>) {
+        match result {
+            Ok(()) => self.end_with(stage::DONE),
+            Err(error) => {
+                *lock(&self.seat.group.failure) = Some(error);
+                self.end_with(stage::FAILED);
+            }
+        }
+    }
+
+    /// Ends the group in one of the last three stages.
+    fn end_with(&mut self, last: usize) {
+        let Seat { groups, group, .. } = &self.seat;
+        let mut state = lock(&groups.state);
+        let had_turn = self.phase != Phase::Filling || group.stage() == stage::TURN;
+        state.open.retain(|open| !Arc::ptr_eq(&open.group, group));
+        state.ready.retain(|ready| !Arc::ptr_eq(ready, group));
+        state.issuing -= usize::from(had_turn && self.phase != Phase::UnderWay);
+        state.under_way -= usize::from(had_turn);
+        group.stage.store(last, Ordering::Release);
+        groups.give_turns(&mut state);
+        self.phase = Phase::Ended;
+    }
+}
+
+impl<T: PartialEq, E: Clone> Drop for Leader<'_, T, E> {
+    fn drop(&mut self) {
+        if self.phase != Phase::Ended {
+            self.end_with(stage::ABANDONED);
+        }
+    }
+}
+
+/// A call that has joined a group.
+pub(super) struct Joiner<'a, T: PartialEq, E: Clone> {
+    seat: Seat<'a, T, E>,
+    has_filled: bool,
+}
+
+/// How a group ended for a call that has joined it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End<E> {
+    /// The work is done.
+    Done,
+    /// The work has failed.
+    Failed(E),
+    /// The leader has given up or has panicked.
+    Abandoned,
+    /// The call has given up.
+    GivenUp,
+}
+
+impl<T: PartialEq, E: Clone> Joiner<'_, T, E> {
+    /// Notes that the call has filled its rows, and waits until the work is done. If `gives_up`
+    /// says so, the call does not wait for a group that is still open.
+    pub(super) fn wait(&mut self, gives_up: impl Fn() -> bool) -> End<E> {
+        self.filled();
+        let Seat { groups, group, .. } = &self.seat;
+        groups.wait_until(|| {
+            let stage = group.stage();
+            stage >= stage::DONE || (stage < stage::CLOSED && gives_up())
+        });
+        match group.stage() {
+            stage::DONE => End::Done,
+            stage::FAILED => lock(&group.failure).clone().map_or(End::Abandoned, End::Failed),
+            stage::ABANDONED => End::Abandoned,
+            _ => End::GivenUp,
+        }
+    }
+
+    /// Notes that the call writes no more rows.
+    fn filled(&mut self) {
+        if !self.has_filled {
+            self.has_filled = true;
+            let Seat { groups, group, .. } = &self.seat;
+            if group.filling.fetch_sub(1, Ordering::AcqRel) == 1 {
+                groups.wake(&lock(&groups.state));
+            }
+        }
+    }
+}
+
+impl<T: PartialEq, E: Clone> Drop for Joiner<'_, T, E> {
+    fn drop(&mut self) {
+        self.filled();
+    }
+}
