@@ -1,0 +1,104 @@
+//! Measures small batches that several threads give to one engine on a GPU, for every choice of the
+//! limits of common launches. All choices run in one process, one after the other, so that they see
+//! the same machine.
+//!
+//! `cargo run --release -p ctru-bench --example callers [-- CALLERS BATCH SECONDS]`, by default 16
+//! callers with batches of 32 for half a second each. A line has the limits, and for each operation
+//! the median time of a call and the rate of all callers together. With 0 rows, each call has a
+//! launch of its own. The last lines are those of a lone caller.
+
+use std::env;
+use std::thread;
+use std::time::Duration;
+
+use ctru_kem::CtruPrime761;
+use ctru_kem::engine::device::{DeviceEngine, Merging};
+use ctru_kem::engine::{DeviceOptions, EngineError, cuda};
+use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, Workload, times};
+
+/// Returns the arguments: callers, operations per batch, and seconds per measurement.
+fn arguments() -> (usize, usize, Duration) {
+    let mut arguments = env::args().skip(1).map(|text| text.parse::<f64>().expect("a number"));
+    let mut next = |default| arguments.next().unwrap_or(default);
+    (next(16.0) as usize, next(32.0) as usize, Duration::from_secs_f64(next(0.5)))
+}
+
+/// Measures all operations with these limits, and prints a line.
+fn measure(
+    callers: usize,
+    batch: usize,
+    budget: Duration,
+    merging: Merging,
+) -> Result<(), EngineError> {
+    // Small chunks, because an engine with large ones takes seconds to allocate.
+    let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
+    let Merging { rows, issuing, under_way, spin } = merging;
+    print!(
+        "callers {callers:2} batch {batch:3} rows {rows:3} issuing {issuing:2} under way \
+         {under_way:2} spin {:4} us",
+        spin.as_micros()
+    );
+    let workload = Workload::<CtruPrime761, _>::new(&engine, batch, HostMemory::Pinned)?;
+    for (name, operation, keys) in [
+        ("encaps each", Operation::Encaps, KeyUse::Each),
+        ("decaps each", Operation::Decaps, KeyUse::Each),
+        ("encaps one", Operation::Encaps, KeyUse::One),
+        ("decaps one", Operation::Decaps, KeyUse::One),
+    ] {
+        let call = || {
+            workload.with_batch(operation, keys, |run| {
+                // The threads prepare their batches for different times.
+                thread::sleep(Duration::from_millis(20));
+                times(budget, run)
+            })
+        };
+        let measured: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let mut all = Vec::new();
+        let mut rate = 0.0;
+        for measured in measured {
+            let times = measured?;
+            let seconds = times.iter().sum::<f64>() * 1e-9;
+            rate += times.len() as f64 * batch as f64 / seconds;
+            all.extend(times);
+        }
+        let Statistics { median, spread, .. } = Statistics::of(all);
+        print!(
+            " | {name} {:6.1} us +- {:3.0} % {:6.2} M/s",
+            median * 1e-3,
+            100.0 * spread,
+            rate * 1e-6
+        );
+    }
+    println!();
+    Ok(())
+}
+
+fn main() -> Result<(), EngineError> {
+    let (callers, batch, budget) = arguments();
+    let usual = Merging::default();
+    let mut choices = vec![Merging { rows: 0, ..usual }];
+    for rows in [512, 256, 128, 64] {
+        for under_way in [1, 2, 3, 4, 6, 8] {
+            choices.push(Merging { rows, under_way, ..usual });
+        }
+    }
+    for under_way in [2, 4, 8, 16] {
+        choices.push(Merging { under_way, issuing: 2, ..usual });
+        choices.push(Merging { under_way, issuing: 16, ..usual });
+    }
+    for microseconds in [20, 1000] {
+        choices.push(Merging { spin: Duration::from_micros(microseconds), ..usual });
+    }
+    for merging in choices {
+        measure(callers, batch, budget, merging)?;
+    }
+    for merging in [Merging { rows: 0, ..usual }, usual] {
+        measure(1, batch, budget, merging)?;
+        measure(1, 1, budget, merging)?;
+    }
+    Ok(())
+}
