@@ -32,6 +32,8 @@ struct State {
     /// and [`HostMemory`] that reach the driver.
     left: AtomicUsize,
     has_failed: AtomicBool,
+    /// The number of launches.
+    launches: AtomicUsize,
     /// For each queue, whether it has work that nobody has waited for.
     under_way: Mutex<Vec<Arc<AtomicBool>>>,
 }
@@ -41,6 +43,7 @@ impl FailingDevice {
         let state = State {
             left: AtomicUsize::new(usize::MAX),
             has_failed: AtomicBool::new(false),
+            launches: AtomicUsize::new(0),
             under_way: Mutex::default(),
         };
         Self { device: EmulatedDevice::new(), state: Arc::new(state) }
@@ -56,6 +59,11 @@ impl FailingDevice {
     pub(crate) fn heal(&self) -> bool {
         self.state.left.store(usize::MAX, Ordering::Relaxed);
         self.state.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of launches so far.
+    pub(crate) fn launches(&self) -> usize {
+        self.state.launches.load(Ordering::Relaxed)
     }
 
     /// Returns the number of queues with work that nobody has waited for.
@@ -267,6 +275,7 @@ impl Queue for FailingQueue {
 
     fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Done {
         self.state.call()?;
+        self.state.launches.fetch_add(1, Ordering::Relaxed);
         self.given(self.queue.launch(kernel, memory, batch))
     }
 
