@@ -3,9 +3,11 @@
 //! the same machine.
 //!
 //! `cargo run --release -p ctru-bench --example callers [-- CALLERS BATCH SECONDS]`, by default 16
-//! callers with batches of 32 for half a second each. A line has the limits, and for each operation
-//! the median time of a call and the rate of all callers together. With 0 rows, each call has a
-//! launch of its own. The last lines are those of a lone caller.
+//! callers with batches of 32 for half a second each. A line has the limits, with times in
+//! microseconds, and for each operation the median time of a call, the distance between the 10th
+//! and the 90th percentile, the rate of all callers together, and about how many calls share a
+//! launch. With 0 rows, each call has launches of its own. The last lines are those of a lone
+//! caller.
 
 use std::env;
 use std::thread;
@@ -33,10 +35,11 @@ fn measure(
     // Small chunks, because an engine with large ones takes seconds to allocate.
     let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
     let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
-    let Merging { rows, issuing, under_way, spin } = merging;
+    let Merging { rows, issuing, under_way, gather, spin } = merging;
     print!(
         "callers {callers:2} batch {batch:3} rows {rows:3} issuing {issuing:2} under way \
-         {under_way:2} spin {:4} us",
+         {under_way:2} gather {:2} spin {:4}",
+        gather.as_micros(),
         spin.as_micros()
     );
     let workload = Workload::<CtruPrime761, _>::new(&engine, batch, HostMemory::Pinned)?;
@@ -53,6 +56,7 @@ fn measure(
                 times(budget, run)
             })
         };
+        let before = engine.common_launches();
         let measured: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
@@ -65,12 +69,14 @@ fn measure(
             rate += times.len() as f64 * batch as f64 / seconds;
             all.extend(times);
         }
+        let calls = all.len();
         let Statistics { median, spread, .. } = Statistics::of(all);
         print!(
-            " | {name} {:6.1} us +- {:3.0} % {:6.2} M/s",
+            " | {name} {:6.1} us {:3.0} % {:6.2} M/s {:4.1}",
             median * 1e-3,
             100.0 * spread,
-            rate * 1e-6
+            rate * 1e-6,
+            calls as f64 / (engine.common_launches() - before) as f64
         );
     }
     println!();
@@ -89,6 +95,12 @@ fn main() -> Result<(), EngineError> {
     for under_way in [2, 4, 8, 16] {
         choices.push(Merging { under_way, issuing: 2, ..usual });
         choices.push(Merging { under_way, issuing: 16, ..usual });
+    }
+    for under_way in [2, 4, 8] {
+        for microseconds in [2, 5, 10] {
+            let gather = Duration::from_micros(microseconds);
+            choices.push(Merging { under_way, gather, ..usual });
+        }
     }
     for microseconds in [20, 1000] {
         choices.push(Merging { spin: Duration::from_micros(microseconds), ..usual });

@@ -324,7 +324,8 @@ type Lanes = [[AtomicU64; 2]];
 
 /// Makes groups of two rows, of which one is under way at a time.
 fn groups(lanes: usize) -> (&'static Groups<u8, u8>, &'static Lanes) {
-    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, spin: Duration::ZERO };
+    let (gather, spin) = (Duration::ZERO, Duration::ZERO);
+    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, gather, spin };
     let rows = |_| [(); 2].map(|()| AtomicU64::new(0));
     (leak(Groups::new(limits)), leak((0..lanes).map(rows).collect::<Vec<_>>()))
 }

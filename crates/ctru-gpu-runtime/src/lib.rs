@@ -43,7 +43,8 @@
 //!   call returns. They are as fast as copies of pinned memory if the caller's memory is pinned in
 //!   place ([`Device::register`]).
 //! - [`SharedMemory`] is pinned host memory that several threads fill for one launch.
-//! - All memory of [`Buffer`], [`HostMemory`] and [`SharedMemory`] is overwritten with zeros before it is freed.
+//! - All memory of [`Buffer`], [`HostMemory`] and [`SharedMemory`] is overwritten with zeros before
+//!   it is freed.
 //! - Every failure is a [`RuntimeError`]. The functions of this crate do not panic.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -17,12 +17,13 @@ use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint
 use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
 use super::kem::ChunkKeys;
-use super::merged::{EncodedKeys, Merger};
+use super::merged::{Merger, On};
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
 use super::set::Set;
 use super::slot::Slot;
 use super::slots::Slots;
+use super::staged::EncodedKeys;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
@@ -190,8 +191,8 @@ impl<D: Device> Batches<D> {
         self.cancellations.load(Ordering::Acquire)
     }
 
-    /// Overwrites the memory of every slot and of small batches with zeros. Memory that is in use is
-    /// wiped when its chunk is done. If some memory fails, the rest is wiped all the same.
+    /// Overwrites the memory of every slot and of small batches with zeros. Memory in use is wiped
+    /// when its chunk is done. If some memory fails, the rest is wiped all the same.
     pub(super) fn wipe(&self) -> Result<(), EngineError> {
         let mut result = self.merger.wipe();
         for slots in &self.slots {
@@ -318,9 +319,9 @@ impl<D: Device> Batches<D> {
         ciphertexts: &mut [u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
-        if let Some(keys) = self.merged_keys(&keys, secrets.len(), self.set.encapsulation_key_bytes)
-        {
-            return self.encapsulate_merged(keys, seeds, ciphertexts, secrets);
+        let row = self.set.encapsulation_key_bytes;
+        if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
+            return self.merger.encapsulate(&self.on(), keys, seeds, ciphertexts, secrets);
         }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks_mut(plan.chunk * self.set.ciphertext_bytes);
@@ -338,9 +339,9 @@ impl<D: Device> Batches<D> {
         ciphertexts: &[u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
-        if let Some(keys) = self.merged_keys(&keys, secrets.len(), self.set.decapsulation_key_bytes)
-        {
-            return self.decapsulate_merged(keys, ciphertexts, secrets);
+        let row = self.set.decapsulation_key_bytes;
+        if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
+            return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
         }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks(plan.chunk * self.set.ciphertext_bytes);
@@ -349,6 +350,13 @@ impl<D: Device> Batches<D> {
             let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
             slot.decapsulate(keys, chunk.batch, ciphertexts, secrets)
         })
+    }
+
+    /// Returns what a small batch that begins now needs of the engine.
+    fn on(&self) -> On<'_, D::Queue, impl Fn() -> bool> {
+        let before = self.cancellations();
+        let gives_up = move || self.cancellations() != before;
+        On { set: self.set, slots: &self.slots, gives_up }
     }
 
     /// Returns the keys, of `row` bytes each, of a batch of `count` operations that is merged with

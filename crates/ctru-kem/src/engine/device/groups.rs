@@ -35,6 +35,8 @@ pub(super) struct Limits {
     pub(super) issuing: usize,
     /// The largest number of groups that are closed and not done.
     pub(super) under_way: usize,
+    /// How long a group at least stays open while there are other calls.
+    pub(super) gather: Duration,
     /// How long a thread spins before it sleeps.
     pub(super) spin: Duration,
 }
@@ -92,6 +94,8 @@ struct State<T, E> {
     free: Vec<usize>,
     /// For each lane, the number of calls that use it.
     users: Vec<usize>,
+    /// The number of groups that have been closed so far.
+    closed: u64,
     /// The calls that wait for a lane, the oldest first, and the name of the next one.
     waiting: VecDeque<u64>,
     next: u64,
@@ -143,6 +147,7 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
             under_way: 0,
             free: (0..limits.lanes).rev().collect(),
             users: vec![0; limits.lanes],
+            closed: 0,
             waiting: VecDeque::new(),
             next: 0,
             wanted: Vec::new(),
@@ -193,7 +198,8 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
                 state.withdraw(name);
                 self.wake(&state);
                 let seat = Seat { groups: self, group, rows: 0..rows };
-                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling }));
+                let opened = Instant::now();
+                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling, opened }));
             }
             if gives_up() {
                 state.withdraw(name);
@@ -205,6 +211,11 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
             }
             state = self.sleep(state);
         }
+    }
+
+    /// Returns the number of groups that have been closed so far.
+    pub(super) fn closed(&self) -> u64 {
+        lock(&self.state).closed
     }
 
     /// Makes waiting calls ask again whether they give up.
@@ -348,6 +359,8 @@ enum Phase {
 pub(super) struct Leader<'a, T: PartialEq, E: Clone> {
     seat: Seat<'a, T, E>,
     phase: Phase,
+    /// When the group was opened.
+    opened: Instant,
 }
 
 impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
@@ -358,6 +371,14 @@ impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
         let Seat { groups, group, .. } = &self.seat;
         let has_turn = || group.stage() == stage::TURN;
         let mut state = lock(&groups.state);
+        let calls: usize = state.users.iter().sum();
+        if calls > state.users[group.lane] && !groups.limits.gather.is_zero() {
+            drop(state);
+            while self.opened.elapsed() < groups.limits.gather {
+                core::hint::spin_loop();
+            }
+            state = lock(&groups.state);
+        }
         state.ready.push_back(Arc::clone(group));
         groups.give_turns(&mut state);
         if !has_turn() {
@@ -369,6 +390,7 @@ impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
             }
         }
         self.phase = Phase::Issuing;
+        state.closed += 1;
         group.stage.store(stage::CLOSED, Ordering::Release);
         let index = state.open.iter().position(|open| Arc::ptr_eq(&open.group, group))?;
         let rows = state.open.remove(index).rows;

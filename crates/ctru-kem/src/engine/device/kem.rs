@@ -12,10 +12,10 @@ use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::launches::Launches;
-use super::merged::{Operation, Staged};
 use super::options::Products;
 use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
 use super::slot::{OnDevice, Slot, target};
+use super::staged::{Operation, Staged};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;

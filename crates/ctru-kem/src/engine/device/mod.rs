@@ -11,7 +11,7 @@
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
 //!   chunk comes next, and `slots` which slot is free.
 //! - `merged` does small batches: those of several callers become common launches. `groups` says
-//!   who waits for whom.
+//!   who waits for whom, and `staged` has the memory in which callers meet.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
 //! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
 //! - `launches` collects the kernels of a chunk, which are issued together.
@@ -39,6 +39,7 @@ mod rows;
 mod set;
 mod slot;
 mod slots;
+mod staged;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -138,6 +139,13 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     #[must_use]
     pub fn slots(&self) -> usize {
         self.batches.slots()
+    }
+
+    /// Returns the number of common launches of small batches so far.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn common_launches(&self) -> u64 {
+        self.batches.merger().launches()
     }
 
     /// Returns the bytes of device memory that the slots hold, on all devices together, without
