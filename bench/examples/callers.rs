@@ -35,12 +35,12 @@ fn measure(
     // Small chunks, because an engine with large ones takes seconds to allocate.
     let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
     let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
-    let Merging { rows, issuing, under_way, gather, spin } = merging;
+    let Merging { rows, issuing, under_way, spin, flag } = merging;
     print!(
         "callers {callers:2} batch {batch:3} rows {rows:3} issuing {issuing:2} under way \
-         {under_way:2} gather {:2} spin {:4}",
-        gather.as_micros(),
-        spin.as_micros()
+         {under_way:2} spin {:4} flag {}",
+        spin.as_micros(),
+        u8::from(flag),
     );
     let workload = Workload::<CtruPrime761, _>::new(&engine, batch, HostMemory::Pinned)?;
     for (name, operation, keys) in [
@@ -86,31 +86,25 @@ fn measure(
 fn main() -> Result<(), EngineError> {
     let (callers, batch, budget) = arguments();
     let usual = Merging::default();
-    let mut choices = vec![Merging { rows: 0, ..usual }];
-    for rows in [512, 256, 128, 64] {
-        for under_way in [1, 2, 3, 4, 6, 8] {
-            choices.push(Merging { rows, under_way, ..usual });
+    let alone = Merging { rows: 0, ..usual };
+    measure(callers, batch, budget, alone)?;
+    for rows in [64, 96, 128, 192] {
+        for (under_way, flag) in [(6, true), (8, false), (8, true), (12, true)] {
+            measure(callers, batch, budget, Merging { rows, under_way, flag, ..usual })?;
         }
     }
-    for under_way in [2, 4, 8, 16] {
-        choices.push(Merging { under_way, issuing: 2, ..usual });
-        choices.push(Merging { under_way, issuing: 16, ..usual });
+    for issuing in [2, 4, 16] {
+        measure(callers, batch, budget, Merging { issuing, ..usual })?;
     }
-    for under_way in [2, 4, 8] {
-        for microseconds in [2, 5, 10] {
-            let gather = Duration::from_micros(microseconds);
-            choices.push(Merging { under_way, gather, ..usual });
+    for (callers, batch) in [(4, batch), (8, batch), (32, batch), (16, 8), (16, 64)] {
+        for merging in [alone, usual] {
+            measure(callers, batch, budget, merging)?;
         }
     }
-    for microseconds in [20, 1000] {
-        choices.push(Merging { spin: Duration::from_micros(microseconds), ..usual });
-    }
-    for merging in choices {
-        measure(callers, batch, budget, merging)?;
-    }
-    for merging in [Merging { rows: 0, ..usual }, usual] {
-        measure(1, batch, budget, merging)?;
-        measure(1, 1, budget, merging)?;
+    for batch in [batch, 1] {
+        for merging in [alone, Merging { flag: false, ..usual }, usual] {
+            measure(1, batch, budget, merging)?;
+        }
     }
     Ok(())
 }

@@ -324,8 +324,7 @@ type Lanes = [[AtomicU64; 2]];
 
 /// Makes groups of two rows, of which one is under way at a time.
 fn groups(lanes: usize) -> (&'static Groups<u8, u8>, &'static Lanes) {
-    let (gather, spin) = (Duration::ZERO, Duration::ZERO);
-    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, gather, spin };
+    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, spin: Duration::ZERO };
     let rows = |_| [(); 2].map(|()| AtomicU64::new(0));
     (leak(Groups::new(limits)), leak((0..lanes).map(rows).collect::<Vec<_>>()))
 }
@@ -347,6 +346,7 @@ fn call(
                 if leading == (Leading::Panics { closes: false }) {
                     return Called::Panicked;
                 }
+                leader.ask();
                 let Some(whole) = leader.close(gives_up) else { return Called::GivenUp };
                 if leading == (Leading::Panics { closes: true }) {
                     return Called::Panicked;

@@ -25,6 +25,7 @@
 mod counter;
 mod device;
 mod driver;
+mod flag;
 mod graph;
 mod memory;
 mod ptx;

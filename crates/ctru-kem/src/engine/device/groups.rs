@@ -35,8 +35,6 @@ pub(super) struct Limits {
     pub(super) issuing: usize,
     /// The largest number of groups that are closed and not done.
     pub(super) under_way: usize,
-    /// How long a group at least stays open while there are other calls.
-    pub(super) gather: Duration,
     /// How long a thread spins before it sleeps.
     pub(super) spin: Duration,
 }
@@ -198,8 +196,7 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
                 state.withdraw(name);
                 self.wake(&state);
                 let seat = Seat { groups: self, group, rows: 0..rows };
-                let opened = Instant::now();
-                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling, opened }));
+                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling }));
             }
             if gives_up() {
                 state.withdraw(name);
@@ -359,35 +356,31 @@ enum Phase {
 pub(super) struct Leader<'a, T: PartialEq, E: Clone> {
     seat: Seat<'a, T, E>,
     phase: Phase,
-    /// When the group was opened.
-    opened: Instant,
 }
 
 impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
+    /// Asks for the turn of the group, and returns whether it has come at once. Call this function
+    /// once, after filling the leader's own rows.
+    pub(super) fn ask(&mut self) -> bool {
+        let Seat { groups, group, .. } = &self.seat;
+        let mut state = lock(&groups.state);
+        state.ready.push_back(Arc::clone(group));
+        groups.give_turns(&mut state);
+        group.stage() == stage::TURN
+    }
+
     /// Waits for the turn of the group, closes it, and waits until all others have filled their
     /// rows. Returns the number of rows of the group, or `None` if `gives_up` says so before the
-    /// turn has come. Call this function after filling the leader's own rows.
+    /// turn has come. Call this function after [`ask`](Self::ask).
     pub(super) fn close(&mut self, gives_up: impl Fn() -> bool) -> Option<usize> {
         let Seat { groups, group, .. } = &self.seat;
         let has_turn = || group.stage() == stage::TURN;
-        let mut state = lock(&groups.state);
-        let calls: usize = state.users.iter().sum();
-        if calls > state.users[group.lane] && !groups.limits.gather.is_zero() {
-            drop(state);
-            while self.opened.elapsed() < groups.limits.gather {
-                core::hint::spin_loop();
-            }
-            state = lock(&groups.state);
-        }
-        state.ready.push_back(Arc::clone(group));
-        groups.give_turns(&mut state);
         if !has_turn() {
-            drop(state);
             groups.wait_until(|| has_turn() || gives_up());
-            state = lock(&groups.state);
-            if !has_turn() {
-                return None;
-            }
+        }
+        let mut state = lock(&groups.state);
+        if !has_turn() {
+            return None;
         }
         self.phase = Phase::Issuing;
         state.closed += 1;

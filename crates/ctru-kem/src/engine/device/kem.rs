@@ -353,16 +353,19 @@ impl<Q: Queue> OnDevice<Q> {
         }
     }
 
-    /// Issues one launch for a group of small batches, which reads and writes staged rows.
+    /// Issues one launch for a group of small batches, which reads and writes staged rows. `key` is
+    /// the key of all operations, or `None` if each has its own in a staged row.
     pub(super) fn issue_whole(
         &self,
         operation: Operation,
         staged: &mut Staged<Q>,
+        key: Option<&Q::Memory>,
         batch: Batch,
     ) -> Outcome {
         let mut launches = self.launches(batch.operations() as usize);
         let Staged { keys, ciphertexts, seeds, shared_secrets } = staged;
-        let (keys, ciphertexts) = (keys.on_device(), ciphertexts.on_device());
+        let (rows, ciphertexts) = (keys.on_device(), ciphertexts.on_device());
+        let keys = key.unwrap_or(rows);
         let (seeds, results) = (seeds.on_device(), shared_secrets.on_device());
         match operation {
             Operation::Encapsulation => {

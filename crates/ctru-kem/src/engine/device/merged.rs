@@ -40,6 +40,8 @@ pub(super) struct Merger<Q: Queue> {
     lanes: Vec<RwLock<Staged<Q>>>,
     /// The largest number of operations of a group, or 0 if no batches are merged.
     rows: usize,
+    /// Whether the host waits for a flag that the device raises.
+    flag: bool,
 }
 
 impl<Q: Queue> Merger<Q> {
@@ -52,7 +54,7 @@ impl<Q: Queue> Merger<Q> {
         products: Products,
         merging: Merging,
     ) -> Result<Self, RuntimeError> {
-        let Merging { rows, issuing, under_way, gather, spin } = merging;
+        let Merging { rows, issuing, under_way, spin, flag } = merging;
         let rows = match products {
             Products::Polyphase => rows.min(chunk).min(WHOLE_CHUNK),
             // There are no kernels that do whole operations with other products.
@@ -67,9 +69,10 @@ impl<Q: Queue> Merger<Q> {
         let staged = |lane: usize| Staged::new(&queues[lane % devices], set, rows);
         let staged = (0..lanes).map(|lane| staged(lane).map(RwLock::new));
         Ok(Self {
-            groups: Groups::new(Limits { lanes, rows, issuing, under_way, gather, spin }),
+            groups: Groups::new(Limits { lanes, rows, issuing, under_way, spin }),
             lanes: staged.collect::<Result<_, _>>()?,
             rows,
+            flag,
         })
     }
 
@@ -179,18 +182,26 @@ impl<Q: Queue> Merger<Q> {
         loop {
             let mut entry = groups.enter(operation, count, gives_up).ok_or_else(given_up)?;
             let (lane, rows) = (entry.lane(), entry.rows());
-            let is_leader = matches!(entry, Entry::Lead(_));
-            // A leader with one key may remain alone, and then one row is enough.
-            let staged_keys = if keys.is_one && is_leader { 0..1 } else { rows.clone() };
+            // A leader with one key may remain alone, and then the key needs no rows.
+            let has_rows = !keys.is_one || matches!(entry, Entry::Join(_));
             let fill = |staged: &Staged<_>| {
-                staged.stage_keys(keys, staged_keys)?;
+                if has_rows {
+                    staged.stage_keys(keys, rows.clone())?;
+                }
                 stage(staged, rows.clone())
             };
             fill(&read(&lanes[lane])).map_err(EngineError::device)?;
             match &mut entry {
                 Entry::Lead(leader) => {
+                    // While the group waits for its turn, others join it.
+                    let waits = !leader.ask();
+                    if waits && !has_rows {
+                        let staged = read(&lanes[lane]).stage_keys(keys, rows.clone());
+                        staged.map_err(EngineError::device)?;
+                    }
                     let whole = leader.close(gives_up).ok_or_else(given_up)?;
-                    let result = self.lead(on.slots, operation, keys, (count, whole), lane, leader);
+                    let group = (lane, whole, waits || has_rows);
+                    let result = self.lead(on.slots, operation, keys, count, group, leader);
                     leader.end(result.clone());
                     result.map_err(EngineError::device)?;
                 }
@@ -206,28 +217,36 @@ impl<Q: Queue> Merger<Q> {
     }
 
     /// Does the work of a group of `whole` operations, of which the first `count` are the leader's.
+    /// `are_staged` says whether the leader's keys are in their rows.
     fn lead(
         &self,
         slots: &[Slots<Slot<Q>>],
         operation: Operation,
         keys: &EncodedKeys<'_>,
-        (count, whole): (usize, usize),
-        lane: usize,
+        count: usize,
+        (lane, whole, are_staged): (usize, usize, bool),
         leader: &mut Leader<'_, Operation, RuntimeError>,
     ) -> Outcome {
         let staged = &self.lanes[lane];
         let shares_key = keys.is_one && whole == count;
-        if keys.is_one && !shares_key {
-            read(staged).stage_keys(keys, 1..count)?;
+        if !shares_key && !are_staged {
+            read(staged).stage_keys(keys, 0..count)?;
         }
-        let batch =
-            if shares_key { Batch::shared(whole as u32) } else { Batch::each(whole as u32) };
         let mut slot = slots[lane % slots.len()].take();
         let mut staged = write(staged);
         slot.settled(|slot| {
-            slot.device.issue_whole(operation, &mut staged, batch)?;
-            leader.issued();
-            slot.device.queue.synchronise()
+            let Slot { device, pinned } = slot;
+            let mut work = |key, batch| {
+                device.issue_whole(operation, &mut staged, key, batch)?;
+                leader.issued();
+                if self.flag { device.queue.synchronise_soon() } else { device.queue.synchronise() }
+            };
+            if !shares_key {
+                return work(None, Batch::each(whole as u32));
+            }
+            let key = (keys.bytes, &mut pinned.keys, &device.buffers.keys);
+            let key = device.bring_key(key, whole)?;
+            work(Some(key), Batch::shared(whole as u32))
         })
     }
 }

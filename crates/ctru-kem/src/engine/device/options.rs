@@ -73,21 +73,15 @@ pub struct Merging {
     pub issuing: usize,
     /// The largest number of common launches that are under way, on each device.
     pub under_way: usize,
-    /// How long a caller at least waits for others, if there are other calls.
-    pub gather: Duration,
     /// How long a caller spins before it sleeps, while it waits for others.
     pub spin: Duration,
+    /// Whether the host waits for a flag that the device raises, and not in the driver.
+    pub flag: bool,
 }
 
 impl Default for Merging {
     fn default() -> Self {
-        Self {
-            rows: 512,
-            issuing: 1,
-            under_way: 4,
-            gather: Duration::ZERO,
-            spin: Duration::from_micros(200),
-        }
+        Self { rows: 128, issuing: 1, under_way: 8, spin: Duration::from_micros(200), flag: true }
     }
 }
 

@@ -146,6 +146,21 @@ impl<Q: Queue> OnDevice<Q> {
         Ok(to)
     }
 
+    /// Makes a key that all operations of a small batch share available to kernels, and returns the
+    /// memory in which they read it. The key is read by `readers` blocks. Does not wait.
+    pub(super) fn bring_key<'a>(
+        &self,
+        (key, staged, to): Bringing<'a, Q>,
+        readers: usize,
+    ) -> Result<&'a Q::Memory, RuntimeError> {
+        staged.write()?[..key.len()].copy_from_slice(key);
+        if readers <= DIRECT_READERS {
+            return Ok(staged.on_device());
+        }
+        self.queue.upload(staged, 0..key.len(), to, 0)?;
+        Ok(to)
+    }
+
     /// Sends bytes of the caller to the device. Does not wait.
     ///
     /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller are added to `lent`, which
