@@ -13,7 +13,7 @@
 mod counter;
 #[path = "../../crates/ctru-kem/src/engine/device/deal.rs"]
 mod deal;
-#[path = "../../crates/ctru-kem/src/engine/device/groups.rs"]
+#[path = "../../crates/ctru-kem/src/engine/device/groups/mod.rs"]
 mod groups;
 #[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
 mod slots;
@@ -24,7 +24,8 @@ use std::time::Duration;
 
 use counter::Counter;
 use deal::{Deal, Plan, ranges};
-use groups::{End, Entry, Groups, Limits};
+use groups::call::{End, Entry};
+use groups::{Groups, Limits};
 use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};

@@ -90,6 +90,8 @@ impl Flag {
     /// # Safety
     /// The stream has finished all operations, and the device is current.
     pub(super) unsafe fn free(self, _: &Current) {
+        // SAFETY: the memory holds a number.
+        unsafe { self.number.as_ref() }.store(0, Ordering::Relaxed);
         // SAFETY: the driver allocated the memory, and nothing uses it after this call.
         let _ = unsafe { driver::cuMemFreeHost(self.number.as_ptr().cast()) };
     }

@@ -82,7 +82,7 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
         .zip(0..)
         .map(|(inputs, i)| inputs.run::<CpuEngine>(&cpu, i).unwrap())
         .collect();
-    let options = DeviceOptions { chunk: 8, slots: 2, merging, ..emulated() };
+    let options = DeviceOptions { chunk: 32, slots: 2, merging, ..emulated() };
     let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
     let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
     let begin = Barrier::new(counts.len());
@@ -110,6 +110,8 @@ fn callers_get_the_results_of_the_cpu() {
     check::<CtruPrime653<MixedRadix>>(&counts, 1, merging(8, 1));
     check::<CtruPrime653<Packed13>>(&counts, 1, merging(5, 2));
     check::<CtruPrime761<MixedRadix>>(&counts[1..4], 2, merging(8, 1));
+    // So many operations with one key that the key is copied to the device.
+    check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }

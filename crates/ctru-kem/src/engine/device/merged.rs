@@ -12,7 +12,8 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 
 use super::buffers::{Footprint, SEED};
-use super::groups::{End, Entry, Groups, Leader, Limits};
+use super::groups::call::{End, Entry, Leader};
+use super::groups::{Groups, Limits};
 use super::kem::Outcome;
 use super::options::{Merging, Products};
 use super::set::{Set, WHOLE_CHUNK};

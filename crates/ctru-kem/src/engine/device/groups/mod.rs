@@ -10,9 +10,12 @@
 //! ask for them, and lanes in the order of the calls. A call can give up until its group is closed.
 //! If a leader gives up, fails or panics, the others of its group learn it.
 //!
+//! This module has what the calls share, and [`call`] what each of them does.
+//!
 //! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
 
-use core::ops::Range;
+pub(super) mod call;
+
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -23,6 +26,7 @@ use std::vec::Vec;
 use super::slots::lock;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
+use call::Entry;
 
 /// What limits groups.
 #[derive(Copy, Clone, Debug)]
@@ -177,8 +181,7 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
                 state.users[group.lane] += 1;
                 state.withdraw(name);
                 self.wake(&state);
-                let seat = Seat { groups: self, group, rows: start..start + rows };
-                return Some(Entry::Join(Joiner { seat, has_filled: false }));
+                return Some(Entry::join(self, group, start..start + rows));
             }
             let is_next = match name {
                 None => state.waiting.is_empty(),
@@ -195,8 +198,7 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
                 state.open.push(Open { tag, rows, group: Arc::clone(&group) });
                 state.withdraw(name);
                 self.wake(&state);
-                let seat = Seat { groups: self, group, rows: 0..rows };
-                return Some(Entry::Lead(Leader { seat, phase: Phase::Filling }));
+                return Some(Entry::lead(self, group, 0..rows));
             }
             if gives_up() {
                 state.withdraw(name);
@@ -291,203 +293,5 @@ impl<T: PartialEq, E: Clone> Groups<T, E> {
         while !condition() {
             state = self.sleep(state);
         }
-    }
-}
-
-/// A call in a group.
-pub(super) enum Entry<'a, T: PartialEq, E: Clone> {
-    /// It has opened the group and does the work.
-    Lead(Leader<'a, T, E>),
-    /// It has joined the group.
-    Join(Joiner<'a, T, E>),
-}
-
-impl<T: PartialEq, E: Clone> Entry<'_, T, E> {
-    /// Returns the lane of the group.
-    pub(super) fn lane(&self) -> usize {
-        self.seat().group.lane
-    }
-
-    /// Returns the rows of the call.
-    pub(super) fn rows(&self) -> Range<usize> {
-        self.seat().rows.clone()
-    }
-
-    fn seat(&self) -> &Seat<'_, T, E> {
-        match self {
-            Self::Lead(Leader { seat, .. }) | Self::Join(Joiner { seat, .. }) => seat,
-        }
-    }
-}
-
-/// The rows of a call. Dropping this value leaves the group.
-struct Seat<'a, T: PartialEq, E: Clone> {
-    groups: &'a Groups<T, E>,
-    group: Arc<Group<E>>,
-    rows: Range<usize>,
-}
-
-impl<T: PartialEq, E: Clone> Drop for Seat<'_, T, E> {
-    fn drop(&mut self) {
-        let lane = self.group.lane;
-        let mut state = lock(&self.groups.state);
-        state.users[lane] -= 1;
-        if state.users[lane] == 0 {
-            state.free(lane);
-            self.groups.wake(&state);
-        }
-    }
-}
-
-/// How far a leader is.
-#[derive(Copy, Clone, PartialEq)]
-enum Phase {
-    /// It fills its rows, or waits for its turn.
-    Filling,
-    /// It has closed the group and issues the work.
-    Issuing,
-    /// It waits until the work is done.
-    UnderWay,
-    /// The group knows how the work went.
-    Ended,
-}
-
-/// The first call of a group. If it is dropped before [`end`](Self::end), the group is abandoned.
-pub(super) struct Leader<'a, T: PartialEq, E: Clone> {
-    seat: Seat<'a, T, E>,
-    phase: Phase,
-}
-
-impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
-    /// Asks for the turn of the group, and returns whether it has come at once. Call this function
-    /// once, after filling the leader's own rows.
-    pub(super) fn ask(&mut self) -> bool {
-        let Seat { groups, group, .. } = &self.seat;
-        let mut state = lock(&groups.state);
-        state.ready.push_back(Arc::clone(group));
-        groups.give_turns(&mut state);
-        group.stage() == stage::TURN
-    }
-
-    /// Waits for the turn of the group, closes it, and waits until all others have filled their
-    /// rows. Returns the number of rows of the group, or `None` if `gives_up` says so before the
-    /// turn has come. Call this function after [`ask`](Self::ask).
-    pub(super) fn close(&mut self, gives_up: impl Fn() -> bool) -> Option<usize> {
-        let Seat { groups, group, .. } = &self.seat;
-        let has_turn = || group.stage() == stage::TURN;
-        if !has_turn() {
-            groups.wait_until(|| has_turn() || gives_up());
-        }
-        let mut state = lock(&groups.state);
-        if !has_turn() {
-            return None;
-        }
-        self.phase = Phase::Issuing;
-        state.closed += 1;
-        group.stage.store(stage::CLOSED, Ordering::Release);
-        let index = state.open.iter().position(|open| Arc::ptr_eq(&open.group, group))?;
-        let rows = state.open.remove(index).rows;
-        drop(state);
-        groups.wait_until(|| group.filling.load(Ordering::Acquire) == 0);
-        Some(rows)
-    }
-
-    /// Notes that all work has been issued, so that the next group can issue its own.
-    pub(super) fn issued(&mut self) {
-        if self.phase == Phase::Issuing {
-            let groups = self.seat.groups;
-            let mut state = lock(&groups.state);
-            state.issuing -= 1;
-            groups.give_turns(&mut state);
-            self.phase = Phase::UnderWay;
-        }
-    }
-
-    /// Tells the others of the group how the work went.
-    pub(super) fn end(&mut self, result: Result<(), E>) {
-        match result {
-            Ok(()) => self.end_with(stage::DONE),
-            Err(error) => {
-                *lock(&self.seat.group.failure) = Some(error);
-                self.end_with(stage::FAILED);
-            }
-        }
-    }
-
-    /// Ends the group in one of the last three stages.
-    fn end_with(&mut self, last: usize) {
-        let Seat { groups, group, .. } = &self.seat;
-        let mut state = lock(&groups.state);
-        let had_turn = self.phase != Phase::Filling || group.stage() == stage::TURN;
-        state.open.retain(|open| !Arc::ptr_eq(&open.group, group));
-        state.ready.retain(|ready| !Arc::ptr_eq(ready, group));
-        state.issuing -= usize::from(had_turn && self.phase != Phase::UnderWay);
-        state.under_way -= usize::from(had_turn);
-        group.stage.store(last, Ordering::Release);
-        groups.give_turns(&mut state);
-        self.phase = Phase::Ended;
-    }
-}
-
-impl<T: PartialEq, E: Clone> Drop for Leader<'_, T, E> {
-    fn drop(&mut self) {
-        if self.phase != Phase::Ended {
-            self.end_with(stage::ABANDONED);
-        }
-    }
-}
-
-/// A call that has joined a group.
-pub(super) struct Joiner<'a, T: PartialEq, E: Clone> {
-    seat: Seat<'a, T, E>,
-    has_filled: bool,
-}
-
-/// How a group ended for a call that has joined it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End<E> {
-    /// The work is done.
-    Done,
-    /// The work has failed.
-    Failed(E),
-    /// The leader has given up or has panicked.
-    Abandoned,
-    /// The call has given up.
-    GivenUp,
-}
-
-impl<T: PartialEq, E: Clone> Joiner<'_, T, E> {
-    /// Notes that the call has filled its rows, and waits until the work is done. If `gives_up`
-    /// says so, the call does not wait for a group that is still open.
-    pub(super) fn wait(&mut self, gives_up: impl Fn() -> bool) -> End<E> {
-        self.filled();
-        let Seat { groups, group, .. } = &self.seat;
-        groups.wait_until(|| {
-            let stage = group.stage();
-            stage >= stage::DONE || (stage < stage::CLOSED && gives_up())
-        });
-        match group.stage() {
-            stage::DONE => End::Done,
-            stage::FAILED => lock(&group.failure).clone().map_or(End::Abandoned, End::Failed),
-            stage::ABANDONED => End::Abandoned,
-            _ => End::GivenUp,
-        }
-    }
-
-    /// Notes that the call writes no more rows.
-    fn filled(&mut self) {
-        if !self.has_filled {
-            self.has_filled = true;
-            let Seat { groups, group, .. } = &self.seat;
-            if group.filling.fetch_sub(1, Ordering::AcqRel) == 1 {
-                groups.wake(&lock(&groups.state));
-            }
-        }
-    }
-}
-
-impl<T: PartialEq, E: Clone> Drop for Joiner<'_, T, E> {
-    fn drop(&mut self) {
-        self.filled();
     }
 }
