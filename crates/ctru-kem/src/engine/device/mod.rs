@@ -72,6 +72,10 @@ pub use rows::DeviceRows;
 ///
 /// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot,
 /// which is memory and a queue for one chunk. Calls from several threads share the slots.
+///
+/// Small batches that several threads encapsulate or decapsulate at the same time, with encoded
+/// keys, share launches on the device. A call that meets no other waits for none. Where batches
+/// share a launch and the device fails, each of their calls returns the error.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -109,17 +113,19 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// Cancels the batches that are under way in other threads.
     ///
     /// The engine finishes the chunks that are in slots or that wait for one because other batches
-    /// have all slots, and begins no other chunk. The call of a batch returns
-    /// [`EngineError::Cancelled`] if an operation was not done.
+    /// have all slots, and the launches that small batches share, as far as they have begun. It
+    /// begins no other. The call of a batch returns [`EngineError::Cancelled`] if an operation was
+    /// not done.
     pub fn cancel(&self) {
         self.batches.cancel();
     }
 
-    /// Overwrites the memory of all slots with zeros, on the devices and on the host.
+    /// Overwrites the memory of all slots and of small batches with zeros, on the devices and on the
+    /// host.
     ///
-    /// Slots keep keys, seeds and secrets of a batch until another batch overwrites them. This
+    /// They keep keys, seeds and secrets of a batch until another batch overwrites them. This
     /// function removes them while the engine waits for its next batch. Batches that are under way
-    /// go on, and what they write after their slot has been wiped stays. Keys that the engine has
+    /// go on, and what they write after their memory has been wiped stays. Keys that the engine has
     /// loaded stay, too. Dropping the engine also wipes its memory.
     ///
     /// # Errors
