@@ -35,12 +35,12 @@ fn measure(
     // Small chunks, because an engine with large ones takes seconds to allocate.
     let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
     let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
-    let Merging { rows, issuing, under_way, spin, flag } = merging;
+    let Merging { rows, under_way, spin, callers: inside } = merging;
     print!(
-        "callers {callers:2} batch {batch:3} rows {rows:3} issuing {issuing:2} under way \
-         {under_way:2} spin {:4} flag {}",
+        "callers {callers:2} batch {batch:3} rows {rows:3} under way {under_way:2} spin {:4} \
+         inside {:3}",
         spin.as_micros(),
-        u8::from(flag),
+        inside.map_or_else(|| "CPU".to_owned(), |inside| inside.to_string()),
     );
     let workload = Workload::<CtruPrime761, _>::new(&engine, batch, HostMemory::Pinned)?;
     for (name, operation, keys) in [
@@ -88,21 +88,16 @@ fn main() -> Result<(), EngineError> {
     let usual = Merging::default();
     let alone = Merging { rows: 0, ..usual };
     measure(callers, batch, budget, alone)?;
-    for rows in [64, 96, 128, 192] {
-        for (under_way, flag) in [(6, true), (8, false), (8, true), (12, true)] {
-            measure(callers, batch, budget, Merging { rows, under_way, flag, ..usual })?;
-        }
+    for under_way in [8, 12] {
+        measure(callers, batch, budget, Merging { under_way, ..usual })?;
     }
-    for issuing in [2, 4, 16] {
-        measure(callers, batch, budget, Merging { issuing, ..usual })?;
-    }
-    for (callers, batch) in [(4, batch), (8, batch), (32, batch), (16, 8), (16, 64)] {
+    for callers in [4, 8, 24, 32, 64] {
         for merging in [alone, usual] {
             measure(callers, batch, budget, merging)?;
         }
     }
     for batch in [batch, 1] {
-        for merging in [alone, Merging { flag: false, ..usual }, usual] {
+        for merging in [alone, usual] {
             measure(1, batch, budget, merging)?;
         }
     }

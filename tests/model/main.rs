@@ -13,6 +13,8 @@
 mod counter;
 #[path = "../../crates/ctru-kem/src/engine/device/deal.rs"]
 mod deal;
+#[path = "../../crates/ctru-kem/src/engine/device/gate.rs"]
+mod gate;
 #[path = "../../crates/ctru-kem/src/engine/device/groups/mod.rs"]
 mod groups;
 #[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
@@ -24,6 +26,7 @@ use std::time::Duration;
 
 use counter::Counter;
 use deal::{Deal, Plan, ranges};
+use gate::Gate;
 use groups::call::{End, Entry};
 use groups::{Groups, Limits};
 use loom::model::Builder;
@@ -472,6 +475,62 @@ fn lanes_are_wiped_while_calls_meet() {
         check_idle(shared);
     });
     assert!(orders > 100);
+}
+
+/// Lets three threads enter a gate for `most` callers, one of them twice. A thread that leaves is
+/// forgotten if not `leaves`.
+fn pass_gate(most: usize, leaves: bool) {
+    let gate: &Gate = leak(Gate::new(most));
+    let inside: &AtomicU64 = leak(AtomicU64::new(0));
+    let pass = move || {
+        let place = gate.enter(|| false).expect("nobody gives up");
+        assert!(inside.fetch_add(1, Ordering::SeqCst) < most as u64, "too many are inside");
+        inside.fetch_sub(1, Ordering::SeqCst);
+        if !leaves {
+            std::mem::forget(place);
+        }
+    };
+    let threads = [(); 2].map(|()| thread::spawn(pass));
+    pass();
+    pass();
+    for thread in threads {
+        thread.join().expect("the thread's assertions hold");
+    }
+}
+
+#[test]
+fn all_calls_pass_the_gate() {
+    for most in [1, 2] {
+        assert!(explore(Some(3), move || pass_gate(most, true)) > 100);
+    }
+}
+
+/// Checks that a call can give up before the gate, while another one enters.
+#[test]
+fn calls_give_up_before_the_gate() {
+    let orders = explore(Some(3), || {
+        let gate: &Gate = leak(Gate::new(1));
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let other = thread::spawn(move || drop(gate.enter(|| false).expect("nobody gives up")));
+        let giving_up = thread::spawn(move || {
+            let place = gate.enter(|| flag.load(Ordering::Acquire) != 0);
+            assert!(place.is_some() || flag.load(Ordering::Acquire) != 0);
+        });
+        drop(gate.enter(|| false).expect("nobody gives up"));
+        flag.store(1, Ordering::Release);
+        gate.wake_all();
+        for thread in [other, giving_up] {
+            thread.join().expect("the thread's assertions hold");
+        }
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that the model finds a place that is not given back.
+#[test]
+fn the_model_finds_calls_that_do_not_leave() {
+    catch_unwind(|| explore(INTERRUPTIONS, || pass_gate(2, false)))
+        .expect_err("the fault is there");
 }
 
 /// Checks that the model finds a call that waits forever.

@@ -241,16 +241,6 @@ pub trait Queue: Debug + Send + Sync {
     /// Errors of operations since the last call.
     fn synchronise(&self) -> Result<(), RuntimeError>;
 
-    /// Does the same as [`synchronise`](Self::synchronise), in the way that is best if the
-    /// operations are done within a millisecond: on a GPU, the thread does not wait in the driver,
-    /// where it would disturb other threads.
-    ///
-    /// # Errors
-    /// Those of [`synchronise`](Self::synchronise).
-    fn synchronise_soon(&self) -> Result<(), RuntimeError> {
-        self.synchronise()
-    }
-
     /// Waits until no operation of the queue is running any more, whether the operations succeed or
     /// not. Aborts the process if the driver refuses to wait, because operations could then use
     /// memory that its owner frees.

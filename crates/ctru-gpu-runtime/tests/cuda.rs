@@ -89,27 +89,6 @@ fn launches_together_on_host_memory() {
     assert_eq!(output.read().unwrap(), expected);
 }
 
-/// Checks that several threads can wait for a queue's flag at the same time, again and again.
-#[test]
-fn threads_wait_for_a_flag() {
-    let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
-    let mut keys = queue.pinned::<u16>(64).unwrap();
-    let mut output = queue.pinned::<u32>(64).unwrap();
-    for round in 0..100 {
-        keys.write().unwrap().fill(round);
-        let memory = [keys.on_device(), output.on_device()];
-        queue.launch(&common::REVERSE, &memory, Batch::each(1)).unwrap();
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| queue.synchronise_soon().unwrap());
-            }
-        });
-        let expected: Vec<u32> = (u32::from(round)..).take(64).collect();
-        assert_eq!(output.read().unwrap(), expected);
-    }
-}
-
 /// Checks that launches that are issued together run, in order, that the same kernels can be issued
 /// again with other memory, and that wrong arguments are refused before anything runs.
 #[test]

@@ -52,9 +52,6 @@ macro_rules! functions {
         /// Pointers to the functions of this machine's driver.
         struct Driver {
             $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
-            /// The second version of the function, which `cust` does not declare, with the same
-            /// signature as the first one, or `None` if the driver is older.
-            cuStreamWriteValue32: Option<WriteValue>,
             /// Not in the list above, because `cust` declares the argument as an enum, and this
             /// module passes every code.
             cuGetErrorName: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
@@ -75,11 +72,6 @@ macro_rules! functions {
                     // field: the signature is checked above, and the result is an enum in C, which
                     // is passed as an `int`. The library stays loaded.
                     $($name: *unsafe { library.get(stringify!($name)) }?,)*
-                    // SAFETY: the driver's header declares it with the types of the first version.
-                    // The library stays loaded.
-                    cuStreamWriteValue32: unsafe { library.get("cuStreamWriteValue32_v2") }
-                        .ok()
-                        .map(|function| *function),
                     // SAFETY: the driver's header declares it with these types; `CUresult` is an
                     // enum in C, which is passed as an `int`. The library stays loaded.
                     cuGetErrorName: *unsafe { library.get("cuGetErrorName") }?,
@@ -185,31 +177,6 @@ functions! {
     fn cuEventRecord(event: CUevent, stream: CUstream);
     fn cuEventSynchronize(event: CUevent);
     fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
-}
-
-type WriteValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> c_int;
-
-// Checks that the signature is that which `cust` declares, except for the type of the result.
-const _: unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> CUresult =
-    sys::cuStreamWriteValue32;
-
-/// Makes a stream write `value` to pinned memory when all its operations so far are done, after all
-/// that they have written.
-pub(super) unsafe fn cuStreamWriteValue32(
-    stream: CUstream,
-    pointer: CUdeviceptr,
-    value: u32,
-) -> Result<(), RuntimeError> {
-    const NAME: &str = "cuStreamWriteValue32";
-    /// The flags for a write that comes after a memory barrier for the whole system.
-    const AFTER_BARRIER: c_uint = 0;
-    let function = driver()?.cuStreamWriteValue32;
-    let function = function.ok_or_else(|| error(NAME, CudaError::NotSupported as c_int))?;
-    // SAFETY: the caller keeps to the driver's documentation of this function.
-    match unsafe { function(stream, pointer, value, AFTER_BARRIER) } {
-        0 => Ok(()),
-        code => Err(error(NAME, code)),
-    }
 }
 
 /// Returns the driver's functions. The first call opens the library, and later calls return the

@@ -25,7 +25,6 @@
 mod counter;
 mod device;
 mod driver;
-mod flag;
 mod graph;
 mod memory;
 mod ptx;

@@ -429,10 +429,6 @@ impl Queue for CudaQueue {
         self.0.synchronise()
     }
 
-    fn synchronise_soon(&self) -> Result<(), RuntimeError> {
-        self.0.synchronise_by_flag()
-    }
-
     fn settle(&self) {
         if self.0.synchronise().is_err_and(|error| driver::did_not_wait(&error)) {
             // The GPU may still read or write memory that its owner frees when it learns of the

@@ -4,7 +4,7 @@
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 use core::{fmt, ptr};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use cust::event::EventFlags;
 use cust::stream::StreamFlags;
@@ -13,7 +13,6 @@ use cust::sys::{CUevent, CUstream};
 use super::counter::Counter;
 use super::device::{CudaDevice, Current};
 use super::driver;
-use super::flag::Flag;
 use super::graph::Graphs;
 use crate::error::RuntimeError;
 
@@ -35,9 +34,6 @@ pub(super) struct Stream {
     /// driver.
     followed: CudaEvent,
     counter: Counter,
-    /// The flag of [`synchronise_by_flag`](Self::synchronise_by_flag), or `None` if there is no
-    /// memory for it.
-    flag: OnceLock<Option<Flag>>,
     /// Launches that have been issued together, which may be issued together again.
     pub(super) graphs: Mutex<Graphs>,
 }
@@ -71,7 +67,7 @@ impl Stream {
 
     fn from_parts(device: CudaDevice, raw: CUstream, is_lent: bool, followed: CudaEvent) -> Self {
         let (counter, graphs) = (Counter::new(), Mutex::default());
-        Self { device, raw, is_lent, followed, counter, flag: OnceLock::new(), graphs }
+        Self { device, raw, is_lent, followed, counter, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -122,22 +118,6 @@ impl Stream {
         // SAFETY: the stream lives as long as `self`.
         self.counter.wait(|| unsafe { driver::cuStreamSynchronize(self.raw) })
     }
-
-    /// Waits for all operations of the stream, and looks at a flag in the meantime. If they take
-    /// longer than a millisecond, the thread waits in the driver.
-    pub(super) fn synchronise_by_flag(&self) -> Result<(), RuntimeError> {
-        let current = self.device.enter()?;
-        let flag = self.flag.get_or_init(|| Flag::new(&current).ok()).as_ref();
-        self.counter.wait(|| {
-            // SAFETY: the stream belongs to the device, and `drop` waits for it before it frees the
-            // flag.
-            if flag.is_some_and(|flag| unsafe { flag.wait(self.raw) }) {
-                return Ok(());
-            }
-            // SAFETY: the stream lives as long as `self`.
-            unsafe { driver::cuStreamSynchronize(self.raw) }
-        })
-    }
 }
 
 impl Drop for Stream {
@@ -146,19 +126,14 @@ impl Drop for Stream {
         let graphs = ManuallyDrop::new(core::mem::take(graphs));
         // Errors are dropped here. Every call that waited for an operation has returned its error.
         let Ok(current) = self.device.enter() else { return };
-        let flag = self.flag.take().flatten();
-        if !graphs.is_empty() || flag.is_some() {
+        if !graphs.is_empty() {
             let done = self.synchronise_in(&current);
             if done.is_err_and(|error| driver::did_not_wait(&error)) {
-                // The graphs may be running, so they are kept, and so are the flag and the stream.
+                // The graphs may be running, so they are kept, and so is the stream.
                 return;
             }
         }
         drop(ManuallyDrop::into_inner(graphs));
-        if let Some(flag) = flag {
-            // SAFETY: the stream has finished, or the context has stopped.
-            unsafe { flag.free(&current) };
-        }
         if self.is_lent {
             return;
         }

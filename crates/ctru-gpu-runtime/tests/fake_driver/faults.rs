@@ -67,7 +67,6 @@ fn work() -> Result<(), RuntimeError> {
         }
         issued?;
     }
-    other.synchronise_soon()?;
     queue.follow(&other)?;
     queue.download(&to, 0..N, &mut output, 0)?;
     assert_eq!(output.read()?, expected);

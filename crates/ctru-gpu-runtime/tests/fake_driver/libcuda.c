@@ -468,15 +468,6 @@ int cuStreamSynchronize(stream *s) {
     LEAVE(failed ? ILLEGAL_ADDRESS : 0);
 }
 
-/* The stream is fast: it writes the number at once. */
-int cuStreamWriteValue32_v2(stream *s, uint32_t *to, uint32_t value, unsigned flags) {
-    ENTER;
-    if (flags) LEAVE(INVALID);
-    finish(s);
-    *to = value;
-    LEAVE(0);
-}
-
 int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
     ENTER;
     operation *o = issue(s, WAIT);

@@ -99,9 +99,10 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
     });
 }
 
-/// The limits of groups: `rows` operations, and `under_way` groups.
+/// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests meet,
+/// even if there are fewer CPUs.
 fn merging(rows: usize, under_way: usize) -> Merging {
-    Merging { rows, under_way, ..Merging::default() }
+    Merging { rows, under_way, callers: Some(8), ..Merging::default() }
 }
 
 #[test]
@@ -112,6 +113,11 @@ fn callers_get_the_results_of_the_cpu() {
     check::<CtruPrime761<MixedRadix>>(&counts[1..4], 2, merging(8, 1));
     // So many operations with one key that the key is copied to the device.
     check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
+    // Most callers wait before the gate.
+    for callers in [1, 2] {
+        let merging = Merging { callers: Some(callers), ..merging(8, 1) };
+        check::<CtruPrime653<MixedRadix>>(&counts, 1, merging);
+    }
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }
@@ -239,7 +245,7 @@ fn callers_give_up() {
     let options = DeviceOptions {
         chunk: 4,
         slots: 1,
-        merging: Merging { spin: Duration::ZERO, ..merging(4, 1) },
+        merging: Merging { spin: Duration::ZERO, callers: Some(4), ..merging(4, 1) },
         ..emulated()
     };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();

@@ -6,12 +6,14 @@
 
 use core::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::available_parallelism;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 
 use super::buffers::{Footprint, SEED};
+use super::gate::Gate;
 use super::groups::call::{End, Entry, Leader};
 use super::groups::{Groups, Limits};
 use super::kem::Outcome;
@@ -41,8 +43,8 @@ pub(super) struct Merger<Q: Queue> {
     lanes: Vec<RwLock<Staged<Q>>>,
     /// The largest number of operations of a group, or 0 if no batches are merged.
     rows: usize,
-    /// Whether the host waits for a flag that the device raises.
-    flag: bool,
+    /// Callers pass this gate before they meet.
+    gate: Gate,
 }
 
 impl<Q: Queue> Merger<Q> {
@@ -55,25 +57,27 @@ impl<Q: Queue> Merger<Q> {
         products: Products,
         merging: Merging,
     ) -> Result<Self, RuntimeError> {
-        let Merging { rows, issuing, under_way, spin, flag } = merging;
+        let Merging { rows, under_way, spin, callers } = merging;
         let rows = match products {
             Products::Polyphase => rows.min(chunk).min(WHOLE_CHUNK),
             // There are no kernels that do whole operations with other products.
             Products::Ntt | Products::SameKey => 0,
         };
-        let (issuing, under_way) = (issuing.max(1), under_way.max(1));
+        let under_way = under_way.max(1);
         // While as many groups as possible are under way, as many others can be filled.
         let of_device = if rows == 0 { 0 } else { 2 * under_way };
         let devices = queues.len();
-        let (lanes, issuing, under_way) =
-            (of_device * devices, issuing * devices, under_way * devices);
+        let (lanes, under_way) = (of_device * devices, under_way * devices);
+        // Threads that issue launches to the same device at the same time disturb each other.
+        let issuing = devices;
+        let callers = callers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
         let staged = |lane: usize| Staged::new(&queues[lane % devices], set, rows);
         let staged = (0..lanes).map(|lane| staged(lane).map(RwLock::new));
         Ok(Self {
             groups: Groups::new(Limits { lanes, rows, issuing, under_way, spin }),
             lanes: staged.collect::<Result<_, _>>()?,
             rows,
-            flag,
+            gate: Gate::new(callers),
         })
     }
 
@@ -98,6 +102,7 @@ impl<Q: Queue> Merger<Q> {
 
     /// Makes waiting callers ask again whether they give up.
     pub(super) fn wake(&self) {
+        self.gate.wake_all();
         self.groups.wake_all();
     }
 
@@ -177,9 +182,10 @@ impl<Q: Queue> Merger<Q> {
         stage: impl Fn(&Staged<Q>, Range<usize>) -> Outcome,
         receive: impl FnOnce(&Staged<Q>, Range<usize>) -> Outcome,
     ) -> Result<(), EngineError> {
-        let Self { groups, lanes, .. } = self;
+        let Self { groups, lanes, gate, .. } = self;
         let gives_up = || (on.gives_up)();
         let given_up = || EngineError::Cancelled { done: Vec::new() };
+        let _inside = gate.enter(gives_up).ok_or_else(given_up)?;
         loop {
             let mut entry = groups.enter(operation, count, gives_up).ok_or_else(given_up)?;
             let (lane, rows) = (entry.lane(), entry.rows());
@@ -240,7 +246,7 @@ impl<Q: Queue> Merger<Q> {
             let mut work = |key, batch| {
                 device.issue_whole(operation, &mut staged, key, batch)?;
                 leader.issued();
-                if self.flag { device.queue.synchronise_soon() } else { device.queue.synchronise() }
+                device.queue.synchronise()
             };
             if !shares_key {
                 return work(None, Batch::each(whole as u32));

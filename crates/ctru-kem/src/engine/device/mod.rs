@@ -11,7 +11,8 @@
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
 //!   chunk comes next, and `slots` which slot is free.
 //! - `merged` does small batches: those of several callers become common launches. `groups` says
-//!   who waits for whom, and `staged` has the memory in which callers meet.
+//!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
+//!   memory in which callers meet.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
 //! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
 //! - `launches` collects the kernels of a chunk, which are issued together.
@@ -25,6 +26,7 @@ mod buffers;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod deal;
+mod gate;
 mod groups;
 mod inversion;
 mod kem;

@@ -69,19 +69,18 @@ impl Default for DeviceOptions {
 pub struct Merging {
     /// The largest number of operations of a common launch, or 0 if no batches are merged.
     pub rows: usize,
-    /// The largest number of common launches that are issued at the same time, on each device.
-    pub issuing: usize,
     /// The largest number of common launches that are under way, on each device.
     pub under_way: usize,
     /// How long a caller spins before it sleeps, while it waits for others.
     pub spin: Duration,
-    /// Whether the host waits for a flag that the device raises, and not in the driver.
-    pub flag: bool,
+    /// The largest number of callers whose batches are merged at the same time. `None` stands for
+    /// the number of CPUs. Further callers wait.
+    pub callers: Option<usize>,
 }
 
 impl Default for Merging {
     fn default() -> Self {
-        Self { rows: 128, issuing: 1, under_way: 8, spin: Duration::from_micros(200), flag: true }
+        Self { rows: 128, under_way: 8, spin: Duration::from_micros(200), callers: None }
     }
 }
 
