@@ -477,10 +477,10 @@ fn lanes_are_wiped_while_calls_meet() {
     assert!(orders > 100);
 }
 
-/// Lets three threads enter a gate for `most` callers, one of them twice. A thread that leaves is
-/// forgotten if not `leaves`.
-fn pass_gate(most: usize, leaves: bool) {
-    let gate: &Gate = leak(Gate::new(most));
+/// Lets three threads enter a gate for `most` callers, one of them twice. If not `leaves`, they
+/// never leave. After `passes` callers have passed one that sleeps, it enters.
+fn pass_gate(most: usize, passes: usize, leaves: bool) {
+    let gate: &Gate = leak(Gate::new(most, passes));
     let inside: &AtomicU64 = leak(AtomicU64::new(0));
     let pass = move || {
         let place = gate.enter(|| false).expect("nobody gives up");
@@ -500,8 +500,8 @@ fn pass_gate(most: usize, leaves: bool) {
 
 #[test]
 fn all_calls_pass_the_gate() {
-    for most in [1, 2] {
-        assert!(explore(Some(3), move || pass_gate(most, true)) > 100);
+    for (most, passes) in [(1, 0), (1, 1), (2, 0), (2, 9)] {
+        assert!(explore(Some(3), move || pass_gate(most, passes, true)) > 100);
     }
 }
 
@@ -509,7 +509,7 @@ fn all_calls_pass_the_gate() {
 #[test]
 fn calls_give_up_before_the_gate() {
     let orders = explore(Some(3), || {
-        let gate: &Gate = leak(Gate::new(1));
+        let gate: &Gate = leak(Gate::new(1, 1));
         let flag: &AtomicU64 = leak(AtomicU64::new(0));
         let other = thread::spawn(move || drop(gate.enter(|| false).expect("nobody gives up")));
         let giving_up = thread::spawn(move || {
@@ -529,7 +529,7 @@ fn calls_give_up_before_the_gate() {
 /// Checks that the model finds a place that is not given back.
 #[test]
 fn the_model_finds_calls_that_do_not_leave() {
-    catch_unwind(|| explore(INTERRUPTIONS, || pass_gate(2, false)))
+    catch_unwind(|| explore(INTERRUPTIONS, || pass_gate(2, 1, false)))
         .expect_err("the fault is there");
 }
 

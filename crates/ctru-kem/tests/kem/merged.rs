@@ -99,8 +99,8 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
     });
 }
 
-/// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests meet,
-/// even if there are fewer CPUs.
+/// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests
+/// meet, even if there are fewer CPUs.
 fn merging(rows: usize, under_way: usize) -> Merging {
     Merging { rows, under_way, callers: Some(8), ..Merging::default() }
 }

@@ -5,8 +5,8 @@
 //! not run.
 //!
 //! A caller that arrives while a place is free takes it, even if others sleep: it runs already, and
-//! a thread that sleeps takes long to wake up. After [`PASSES`] such callers, the next place is
-//! left to one that sleeps.
+//! a thread that sleeps takes long to wake up. After some such callers, the next place is left to
+//! one that sleeps.
 //!
 //! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
 
@@ -14,9 +14,6 @@ use std::sync::PoisonError;
 
 use super::slots::lock;
 use super::sync::{Condvar, Mutex};
-
-/// The number of callers that pass those that sleep, between two callers that wake up and enter.
-const PASSES: usize = 16;
 
 struct State {
     inside: usize,
@@ -32,22 +29,26 @@ struct State {
 pub(super) struct Gate {
     /// The largest number of callers inside.
     most: usize,
+    /// The number of callers that pass those that sleep, between two callers that wake up and
+    /// enter.
+    passes: usize,
     state: Mutex<State>,
     /// Signals that a place is free.
     left: Condvar,
 }
 
 impl Gate {
-    /// Makes a gate for at most `most` callers, and at least one.
-    pub(super) fn new(most: usize) -> Self {
+    /// Makes a gate for at most `most` callers, or for one if `most` is 0. After `passes` callers
+    /// have passed those that sleep, one of these enters.
+    pub(super) fn new(most: usize, passes: usize) -> Self {
         let state = State { inside: 0, waiting: 0, passed: 0, is_waking: false };
-        Self { most: most.max(1), state: Mutex::new(state), left: Condvar::new() }
+        Self { most: most.max(1), passes, state: Mutex::new(state), left: Condvar::new() }
     }
 
     /// Waits for a place and takes it. Returns `None` if `gives_up` says so while the caller waits.
     pub(super) fn enter(&self, gives_up: impl Fn() -> bool) -> Option<Inside<'_>> {
         let mut state = lock(&self.state);
-        if state.inside < self.most && (state.waiting == 0 || state.passed < PASSES) {
+        if state.inside < self.most && (state.waiting == 0 || state.passed < self.passes) {
             state.passed += usize::from(state.waiting != 0);
             state.inside += 1;
             return Some(Inside(self));

@@ -26,6 +26,9 @@ use crate::engine::{EngineError, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
+/// The number of callers that pass those that sleep before the gate, until one of these enters.
+const PASSES: usize = 16;
+
 /// What a small batch needs of the engine.
 pub(super) struct On<'a, Q: Queue, G> {
     pub(super) set: &'static Set,
@@ -77,7 +80,7 @@ impl<Q: Queue> Merger<Q> {
             groups: Groups::new(Limits { lanes, rows, issuing, under_way, spin }),
             lanes: staged.collect::<Result<_, _>>()?,
             rows,
-            gate: Gate::new(callers),
+            gate: Gate::new(callers, PASSES),
         })
     }
 

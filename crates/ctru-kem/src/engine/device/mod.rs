@@ -76,8 +76,9 @@ pub use rows::DeviceRows;
 /// which is memory and a queue for one chunk. Calls from several threads share the slots.
 ///
 /// Small batches that several threads encapsulate or decapsulate at the same time, with encoded
-/// keys, share launches on the device. A call that meets no other waits for none. Where batches
-/// share a launch and the device fails, each of their calls returns the error.
+/// keys, share launches on the device. A call that meets no other waits for none. If there are more
+/// such calls than CPUs, some of them sleep until others return. Where batches share a launch and
+/// the device fails, each of their calls returns the error.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -122,8 +123,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.batches.cancel();
     }
 
-    /// Overwrites the memory of all slots and of small batches with zeros, on the devices and on the
-    /// host.
+    /// Overwrites the memory of all slots and of small batches with zeros, on the devices and on
+    /// the host.
     ///
     /// They keep keys, seeds and secrets of a batch until another batch overwrites them. This
     /// function removes them while the engine waits for its next batch. Batches that are under way
