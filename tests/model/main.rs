@@ -13,14 +13,22 @@
 mod counter;
 #[path = "../../crates/ctru-kem/src/engine/device/deal.rs"]
 mod deal;
+#[path = "../../crates/ctru-kem/src/engine/device/gate.rs"]
+mod gate;
+#[path = "../../crates/ctru-kem/src/engine/device/groups/mod.rs"]
+mod groups;
 #[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
 mod slots;
 
 use std::panic::catch_unwind;
 use std::sync::atomic::AtomicU64 as Plain;
+use std::time::Duration;
 
 use counter::Counter;
 use deal::{Deal, Plan, ranges};
+use gate::Gate;
+use groups::call::{End, Entry};
+use groups::{Groups, Limits};
 use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -292,4 +300,242 @@ fn a_batch_that_has_failed_begins_no_chunk() {
         cancelled.serve(0, &fail_second);
         assert!(cancelled.end() == (vec![], None));
     });
+}
+
+/// What the leader of a group does.
+#[derive(Copy, Clone, PartialEq)]
+enum Leading {
+    /// It does the work.
+    Works,
+    /// Its work fails.
+    Fails,
+    /// It panics after it has closed the group, or before.
+    Panics { closes: bool },
+}
+
+/// How a call ended.
+#[derive(Copy, Clone, Debug, PartialEq)]
+enum Called {
+    Done,
+    Failed,
+    Panicked,
+    GivenUp,
+}
+
+/// The rows of each lane. Nothing but the groups orders the accesses of threads to a row, so that a
+/// thread that is too early reads an old value in some order.
+type Lanes = [[AtomicU64; 2]];
+
+/// Makes groups of two rows, of which one is under way at a time.
+fn groups(lanes: usize) -> (&'static Groups<u8, u8>, &'static Lanes) {
+    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, spin: Duration::ZERO };
+    let rows = |_| [(); 2].map(|()| AtomicU64::new(0));
+    (leak(Groups::new(limits)), leak((0..lanes).map(rows).collect::<Vec<_>>()))
+}
+
+/// Makes a call with one row, whose input is `input`. The work of a group makes `10 * input`.
+fn call(
+    (groups, lanes): (&Groups<u8, u8>, &Lanes),
+    (tag, input): (u8, u64),
+    leading: Leading,
+    gives_up: impl Fn() -> bool + Copy,
+) -> Called {
+    loop {
+        let Some(mut entry) = groups.enter(tag, 1, gives_up) else { return Called::GivenUp };
+        let lane = &lanes[entry.lane()];
+        let row = entry.rows().start;
+        lane[row].store(input, Ordering::Relaxed);
+        match &mut entry {
+            Entry::Lead(leader) => {
+                if leading == (Leading::Panics { closes: false }) {
+                    return Called::Panicked;
+                }
+                leader.ask();
+                let Some(whole) = leader.close(gives_up) else { return Called::GivenUp };
+                if leading == (Leading::Panics { closes: true }) {
+                    return Called::Panicked;
+                }
+                for row in &lane[..whole] {
+                    let input = row.load(Ordering::Relaxed);
+                    assert!((1..10).contains(&input), "a row is not filled: {input}");
+                    row.store(10 * input, Ordering::Relaxed);
+                }
+                leader.issued();
+                if leading == Leading::Fails {
+                    leader.end(Err(7));
+                    return Called::Failed;
+                }
+                leader.end(Ok(()));
+            }
+            Entry::Join(joiner) => match joiner.wait(gives_up) {
+                End::Done => {}
+                End::Failed(error) => {
+                    assert_eq!(error, 7);
+                    return Called::Failed;
+                }
+                End::Abandoned => continue,
+                End::GivenUp => return Called::GivenUp,
+            },
+        }
+        assert_eq!(lane[row].load(Ordering::Relaxed), 10 * input, "the results of another");
+        return Called::Done;
+    }
+}
+
+/// Checks that all lanes are free and that nobody waits for a turn.
+fn check_idle(groups_and_lanes: (&Groups<u8, u8>, &Lanes)) {
+    for tag in [1, 2] {
+        let called = call(groups_and_lanes, (tag, 9), Leading::Works, || false);
+        assert_eq!(called, Called::Done);
+    }
+}
+
+/// Lets three threads call with these tags, and checks how the calls of the first one end.
+fn meet(lanes: usize, tags: [u8; 3], leading: Leading) {
+    let shared = groups(lanes);
+    let threads = [1, 2].map(|i| {
+        thread::spawn(move || {
+            assert_ne!(
+                call(shared, (tags[i], i as u64 + 1), Leading::Works, || false),
+                Called::GivenUp
+            );
+        })
+    });
+    let called = call(shared, (tags[0], 1), leading, || false);
+    for thread in threads {
+        thread.join().expect("the thread's assertions hold");
+    }
+    let allowed = match leading {
+        Leading::Works => [Called::Done; 2],
+        Leading::Fails => [Called::Done, Called::Failed],
+        Leading::Panics { .. } => [Called::Done, Called::Panicked],
+    };
+    assert!(allowed.contains(&called));
+    check_idle(shared);
+}
+
+#[test]
+fn calls_meet() {
+    assert!(explore(Some(3), || meet(2, [1, 1, 1], Leading::Works)) > 100);
+    assert!(explore(Some(3), || meet(1, [1, 2, 1], Leading::Works)) > 100);
+}
+
+#[test]
+fn calls_meet_a_leader_that_fails() {
+    assert!(explore(Some(3), || meet(1, [1, 1, 1], Leading::Fails)) > 100);
+    for closes in [false, true] {
+        let leading = Leading::Panics { closes };
+        assert!(explore(Some(3), move || meet(1, [1, 1, 1], leading)) > 100);
+    }
+}
+
+/// Checks that a call that gives up does not disturb others, and that it does not wait for them.
+#[test]
+fn calls_give_up() {
+    let orders = explore(INTERRUPTIONS, || {
+        let shared = groups(1);
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let other = thread::spawn(move || {
+            assert_eq!(call(shared, (1, 2), Leading::Works, || false), Called::Done);
+        });
+        let canceller = thread::spawn(move || {
+            flag.store(1, Ordering::Release);
+            shared.0.wake_all();
+        });
+        let gives_up = || flag.load(Ordering::Acquire) != 0;
+        let called = call(shared, (1, 1), Leading::Works, gives_up);
+        assert!([Called::Done, Called::GivenUp].contains(&called));
+        for thread in [other, canceller] {
+            thread.join().expect("the thread's assertions hold");
+        }
+        check_idle(shared);
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that lanes are wiped between groups, and that wiping ends while calls go on.
+#[test]
+fn lanes_are_wiped_while_calls_meet() {
+    let orders = explore(INTERRUPTIONS, || {
+        let shared = groups(1);
+        let threads = [1, 2].map(|input| {
+            thread::spawn(move || {
+                assert_eq!(call(shared, (1, input), Leading::Works, || false), Called::Done);
+            })
+        });
+        let mut wiped = 0;
+        shared.0.for_each_lane(|lane| {
+            shared.1[lane].iter().for_each(|row| row.store(0, Ordering::Relaxed));
+            wiped += 1;
+        });
+        for thread in threads {
+            thread.join().expect("the thread's assertions hold");
+        }
+        assert_eq!(wiped, 1);
+        check_idle(shared);
+    });
+    assert!(orders > 100);
+}
+
+/// Lets three threads enter a gate for `most` callers, one of them twice. If not `leaves`, they
+/// never leave. After `passes` callers have passed one that sleeps, it enters.
+fn pass_gate(most: usize, passes: usize, leaves: bool) {
+    let gate: &Gate = leak(Gate::new(most, passes));
+    let inside: &AtomicU64 = leak(AtomicU64::new(0));
+    let pass = move || {
+        let place = gate.enter(|| false).expect("nobody gives up");
+        assert!(inside.fetch_add(1, Ordering::SeqCst) < most as u64, "too many are inside");
+        inside.fetch_sub(1, Ordering::SeqCst);
+        if !leaves {
+            std::mem::forget(place);
+        }
+    };
+    let threads = [(); 2].map(|()| thread::spawn(pass));
+    pass();
+    pass();
+    for thread in threads {
+        thread.join().expect("the thread's assertions hold");
+    }
+}
+
+#[test]
+fn all_calls_pass_the_gate() {
+    for (most, passes) in [(1, 0), (1, 1), (2, 0), (2, 9)] {
+        assert!(explore(Some(3), move || pass_gate(most, passes, true)) > 100);
+    }
+}
+
+/// Checks that a call can give up before the gate, while another one enters.
+#[test]
+fn calls_give_up_before_the_gate() {
+    let orders = explore(Some(3), || {
+        let gate: &Gate = leak(Gate::new(1, 1));
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let other = thread::spawn(move || drop(gate.enter(|| false).expect("nobody gives up")));
+        let giving_up = thread::spawn(move || {
+            let place = gate.enter(|| flag.load(Ordering::Acquire) != 0);
+            assert!(place.is_some() || flag.load(Ordering::Acquire) != 0);
+        });
+        drop(gate.enter(|| false).expect("nobody gives up"));
+        flag.store(1, Ordering::Release);
+        gate.wake_all();
+        for thread in [other, giving_up] {
+            thread.join().expect("the thread's assertions hold");
+        }
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that the model finds a place that is not given back.
+#[test]
+fn the_model_finds_calls_that_do_not_leave() {
+    catch_unwind(|| explore(INTERRUPTIONS, || pass_gate(2, 1, false)))
+        .expect_err("the fault is there");
+}
+
+/// Checks that the model finds a call that waits forever.
+#[test]
+fn the_model_finds_calls_that_get_no_lane() {
+    let wait = || drop(groups(0).0.enter(1, 1, || false));
+    catch_unwind(|| explore(INTERRUPTIONS, wait)).expect_err("the fault is there");
 }

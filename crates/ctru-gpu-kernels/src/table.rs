@@ -249,6 +249,17 @@ macro_rules! for_each_kernel {
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+            ENCAPSULATE_SEEDS_MIXED_RADIX "encapsulate_seeds_mixed_radix" =
+                whole::mixed_radix::encapsulate_seeds(
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::mixed_radix::public_key_copy::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    h: u16[EachOperation; row::<R>()],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             DECAPSULATE_MIXED_RADIX "decapsulate_mixed_radix" =
                 whole::mixed_radix::decapsulate(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
@@ -270,6 +281,17 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>()],
                     seeds: u64[EachOperation; SEED_WORDS],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+            ENCAPSULATE_SEEDS_PACKED13 "encapsulate_seeds_packed13" =
+                whole::packed13::encapsulate_seeds(
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation; whole::packed13::public_key_copy::<R>()],
+                    ids: u8[EachOperation; ID_BYTES],
+                    h: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],

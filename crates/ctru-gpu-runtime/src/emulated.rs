@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 use crate::queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
 use crate::registered::{self, Registered};
 
@@ -262,6 +262,32 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
     }
 }
 
+/// Host memory of an [`EmulatedQueue`] that several threads fill and read, one at a time.
+#[derive(Debug)]
+pub struct EmulatedShared<T: Plain>(Mutex<EmulatedPinned<T>>);
+
+impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
+    type Device = EmulatedMemory;
+
+    fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    fn with<V>(
+        &self,
+        range: Range<usize>,
+        work: impl FnOnce(&mut [T]) -> V,
+    ) -> Result<V, RuntimeError> {
+        let mut pinned = lock(&self.0);
+        arguments::check_copy(&range, pinned.len(), 0, usize::MAX)?;
+        Ok(work(&mut pinned.write()?[range]))
+    }
+
+    fn on_device(&mut self) -> &EmulatedMemory {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+    }
+}
+
 /// Numbers that are overwritten when dropped.
 struct Wiped<T: Plain>(Vec<T>);
 
@@ -317,6 +343,7 @@ impl fmt::Debug for EmulatedQueue {
 impl Queue for EmulatedQueue {
     type Memory = EmulatedMemory;
     type Pinned<T: Plain> = EmulatedPinned<T>;
+    type Shared<T: Plain> = EmulatedShared<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, EmulatedMemory>, RuntimeError> {
         let State { total, used, .. } = &*self.device.0;
@@ -357,6 +384,10 @@ impl Queue for EmulatedQueue {
                 kind: Kind::Host,
             },
         })
+    }
+
+    fn shared<T: Plain>(&self, len: usize) -> Result<EmulatedShared<T>, RuntimeError> {
+        Ok(EmulatedShared(Mutex::new(self.pinned(len)?)))
     }
 
     fn upload<T: Plain>(

@@ -138,6 +138,14 @@ pub enum RuntimeError {
         /// Number of elements in the memory.
         len: usize,
     },
+    /// Two threads use the same elements of shared host memory at the same time.
+    #[error("the elements {start}..{end} are in use by another thread")]
+    Overlap {
+        /// First element.
+        start: usize,
+        /// The element after the last one.
+        end: usize,
+    },
     /// A slice of device memory does not lie inside the memory, or it does not consist of whole
     /// elements at addresses that are multiples of their size.
     #[error(

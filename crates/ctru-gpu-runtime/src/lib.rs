@@ -42,7 +42,9 @@
 //!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) are done when the
 //!   call returns. They are as fast as copies of pinned memory if the caller's memory is pinned in
 //!   place ([`Device::register`]).
-//! - All memory of [`Buffer`] and [`HostMemory`] is overwritten with zeros before it is freed.
+//! - [`SharedMemory`] is pinned host memory that several threads fill for one launch.
+//! - All memory of [`Buffer`], [`HostMemory`] and [`SharedMemory`] is overwritten with zeros before
+//!   it is freed.
 //! - Every failure is a [`RuntimeError`]. The functions of this crate do not panic.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -59,5 +61,5 @@ pub mod cuda;
 pub mod emulated;
 
 pub use error::RuntimeError;
-pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
+pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 pub use queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};

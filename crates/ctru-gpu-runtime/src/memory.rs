@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 
 use ctru_simt::simt::{U32x4, Word};
 
@@ -66,6 +66,35 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// For a few kilobytes this is faster than a copy, because it needs no operation of its own.
     /// Only [`Queue::follow`](crate::Queue::follow) orders operations of several queues on the
     /// memory.
+    fn on_device(&mut self) -> &Self::Device;
+}
+
+/// Host memory for kernels that several threads fill and read at the same time, each thread other
+/// elements. Dropping it waits for all operations on it, overwrites it with zeros and frees it.
+pub trait SharedMemory<T>: Debug + Send + Sync {
+    /// The type of the device's memory.
+    type Device: DeviceMemory;
+
+    /// Returns the number of elements.
+    fn len(&self) -> usize;
+
+    /// Returns whether there are no elements.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits for the operations on the memory, and calls `work` with the elements `range`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Range`] if there are no such elements, [`RuntimeError::Overlap`] if another
+    /// call has one of them, and errors of the operations of all queues that have used the memory.
+    fn with<V>(
+        &self,
+        range: Range<usize>,
+        work: impl FnOnce(&mut [T]) -> V,
+    ) -> Result<V, RuntimeError>;
+
+    /// Returns this memory as an argument of launches, as [`HostMemory::on_device`] does.
     fn on_device(&mut self) -> &Self::Device;
 }
 

@@ -7,7 +7,7 @@ use std::vec::Vec;
 use ctru_simt::descriptor::{Batch, Kernel};
 
 use crate::error::RuntimeError;
-use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
+use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 
 /// The size of a device's memory in bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -96,6 +96,8 @@ pub trait Queue: Debug + Send + Sync {
     type Memory: DeviceMemory;
     /// The type of host memory for copies and kernels.
     type Pinned<T: Plain>: HostMemory<T, Device = Self::Memory>;
+    /// The type of host memory that several threads fill.
+    type Shared<T: Plain>: SharedMemory<T, Device = Self::Memory>;
 
     /// Allocates memory for `len` elements on the device. Its initial content is undefined.
     ///
@@ -109,6 +111,13 @@ pub trait Queue: Debug + Send + Sync {
     /// # Errors
     /// [`RuntimeError::OutOfHostMemory`] if the memory does not suffice, and errors of the driver.
     fn pinned<T: Plain>(&self, len: usize) -> Result<Self::Pinned<T>, RuntimeError>;
+
+    /// Allocates memory for `len` elements on the host, for kernels on all queues of the device and
+    /// for several threads at the same time. All elements are zero.
+    ///
+    /// # Errors
+    /// Those of [`pinned`](Self::pinned).
+    fn shared<T: Plain>(&self, len: usize) -> Result<Self::Shared<T>, RuntimeError>;
 
     /// Copies the elements `range` of host memory to the device, to the elements from `start` on.
     ///

@@ -85,7 +85,7 @@ impl<K, L: ?Sized> Clone for Keys<'_, K, L> {
 impl<const N: usize> Seeds<'_, N> {
     /// Writes the seeds of operations `first..first + G` to `group`. `ids` has the `ID(pk)` of the
     /// operations' keys, or [`NO_ID`] for key generation.
-    fn write_group<const G: usize>(
+    pub(crate) fn write_group<const G: usize>(
         &self,
         purpose: Purpose,
         first: usize,

@@ -42,6 +42,9 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         "derive_decapsulation" | "derive_decapsulation_small" => (secret_and_coins, 0.0),
         "rejection_secret" | "rejection_secret_small" => (rejection, 0.0),
         "encapsulate_mixed_radix" | "encapsulate_packed13" => (2 + secret_and_coins, 2.0),
+        "encapsulate_seeds_mixed_radix" | "encapsulate_seeds_packed13" => {
+            (1 + secret_and_coins, 2.0)
+        }
         "decapsulate_mixed_radix" | "decapsulate_packed13" => (secret_and_coins + rejection, 4.0),
         "polyphase_small"
         | "polyphase_rounded"

@@ -149,6 +149,7 @@ impl<Q: Queue> CountingQueue<Q> {
 impl<Q: Queue> Queue for CountingQueue<Q> {
     type Memory = Q::Memory;
     type Pinned<T: Plain> = Q::Pinned<T>;
+    type Shared<T: Plain> = Q::Shared<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Q::Memory>, RuntimeError> {
         self.queue.allocate(len)
@@ -156,6 +157,10 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
 
     fn pinned<T: Plain>(&self, len: usize) -> Result<Q::Pinned<T>, RuntimeError> {
         self.queue.pinned(len)
+    }
+
+    fn shared<T: Plain>(&self, len: usize) -> Result<Q::Shared<T>, RuntimeError> {
+        self.queue.shared(len)
     }
 
     fn upload<T: Plain>(

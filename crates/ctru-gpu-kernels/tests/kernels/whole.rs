@@ -12,7 +12,9 @@ use ctru_math::{Poly, R653, R761, R1277, Ring, e8, mul, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::operations::{Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256};
+use crate::operations::{
+    Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256, words,
+};
 use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
 
@@ -22,6 +24,7 @@ type Key<R> = (Vec<u8>, Poly<R>, Vec<u8>);
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
 struct Encoding<R: Ring> {
     encapsulate: &'static RingKernels,
+    encapsulate_seeds: &'static RingKernels,
     decapsulate: &'static RingKernels,
     encode: fn(&Poly<R>) -> Vec<u8>,
 }
@@ -30,11 +33,13 @@ fn encodings<R: Ring>() -> [Encoding<R>; 2] {
     [
         Encoding {
             encapsulate: &ENCAPSULATE_MIXED_RADIX,
+            encapsulate_seeds: &ENCAPSULATE_SEEDS_MIXED_RADIX,
             decapsulate: &DECAPSULATE_MIXED_RADIX,
             encode: |h| mixed_radix::encode(h).as_ref().to_vec(),
         },
         Encoding {
             encapsulate: &ENCAPSULATE_PACKED13,
+            encapsulate_seeds: &ENCAPSULATE_SEEDS_PACKED13,
             decapsulate: &DECAPSULATE_PACKED13,
             encode: |h| bits::pack13(h).as_ref().to_vec(),
         },
@@ -63,37 +68,52 @@ fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u
 }
 
 /// Checks encapsulations with the seeds that the kernel expands from `operations`, which has as
-/// many keys as `h`.
+/// many keys as `h`, and with the same seeds as an input.
 fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
     let count = operations.count();
-    for Encoding { encapsulate, encode, .. } in encodings::<R>() {
+    for Encoding { encapsulate, encapsulate_seeds, encode, .. } in encodings::<R>() {
         let keys: Rows = h.iter().map(encode).collect();
-        let secrets = memory::<u64>(count, SEED_WORDS);
-        let ciphertexts = memory::<u8>(count, R::CIPHERTEXT_BYTES as u32);
-        let buffers = [
-            &operations.expansion_buffer(),
-            &strings(&keys),
-            &memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
-            &memory::<u8>(count, ID_BYTES),
-            &memory::<u16>(count, row::<R>()),
-            &memory::<u64>(count, SEED_WORDS),
-            &memory::<u64>(count, message_words::<R>()),
-            &memory::<u64>(count, coin_words::<R>()),
-            &secrets,
-            &ciphertexts,
-        ];
-        launch(encapsulate.of::<R>(), &buffers, operations.batch);
-        let ciphertexts = ciphertexts.content::<u8>();
-        let results = rows(&secrets, SEED_WORDS)
-            .into_iter()
-            .zip(ciphertexts.chunks(R::CIPHERTEXT_BYTES).map(<[u8]>::to_vec));
-        for (i, result) in results.enumerate() {
-            let key = operations.batch.row(i as u32) as usize;
-            let id = &keys[key][..ID_BYTES as usize];
-            let row = (operations.first + i as u64).to_le_bytes();
-            let seed = shake256(&[&operations.expansion, &row[..], id].concat(), SEED_BYTES);
-            let message = shake256(&seed, R::MESSAGE_BYTES);
-            assert!(result == encrypted(&h[key], id, &message), "operation {i}");
+        let id = |i: u32| &keys[operations.batch.row(i) as usize][..ID_BYTES as usize];
+        let seeds: Rows = (0..count as u32)
+            .map(|i| {
+                let row = (operations.first + u64::from(i)).to_le_bytes();
+                shake256(&[&operations.expansion, &row[..], id(i)].concat(), SEED_BYTES)
+            })
+            .collect();
+        let given = (encapsulate_seeds, words(&seeds), None);
+        let expanded = memory::<u64>(count, SEED_WORDS);
+        let expanded = (encapsulate, operations.expansion_buffer(), Some(&expanded));
+        for (kernel, input, own_seeds) in [given, expanded] {
+            let secrets = memory::<u64>(count, SEED_WORDS);
+            let ciphertexts = memory::<u8>(count, R::CIPHERTEXT_BYTES as u32);
+            let keys_and_memory = [
+                &strings(&keys),
+                &memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
+                &memory::<u8>(count, ID_BYTES),
+                &memory::<u16>(count, row::<R>()),
+            ];
+            let derived = [
+                &memory::<u64>(count, message_words::<R>()),
+                &memory::<u64>(count, coin_words::<R>()),
+            ];
+            let buffers: Vec<&Buffer> = [&input]
+                .into_iter()
+                .chain(keys_and_memory)
+                .chain(own_seeds)
+                .chain(derived)
+                .chain([&secrets, &ciphertexts])
+                .collect();
+            launch(kernel.of::<R>(), &buffers, operations.batch);
+            let ciphertexts = ciphertexts.content::<u8>();
+            let results = rows(&secrets, SEED_WORDS)
+                .into_iter()
+                .zip(ciphertexts.chunks(R::CIPHERTEXT_BYTES).map(<[u8]>::to_vec));
+            for (i, result) in results.enumerate() {
+                let key = operations.batch.row(i as u32) as usize;
+                let message = shake256(&seeds[i], R::MESSAGE_BYTES);
+                let expected = encrypted(&h[key], id(i as u32), &message);
+                assert!(result == expected, "operation {i}");
+            }
         }
     }
 }

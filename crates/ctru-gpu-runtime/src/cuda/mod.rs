@@ -35,6 +35,6 @@ mod stream;
 use std::sync;
 
 pub use device::{CudaDevice, DeviceInfo, KernelResources, cuda_version, devices};
-pub use memory::{CudaMemory, CudaPinned, CudaRegistration};
+pub use memory::{CudaMemory, CudaPinned, CudaRegistration, CudaShared};
 pub use queue::CudaQueue;
 pub use stream::CudaEvent;

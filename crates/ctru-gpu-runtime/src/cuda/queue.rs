@@ -11,7 +11,7 @@ use cust::sys::CUdeviceptr;
 use super::device::{CudaDevice, Current};
 use super::driver;
 use super::graph::Described;
-use super::memory::{CudaMemory, CudaPinned, CudaRegistration, Uses};
+use super::memory::{CudaMemory, CudaPinned, CudaRegistration, CudaShared, Uses};
 use super::stream::{CudaEvent, Stream};
 use crate::arguments;
 use crate::error::RuntimeError;
@@ -201,6 +201,7 @@ impl fmt::Debug for CudaQueue {
 impl Queue for CudaQueue {
     type Memory = CudaMemory;
     type Pinned<T: Plain> = CudaPinned<T>;
+    type Shared<T: Plain> = CudaShared<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, CudaMemory>, RuntimeError> {
         CudaMemory::allocate::<T>(self.0.device, len).map(Buffer::new)
@@ -208,6 +209,10 @@ impl Queue for CudaQueue {
 
     fn pinned<T: Plain>(&self, len: usize) -> Result<CudaPinned<T>, RuntimeError> {
         CudaPinned::new(Arc::clone(&self.0), len)
+    }
+
+    fn shared<T: Plain>(&self, len: usize) -> Result<CudaShared<T>, RuntimeError> {
+        self.pinned(len).map(CudaShared::new)
     }
 
     fn upload<T: Plain>(

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue};
+use ctru_gpu_runtime::emulated::{
+    EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue, EmulatedShared,
+};
 use ctru_gpu_runtime::{
     Buffer, Device, Download, HostMemory, Launch, MemoryInfo, PinnedVec, Plain, Queue,
-    RuntimeError, Slice, Upload,
+    RuntimeError, SharedMemory, Slice, Upload,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
@@ -30,6 +32,8 @@ struct State {
     /// and [`HostMemory`] that reach the driver.
     left: AtomicUsize,
     has_failed: AtomicBool,
+    /// The number of launches.
+    launches: AtomicUsize,
     /// For each queue, whether it has work that nobody has waited for.
     under_way: Mutex<Vec<Arc<AtomicBool>>>,
 }
@@ -39,6 +43,7 @@ impl FailingDevice {
         let state = State {
             left: AtomicUsize::new(usize::MAX),
             has_failed: AtomicBool::new(false),
+            launches: AtomicUsize::new(0),
             under_way: Mutex::default(),
         };
         Self { device: EmulatedDevice::new(), state: Arc::new(state) }
@@ -54,6 +59,11 @@ impl FailingDevice {
     pub(crate) fn heal(&self) -> bool {
         self.state.left.store(usize::MAX, Ordering::Relaxed);
         self.state.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of launches so far.
+    pub(crate) fn launches(&self) -> usize {
+        self.state.launches.load(Ordering::Relaxed)
     }
 
     /// Returns the number of queues with work that nobody has waited for.
@@ -155,11 +165,40 @@ impl<T: Plain> HostMemory<T> for FailingPinned<T> {
     }
 }
 
+/// Host memory of a [`FailingQueue`] that several threads fill.
+#[derive(Debug)]
+pub(crate) struct FailingShared<T: Plain> {
+    shared: EmulatedShared<T>,
+    state: Arc<State>,
+}
+
+impl<T: Plain> SharedMemory<T> for FailingShared<T> {
+    type Device = EmulatedMemory;
+
+    fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    fn with<V>(
+        &self,
+        range: Range<usize>,
+        work: impl FnOnce(&mut [T]) -> V,
+    ) -> Result<V, RuntimeError> {
+        self.state.call()?;
+        self.shared.with(range, work)
+    }
+
+    fn on_device(&mut self) -> &EmulatedMemory {
+        self.shared.on_device()
+    }
+}
+
 type Done = Result<(), RuntimeError>;
 
 impl Queue for FailingQueue {
     type Memory = EmulatedMemory;
     type Pinned<T: Plain> = FailingPinned<T>;
+    type Shared<T: Plain> = FailingShared<T>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Memory<T>, RuntimeError> {
         self.state.call()?;
@@ -169,6 +208,11 @@ impl Queue for FailingQueue {
     fn pinned<T: Plain>(&self, len: usize) -> Result<FailingPinned<T>, RuntimeError> {
         self.state.call()?;
         Ok(FailingPinned { pinned: self.queue.pinned(len)?, state: Arc::clone(&self.state) })
+    }
+
+    fn shared<T: Plain>(&self, len: usize) -> Result<FailingShared<T>, RuntimeError> {
+        self.state.call()?;
+        Ok(FailingShared { shared: self.queue.shared(len)?, state: Arc::clone(&self.state) })
     }
 
     fn upload<T: Plain>(
@@ -231,6 +275,7 @@ impl Queue for FailingQueue {
 
     fn launch(&self, kernel: &Kernel, memory: &[&EmulatedMemory], batch: Batch) -> Done {
         self.state.call()?;
+        self.state.launches.fetch_add(1, Ordering::Relaxed);
         self.given(self.queue.launch(kernel, memory, batch))
     }
 

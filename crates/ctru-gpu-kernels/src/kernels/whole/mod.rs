@@ -46,8 +46,8 @@ fn warp_number<S: Simt>(s: S) -> u32 {
 
 /// The arrays of an encapsulation in global memory.
 #[derive(Copy, Clone)]
-struct Encapsulation<S: Simt> {
-    expansion: S::Global<u64>,
+struct Encapsulation<S: Simt, X> {
+    source: X,
     keys: S::Global<u8>,
     copied_keys: S::Global<u8>,
     ids: S::Global<u8>,
@@ -59,10 +59,42 @@ struct Encapsulation<S: Simt> {
     ciphertexts: S::Global<u8>,
 }
 
+/// Where the seeds of encapsulations come from.
+trait SeedSource<S: Simt>: Copy {
+    /// Makes the seed of an operation, and waits until the warp has written it.
+    fn make(self, s: S, operation: u32, id: Id<S>, seeds: S::Global<u64>);
+}
+
+/// The seeds are expanded from the input in this array.
+#[derive(Copy, Clone)]
+struct Expanded<S: Simt>(S::Global<u64>);
+
+impl<S: Simt> SeedSource<S> for Expanded<S> {
+    #[inline(always)]
+    fn make(self, s: S, operation: u32, id: Id<S>, seeds: S::Global<u64>) {
+        let words = |i| id.followed_by(|_| 0, i);
+        derive::expand::<PerWarp<S>>(s, operation, SEED_WORDS, self.0, words, seeds);
+        s.sync_warp();
+    }
+}
+
+/// The seeds are in their array already.
+#[derive(Copy, Clone)]
+struct Given;
+
+impl<S: Simt> SeedSource<S> for Given {
+    #[inline(always)]
+    fn make(self, _: S, _: u32, _: Id<S>, _: S::Global<u64>) {}
+}
+
 /// Encapsulates: the first warp computes `K`, `m` and the coins while the second one decodes `h`;
 /// then the second one encrypts.
 #[inline(always)]
-fn encapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Encapsulation<S>, batch: Batch) {
+fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
+    s: S,
+    arrays: Encapsulation<S, X>,
+    batch: Batch,
+) {
     let Encapsulation { keys, copied_keys, ids, h, seeds, messages, coins, .. } = arrays;
     let (operation, warp) = (s.block(), warp_number(s));
     let start = E::BYTES * batch.row(operation);
@@ -71,9 +103,7 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Encapsulation<S>,
         warp::for_each(s, ID_BYTES, |i| s.store(ids, id_row + i, s.load(keys, start + i)));
         s.sync_warp();
         let id = Id::of_row(s, ids, operation);
-        let words = |i| id.followed_by(|_| 0, i);
-        derive::expand::<PerWarp<S>>(s, operation, SEED_WORDS, arrays.expansion, words, seeds);
-        s.sync_warp();
+        arrays.source.make(s, operation, id, seeds);
         let secrets = arrays.shared_secrets;
         derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, secrets, coins);
     } else {
@@ -240,7 +270,7 @@ macro_rules! whole_kernels {
             batch: Batch,
         ) {
             let arrays = Encapsulation {
-                expansion,
+                source: super::Expanded::<S>(expansion),
                 keys,
                 copied_keys,
                 ids,
@@ -251,7 +281,45 @@ macro_rules! whole_kernels {
                 shared_secrets,
                 ciphertexts,
             };
-            super::encapsulate::<S, R, $encoding>(s, arrays, batch);
+            super::encapsulate::<S, R, $encoding, _>(s, arrays, batch);
+        }
+
+        /// Encapsulates with a seed for each operation.
+        ///
+        /// Threads: two warps per operation.
+        /// Shared memory: as for [`encapsulate`].
+        /// Arrays: `seeds`; `keys`, encoded public keys, one per operation or one shared key;
+        /// `shared_secrets` and `ciphertexts`, the results. The others are memory for the kernel,
+        /// with one row per operation.
+        /// Source: CTRU-Prime paper, Algorithm 5.
+        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+        #[inline(always)]
+        pub fn encapsulate_seeds<S: Simt, R: Ring>(
+            s: S,
+            seeds: S::Global<u64>,
+            keys: S::Global<u8>,
+            copied_keys: S::Global<u8>,
+            ids: S::Global<u8>,
+            h: S::Global<u16>,
+            messages: S::Global<u64>,
+            coins: S::Global<u64>,
+            shared_secrets: S::Global<u64>,
+            ciphertexts: S::Global<u8>,
+            batch: Batch,
+        ) {
+            let arrays = Encapsulation {
+                source: super::Given,
+                keys,
+                copied_keys,
+                ids,
+                h,
+                seeds,
+                messages,
+                coins,
+                shared_secrets,
+                ciphertexts,
+            };
+            super::encapsulate::<S, R, $encoding, _>(s, arrays, batch);
         }
 
         /// Decapsulates.

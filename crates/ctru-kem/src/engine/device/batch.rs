@@ -17,11 +17,13 @@ use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint
 use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
 use super::kem::ChunkKeys;
+use super::merged::{Merger, On};
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
 use super::set::Set;
 use super::slot::Slot;
 use super::slots::Slots;
+use super::staged::EncodedKeys;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::hash::SEED_BYTES;
@@ -47,6 +49,8 @@ pub(super) struct Batches<D: Device> {
     chunk: usize,
     /// The slots of each device.
     slots: Vec<Slots<Slot<D::Queue>>>,
+    /// Does small batches.
+    merger: Merger<D::Queue>,
     /// One thread for each slot.
     threads: ThreadPool,
     /// Knows which memory of callers is pinned.
@@ -119,7 +123,7 @@ impl<D: Device> Batches<D> {
         devices: Vec<D>,
         options: DeviceOptions,
     ) -> Result<Self, EngineError> {
-        let DeviceOptions { chunk, slots, memory_limit, powers, products } = options;
+        let DeviceOptions { chunk, slots, memory_limit, powers, products, merging } = options;
         if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::NoSlots);
         }
@@ -138,19 +142,27 @@ impl<D: Device> Batches<D> {
         };
         let slots: Vec<Slots<_>> =
             devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+        let queues: Result<Vec<_>, RuntimeError> = devices.iter().map(Device::queue).collect();
+        let mut queues = queues.map_err(EngineError::device)?;
+        let merger = Merger::new(&queues, set, chunk, products, merging);
+        let merger = merger.map_err(EngineError::device)?;
         // The threads come last, so that none are started if a slot gets no memory.
         let threads = ThreadPoolBuilder::new()
             .num_threads(slots.iter().map(Slots::len).sum())
             .thread_name(|i| format!("ctru-slot-{i}"))
             .build()
             .map_err(|error| EngineError::Threads(error.to_string()))?;
-        let registry = devices[0].queue().map_err(EngineError::device)?;
+        let registry = queues.swap_remove(0);
         let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Ok(Self { set, devices, chunk, slots, threads, registry, batches, cancellations })
+        Ok(Self { set, devices, chunk, slots, merger, threads, registry, batches, cancellations })
     }
 
     pub(super) fn set(&self) -> &'static Set {
         self.set
+    }
+
+    pub(super) fn merger(&self) -> &Merger<D::Queue> {
+        &self.merger
     }
 
     /// Returns the devices. There is at least one.
@@ -171,6 +183,7 @@ impl<D: Device> Batches<D> {
     /// Makes the batches that are under way begin no further chunk.
     pub(super) fn cancel(&self) {
         self.cancellations.fetch_add(1, Ordering::AcqRel);
+        self.merger.wake();
     }
 
     /// Returns the number of calls of [`cancel`](Self::cancel).
@@ -178,10 +191,10 @@ impl<D: Device> Batches<D> {
         self.cancellations.load(Ordering::Acquire)
     }
 
-    /// Overwrites the memory of every slot with zeros. A slot that is in use is wiped when its
-    /// chunk is done. If one slot fails, the others are wiped all the same.
+    /// Overwrites the memory of every slot and of small batches with zeros. Memory in use is wiped
+    /// when its chunk is done. If some memory fails, the rest is wiped all the same.
     pub(super) fn wipe(&self) -> Result<(), EngineError> {
-        let mut result = Ok(());
+        let mut result = self.merger.wipe();
         for slots in &self.slots {
             slots.for_each(|slot| result = result.clone().and(slot.settled(Slot::wipe)));
         }
@@ -306,6 +319,10 @@ impl<D: Device> Batches<D> {
         ciphertexts: &mut [u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
+        let row = self.set.encapsulation_key_bytes;
+        if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
+            return self.merger.encapsulate(&self.on(), keys, seeds, ciphertexts, secrets);
+        }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks_mut(plan.chunk * self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
@@ -322,6 +339,10 @@ impl<D: Device> Batches<D> {
         ciphertexts: &[u8],
         secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
+        let row = self.set.decapsulation_key_bytes;
+        if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
+            return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
+        }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
         let ciphertexts = ciphertexts.chunks(plan.chunk * self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
@@ -329,6 +350,30 @@ impl<D: Device> Batches<D> {
             let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
             slot.decapsulate(keys, chunk.batch, ciphertexts, secrets)
         })
+    }
+
+    /// Returns what a small batch that begins now needs of the engine.
+    fn on(&self) -> On<'_, D::Queue, impl Fn() -> bool> {
+        let before = self.cancellations();
+        let gives_up = move || self.cancellations() != before;
+        On { set: self.set, slots: &self.slots, gives_up }
+    }
+
+    /// Returns the keys, of `row` bytes each, of a batch of `count` operations that is merged with
+    /// others, or `None` if it is not.
+    fn merged_keys<'a, K>(
+        &self,
+        keys: &BatchKeys<'a, K>,
+        count: usize,
+        row: usize,
+    ) -> Option<EncodedKeys<'a>> {
+        let (bytes, is_one) = match *keys {
+            BatchKeys::One(bytes) => (bytes, true),
+            BatchKeys::Each(bytes) => (bytes, false),
+            BatchKeys::Loaded(_) => return None,
+        };
+        let takes = self.merger.takes(count, row.max(self.set.ciphertext_bytes));
+        takes.then_some(EncodedKeys { bytes, row, is_one })
     }
 
     /// Decodes keys of `row` bytes each with `load`. A single key is decoded on every device.

@@ -157,7 +157,7 @@ impl<Q: Queue> Buffers<Q> {
 }
 
 /// Returns the length of an array of `chunk` encoded keys, of which kernels read whole words.
-fn keys_len(set: &Set, chunk: usize) -> usize {
+pub(super) fn keys_len(set: &Set, chunk: usize) -> usize {
     (chunk * set.decapsulation_key_bytes).next_multiple_of(4)
 }
 
@@ -167,7 +167,7 @@ fn copied_bytes(bytes: usize) -> usize {
 }
 
 /// Returns the length of an array of `chunk` ciphertexts, of which kernels read whole words.
-fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
+pub(super) fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
     (chunk * set.ciphertext_bytes).next_multiple_of(4)
 }
 

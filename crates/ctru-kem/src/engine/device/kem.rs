@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError};
+use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError, SharedMemory};
 
 use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
@@ -15,6 +15,7 @@ use super::launches::Launches;
 use super::options::Products;
 use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
 use super::slot::{OnDevice, Slot, target};
+use super::staged::{Operation, Staged};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -111,12 +112,11 @@ impl<Q: Queue> Slot<Q> {
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let are_expanded = matches!(seeds, Seeds::Expand(_));
-        let is_whole = are_expanded
-            && matches!(keys, ChunkKeys::Host(_))
-            && device.is_whole(whole, range.len());
+        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole, range.len());
         let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
         let purpose = device.set.encapsulation;
         let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
+        let given = (given, are_expanded);
         let mut lent = Vec::new();
         let (key, keys, encoded) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None),
@@ -141,7 +141,6 @@ impl<Q: Queue> Slot<Q> {
                 if let Some(rows) = encoded {
                     device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
                 }
-                let given = (given, are_expanded);
                 device.encapsulate(&mut launches, batch, key, given, to, results);
             }
             launches.issue(&device.queue)?;
@@ -329,31 +328,55 @@ impl<Q: Queue> OnDevice<Q> {
         whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && self.products == Products::Polyphase
     }
 
-    /// Encapsulates with encoded keys in one launch.
+    /// Encapsulates with encoded keys in one launch. `given` has one seed per operation, or the
+    /// input from which seeds are expanded, and says which.
     fn encapsulate_whole<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
-        expansion: &'a Q::Memory,
+        (given, are_expanded): (&'a Q::Memory, bool),
         keys: &'a Q::Memory,
         shared_secrets: &'a Q::Memory,
         ciphertexts: &'a Q::Memory,
     ) {
         let Buffers { copied_keys, decoded, seeds, messages, coins, .. } = &self.buffers;
         let EncapsulationKeyBuffers { h, ids } = &decoded.encapsulation_key;
-        let memory: [&Q::Memory; 10] = [
-            expansion,
-            keys,
-            copied_keys,
-            ids,
-            h,
-            seeds,
-            messages,
-            coins,
-            shared_secrets,
-            ciphertexts,
-        ];
-        launches.add(self.set.encoding.encapsulate, &memory, batch);
+        let (inputs, own): ([&Q::Memory; 5], [&Q::Memory; 3]) =
+            ([given, keys, copied_keys, ids, h], [seeds, messages, coins]);
+        let results = [shared_secrets, ciphertexts];
+        if are_expanded {
+            let memory = [&inputs[..], &own[..], &results[..]].concat();
+            launches.add(self.set.encoding.encapsulate, &memory, batch);
+        } else {
+            let memory = [&inputs[..], &own[1..], &results[..]].concat();
+            launches.add(self.set.encoding.encapsulate_seeds, &memory, batch);
+        }
+    }
+
+    /// Issues one launch for a group of small batches, which reads and writes staged rows. `key` is
+    /// the key of all operations, or `None` if each has its own in a staged row.
+    pub(super) fn issue_whole(
+        &self,
+        operation: Operation,
+        staged: &mut Staged<Q>,
+        key: Option<&Q::Memory>,
+        batch: Batch,
+    ) -> Outcome {
+        let mut launches = self.launches(batch.operations() as usize);
+        let Staged { keys, ciphertexts, seeds, shared_secrets } = staged;
+        let (rows, ciphertexts) = (keys.on_device(), ciphertexts.on_device());
+        let keys = key.unwrap_or(rows);
+        let (seeds, results) = (seeds.on_device(), shared_secrets.on_device());
+        match operation {
+            Operation::Encapsulation => {
+                let given = (seeds, false);
+                self.encapsulate_whole(&mut launches, batch, given, keys, results, ciphertexts);
+            }
+            Operation::Decapsulation => {
+                self.decapsulate_whole(&mut launches, batch, keys, ciphertexts, results);
+            }
+        }
+        launches.issue(&self.queue)
     }
 
     /// Decapsulates with encoded keys in one launch.

@@ -10,6 +10,9 @@
 //! - `options` has the choices of the user, and measures which are fastest.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
 //!   chunk comes next, and `slots` which slot is free.
+//! - `merged` does small batches: those of several callers become common launches. `groups` says
+//!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
+//!   memory in which callers meet.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
 //! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
 //! - `launches` collects the kernels of a chunk, which are issued together.
@@ -23,9 +26,12 @@ mod buffers;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod deal;
+mod gate;
+mod groups;
 mod inversion;
 mod kem;
 mod launches;
+mod merged;
 mod options;
 #[doc(hidden)]
 pub mod powers;
@@ -35,10 +41,11 @@ mod rows;
 mod set;
 mod slot;
 mod slots;
+mod staged;
 
 use core::fmt;
 use core::marker::PhantomData;
-// The modules `deal` and `slots` take what threads share from here.
+// The modules `deal`, `groups` and `slots` take what threads share from here.
 use std::sync;
 use std::vec;
 use std::vec::Vec;
@@ -57,6 +64,8 @@ use slot::{SENT_OF_EIGHT, Slot};
 use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
+#[doc(hidden)]
+pub use options::Merging;
 pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
 pub use rows::DeviceRows;
@@ -65,6 +74,11 @@ pub use rows::DeviceRows;
 ///
 /// The engine cuts a batch into chunks, which go to the devices in turn. A chunk takes a slot,
 /// which is memory and a queue for one chunk. Calls from several threads share the slots.
+///
+/// Small batches that several threads encapsulate or decapsulate at the same time, with encoded
+/// keys, share launches on the device. A call that meets no other waits for none. If there are more
+/// such calls than CPUs, some of them sleep until others return. Where batches share a launch and
+/// the device fails, each of their calls returns the error.
 pub struct DeviceEngine<P: ParameterSet, D: Device> {
     batches: Batches<D>,
     parameter_set: PhantomData<P>,
@@ -102,17 +116,19 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// Cancels the batches that are under way in other threads.
     ///
     /// The engine finishes the chunks that are in slots or that wait for one because other batches
-    /// have all slots, and begins no other chunk. The call of a batch returns
-    /// [`EngineError::Cancelled`] if an operation was not done.
+    /// have all slots, and the launches that small batches share, as far as they have begun. It
+    /// begins no other. The call of a batch returns [`EngineError::Cancelled`] if an operation was
+    /// not done.
     pub fn cancel(&self) {
         self.batches.cancel();
     }
 
-    /// Overwrites the memory of all slots with zeros, on the devices and on the host.
+    /// Overwrites the memory of all slots and of small batches with zeros, on the devices and on
+    /// the host.
     ///
-    /// Slots keep keys, seeds and secrets of a batch until another batch overwrites them. This
+    /// They keep keys, seeds and secrets of a batch until another batch overwrites them. This
     /// function removes them while the engine waits for its next batch. Batches that are under way
-    /// go on, and what they write after their slot has been wiped stays. Keys that the engine has
+    /// go on, and what they write after their memory has been wiped stays. Keys that the engine has
     /// loaded stay, too. Dropping the engine also wipes its memory.
     ///
     /// # Errors
@@ -134,6 +150,13 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.batches.slots()
     }
 
+    /// Returns the number of common launches of small batches so far.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn common_launches(&self) -> u64 {
+        self.batches.merger().launches()
+    }
+
     /// Returns the bytes of device memory that the slots hold, on all devices together, without
     /// the memory for inversion by powers.
     #[must_use]
@@ -141,10 +164,12 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
         self.slots() * self.chunk() * Footprint::of(self.batches.set()).device_bytes
     }
 
-    /// Returns the bytes of pinned host memory that the slots hold.
+    /// Returns the bytes of pinned host memory that the engine holds: that of the slots, and that
+    /// in which small batches of several callers meet.
     #[must_use]
     pub fn pinned_bytes(&self) -> usize {
-        self.slots() * self.chunk() * Footprint::of(self.batches.set()).pinned_bytes
+        let each = Footprint::of(self.batches.set()).pinned_bytes;
+        self.slots() * self.chunk() * each + self.batches.merger().pinned_bytes(self.batches.set())
     }
 }
 

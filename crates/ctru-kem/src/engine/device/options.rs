@@ -42,6 +42,9 @@ pub struct DeviceOptions {
     pub powers: Option<usize>,
     /// How the engine multiplies polynomials.
     pub products: Products,
+    /// How the engine merges small batches of several callers. Not part of the stable interface.
+    #[doc(hidden)]
+    pub merging: Merging,
 }
 
 impl Default for DeviceOptions {
@@ -55,7 +58,29 @@ impl Default for DeviceOptions {
             memory_limit: 2 << 30,
             powers: None,
             products: Products::Polyphase,
+            merging: Merging::default(),
         }
+    }
+}
+
+/// What limits the merging of small batches of several callers.
+#[doc(hidden)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Merging {
+    /// The largest number of operations of a common launch, or 0 if no batches are merged.
+    pub rows: usize,
+    /// The largest number of common launches that are under way, on each device.
+    pub under_way: usize,
+    /// How long a caller spins before it sleeps, while it waits for others.
+    pub spin: Duration,
+    /// The largest number of callers whose batches are merged at the same time. `None` stands for
+    /// the number of CPUs. Further callers wait.
+    pub callers: Option<usize>,
+}
+
+impl Default for Merging {
+    fn default() -> Self {
+        Self { rows: 128, under_way: 8, spin: Duration::from_micros(200), callers: None }
     }
 }
 
@@ -104,8 +129,8 @@ impl DeviceOptions {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let set = [P::NAME, P::Encoding::NAME];
-        let Self { memory_limit, powers, products, .. } = self;
-        let described = format!("{devices:?} {products:?} {memory_limit} {powers:?}");
+        let Self { memory_limit, powers, products, merging, .. } = self;
+        let described = format!("{devices:?} {products:?} {memory_limit} {powers:?} {merging:?}");
         let key = (set, described, operations);
         if let Some(&options) = super::lock(chosen).get(&key) {
             return Ok(options);

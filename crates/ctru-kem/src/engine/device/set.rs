@@ -134,8 +134,10 @@ pub(super) struct EncodingKernels {
     pub(super) check_encapsulation_key: &'static RingKernels,
     /// Checks rows of bytes that may not be decapsulation keys.
     pub(super) check_decapsulation_key: &'static RingKernels,
-    /// Encapsulates, with encoded keys.
+    /// Encapsulates, with encoded keys and expanded seeds.
     pub(super) encapsulate: &'static RingKernels,
+    /// Encapsulates, with encoded keys and a seed for each operation.
+    pub(super) encapsulate_seeds: &'static RingKernels,
     /// Decapsulates, with encoded keys.
     pub(super) decapsulate: &'static RingKernels,
 }
@@ -149,6 +151,7 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
     encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
+    encapsulate_seeds: &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
     decapsulate: &table::DECAPSULATE_MIXED_RADIX,
 };
 
@@ -161,6 +164,7 @@ static PACKED13: EncodingKernels = EncodingKernels {
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
     encapsulate: &table::ENCAPSULATE_PACKED13,
+    encapsulate_seeds: &table::ENCAPSULATE_SEEDS_PACKED13,
     decapsulate: &table::DECAPSULATE_PACKED13,
 };
 

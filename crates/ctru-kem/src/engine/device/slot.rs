@@ -32,7 +32,7 @@ const SENT_BATCH: usize = 16384;
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
 /// memory of the slot. If there are more, the device reads them from the caller's memory. On an
 /// H200, both ways take the same time at about 64 KB.
-const COPIED_BYTES: usize = 64 << 10;
+pub(super) const COPIED_BYTES: usize = 64 << 10;
 
 /// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
 /// copy to or from the device's memory.
@@ -143,6 +143,21 @@ impl<Q: Queue> OnDevice<Q> {
             return Ok(staged.on_device());
         }
         self.send((bytes, staged, to), lent)?;
+        Ok(to)
+    }
+
+    /// Makes a key that all operations of a small batch share available to kernels, and returns the
+    /// memory in which they read it. The key is read by `readers` blocks. Does not wait.
+    pub(super) fn bring_key<'a>(
+        &self,
+        (key, staged, to): Bringing<'a, Q>,
+        readers: usize,
+    ) -> Result<&'a Q::Memory, RuntimeError> {
+        staged.write()?[..key.len()].copy_from_slice(key);
+        if readers <= DIRECT_READERS {
+            return Ok(staged.on_device());
+        }
+        self.queue.upload(staged, 0..key.len(), to, 0)?;
         Ok(to)
     }
 
@@ -329,7 +344,7 @@ pub(super) fn target<'a, T: Plain, Q: Queue>(
 }
 
 /// Converts bytes to 64-bit words in little-endian order.
-fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
+pub(super) fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }

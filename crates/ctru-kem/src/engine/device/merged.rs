@@ -1,0 +1,273 @@
+//! Small batches with encoded keys. Those of several callers are merged into common launches.
+//!
+//! [`groups`](super::groups) says which batches form a group, and who waits for whom. A group has
+//! one launch: a kernel that does whole operations, and that reads and writes the
+//! [memory](super::staged) in which the callers meet.
+
+use core::ops::Range;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::available_parallelism;
+use std::vec::Vec;
+
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
+
+use super::buffers::{Footprint, SEED};
+use super::gate::Gate;
+use super::groups::call::{End, Entry, Leader};
+use super::groups::{Groups, Limits};
+use super::kem::Outcome;
+use super::options::{Merging, Products};
+use super::set::{Set, WHOLE_CHUNK};
+use super::slot::{COPIED_BYTES, Slot};
+use super::slots::Slots;
+use super::staged::{EncodedKeys, Operation, Staged};
+use crate::engine::{EngineError, Seeds};
+use crate::hash::SEED_BYTES;
+use crate::keys::SharedSecret;
+
+/// The number of callers that pass those that sleep before the gate, until one of these enters.
+const PASSES: usize = 16;
+
+/// What a small batch needs of the engine.
+pub(super) struct On<'a, Q: Queue, G> {
+    pub(super) set: &'static Set,
+    /// The slots of each device.
+    pub(super) slots: &'a [Slots<Slot<Q>>],
+    /// Returns whether the call gives up waiting for others.
+    pub(super) gives_up: G,
+}
+
+/// Merges small batches.
+pub(super) struct Merger<Q: Queue> {
+    groups: Groups<Operation, RuntimeError>,
+    /// The memory of each group. Callers that fill or empty rows hold it for reading, and the
+    /// leader of a group holds it for writing while the device works.
+    lanes: Vec<RwLock<Staged<Q>>>,
+    /// The largest number of operations of a group, or 0 if no batches are merged.
+    rows: usize,
+    /// Callers pass this gate before they meet.
+    gate: Gate,
+}
+
+impl<Q: Queue> Merger<Q> {
+    /// Allocates the memory of all groups. `queues` has a queue of each device, and chunks have at
+    /// most `chunk` operations.
+    pub(super) fn new(
+        queues: &[Q],
+        set: &Set,
+        chunk: usize,
+        products: Products,
+        merging: Merging,
+    ) -> Result<Self, RuntimeError> {
+        let Merging { rows, under_way, spin, callers } = merging;
+        let rows = match products {
+            Products::Polyphase => rows.min(chunk).min(WHOLE_CHUNK),
+            // There are no kernels that do whole operations with other products.
+            Products::Ntt | Products::SameKey => 0,
+        };
+        let under_way = under_way.max(1);
+        // While as many groups as possible are under way, as many others can be filled.
+        let of_device = if rows == 0 { 0 } else { 2 * under_way };
+        let devices = queues.len();
+        let (lanes, under_way) = (of_device * devices, under_way * devices);
+        // Threads that issue launches to the same device at the same time disturb each other.
+        let issuing = devices;
+        let callers = callers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+        let staged = |lane: usize| Staged::new(&queues[lane % devices], set, rows);
+        let staged = (0..lanes).map(|lane| staged(lane).map(RwLock::new));
+        Ok(Self {
+            groups: Groups::new(Limits { lanes, rows, issuing, under_way, spin }),
+            lanes: staged.collect::<Result<_, _>>()?,
+            rows,
+            gate: Gate::new(callers, PASSES),
+        })
+    }
+
+    /// Returns the bytes of pinned memory that the groups hold.
+    pub(super) fn pinned_bytes(&self, set: &Set) -> usize {
+        self.lanes.len() * self.rows * Footprint::of(set).pinned_bytes
+    }
+
+    /// Returns whether a batch of `count` operations is merged with others. `row` is the largest
+    /// number of bytes of an operation's key or ciphertext.
+    ///
+    /// The host copies batches that are merged. Larger batches are faster if the device reads them
+    /// from pinned memory of the caller.
+    pub(super) fn takes(&self, count: usize, row: usize) -> bool {
+        (1..=self.rows).contains(&count) && count * row <= COPIED_BYTES
+    }
+
+    /// Returns the number of common launches so far.
+    pub(super) fn launches(&self) -> u64 {
+        self.groups.closed()
+    }
+
+    /// Makes waiting callers ask again whether they give up.
+    pub(super) fn wake(&self) {
+        self.gate.wake_all();
+        self.groups.wake_all();
+    }
+
+    /// Overwrites all memory with zeros. The memory of a group in use is wiped when the group is
+    /// done.
+    pub(super) fn wipe(&self) -> Outcome {
+        let mut result = Ok(());
+        self.groups.for_each_lane(|lane| {
+            result = result.clone().and(read(&self.lanes[lane]).wipe());
+        });
+        result
+    }
+
+    /// Encapsulates a small batch, with others.
+    pub(super) fn encapsulate(
+        &self,
+        on: &On<'_, Q, impl Fn() -> bool>,
+        keys: EncodedKeys<'_>,
+        seeds: Seeds<'_, SEED_BYTES>,
+        ciphertexts: &mut [u8],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        let Set { ciphertext_bytes: row, encapsulation: purpose, .. } = *on.set;
+        self.merge(
+            on,
+            Operation::Encapsulation,
+            &keys,
+            secrets.len(),
+            |staged, rows| staged.stage_seeds(seeds, purpose, &keys, rows),
+            |staged, rows| {
+                // Each of these calls can fail, so both come before the first write.
+                let Range { start, end } = rows;
+                staged.ciphertexts.with(start * row..end * row, |from| {
+                    staged.shared_secrets.with(start * SEED..end * SEED, |words| {
+                        ciphertexts.copy_from_slice(from);
+                        SharedSecret::overwrite_all(secrets, words);
+                    })
+                })?
+            },
+        )
+    }
+
+    /// Decapsulates a small batch, with others.
+    pub(super) fn decapsulate(
+        &self,
+        on: &On<'_, Q, impl Fn() -> bool>,
+        keys: EncodedKeys<'_>,
+        ciphertexts: &[u8],
+        secrets: &mut [SharedSecret],
+    ) -> Result<(), EngineError> {
+        let row = on.set.ciphertext_bytes;
+        self.merge(
+            on,
+            Operation::Decapsulation,
+            &keys,
+            secrets.len(),
+            |staged, Range { start, end }| {
+                let to = start * row..end * row;
+                staged.ciphertexts.with(to, |to| to.copy_from_slice(ciphertexts))
+            },
+            |staged, Range { start, end }| {
+                staged.shared_secrets.with(start * SEED..end * SEED, |words| {
+                    SharedSecret::overwrite_all(secrets, words);
+                })
+            },
+        )
+    }
+
+    /// Does a batch of `count` operations together with others. `stage` copies all inputs except
+    /// the keys to rows of a group, and `receive` copies the results from there.
+    fn merge(
+        &self,
+        on: &On<'_, Q, impl Fn() -> bool>,
+        operation: Operation,
+        keys: &EncodedKeys<'_>,
+        count: usize,
+        stage: impl Fn(&Staged<Q>, Range<usize>) -> Outcome,
+        receive: impl FnOnce(&Staged<Q>, Range<usize>) -> Outcome,
+    ) -> Result<(), EngineError> {
+        let Self { groups, lanes, gate, .. } = self;
+        let gives_up = || (on.gives_up)();
+        let given_up = || EngineError::Cancelled { done: Vec::new() };
+        let _inside = gate.enter(gives_up).ok_or_else(given_up)?;
+        loop {
+            let mut entry = groups.enter(operation, count, gives_up).ok_or_else(given_up)?;
+            let (lane, rows) = (entry.lane(), entry.rows());
+            // A leader with one key may remain alone, and then the key needs no rows.
+            let has_rows = !keys.is_one || matches!(entry, Entry::Join(_));
+            let fill = |staged: &Staged<_>| {
+                if has_rows {
+                    staged.stage_keys(keys, rows.clone())?;
+                }
+                stage(staged, rows.clone())
+            };
+            fill(&read(&lanes[lane])).map_err(EngineError::device)?;
+            match &mut entry {
+                Entry::Lead(leader) => {
+                    // While the group waits for its turn, others join it.
+                    let waits = !leader.ask();
+                    if waits && !has_rows {
+                        let staged = read(&lanes[lane]).stage_keys(keys, rows.clone());
+                        staged.map_err(EngineError::device)?;
+                    }
+                    let whole = leader.close(gives_up).ok_or_else(given_up)?;
+                    let group = (lane, whole, waits || has_rows);
+                    let result = self.lead(on.slots, operation, keys, count, group, leader);
+                    leader.end(result.clone());
+                    result.map_err(EngineError::device)?;
+                }
+                Entry::Join(joiner) => match joiner.wait(gives_up) {
+                    End::Done => {}
+                    End::Failed(error) => return Err(EngineError::device(error)),
+                    End::Abandoned => continue,
+                    End::GivenUp => return Err(given_up()),
+                },
+            }
+            return receive(&read(&lanes[lane]), rows).map_err(EngineError::device);
+        }
+    }
+
+    /// Does the work of a group of `whole` operations, of which the first `count` are the leader's.
+    /// `are_staged` says whether the leader's keys are in their rows.
+    fn lead(
+        &self,
+        slots: &[Slots<Slot<Q>>],
+        operation: Operation,
+        keys: &EncodedKeys<'_>,
+        count: usize,
+        (lane, whole, are_staged): (usize, usize, bool),
+        leader: &mut Leader<'_, Operation, RuntimeError>,
+    ) -> Outcome {
+        let staged = &self.lanes[lane];
+        let shares_key = keys.is_one && whole == count;
+        if !shares_key && !are_staged {
+            read(staged).stage_keys(keys, 0..count)?;
+        }
+        let mut slot = slots[lane % slots.len()].take();
+        let mut staged = write(staged);
+        slot.settled(|slot| {
+            let Slot { device, pinned } = slot;
+            let mut work = |key, batch| {
+                device.issue_whole(operation, &mut staged, key, batch)?;
+                leader.issued();
+                device.queue.synchronise()
+            };
+            if !shares_key {
+                return work(None, Batch::each(whole as u32));
+            }
+            let key = (keys.bytes, &mut pinned.keys, &device.buffers.keys);
+            let key = device.bring_key(key, whole)?;
+            work(Some(key), Batch::shared(whole as u32))
+        })
+    }
+}
+
+/// Locks memory for reading, even if a thread panicked while it held the lock. Every batch writes
+/// the rows that it reads later.
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks memory for writing, as [`read`] does for reading.
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,126 @@
+//! The pinned memory of a group of small batches, which several callers fill and empty.
+
+use core::ops::Range;
+
+use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::buffers::{SEED, ciphertexts_len, keys_len};
+use super::set::Set;
+use super::slot::bytes_to_words;
+use crate::engine::Seeds;
+use crate::expand::Purpose;
+use crate::hash::{Id, SEED_BYTES};
+
+/// What the batches of a group have in common.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Encapsulation,
+    Decapsulation,
+}
+
+/// The encoded keys of a batch, of `row` bytes each: one for all operations, or one for each.
+#[derive(Copy, Clone)]
+pub(super) struct EncodedKeys<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) row: usize,
+    pub(super) is_one: bool,
+}
+
+impl EncodedKeys<'_> {
+    /// Returns the key of operation `index`.
+    fn key(&self, index: usize) -> &[u8] {
+        let index = if self.is_one { 0 } else { index };
+        &self.bytes[index * self.row..(index + 1) * self.row]
+    }
+}
+
+/// The pinned memory of a group, with one row per operation.
+#[derive(Debug)]
+pub(super) struct Staged<Q: Queue> {
+    pub(super) keys: Q::Shared<u8>,
+    pub(super) ciphertexts: Q::Shared<u8>,
+    pub(super) seeds: Q::Shared<u64>,
+    pub(super) shared_secrets: Q::Shared<u64>,
+}
+
+impl<Q: Queue> Staged<Q> {
+    /// Allocates memory for groups of `rows` operations.
+    pub(super) fn new(queue: &Q, set: &Set, rows: usize) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            keys: queue.shared(keys_len(set, rows))?,
+            ciphertexts: queue.shared(ciphertexts_len(set, rows))?,
+            seeds: queue.shared(rows * SEED)?,
+            shared_secrets: queue.shared(rows * SEED)?,
+        })
+    }
+
+    /// Overwrites all memory with zeros.
+    pub(super) fn wipe(&self) -> Result<(), RuntimeError> {
+        let Self { keys, ciphertexts, seeds, shared_secrets } = self;
+        for bytes in [keys, ciphertexts] {
+            bytes.with(0..bytes.len(), Zeroize::zeroize)?;
+        }
+        for words in [seeds, shared_secrets] {
+            words.with(0..words.len(), Zeroize::zeroize)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the keys of operations to their rows.
+    pub(super) fn stage_keys(
+        &self,
+        keys: &EncodedKeys<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), RuntimeError> {
+        let EncodedKeys { bytes, row, is_one } = *keys;
+        self.keys.with(rows.start * row..rows.end * row, |to| match is_one {
+            true => to.chunks_exact_mut(row).for_each(|to| to.copy_from_slice(bytes)),
+            false => to.copy_from_slice(bytes),
+        })
+    }
+
+    /// Writes the seeds of the operations of a batch to their rows.
+    pub(super) fn stage_seeds(
+        &self,
+        seeds: Seeds<'_, SEED_BYTES>,
+        purpose: Purpose,
+        keys: &EncodedKeys<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), RuntimeError> {
+        self.seeds.with(rows.start * SEED..rows.end * SEED, |words| {
+            let mut first = 0;
+            let (groups, rest) = words.as_chunks_mut::<{ GROUP * SEED }>();
+            for words in groups {
+                write_seeds::<GROUP>(seeds, purpose, keys, first, words);
+                first += GROUP;
+            }
+            for words in rest.chunks_exact_mut(SEED) {
+                write_seeds::<1>(seeds, purpose, keys, first, words);
+                first += 1;
+            }
+        })
+    }
+}
+
+/// The number of seeds that are expanded together. The widest vectors hold eight Keccak states.
+const GROUP: usize = 8;
+
+/// Writes the seeds of operations `first..first + G` of a batch to `words`.
+fn write_seeds<const G: usize>(
+    seeds: Seeds<'_, SEED_BYTES>,
+    purpose: Purpose,
+    keys: &EncodedKeys<'_>,
+    first: usize,
+    words: &mut [u64],
+) {
+    let ids: [Id; G] = core::array::from_fn(|i| {
+        // `ID(pk)` is the beginning of the key.
+        *keys.key(first + i).first_chunk().expect("a key is longer than its ID")
+    });
+    let mut group = Zeroizing::new([[0; SEED_BYTES]; G]);
+    seeds.write_group(purpose, first, ids.each_ref(), group.each_mut());
+    for (seed, words) in group.iter().zip(words.chunks_exact_mut(SEED)) {
+        bytes_to_words(seed, words);
+    }
+}

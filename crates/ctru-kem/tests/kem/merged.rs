@@ -1,0 +1,295 @@
+//! Gives small batches of several threads to one engine on the emulator, which merges them, and
+//! compares the results with those of the CPU engine.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::device::Merging;
+use ctru_kem::engine::{
+    Context, CpuEngine, DeviceEngine, DeviceOptions, DeviceRows, Engine, EngineError, Expand, Keys,
+    RowEngine, RowError, Seeds,
+};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix,
+    Packed13, ParameterSet, SharedSecret,
+};
+
+use crate::common::emulated;
+use crate::failing_device::{FailingDevice, failure};
+
+/// Returns the seeds of a caller.
+fn expand(caller: &u8) -> Expand<'_> {
+    let first = 1000 * u64::from(*caller);
+    Expand { seed: &[9; 32], context: Context::literal(b"merged"), first }
+}
+
+/// Returns `count` keys and the ciphertexts of a caller, with a flipped bit in the second one.
+struct Inputs<P: ParameterSet> {
+    private: Vec<DecapsulationKey<P>>,
+    public: Vec<EncapsulationKey<P>>,
+    sent: Vec<Ciphertext<P>>,
+}
+
+impl<P: ParameterSet> Inputs<P> {
+    fn new(caller: u8, count: usize) -> Self {
+        let private: Vec<_> = (0..count as u8)
+            .map(|i| DecapsulationKey::<P>::generate_deterministic(&[caller; 32], &[i; 32]))
+            .collect();
+        let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
+        let mut sent: Vec<_> =
+            public.iter().map(|key| key.encapsulate_deterministic(&[caller; 32]).0).collect();
+        if let Some(second) = sent.get_mut(1) {
+            let mut bytes = second.as_ref().to_vec();
+            bytes[7] ^= 1;
+            *second = Ciphertext::from_bytes(&bytes).unwrap();
+        }
+        Self { private, public, sent }
+    }
+
+    /// Runs encapsulations and decapsulations with these inputs, and returns their results.
+    fn run<E: Engine<P>>(&self, engine: &E, caller: u8) -> Result<Outputs<P>, EngineError> {
+        let Self { private, public, sent } = self;
+        let count = sent.len();
+        let each = vec![[caller; 32]; count];
+        let mut outputs = Vec::new();
+        for (public, private, seeds) in [
+            (Keys::Each(&public[..]), Keys::Each(&private[..]), Seeds::Expand(expand(&caller))),
+            (Keys::One(&public[0]), Keys::One(&private[0]), Seeds::Each(&each)),
+            (Keys::One(&public[0]), Keys::Each(&private[..]), Seeds::Expand(expand(&caller))),
+        ] {
+            let mut ciphertexts = vec![Ciphertext::default(); count];
+            let mut secrets = vec![SharedSecret::default(); count];
+            engine.encapsulate(public, seeds, &mut ciphertexts, &mut secrets)?;
+            let mut answers = vec![SharedSecret::default(); count];
+            engine.decapsulate(private, sent, &mut answers)?;
+            outputs.push((ciphertexts, secrets, answers));
+        }
+        Ok(outputs)
+    }
+}
+
+type Outputs<P> = Vec<(Vec<Ciphertext<P>>, Vec<SharedSecret>, Vec<SharedSecret>)>;
+
+/// Lets callers with batches of these lengths call an engine on `devices` devices at the same time.
+fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let inputs: Vec<_> =
+        counts.iter().zip(0..).map(|(&count, i)| Inputs::<P>::new(i, count)).collect();
+    let expected: Vec<_> = inputs
+        .iter()
+        .zip(0..)
+        .map(|(inputs, i)| inputs.run::<CpuEngine>(&cpu, i).unwrap())
+        .collect();
+    let options = DeviceOptions { chunk: 32, slots: 2, merging, ..emulated() };
+    let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
+    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let begin = Barrier::new(counts.len());
+    thread::scope(|scope| {
+        for ((inputs, expected), i) in inputs.iter().zip(&expected).zip(0..) {
+            let (engine, begin) = (&engine, &begin);
+            scope.spawn(move || {
+                begin.wait();
+                for _ in 0..2 {
+                    assert!(inputs.run(engine, i).unwrap() == *expected, "caller {i}");
+                }
+            });
+        }
+    });
+}
+
+/// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests
+/// meet, even if there are fewer CPUs.
+fn merging(rows: usize, under_way: usize) -> Merging {
+    Merging { rows, under_way, callers: Some(8), ..Merging::default() }
+}
+
+#[test]
+fn callers_get_the_results_of_the_cpu() {
+    let counts = [1, 2, 3, 4, 1, 5];
+    check::<CtruPrime653<MixedRadix>>(&counts, 1, merging(8, 1));
+    check::<CtruPrime653<Packed13>>(&counts, 1, merging(5, 2));
+    check::<CtruPrime761<MixedRadix>>(&counts[1..4], 2, merging(8, 1));
+    // So many operations with one key that the key is copied to the device.
+    check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
+    // Most callers wait before the gate.
+    for callers in [1, 2] {
+        let merging = Merging { callers: Some(callers), ..merging(8, 1) };
+        check::<CtruPrime653<MixedRadix>>(&counts, 1, merging);
+    }
+    // Without common launches.
+    check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
+}
+
+/// Checks that callers who meet share launches, and that a lone caller has one launch per batch.
+#[test]
+fn callers_share_launches() {
+    type P = CtruPrime653;
+    const CALLERS: usize = 6;
+    const BATCHES: usize = 4;
+    let device = FailingDevice::new();
+    let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 1), ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
+    let call = |begin: &Barrier| {
+        begin.wait();
+        for _ in 0..BATCHES {
+            let (mut ciphertext, mut secret) = ([Ciphertext::default()], [SharedSecret::default()]);
+            let seeds = Seeds::Each(&[[7; 32]]);
+            engine.encapsulate(Keys::One(&key), seeds, &mut ciphertext, &mut secret).unwrap();
+        }
+    };
+    call(&Barrier::new(1));
+    let alone = device.launches();
+    assert_eq!(alone, BATCHES);
+    let begin = Barrier::new(CALLERS);
+    thread::scope(|scope| {
+        for _ in 0..CALLERS {
+            scope.spawn(|| call(&begin));
+        }
+    });
+    let together = device.launches() - alone;
+    // At most one launch is under way, so the batches of the others meet while it runs.
+    assert!(together <= CALLERS * BATCHES / 2, "{together} launches");
+}
+
+/// Gives keys to an engine as rows, of which one caller's second one is not a key. Checks that only
+/// this caller learns it.
+#[test]
+fn a_row_that_is_no_key_is_the_error_of_its_caller() {
+    type P = CtruPrime653;
+    let options = DeviceOptions { chunk: 8, slots: 1, merging: merging(8, 1), ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceRows::new(engine);
+    let begin = Barrier::new(3);
+    thread::scope(|scope| {
+        for caller in 0..3 {
+            let (engine, begin) = (&engine, &begin);
+            scope.spawn(move || {
+                let Inputs { public, private, sent } = Inputs::<P>::new(caller, 2);
+                let mut keys: Vec<u8> =
+                    public.iter().flat_map(|key| key.as_ref()).copied().collect();
+                if caller == 1 {
+                    keys[P::ENCAPSULATION_KEY_BYTES..].fill(0xff);
+                }
+                let mut ciphertexts = vec![0; 2 * P::CIPHERTEXT_BYTES];
+                let mut secrets = vec![0; 2 * 32];
+                begin.wait();
+                for _ in 0..3 {
+                    let seeds = Seeds::Expand(expand(&caller));
+                    let result = engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets);
+                    if caller == 1 {
+                        assert!(
+                            matches!(result, Err(RowError::EncapsulationKey { row: 1, .. })),
+                            "{result:?}"
+                        );
+                        assert!(secrets.iter().all(|&byte| byte == 0));
+                        continue;
+                    }
+                    result.unwrap();
+                    for (i, private) in private.iter().enumerate() {
+                        let row = P::CIPHERTEXT_BYTES;
+                        let received = Ciphertext::from_bytes(&ciphertexts[i * row..][..row]);
+                        let secret = private.decapsulate(&received.unwrap());
+                        assert_eq!(secret.as_ref(), &secrets[32 * i..][..32]);
+                    }
+                }
+                drop(sent);
+            });
+        }
+    });
+}
+
+/// Makes a call of the device fail while several callers use it. Checks that some of them learn the
+/// failure, that the others get right results, and that nobody waits forever.
+#[test]
+fn callers_learn_a_failure() {
+    type P = CtruPrime653;
+    let device = FailingDevice::new();
+    let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 2), ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let inputs: Vec<_> = (0..4).map(|i| Inputs::<P>::new(i, 2)).collect();
+    let expected: Vec<_> = (inputs.iter().zip(0..))
+        .map(|(inputs, i)| inputs.run::<CpuEngine>(&cpu, i).unwrap())
+        .collect();
+    for calls in (0..40).step_by(3) {
+        device.fail_after(calls);
+        let results: Vec<_> = thread::scope(|scope| {
+            let run = |i: u8| {
+                let (engine, inputs) = (&engine, &inputs[usize::from(i)]);
+                scope.spawn(move || inputs.run(engine, i))
+            };
+            let threads: Vec<_> = (0..4).map(run).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(device.heal(), "call {calls}");
+        assert_eq!(device.busy_queues(), 0);
+        let failed = EngineError::Device { error: failure(), done: vec![] };
+        assert!(results.iter().any(Result::is_err), "call {calls}");
+        for (result, expected) in results.iter().zip(&expected) {
+            match result {
+                Ok(outputs) => assert!(outputs == expected, "call {calls}"),
+                Err(error) => assert_eq!(*error, failed, "call {calls}"),
+            }
+        }
+    }
+    assert!(inputs[0].run(&engine, 0).unwrap() == expected[0]);
+}
+
+/// Cancels while callers call. Checks that each call either is done or has changed nothing.
+#[test]
+fn callers_give_up() {
+    type P = CtruPrime653;
+    let options = DeviceOptions {
+        chunk: 4,
+        slots: 1,
+        merging: Merging { spin: Duration::ZERO, callers: Some(4), ..merging(4, 1) },
+        ..emulated()
+    };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
+    let seed = [3; 32];
+    let expected = key.encapsulate_deterministic(&seed);
+    let begin = Barrier::new(7);
+    let given_up: usize = thread::scope(|scope| {
+        let call = || {
+            let mut given_up = 0;
+            begin.wait();
+            for _ in 0..4 {
+                let mut ciphertexts = vec![Ciphertext::<P>::default(); 3];
+                let mut secrets = vec![SharedSecret::default(); 3];
+                let seeds = [seed; 3];
+                let result = engine.encapsulate(
+                    Keys::One(&key),
+                    Seeds::Each(&seeds),
+                    &mut ciphertexts,
+                    &mut secrets,
+                );
+                let done = match result {
+                    Ok(()) => true,
+                    Err(EngineError::Cancelled { done }) => {
+                        assert!(done.is_empty());
+                        given_up += 1;
+                        false
+                    }
+                    Err(error) => panic!("{error}"),
+                };
+                let right = if done { expected.clone() } else { Default::default() };
+                for output in ciphertexts.into_iter().zip(secrets) {
+                    assert!(output == right);
+                }
+            }
+            given_up
+        };
+        let callers: Vec<_> = (0..6).map(|_| scope.spawn(call)).collect();
+        begin.wait();
+        while !callers.iter().all(|caller| caller.is_finished()) {
+            engine.cancel();
+            thread::sleep(Duration::from_millis(1));
+        }
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+    });
+    assert!(given_up > 0, "nobody has waited");
+}
