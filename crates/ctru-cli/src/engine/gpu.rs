@@ -93,6 +93,7 @@ impl GpuArgs {
             memory_limit: self.memory << 20,
             powers: self.powers,
             products: self.products.into(),
+            ..DeviceOptions::default()
         };
         let devices = cuda::devices().map_err(no_device)?;
         let find = |&index: &u32| {
