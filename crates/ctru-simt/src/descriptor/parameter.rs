@@ -71,8 +71,8 @@ impl Parameter {
         self.element_bytes
     }
 
-    /// Returns the number of bytes of which the address of the array must be a multiple: the size of
-    /// a group of elements, but at most 16.
+    /// Returns the number of bytes of which the address of the array must be a multiple: the size
+    /// of a group of elements, but at most 16.
     #[must_use]
     pub const fn alignment(&self) -> u32 {
         let group = self.element_bytes as u64 * self.multiple as u64;
