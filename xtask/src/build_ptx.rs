@@ -175,7 +175,9 @@ fn inspect(text: &str, is_secret: bool) -> Result<()> {
 
 /// Writes a file, which is not committed, into `target/ptx`. Returns its path.
 fn save(name: &str, text: &str) -> Result<PathBuf> {
-    let path = workspace::target().join("ptx").join(name);
+    let folder = workspace::target().join("ptx");
+    fs::create_dir_all(&folder).at("create", &folder)?;
+    let path = folder.join(name);
     fs::write(&path, text).at("write", &path)?;
     Ok(path)
 }

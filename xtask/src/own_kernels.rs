@@ -77,7 +77,8 @@ impl OwnKernels {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let manifest_path = fs::canonicalize(path).at("find", path)?;
         let mut cargo = process::cargo();
-        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(path);
+        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
+        cargo.arg(&manifest_path);
         let what = format!("the output of cargo metadata for {}", path.display());
         let metadata: Metadata = serde_json::from_str(&process::text(&mut cargo)?)
             .map_err(|source| Error::Json { what, source })?;
@@ -115,7 +116,8 @@ impl OwnKernels {
     }
 
     /// Returns the files from which cargo has compiled the crate, relative to its folder: its
-    /// `Cargo.toml`, and the Rust code of its workspace. The lock file fixes the other packages.
+    /// `Cargo.toml`, and the Rust code of its workspace. The lock file fixes the packages of
+    /// registries. Nothing fixes packages in folders outside the workspace.
     fn files(&self) -> Result<Vec<String>> {
         let list = self.target.join(TARGET).join(format!("release/{}.d", self.library));
         let text = fs::read_to_string(&list).at("read", &list)?;

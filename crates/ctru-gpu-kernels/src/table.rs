@@ -29,28 +29,28 @@ macro_rules! for_each_kernel {
         $callback! {
             MULTIPLY_SAMPLED "multiply_sampled" =
                 product::ntt::multiply_sampled(
-                    large: u16[EachOrShared; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    large: u16[EachOrShared; row::<R>(); 8],
+                    small: u8[EachOperation; row::<R>(); 8],
+                    product: u16[EachOperation; row::<R>(); 8]);
             MULTIPLY_ROUNDED "multiply_rounded" =
                 product::ntt::multiply_rounded(
-                    large: u16[EachOperation; row::<R>()],
-                    small: u8[EachOrShared; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    large: u16[EachOperation; row::<R>(); 8],
+                    small: u8[EachOrShared; row::<R>(); 8],
+                    product: u16[EachOperation; row::<R>(); 8]);
             POLYPHASE_SMALL "polyphase_small" =
                 product::polyphase::multiply_small(
-                    large: u16[EachOrShared; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    large: u16[EachOrShared; row::<R>(); 8],
+                    small: u8[EachOperation; row::<R>(); 8],
+                    product: u16[EachOperation; row::<R>(); 8]);
             FUSED_ENCRYPT "fused_encrypt" =
                 scheme::fused::encrypt(
-                    h: u16[EachOrShared; row::<R>()],
+                    h: u16[EachOrShared; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             FUSED_VERIFY "fused_verify" =
                 scheme::fused::verify(
-                    h: u16[EachOrShared; row::<R>()],
+                    h: u16[EachOrShared; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     received: u8[EachOperation; ciphertext_bytes::<R>()],
@@ -59,17 +59,17 @@ macro_rules! for_each_kernel {
             FUSED_DECRYPT "fused_decrypt" =
                 scheme::fused::decrypt(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    f: u8[EachOrShared; row::<R>()],
+                    f: u8[EachOrShared; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()]);
             SAME_PUBLIC_KEY_ENCRYPT "same_public_key_encrypt" =
                 scheme::same_public_key::encrypt(
-                    h: u16[One; row::<R>()],
+                    h: u16[One; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             SAME_PUBLIC_KEY_VERIFY "same_public_key_verify" =
                 scheme::same_public_key::verify(
-                    h: u16[One; row::<R>()],
+                    h: u16[One; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
                     received: u8[EachOperation; ciphertext_bytes::<R>()],
@@ -78,95 +78,95 @@ macro_rules! for_each_kernel {
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
                 scheme::same_secret_key::decrypt(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    f: u8[One; row::<R>()],
+                    f: u8[One; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()]);
             SAMPLE "sample" =
                 scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
-                    small: u8[EachOperation; row::<R>()]);
+                    small: u8[EachOperation; row::<R>(); 8]);
             SAMPLE_SECRET "sample_secret" =
                 scheme::sample::sample_secret(
                     coins: u64[EachOperation; coin_words::<R>()],
-                    secret: u8[EachOperation; row::<R>()]);
+                    secret: u8[EachOperation; row::<R>(); 8]);
             ENCRYPT "encrypt" =
                 scheme::encrypt::encrypt(
-                    sigma: u16[EachOperation; row::<R>()],
+                    sigma: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
                 scheme::unpack_ciphertext::unpack_ciphertext(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
-                    coefficients: u16[EachOperation; row::<R>()]);
+                    coefficients: u16[EachOperation; row::<R>(); 8]);
             DECODE_MESSAGE "decode_message" =
                 scheme::decode_message::decode_message(
-                    decrypted: u16[EachOperation; row::<R>()],
+                    decrypted: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()]);
             DECODE_MIXED_RADIX "decode_mixed_radix" =
                 keys::mixed_radix::decode(
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_MIXED_RADIX "encode_mixed_radix" =
                 keys::mixed_radix::encode(
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_MIXED_RADIX "unpack_secret_key_mixed_radix" =
                 keys::mixed_radix::unpack_secret_key(
                     keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_MIXED_RADIX "pack_secret_key_mixed_radix" =
                 keys::mixed_radix::pack_secret_key(
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     z: u64[EachOperation; SEED_WORDS],
                     keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()]);
             DECODE_PACKED13 "decode_packed13" =
                 keys::packed13::decode(
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_PACKED13 "encode_packed13" =
                 keys::packed13::encode(
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_PACKED13 "unpack_secret_key_packed13" =
                 keys::packed13::unpack_secret_key(
                     keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS]);
             PACK_SECRET_KEY_PACKED13 "pack_secret_key_packed13" =
                 keys::packed13::pack_secret_key(
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     z: u64[EachOperation; SEED_WORDS],
                     keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()]);
             INVERT "invert" =
                 invert::divsteps::invert(
-                    elements: u16[EachOperation; row::<R>()],
-                    inverses: u16[EachOperation; row::<R>()]);
+                    elements: u16[EachOperation; row::<R>(); 8],
+                    inverses: u16[EachOperation; row::<R>(); 8]);
             MULTIPLY_LEAVES "multiply_leaves" =
                 invert::tree_up::multiply_leaves(
-                    leaves: u8[EachOperation; row::<R>()],
-                    parents: u16[EachPair; row::<R>()]);
+                    leaves: u8[EachOperation; row::<R>(); 8],
+                    parents: u16[EachPair; row::<R>(); 8]);
             MULTIPLY_NODES "multiply_nodes" =
                 invert::tree_up::multiply_nodes(
-                    nodes: u16[EachOperation; row::<R>()],
-                    parents: u16[EachPair; row::<R>()]);
+                    nodes: u16[EachOperation; row::<R>(); 8],
+                    parents: u16[EachPair; row::<R>(); 8]);
             DIVIDE_NODES "divide_nodes" =
                 invert::tree_down::divide_nodes(
-                    parents: u16[EachPair; row::<R>()],
-                    nodes: u16[EachOperation; row::<R>()],
-                    inverses: u16[EachOperation; row::<R>()]);
+                    parents: u16[EachPair; row::<R>(); 8],
+                    nodes: u16[EachOperation; row::<R>(); 8],
+                    inverses: u16[EachOperation; row::<R>(); 8]);
             DIVIDE_LEAVES "divide_leaves" =
                 invert::tree_down::divide_leaves(
-                    parents: u16[EachPair; row::<R>()],
-                    leaves: u8[EachOperation; row::<R>()],
-                    inverses: u16[EachOperation; row::<R>()]);
+                    parents: u16[EachPair; row::<R>(); 8],
+                    leaves: u8[EachOperation; row::<R>(); 8],
+                    inverses: u16[EachOperation; row::<R>(); 8]);
             FROBENIUS "frobenius" =
                 invert::frobenius::map(
                     matrix: u8[One; invert::frobenius::matrix_bytes::<R>()],
@@ -183,7 +183,7 @@ macro_rules! for_each_kernel {
             DIVIDE_BY_NORM "divide_by_norm" =
                 invert::norm::divide_by_norm(
                     pairs: u16[InWholeBlocks(1); row::<R>()],
-                    inverses: u16[EachPair; row::<R>()]);
+                    inverses: u16[EachPair; row::<R>(); 8]);
             EXPAND_SEEDS "expand_seeds" =
                 hash::derive::expand_seeds(
                     expansion: u64[One; EXPANSION_WORDS],
@@ -243,7 +243,7 @@ macro_rules! for_each_kernel {
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation; whole::mixed_radix::public_key_copy::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     seeds: u64[EachOperation; SEED_WORDS],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
@@ -266,8 +266,8 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation; whole::mixed_radix::secret_key_copy::<R>()],
                     copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
@@ -279,7 +279,7 @@ macro_rules! for_each_kernel {
                     keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation; whole::packed13::public_key_copy::<R>()],
                     ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
                     seeds: u64[EachOperation; SEED_WORDS],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
@@ -302,8 +302,8 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation; whole::packed13::secret_key_copy::<R>()],
                     copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
-                    f: u8[EachOperation; row::<R>()],
-                    h: u16[EachOperation; row::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],

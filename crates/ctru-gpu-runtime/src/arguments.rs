@@ -9,11 +9,13 @@ use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, Plain};
 
 /// Checks that `kernel` takes this memory and this batch, so that a launch accesses only this
-/// memory. A launch without operations accesses no memory, so for such a batch only the number of
-/// arrays must be right.
+/// memory, in aligned elements. `address` returns the address of memory, or its offset in an
+/// allocation that is aligned for every element. A launch without operations accesses no memory, so
+/// for such a batch only the number of arrays must be right, and the scalars must have values.
 pub(crate) fn check<M: DeviceMemory>(
     kernel: &Kernel,
     memory: &[&M],
+    address: impl Fn(&M) -> u64,
     batch: Batch,
 ) -> Result<(), RuntimeError> {
     let (name, parameters, count) = (kernel.name(), kernel.parameters(), batch.operations());
@@ -51,6 +53,14 @@ pub(crate) fn check<M: DeviceMemory>(
                 parameter: parameter.name(),
                 needed,
                 actual,
+            });
+        }
+        let bytes = parameter.alignment();
+        if needed != 0 && !address(memory).is_multiple_of(u64::from(bytes)) {
+            return Err(RuntimeError::Alignment {
+                kernel: name,
+                parameter: parameter.name(),
+                bytes,
             });
         }
     }

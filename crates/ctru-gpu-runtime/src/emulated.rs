@@ -498,7 +498,7 @@ impl Queue for EmulatedQueue {
         batch: Batch,
     ) -> Result<(), RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_owner(memory))?;
-        arguments::check(kernel, memory, batch)?;
+        arguments::check(kernel, memory, |memory| memory.start as u64, batch)?;
         self.device.0.work()?;
         if batch.operations() == 0 {
             return Ok(());
@@ -547,10 +547,11 @@ impl Queue for EmulatedQueue {
     fn launch_all(&self, launches: &[Launch<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
         for Launch { kernel, memory, batch, .. } in launches {
             memory.iter().try_for_each(|memory| self.check_owner(memory))?;
-            arguments::check(kernel, memory, *batch)?;
+            arguments::check(kernel, memory, |memory| memory.start as u64, *batch)?;
         }
         let run = |launch: &Launch<'_, _>| self.launch(launch.kernel, &launch.memory, launch.batch);
         let mut beside = Vec::new();
+        let launches = launches.iter().filter(|launch| launch.batch.operations() != 0);
         for launch in launches {
             match launch.order {
                 Order::Beside => beside.push(launch),

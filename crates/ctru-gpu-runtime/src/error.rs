@@ -128,6 +128,20 @@ pub enum RuntimeError {
         /// The number of elements in the array that the launch passes.
         actual: u64,
     },
+    /// An array of a launch does not begin at a multiple of the size of the groups of elements that
+    /// the kernel accesses.
+    #[error(
+        "{kernel}: the address of the array {parameter} must be a multiple of {bytes} bytes: pass \
+         a slice that begins at such an address"
+    )]
+    Alignment {
+        /// The kernel.
+        kernel: &'static str,
+        /// The array.
+        parameter: &'static str,
+        /// The number of bytes.
+        bytes: u32,
+    },
     /// A copy exceeds the end of its source or of its target.
     #[error("a copy uses the elements {start}..{end} of memory that has {len} elements")]
     Range {

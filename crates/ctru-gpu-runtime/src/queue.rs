@@ -202,9 +202,10 @@ pub trait Queue: Debug + Send + Sync {
     /// that it also writes, the value that it reads is unspecified.
     ///
     /// # Errors
-    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::Argument`],
-    /// [`RuntimeError::TooManyOperations`] or [`RuntimeError::Length`] if the arguments do not
-    /// match the kernel's parameters or if an array is too short. [`RuntimeError::Foreign`] if an
+    /// [`RuntimeError::ArgumentCount`], [`RuntimeError::UnsetScalars`],
+    /// [`RuntimeError::Argument`], [`RuntimeError::TooManyOperations`], [`RuntimeError::Length`] or
+    /// [`RuntimeError::Alignment`] if the arguments do not match the kernel's parameters or if an
+    /// array is too short or not aligned. [`RuntimeError::Foreign`] if an
     /// array belongs to another device. [`RuntimeError::ForeignKernel`] or
     /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these errors,
     /// no operation has been issued.

@@ -66,6 +66,31 @@ fn the_same_memory_may_be_two_arguments() {
     assert_eq!(pinned.read().unwrap(), [1, 2, 3, 4]);
 }
 
+/// A kernel that casts bytes to words takes only slices at multiples of the size of a word.
+#[test]
+fn arrays_are_aligned_for_casts() {
+    static WORDS: Kernel = Kernel::emulated(
+        "words",
+        Shape::new(1, 1, 0),
+        &[Parameter::new("bytes", 1, Rows::EachOperation, 4).in_multiples_of(4)],
+        &EMULATE_WORDS,
+    );
+    static EMULATE_WORDS: Emulate = |s, buffers, _| {
+        let words = s.cast::<u8, u32>(buffers[0].view());
+        s.store(words, 0, 7);
+    };
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let bytes = queue.allocate::<u8>(16).unwrap();
+    let launch = |start| {
+        let slice = queue.slice::<u8>(&bytes, start..16).unwrap();
+        queue.launch(&WORDS, &[&slice], Batch::each(1))
+    };
+    assert_eq!(launch(4), Ok(()));
+    let refused = RuntimeError::Alignment { kernel: "words", parameter: "bytes", bytes: 4 };
+    assert_eq!(launch(1), Err(refused.clone()));
+    assert_eq!(launch(6), Err(refused));
+}
+
 #[test]
 fn traces() {
     let device = EmulatedDevice::traced();

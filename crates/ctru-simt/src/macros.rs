@@ -16,7 +16,8 @@
 /// per array, the [`Batch`](crate::descriptor::Batch), and the scalars, if there are any. `rows` is
 /// one of [`Rows`](crate::descriptor::Rows), and `row` is the number of elements in a row. A number
 /// `m` after `row`, as in `[rows; row; m]`, declares that the kernel accesses whole groups of `m`
-/// elements. No array and no scalar may have the name of the function.
+/// elements, which is needed to cast an array to larger elements. No array and no scalar may have
+/// the name of the function.
 ///
 /// # Safety
 /// The word `unsafe` in a line stands for two promises: that of

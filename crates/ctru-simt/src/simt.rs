@@ -314,7 +314,9 @@ pub trait Simt: Copy {
     }
 
     /// Returns the same array with elements of another size. The array must be aligned for both
-    /// sizes.
+    /// sizes. Launches check the alignment for the
+    /// [groups](crate::descriptor::Parameter::in_multiples_of) that the descriptor declares, and
+    /// nothing checks it for larger elements.
     fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
 
     /// Returns the array without its first `first` elements. An index into the rest that is known

@@ -45,7 +45,8 @@ pub fn scan<S: Simt>(s: S, numbers: S::Global<u32>, sums: S::Global<u32>, _: Bat
 
 /// Multiplies matrices of numbers in bfloat16, two per word. `a` has its rows one after another,
 /// `b` its columns; each of them has `steps` times 16 numbers. A block computes 16 rows of 8
-/// numbers of `c`. The grid counts these tiles, first along a row of `c`.
+/// numbers of `c`. The grid counts these tiles, first along a row of `c`. Only blocks
+/// with 0 as their number in the third dimension compute.
 pub fn multiply<S: Simt>(
     s: S,
     a: S::Global<u32>,
@@ -54,7 +55,10 @@ pub fn multiply<S: Simt>(
     _: Batch,
     steps: u32,
 ) {
-    let ([x, y, _], [columns, ..]) = (s.block_in_grid(), s.grid());
+    let ([x, y, z], [columns, ..]) = (s.block_in_grid(), s.grid());
+    if z != 0 {
+        return;
+    }
     let (i, j) = (s.lane() / 4, s.lane() % 4);
     let mut sum = [0.0; 4];
     for step in 0..steps {

@@ -85,7 +85,7 @@ fn multiplies_matrices() -> Result<(), Box<dyn std::error::Error>> {
     let (a, b) =
         (upload(&queue, &words(rows * inner, 0))?, upload(&queue, &words(columns * inner, 100))?);
     let c = upload(&queue, &vec![0f32; rows * columns])?;
-    let kernel = MULTIPLY.with(&[(steps as u32).into()])?.in_grid(rows as u32 / 16, 1)?;
+    let kernel = MULTIPLY.with(&[(steps as u32).into()])?.in_grid(rows as u32 / 16, 2)?;
     queue.launch(&kernel, &[&a, &b, &c], Batch::each(columns as u32))?;
     assert_eq!(download(&queue, &c)?, expected);
     Ok(())

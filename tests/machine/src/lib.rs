@@ -1,4 +1,4 @@
-//! Kernels that use every method of [`Simt`]. Their tests run on the emulator and on a GPU.
+//! Kernels that use most methods of [`Simt`]. Their tests run on the emulator and on a GPU.
 //!
 //! `cargo xtask build-ptx` compiles this crate to `ptx/ctru_machine.ptx`.
 #![no_std]
@@ -191,7 +191,7 @@ fn places<S: Simt>(s: S) -> [u32; 4] {
 
 macro_rules! product {
     ($name:ident $number:ty, $method:ident) => {
-        /// Adds the product of two matrices to `sum`.
+        /// Adds the product of two matrices to `sum`. The first block does it alone.
         #[inline(always)]
         pub fn $name<S: Simt>(
             s: S,
@@ -200,6 +200,9 @@ macro_rules! product {
             sum: S::Global<$number>,
             _: Batch,
         ) {
+            if s.block() != 0 {
+                return;
+            }
             let ((a, b), places) = (factors(s, a, b), places(s));
             let c = places.map(|place| s.load(sum, place));
             for (place, element) in places.into_iter().zip(s.$method(a, b, c)) {
@@ -212,7 +215,7 @@ product!(product_s8 i32, mma_m16n8k32);
 product!(product_u8 i32, mma_m16n8k32_u8);
 product!(product_bf16 f32, mma_m16n8k16_bf16);
 
-/// Writes the bits of each scalar.
+/// Writes the bits of each scalar. The first block does it alone.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it tests as many scalars as a kernel takes")]
 pub fn scalars<S: Simt>(
@@ -228,7 +231,7 @@ pub fn scalars<S: Simt>(
     g: i8,
     h: u64,
 ) {
-    if s.thread() == 0 {
+    if thread_in_launch(s) == 0 {
         let all = [
             a.to_bits(),
             b.to_bits(),
@@ -263,10 +266,14 @@ fn all_blocks(extent: Extent<'_>) -> u64 {
 }
 
 /// Transposes a matrix with `rows` rows and one column per operation. Each block has a tile of 32
-/// columns and 32 rows. The second dimension of the grid counts the tiles of a column.
+/// columns and 32 rows. The second dimension of the grid counts the tiles of a column. Only blocks
+/// with 0 as their number in the third dimension work.
 #[inline(always)]
 pub fn transpose<S: Simt>(s: S, from: S::Global<f64>, to: S::Global<f64>, batch: Batch, rows: u32) {
-    let ([x, y, _], columns) = (s.block_in_grid(), batch.operations());
+    let ([x, y, z], columns) = (s.block_in_grid(), batch.operations());
+    if z != 0 {
+        return;
+    }
     // One word more per row, so that the threads of a warp access different banks.
     let place = |row: u32, column: u32| 8 * ((WARP + 1) * row + column);
     for k in 0..WARP {
@@ -303,7 +310,7 @@ pub fn axpy<S: Simt>(s: S, x: S::Global<f32>, y: S::Global<f32>, batch: Batch, a
 
 use Rows::{EachOperation, InWholeBlocks, Of, One};
 
-/// The shape of kernels with one operation per thread and eight bytes of shared memory per thread.
+/// The shape of kernels with one operation per thread and 16 bytes of shared memory per thread.
 const SHAPE: Shape = Shape::new(THREADS, THREADS, 16 * THREADS);
 /// The shape of the matrix products: one warp.
 const ONE_WARP: Shape = Shape::new(WARP, 1, 0);

@@ -109,7 +109,7 @@ impl CudaQueue {
         batch: Batch,
     ) -> Result<Option<Described>, RuntimeError> {
         memory.iter().try_for_each(|memory| self.check_device(memory))?;
-        arguments::check(kernel, memory, batch)?;
+        arguments::check(kernel, memory, |memory| memory.pointer, batch)?;
         if batch.operations() == 0 {
             return Ok(None);
         }

@@ -185,7 +185,8 @@ impl Kernel {
         self.substitute
     }
 
-    /// Returns the same kernel with another block shape.
+    /// Returns the same kernel with another block shape. If this shape does not permit
+    /// [planes](Shape::in_planes), the grid has one dimension again.
     ///
     /// # Safety
     /// The promise of [`new`](Self::new) holds for this shape.
@@ -197,7 +198,8 @@ impl Kernel {
     pub const unsafe fn in_blocks_of(&self, shape: Shape) -> Self {
         let kernel = Self::describe(self.module, self.name, shape, self.parameters);
         let Self { shape, most_operations, .. } = kernel;
-        Self { shape, most_operations, ..self.copy() }
+        let planes = if shape.has_planes { self.planes } else { [1, 1] };
+        Self { shape, most_operations, planes, ..self.copy() }
     }
 
     /// Returns whether this is a kernel of `module`. Two modules with the same text are different
@@ -262,8 +264,9 @@ impl Kernel {
     ///
     /// Kernels compute indices in 32 bits, counted in elements, in words or in bytes. They also
     /// compute indices of operations in the last block that lie after the end of the batch. With
-    /// this number of operations and two more blocks, every byte of each array still has a 32-bit
-    /// index.
+    /// this number of operations and two more blocks, every operation still has a 32-bit number,
+    /// and every byte of each array has a 32-bit index. The length of an array with [`Rows::Of`]
+    /// does not limit this number; [`elements`](Self::elements) checks it for each launch.
     #[must_use]
     pub const fn most_operations(&self) -> u32 {
         self.most_operations
@@ -272,8 +275,9 @@ impl Kernel {
     /// Returns the length of the part of an array that the kernel may access, in elements from the
     /// first one on. The batch has at most [`most_operations`](Self::most_operations) operations.
     ///
-    /// Kernels compute indices in 32 bits. So if the part has `2^32` bytes or more, which only
-    /// [`Rows::Of`] makes possible, the length is `u64::MAX`, and no array is long enough.
+    /// Kernels compute indices in 32 bits. So if [`Rows::Of`] makes a part of `2^32` bytes or more,
+    /// rounded up to a whole group and one group more, the length is `u64::MAX`, and no array is
+    /// long enough.
     #[must_use]
     pub fn elements(&self, parameter: &Parameter, batch: Batch) -> u64 {
         let grid = self.grid(batch.operations());

@@ -52,7 +52,8 @@ impl Parameter {
     }
 
     /// Returns the same parameter for a kernel that accesses whole groups of `multiple` elements.
-    /// `multiple` is a power of two.
+    /// `multiple` is a power of two. Launches check that the array is [aligned](Self::alignment)
+    /// for a group, so the kernel may [cast](crate::simt::Simt::cast) it to elements of this size.
     #[must_use]
     pub const fn in_multiples_of(self, multiple: u32) -> Self {
         Self { multiple, ..self }
@@ -68,6 +69,14 @@ impl Parameter {
     #[must_use]
     pub const fn element_bytes(&self) -> u32 {
         self.element_bytes
+    }
+
+    /// Returns the number of bytes of which the address of the array must be a multiple: the size
+    /// of a group of elements, but at most 16.
+    #[must_use]
+    pub const fn alignment(&self) -> u32 {
+        let group = self.element_bytes as u64 * self.multiple as u64;
+        if group < 16 { group as u32 } else { 16 }
     }
 
     /// # Panics
@@ -105,8 +114,9 @@ impl Parameter {
             Some(sharing) => rows * sharing as u64,
             None => u32::MAX as u64,
         };
-        let operations = operations.saturating_sub(2 * per_block as u64);
-        if operations < u32::MAX as u64 { operations as u32 } else { u32::MAX }
+        let most = if operations < u32::MAX as u64 { operations } else { u32::MAX as u64 };
+        // The operations of two more blocks still have 32-bit numbers.
+        most.saturating_sub(2 * per_block as u64) as u32
     }
 
     /// Returns the length of the part of the array that a kernel with `per_block` operations per

@@ -286,6 +286,8 @@ impl Memory {
 pub struct Buffer {
     pub(super) memory: Rc<RefCell<Memory>>,
     element_bytes: u32,
+    /// The number of bytes that the kernel of a launch may access.
+    pub(super) limit: u64,
 }
 
 impl Buffer {
@@ -303,7 +305,7 @@ impl Buffer {
     /// little-endian.
     #[must_use]
     pub fn from_bytes(element_bytes: u32, bytes: Vec<u8>) -> Self {
-        Self { memory: Rc::new(RefCell::new(Memory::new(bytes, false))), element_bytes }
+        Self::from_memory(element_bytes, Memory::new(bytes, false))
     }
 
     /// Creates an array of `elements` elements of `element_bytes` bytes each, whose content is
@@ -312,7 +314,18 @@ impl Buffer {
     #[must_use]
     pub fn uninitialised(element_bytes: u32, elements: usize) -> Self {
         let bytes = std::vec![0xa5; element_bytes as usize * elements];
-        Self { memory: Rc::new(RefCell::new(Memory::new(bytes, true))), element_bytes }
+        Self::from_memory(element_bytes, Memory::new(bytes, true))
+    }
+
+    fn from_memory(element_bytes: u32, memory: Memory) -> Self {
+        let limit = memory.bytes.len() as u64;
+        Self { memory: Rc::new(RefCell::new(memory)), element_bytes, limit }
+    }
+
+    /// Returns the same memory for a kernel that may access only this many elements of it.
+    pub(super) fn limited(&self, elements: u64) -> Self {
+        let declared = elements.saturating_mul(u64::from(self.element_bytes));
+        Self { limit: self.limit.min(declared), ..self.clone() }
     }
 
     /// Returns the content as bytes.

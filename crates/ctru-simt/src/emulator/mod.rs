@@ -108,7 +108,10 @@ impl Emulator {
             return Err(Fault::NotEmulated { kernel: kernel.name() });
         };
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
-        let arguments: Rc<[Buffer]> = buffers.iter().map(|&buffer| buffer.clone()).collect();
+        let limited = |(parameter, buffer): (&Parameter, &&Buffer)| {
+            buffer.limited(kernel.elements(parameter, batch))
+        };
+        let arguments: Rc<[Buffer]> = parameters.iter().zip(buffers).map(limited).collect();
         let mut events = Vec::new();
         let grid = kernel.grid(batch.operations());
         for block in 0..grid.into_iter().fold(1, u32::saturating_mul) {

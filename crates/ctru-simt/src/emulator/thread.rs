@@ -168,17 +168,30 @@ impl<'a, T: Word> View<'a, T> {
     fn address(&self, index: u32) -> u64 {
         self.first + u64::from(index) * u64::from(T::BYTES)
     }
-
-    /// Returns the address of an element, and the memory.
-    fn element(self, index: u32) -> (u64, (&'a RefCell<Memory>, Space)) {
-        (self.address(index), (&self.buffer.memory, Space::Global))
-    }
 }
 
 impl<'a> Thread<'a> {
     /// Returns the block's shared memory.
     fn shared(self) -> (&'a RefCell<Memory>, Space) {
         (&self.block.shared, Space::Shared)
+    }
+
+    /// Returns the address of an element in global memory, and the memory. If the descriptor does
+    /// not permit the access, the launch ends.
+    #[track_caller]
+    fn element<T: Word>(
+        self,
+        view: View<'a, T>,
+        index: u32,
+        kind: Kind,
+    ) -> (u64, (&'a RefCell<Memory>, Space)) {
+        let (address, Buffer { memory, limit, .. }) = (view.address(index), view.buffer);
+        if address + u64::from(T::BYTES) > *limit {
+            let access = self.described(kind, Space::Global);
+            let (kernel, bytes) = (self.block.kernel, *limit);
+            self.stop(Fault::Bounds { kernel, access, address, bytes });
+        }
+        (address, (memory, Space::Global))
     }
 
     /// Returns the value of a scalar of the kernel.
@@ -330,11 +343,11 @@ impl<'a> Simt for Thread<'a> {
         View { first: memory.address(first), ..memory }
     }
     fn load<T: Word>(self, memory: View<'a, T>, index: u32) -> T {
-        let (at, memory) = memory.element(index);
+        let (at, memory) = self.element(memory, index, Kind::Read);
         self.access(memory, at, Kind::Read, |memory, stamp| memory.load(at, stamp))
     }
     fn store<T: Word>(self, memory: View<'a, T>, index: u32, value: T) {
-        let (at, memory) = memory.element(index);
+        let (at, memory) = self.element(memory, index, Kind::Write);
         self.access(memory, at, Kind::Write, |memory, stamp| memory.store(at, value, stamp));
     }
     fn load_shared<T: Word>(self, address: u32) -> T {
@@ -346,7 +359,7 @@ impl<'a> Simt for Thread<'a> {
         self.access(self.shared(), at, Kind::Write, |memory, stamp| memory.store(at, value, stamp));
     }
     fn atomic<T: AtomicInteger>(self, memory: View<'a, T>, index: u32, update: Update<T>) -> T {
-        let (at, memory) = memory.element(index);
+        let (at, memory) = self.element(memory, index, Kind::Atomic);
         let new = |old| update.applied(old);
         self.access(memory, at, Kind::Atomic, |memory, stamp| memory.update(at, new, stamp))
     }
@@ -356,7 +369,7 @@ impl<'a> Simt for Thread<'a> {
         self.access(self.shared(), at, Kind::Atomic, |memory, stamp| memory.update(at, new, stamp))
     }
     fn atomic_add_float<T: AtomicFloat>(self, memory: View<'a, T>, index: u32, value: T) -> T {
-        let (at, memory) = memory.element(index);
+        let (at, memory) = self.element(memory, index, Kind::Atomic);
         let new = |old: T| old + value;
         self.access(memory, at, Kind::Atomic, |memory, stamp| memory.update(at, new, stamp))
     }

@@ -105,7 +105,10 @@ impl Gpu {
     /// # Safety
     ///
     /// The kernel that receives the value must keep the [rules](Simt#rules) of the machine, with
-    /// the arrays, the shape of blocks and the shared memory of this launch.
+    /// the shape of blocks and the shared memory of this launch, if its arrays are disjoint and
+    /// nothing else accesses them. If arrays overlap, or other code writes to them, the values that
+    /// it reads are unspecified, but it must still access only elements inside its arrays, at
+    /// aligned addresses.
     #[inline(always)]
     pub unsafe fn new() -> Self {
         let shared;
@@ -245,14 +248,16 @@ impl Simt for Gpu {
 
     #[inline(always)]
     fn load<T: Word>(self, memory: Global<T>, index: u32) -> T {
-        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and that
-        // no other thread writes it at the same time. Every pattern of bits is a valid `Word`.
+        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and is
+        // aligned. If the arrays are disjoint, no other thread writes it at the same time; if not,
+        // the value is unspecified, and every pattern of bits is a valid `Word`.
         unsafe { memory.0.add(index as usize).read() }
     }
     #[inline(always)]
     fn store<T: Word>(self, memory: Global<T>, index: u32, value: T) {
-        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and that
-        // no other thread touches it at the same time.
+        // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array and is
+        // aligned. If the arrays are disjoint, no other thread touches it at the same time; if not,
+        // only the content of the arrays is unspecified.
         unsafe { memory.0.add(index as usize).write(value) }
     }
 

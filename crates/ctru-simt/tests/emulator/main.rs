@@ -3,6 +3,7 @@
 mod atomics;
 mod contents;
 mod copies;
+mod descriptor;
 mod rules;
 
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};

@@ -128,12 +128,21 @@ fn nothing_orders_blocks() {
 
 #[test]
 fn launches_are_ordered() {
-    let array = Buffer::new(&[7u32; 128]);
-    let write = kernel(|s, arrays, _| s.store(arrays[0].view(), 127 - s.thread(), 1u32));
-    let read = kernel(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 64 + s.thread())));
+    let array = Buffer::new(&[7u32; 64]);
+    let write = kernel(|s, arrays, _| s.store(arrays[0].view(), 63 - s.thread(), 1u32));
+    let read = kernel(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), s.thread())));
     for kernel in [&write, &read, &write] {
         Emulator::new().launch(kernel, &[&array], Batch::each(1)).expect("no fault");
     }
+}
+
+/// An array may be longer than the descriptor declares. The kernel may not access the rest.
+#[test]
+fn accesses_behind_the_declared_part() {
+    let array = Buffer::new(&[7u32; 128]);
+    let read = kernel(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 64 - s.thread())));
+    let result = Emulator::new().launch(&read, &[&array], Batch::each(1));
+    assert!(matches!(result, Err(Fault::Bounds { address: 256, bytes: 256, .. })), "{result:?}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn scalars_of_each_type() {
         u64::MAX.into(),
     ];
     let kernel = SCALARS.with(&values).unwrap();
-    queue.launch(&kernel, &[&bits], Batch::each(1)).unwrap();
+    queue.launch(&kernel, &[&bits], Batch::each(2)).unwrap();
     let expected = [
         200,
         0xfffe,
@@ -100,7 +100,7 @@ fn lengths_that_depend_on_scalars() {
     let matrix: Vec<f64> = (0..rows * columns).map(f64::from).collect();
     let queue = queue();
     let (from, to) = (upload(&queue, &matrix), upload(&queue, &vec![0f64; matrix.len()]));
-    let kernel = TRANSPOSE.with(&[rows.into()]).unwrap().in_grid(rows.div_ceil(32), 1).unwrap();
+    let kernel = TRANSPOSE.with(&[rows.into()]).unwrap().in_grid(rows.div_ceil(32), 2).unwrap();
     queue.launch(&kernel, &[&from, &to], Batch::each(columns)).unwrap();
     let expected: Vec<f64> = (0..columns)
         .flat_map(|column| (0..rows).map(move |row| f64::from(row * columns + column)))

@@ -1,4 +1,4 @@
-//! Tests each method of the machine, on the emulator or, with the feature `cuda`, on GPU 0.
+//! Tests the methods of the machine, on the emulator or, with the feature `cuda`, on GPU 0.
 
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]

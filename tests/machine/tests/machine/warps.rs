@@ -56,7 +56,7 @@ fn product<T: Plain>(
     let queue = queue();
     let (a, b) = (upload(&queue, a), upload(&queue, b));
     let result = upload(&queue, &start.into_iter().map(&sum).collect::<Vec<_>>());
-    queue.launch(kernel, &[&a, &b, &result], Batch::each(1)).unwrap();
+    queue.launch(kernel, &[&a, &b, &result], Batch::each(2)).unwrap();
     assert_eq!(download(&queue, &result), expected, "{}", kernel.name());
 }
 
