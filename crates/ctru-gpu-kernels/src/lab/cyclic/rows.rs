@@ -86,7 +86,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     let last = Rows::<S, M, P, C, R>::PASSES - 1;
     let load = |operand: u32| {
         let operand = s.tail(operands, operand * batch.operations() * HELD as u32);
-        let row = s.tail(operand, rows.global(0, 0));
+        let row = s.tail(operand, rows.first());
         array::from_fn(|k| {
             let word = s.load(row, rows.step(0, k));
             if C == 0 { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
@@ -120,7 +120,7 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
     inverse!(3 2 1);
     product = rows.inverse_pass(0, product);
     let scale = layers::factor::<S, M>(s, inverse, 0);
-    let row = s.tail(products, rows.global(0, 0));
+    let row = s.tail(products, rows.first());
     for (k, &x) in product.iter().enumerate() {
         let word = if C == 0 { M::canonical(M::mul(x, scale)) } else { x.to_word() };
         s.store(row, rows.step(0, k), word);
@@ -197,7 +197,7 @@ where
         (self.thread / Self::stride(pass), self.thread % Self::stride(pass))
     }
 
-    /// Returns how far behind its first number number `k` of a thread is in the row.
+    /// Returns the distance in the row from a thread's first number to its number `k`.
     #[inline(always)]
     fn step(&self, pass: u32, k: usize) -> u32 {
         k as u32 * Self::stride(pass)
@@ -210,10 +210,10 @@ where
         HELD as u32 * Self::stride(pass) * block + offset
     }
 
-    /// Returns the index in global memory of number `k` of this thread.
+    /// Returns the index in global memory of this thread's first number in the first pass.
     #[inline(always)]
-    fn global(&self, pass: u32, k: usize) -> u32 {
-        (self.row << R) + self.position(pass) + self.step(pass, k)
+    fn first(&self) -> u32 {
+        (self.row << R) + self.position(0)
     }
 
     /// Applies the layers of one pass to both operands at once, because they share the factors.
