@@ -24,6 +24,10 @@ use crate::wipe::Secret;
 /// time compared with the three products per key.
 const KEYS_PER_INVERSION: usize = 128;
 
+/// The most encapsulations or decapsulations that the calling thread does by itself. To wake another
+/// thread takes longer.
+const MOST_ALONE: usize = 8;
+
 /// The number of operations that share their hashing. The widest vectors hold eight Keccak states,
 /// those of WebAssembly two.
 const GROUP: usize = if !cfg!(target_family = "wasm") {
@@ -244,6 +248,9 @@ pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
     encapsulation_keys: &mut [E::Bytes<R>],
     decapsulation_keys: &mut [K],
 ) {
+    if decapsulation_keys.len() == 1 {
+        return generate_together::<R, E, K>(seeds, 0, encapsulation_keys, decapsulation_keys);
+    }
     let share = share(pool, decapsulation_keys.len(), KEYS_PER_INVERSION);
     pool.install(|| {
         let outputs = decapsulation_keys.par_chunks_mut(share).enumerate();
@@ -306,17 +313,22 @@ fn encapsulate_from<R: Ring, E: Encode>(
     ciphertexts: &mut [R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
 ) {
+    let work = |first, ciphertexts: &mut [R::CiphertextBytes], secrets: &mut [_]| {
+        let (groups, rest) = ciphertexts.as_chunks_mut();
+        let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+        let after = first + groups.as_flattened().len();
+        encapsulate_groups::<R, E, GROUP>(keys, seeds, first, groups, secret_groups);
+        let (rest, secret_rest) = (rest.as_chunks_mut().0, secret_rest.as_chunks_mut().0);
+        encapsulate_groups::<R, E, 1>(keys, seeds, after, rest, secret_rest);
+    };
+    if secrets.len() <= MOST_ALONE {
+        return work(0, ciphertexts, secrets);
+    }
     let share = share(pool, secrets.len(), GROUP);
     pool.install(|| {
         let outputs = ciphertexts.par_chunks_mut(share).zip(secrets.par_chunks_mut(share));
         outputs.enumerate().for_each(|(index, (ciphertexts, secrets))| {
-            let first = index * share;
-            let (groups, rest) = ciphertexts.as_chunks_mut();
-            let (secret_groups, secret_rest) = secrets.as_chunks_mut();
-            let after = first + groups.as_flattened().len();
-            encapsulate_groups::<R, E, GROUP>(keys, seeds, first, groups, secret_groups);
-            let (rest, secret_rest) = (rest.as_chunks_mut().0, secret_rest.as_chunks_mut().0);
-            encapsulate_groups::<R, E, 1>(keys, seeds, after, rest, secret_rest);
+            work(index * share, ciphertexts, secrets);
         });
     });
 }
@@ -361,17 +373,22 @@ fn decapsulate_from<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
     ciphertexts: &[R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
 ) {
+    let work = |first, ciphertexts: &[R::CiphertextBytes], secrets: &mut [_]| {
+        let (groups, rest) = ciphertexts.as_chunks();
+        let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+        let after = first + groups.as_flattened().len();
+        decapsulate_groups::<R, E, K, GROUP>(keys, first, groups, secret_groups);
+        let (rest, secret_rest) = (rest.as_chunks().0, secret_rest.as_chunks_mut().0);
+        decapsulate_groups::<R, E, K, 1>(keys, after, rest, secret_rest);
+    };
+    if secrets.len() <= MOST_ALONE {
+        return work(0, ciphertexts, secrets);
+    }
     let share = share(pool, secrets.len(), GROUP);
     pool.install(|| {
         let operations = ciphertexts.par_chunks(share).zip(secrets.par_chunks_mut(share));
         operations.enumerate().for_each(|(index, (ciphertexts, secrets))| {
-            let first = index * share;
-            let (groups, rest) = ciphertexts.as_chunks();
-            let (secret_groups, secret_rest) = secrets.as_chunks_mut();
-            let after = first + groups.as_flattened().len();
-            decapsulate_groups::<R, E, K, GROUP>(keys, first, groups, secret_groups);
-            let (rest, secret_rest) = (rest.as_chunks().0, secret_rest.as_chunks_mut().0);
-            decapsulate_groups::<R, E, K, 1>(keys, after, rest, secret_rest);
+            work(index * share, ciphertexts, secrets);
         });
     });
 }

@@ -23,6 +23,10 @@ pub trait EngineFactory: Send + Sync + 'static {
     /// decodes the key once. Keys with fewer operations share a call that decodes a key for each.
     const OWN_CALL: usize = 8;
 
+    /// The most operations of a call that the thread that brings them computes at once, if nothing
+    /// waits. With 0, another thread computes all calls.
+    const AT_ONCE: usize = 0;
+
     /// Makes the engine of one parameter set.
     ///
     /// # Errors
@@ -33,6 +37,9 @@ pub trait EngineFactory: Send + Sync + 'static {
 impl EngineFactory for CpuEngine {
     type For<P: ParameterSet> = Self;
 
+    // They take 20 to 80 us. The threads of the asynchronous runtime should not wait for longer.
+    const AT_ONCE: usize = 8;
+
     fn engine<P: ParameterSet>(&self) -> Result<Self, EngineError> {
         Ok(self.clone())
     }
@@ -42,6 +49,7 @@ type Made = Result<Arc<dyn Compute>, EngineError>;
 
 /// The engines of all schemes. A lane of calls uses one of these.
 pub struct Engines {
+    at_once: usize,
     make: Box<dyn Fn(Scheme) -> Made + Send + Sync>,
     made: [Mutex<Option<Arc<dyn Compute>>>; Scheme::COUNT],
 }
@@ -66,7 +74,12 @@ impl Engines {
     /// Returns the engines that a factory makes.
     pub fn new<F: EngineFactory>(factory: F) -> Self {
         let make = move |scheme: Scheme| scheme.accept(Make(&factory));
-        Self { make: Box::new(make), made: Default::default() }
+        Self { at_once: F::AT_ONCE, make: Box::new(make), made: Default::default() }
+    }
+
+    /// Returns the most operations that the thread that brings them computes at once.
+    pub(crate) fn at_once(&self) -> usize {
+        self.at_once
     }
 
     /// Returns the engine of a scheme, and makes it if it is not there yet.

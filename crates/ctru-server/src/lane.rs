@@ -3,6 +3,10 @@
 //! A thread that is free takes the group whose oldest job has waited longest. It waits until the
 //! batch is full or that job has waited for the longest delay. While all threads compute, jobs
 //! gather in the queue, so batches grow with the load.
+//!
+//! If nothing waits and no job is to wait for others, the thread that brings a job of a few
+//! operations computes it at once on engines for which that takes less time than to wake another
+//! thread ([`EngineFactory::AT_ONCE`](crate::EngineFactory::AT_ONCE)).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -102,7 +106,8 @@ impl Lane {
         self.inner.options.max_batch
     }
 
-    /// Adds a job. If there is no room, or if the engine is lost, answers the job with a fault.
+    /// Adds a job, or computes it at once. If there is no room, or if the engine is lost, answers
+    /// the job with a fault.
     pub(crate) fn submit(&self, job: Job) {
         let Inner { shared, changed, .. } = &*self.inner;
         if shared.is_lost() {
@@ -111,6 +116,10 @@ impl Lane {
         let now = Instant::now();
         let (group, share, count) = ((job.work.kind(), job.scheme), job.share, job.count);
         let mut state = self.inner.lock();
+        if state.queue.weight() == 0 && self.inner.is_done_at_once(&job) {
+            drop(state);
+            return self.inner.compute(group, [(job, now)]);
+        }
         let mut dead = Vec::new();
         let mut refused = state.queue.push(group, share, job, count, now).err();
         if refused.is_some() && now.saturating_duration_since(state.swept) > SWEEP {
@@ -150,29 +159,40 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns whether the thread that brings a job computes it, if nothing waits.
+    fn is_done_at_once(&self, job: &Job) -> bool {
+        let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
+        is_short && job.count <= self.engines.at_once() && self.options.max_delay.is_zero()
+    }
+
     fn work(&self) {
-        while let Some(((kind, scheme), waiting)) = self.next() {
-            let now = Instant::now();
-            let mut jobs = Vec::with_capacity(waiting.len());
-            let is_lost = self.shared.is_lost();
-            for Waiting { job, since, .. } in waiting {
-                self.shared.metrics.waited(self.options.name, now.saturating_duration_since(since));
-                if is_lost {
-                    job.work.refuse(Fault::Lost);
-                } else if job.is_dead(now) || !job.claim.take() {
-                    job.work.refuse(Fault::Expired);
-                } else {
-                    jobs.push(job);
-                }
+        while let Some((group, waiting)) = self.next() {
+            self.compute(group, waiting.into_iter().map(|Waiting { job, since, .. }| (job, since)));
+        }
+    }
+
+    /// Computes jobs of a group, which came at the times beside them, and answers all of them.
+    fn compute(&self, (kind, scheme): Group, waiting: impl IntoIterator<Item = (Job, Instant)>) {
+        let now = Instant::now();
+        let mut jobs = Vec::new();
+        let is_lost = self.shared.is_lost();
+        for (job, since) in waiting {
+            self.shared.metrics.waited(self.options.name, now.saturating_duration_since(since));
+            if is_lost {
+                job.work.refuse(Fault::Lost);
+            } else if job.is_dead(now) || !job.claim.take() {
+                job.work.refuse(Fault::Expired);
+            } else {
+                jobs.push(job);
             }
-            if jobs.is_empty() {
-                continue;
-            }
-            // A panic drops the senders of the answers, which the receivers take for a failure.
-            let run = AssertUnwindSafe(|| self.run(kind, scheme, jobs));
-            if catch_unwind(run).is_err() {
-                tracing::error!(kind = kind.name(), %scheme, "a batch has panicked");
-            }
+        }
+        if jobs.is_empty() {
+            return;
+        }
+        // A panic drops the senders of the answers, which the receivers take for a failure.
+        let run = AssertUnwindSafe(|| self.run(kind, scheme, jobs));
+        if catch_unwind(run).is_err() {
+            tracing::error!(kind = kind.name(), %scheme, "a batch has panicked");
         }
     }
 

@@ -29,7 +29,8 @@ impl CpuEngine {
     }
 
     /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core. In
-    /// WebAssembly without threads, the calling thread does the work.
+    /// WebAssembly without threads, the calling thread does the work. So it does in batches of up
+    /// to 8 encapsulations or decapsulations, or of one key pair.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start the threads.

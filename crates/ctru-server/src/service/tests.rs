@@ -3,6 +3,7 @@ use ctru_kem::engine::CpuEngine;
 use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix};
 
 use super::*;
+use crate::engines::EngineFactory;
 use crate::identity::{Identity, Peer};
 use crate::job::Claim;
 use crate::loaded::{Loaded, Side};
@@ -79,6 +80,26 @@ async fn refused_calls_spend_no_quota() {
     assert!(state.compute(&large, prepared).await.is_ok());
     let refused = state.encapsulate(&large, request(few)).err().unwrap();
     assert_eq!(refused, Fault::QuotaSpent);
+}
+
+/// The thread that brings a few operations computes them, unless they are to wait for others.
+#[test]
+fn few_operations_are_computed_at_once() {
+    let submit = |delay, count| {
+        let Service(state) =
+            start(ServiceOptions { max_queue_delay: delay, ..ServiceOptions::default() });
+        let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
+        let key = Key::PublicKey(Bytes::copy_from_slice(key.encapsulation_key().as_ref()));
+        let scheme = Some(scheme().message());
+        let request = EncapsulateRequest { scheme, key: Some(key), count };
+        let mut prepared = state.encapsulate(&caller(1 << 30), request).unwrap();
+        state.small.submit(prepared.job);
+        prepared.answer.try_recv().map(|answer| answer.unwrap().shared_secrets.len())
+    };
+    let most = <CpuEngine as EngineFactory>::AT_ONCE;
+    assert_eq!(submit(Duration::ZERO, most as u32), Ok(32 * most));
+    let nothing_yet = Err(oneshot::error::TryRecvError::Empty);
+    assert_eq!(submit(Duration::from_secs(3600), most as u32), nothing_yet);
 }
 
 /// Some numbers of plain keys have as many bytes as other numbers of sealed keys.

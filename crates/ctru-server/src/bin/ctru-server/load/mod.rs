@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use crate::Result;
@@ -189,16 +189,12 @@ async fn open(
 ) -> Measured {
     let room = Arc::new(Semaphore::new(in_flight.max(1)));
     let start = Instant::now();
-    let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut ended) = mpsc::unbounded_channel();
     let begin = async move {
-        for (number, channel) in channels.iter().cycle().enumerate() {
-            let due = start + Duration::from_secs_f64(number as f64 / rate);
-            if due >= times.until {
-                return;
-            }
-            if due > Instant::now() {
-                tokio::time::sleep_until(due.into()).await;
-            }
+        let mut dues = pace(rate, start, times.until);
+        let mut channels = channels.iter().cycle();
+        while let Some(due) = dues.recv().await {
+            let Some(channel) = channels.next() else { return };
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
             let (channel, mut work, sender) = (channel.clone(), work.clone(), sender.clone());
             tokio::spawn(async move {
@@ -221,10 +217,33 @@ async fn open(
     tokio::join!(begin, collect).1
 }
 
+/// How often calls of an open loop begin. To wake more often takes processor time from the server.
+const PERIOD: Duration = Duration::from_micros(250);
+
+/// Names the times at which calls begin, each within [`PERIOD`] after it has come.
+///
+/// The timer of the asynchronous runtime knows only whole milliseconds. It would begin the calls of
+/// a millisecond together, and each would wait for those before it.
+fn pace(rate: f64, start: Instant, until: Instant) -> mpsc::UnboundedReceiver<Instant> {
+    let (sender, dues) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let dues = (0_u64..).map(|number| start + Duration::from_secs_f64(number as f64 / rate));
+        for due in dues.take_while(|due| *due < until) {
+            while due > Instant::now() {
+                std::thread::sleep(PERIOD);
+            }
+            if sender.send(due).is_err() {
+                return;
+            }
+        }
+    });
+    dues
+}
+
 /// Keeps two messages of a stream in flight.
 async fn streamed(channel: Channel, work: Work, times: Times) -> Measured {
     let mut measured = Measured::new(times.until - times.from);
-    let (sender, messages) = tokio::sync::mpsc::channel(2);
+    let (sender, messages) = mpsc::channel(2);
     let mut begun = std::collections::VecDeque::new();
     let mut answers = match work.stream(channel, messages).await {
         Ok(answers) => answers,
