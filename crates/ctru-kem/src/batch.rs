@@ -24,8 +24,8 @@ use crate::wipe::Secret;
 /// time compared with the three products per key.
 const KEYS_PER_INVERSION: usize = 128;
 
-/// The most encapsulations or decapsulations that the calling thread does by itself. To wake another
-/// thread takes longer.
+/// The most encapsulations or decapsulations that the calling thread does by itself. To wake
+/// another thread takes longer.
 const MOST_ALONE: usize = 8;
 
 /// The number of operations that share their hashing. The widest vectors hold eight Keccak states,
