@@ -26,11 +26,23 @@ pub(crate) fn time_in_a_row(
     queue: &CudaQueue,
     operation: impl Fn() -> Result<(), RuntimeError>,
 ) -> Result<Statistics, RuntimeError> {
+    time_on_queues(queue, &[], operation)
+}
+
+/// The same for an operation that uses several queues, of which the first one has the events. A
+/// queue begins its part of a run when it has finished its part of the run before.
+pub(crate) fn time_on_queues(
+    queue: &CudaQueue,
+    others: &[CudaQueue],
+    operation: impl Fn() -> Result<(), RuntimeError>,
+) -> Result<Statistics, RuntimeError> {
     let sample = || -> Result<f64, RuntimeError> {
         let start = queue.record()?;
+        others.iter().try_for_each(|other| other.follow(queue))?;
         for _ in 0..OPERATIONS {
             operation()?;
         }
+        others.iter().try_for_each(|other| queue.follow(other))?;
         let end = queue.record()?;
         Ok(end.elapsed_since(&start)?.as_nanos() as f64 / f64::from(OPERATIONS))
     };

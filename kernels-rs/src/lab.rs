@@ -13,6 +13,8 @@ macro_rules! entry_points {
             $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal
             $rows_twiddle:ty, $rows_value:ty;)* }
+        mixed { $($mixed:ident $mixed_modulus:literal $mixed_log:literal
+            $mixed_c:literal $mixed_r:literal $mixed_twiddle:ty, $mixed_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
         ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
@@ -29,6 +31,12 @@ macro_rules! entry_points {
         )*
         $(lab_kernel!(entry_points rows_multiply $rows $rows_modulus $rows_log 0 $rows_log
             $rows_twiddle, $rows_value);)*
+        $(
+            lab_kernel!(entry_points forward_and_multiply $mixed $mixed_modulus $mixed_log
+                $mixed_c $mixed_r $mixed_twiddle, $mixed_value);
+            lab_kernel!(entry_points multiply_and_inverse $mixed $mixed_modulus $mixed_log
+                $mixed_c $mixed_r $mixed_twiddle, $mixed_value);
+        )*
         $(
             lab_kernel!(entry_points layer_forward $single $single_modulus
                 $single_twiddle, $single_value);

@@ -113,7 +113,10 @@ const PRODUCT_RATES: Pivot = Pivot {
 const CHUNKS: Pivot = Pivot {
     title: "Microseconds per product in batches of 256, n = 131072, by products per launch and \
             queues",
-    row: |record| format!("{} {}", record.op, modulus(record)),
+    row: |record| {
+        let passes = if record.bench == kind::CYCLIC_MIXED { ", two passes at once" } else { "" };
+        format!("{} {}{passes}", record.op, modulus(record))
+    },
     column: |record| {
         let number = |name| record.figure(name).unwrap_or_default();
         format!("{} on {}", number(figure::CHUNK), number(figure::QUEUES))
@@ -185,7 +188,9 @@ pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Res
             PRODUCTS_BY_THREADS.write(longest().filter(|record| record.batch == 1), out)?;
             RATES.write(records.of_kind(kind::COPY), out)?;
             PRODUCT_RATES.write(products().filter(is_long), out)?;
-            CHUNKS.write(records.of_kind(kind::CYCLIC_CHUNKS).filter(is_long), out)?;
+            let in_chunks = [kind::CYCLIC_CHUNKS, kind::CYCLIC_MIXED];
+            let chunks = in_chunks.iter().flat_map(|kind| records.of_kind(kind));
+            CHUNKS.write(chunks.filter(is_long), out)?;
             let alone = || records.of_kind(kind::CYCLIC_ALONE).filter(is_long);
             ALONE.write(alone().filter(|record| record.transfers == "none"), out)?;
             let graphs = [kind::CYCLIC_GRAPH, kind::CYCLIC_GRAPH_ALONE];
@@ -200,7 +205,7 @@ pub(super) fn write(bench: Bench, records: &Records, out: &mut dyn Write) -> Res
             let all = records.0.iter().filter(is_long).filter(is_largest);
             let steps = all.filter(|record| !by_host.contains(&record.bench.as_str()));
             let steps = steps.filter(|record| !graphs.contains(&record.bench.as_str()));
-            let steps = steps.filter(|record| record.bench != kind::CYCLIC_CHUNKS);
+            let steps = steps.filter(|record| !in_chunks.contains(&record.bench.as_str()));
             STEPS.write(steps.filter(|record| record.op == "shoup"), out)
         }
     }

@@ -66,6 +66,8 @@ pub(crate) mod kind {
     pub(crate) const CYCLIC_GRAPH_ALONE: &str = "cyclic graph alone";
     /// Batches of products modulo `x^n - 1` in chunks on one or several queues.
     pub(crate) const CYCLIC_CHUNKS: &str = "cyclic chunks";
+    /// The same, with kernels that run two passes of different chunks at once.
+    pub(crate) const CYCLIC_MIXED: &str = "cyclic mixed";
     /// Products modulo `x^n - 1` with one launch per layer of the transform.
     #[cfg(feature = "cuda")]
     pub(crate) const LAYERS_APART: &str = "layers apart";

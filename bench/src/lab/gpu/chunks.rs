@@ -1,12 +1,16 @@
 //! Measures batches of long products in chunks, on one queue and on several.
 //!
 //! A chunk's arrays between its passes fit in the device's cache. On several queues, the passes of
-//! different chunks can run at the same time.
+//! different chunks can run at the same time. With [mixed] kernels, they do.
+//!
+//! [mixed]: ctru_gpu_kernels::lab::cyclic::mixed
 
-use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_kernels::descriptor::{Batch, Kernel};
+use ctru_gpu_kernels::lab::table::{MIXED, Mixed};
+use ctru_gpu_runtime::cuda::CudaQueue;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 
-use super::products::{Arrays, ProductKernels, Tables};
+use super::products::{Arrays, ProductKernels, Step, Tables};
 use super::{Laboratory, Launch};
 use crate::error::Error;
 use crate::gpu;
@@ -39,25 +43,63 @@ impl Laboratory<'_> {
             let arrays = (0..BATCH / chunk).map(|_| arrays()).collect::<Result<Vec<_>, _>>()?;
             let chunks: Vec<_> =
                 arrays.iter().map(|arrays| kernels.steps(tables, arrays, chunk, n)).collect();
+            let mixed = MIXED.iter().find(|mixed| mixed.is_for(product.method, product.modulus, n));
             for count in QUEUES {
                 let others = &others[..count - 1];
+                let launch = Launch { chunk: Some((chunk, count)), ..*product };
+                let run =
+                    || self.on_queues(others, &chunks, |queue, steps| launch_steps(queue, steps));
+                let statistics = gpu::time_on_queues(&self.queue, others, run)?;
+                self.report(&Launch { kind: kind::CYCLIC_CHUNKS, ..launch }, statistics)?;
+                let Some(mixed) = mixed else { continue };
+                let pairs = chunks.as_chunks().0;
                 let run = || {
-                    others.iter().try_for_each(|queue| queue.follow(&self.queue))?;
-                    let queues = [&self.queue].into_iter().chain(others).cycle();
-                    for (steps, queue) in chunks.iter().zip(queues) {
-                        for step in steps {
-                            let batch = Batch::each(step.operations as u32);
-                            queue.launch(step.kernel, &step.memory, batch)?;
-                        }
-                    }
-                    others.iter().try_for_each(|queue| self.queue.follow(queue))
+                    self.on_queues(others, pairs, |queue, pair| launch_mixed(queue, mixed, pair))
                 };
-                let statistics = gpu::time_in_a_row(&self.queue, run)?;
-                let launch =
-                    Launch { kind: kind::CYCLIC_CHUNKS, chunk: Some((chunk, count)), ..*product };
-                self.report(&launch, statistics)?;
+                let statistics = gpu::time_on_queues(&self.queue, others, run)?;
+                self.report(&Launch { kind: kind::CYCLIC_MIXED, ..launch }, statistics)?;
             }
         }
         Ok(())
     }
+
+    /// Launches parts of a batch on the laboratory's queue and on others in turn.
+    fn on_queues<T>(
+        &self,
+        others: &[CudaQueue],
+        parts: &[T],
+        launch: impl Fn(&CudaQueue, &T) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let queues = [&self.queue].into_iter().chain(others).cycle();
+        parts.iter().zip(queues).try_for_each(|(part, queue)| launch(queue, part))
+    }
+}
+
+/// Launches the passes of a chunk.
+fn launch_steps(queue: &CudaQueue, steps: &[Step<'_>]) -> Result<(), RuntimeError> {
+    steps.iter().try_for_each(|step| {
+        queue.launch(step.kernel, &step.memory, Batch::each(step.operations as u32))
+    })
+}
+
+/// Launches the passes of two chunks. The rows of each are multiplied beside columns of the other.
+fn launch_mixed(
+    queue: &CudaQueue,
+    mixed: &Mixed,
+    chunks: &[Vec<Step<'_>>; 2],
+) -> Result<(), RuntimeError> {
+    let [[forward, rows, inverse], [next_forward, next_rows, next_inverse]] =
+        chunks.each_ref().map(|steps| &steps[..])
+    else {
+        return Ok(());
+    };
+    let launch = |kernel: &Kernel, steps: &[&Step<'_>]| {
+        let memory: Vec<_> = steps.iter().flat_map(|step| step.memory.iter().copied()).collect();
+        let operations: usize = steps.iter().map(|step| step.operations).sum();
+        queue.launch(kernel, &memory, Batch::each(operations as u32))
+    };
+    launch(forward.kernel, &[forward])?;
+    launch(&mixed.forward_and_multiply, &[next_forward, rows])?;
+    launch(&mixed.multiply_and_inverse, &[next_rows, inverse])?;
+    launch(next_inverse.kernel, &[next_inverse])
 }

@@ -57,6 +57,22 @@ pub struct Columns {
     pub inverse: Kernel,
 }
 
+/// The kernels for two passes at once of cyclic products of one length by one method.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Mixed {
+    /// Name of the method that multiplies by twiddle factors.
+    pub method: &'static str,
+    /// The modulus.
+    pub modulus: u32,
+    /// The binary logarithm of the length.
+    pub log_len: u32,
+    /// [`mixed::forward_and_multiply`](super::cyclic::mixed::forward_and_multiply).
+    pub forward_and_multiply: Kernel,
+    /// [`mixed::multiply_and_inverse`](super::cyclic::mixed::multiply_and_inverse).
+    pub multiply_and_inverse: Kernel,
+}
+
 /// The kernels for cyclic products of any length by one method, one layer per launch.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -136,6 +152,20 @@ impl Cyclic {
     }
 }
 
+impl Mixed {
+    /// Returns both kernels.
+    #[must_use]
+    pub fn each(&self) -> [&Kernel; 2] {
+        [&self.forward_and_multiply, &self.multiply_and_inverse]
+    }
+
+    /// Returns whether the kernel computes products of length `len` by this method.
+    #[must_use]
+    pub fn is_for(&self, method: &str, modulus: u32, len: usize) -> bool {
+        (self.method, self.modulus, 1 << self.log_len) == (method, modulus, len)
+    }
+}
+
 impl Columns {
     /// Returns both kernels.
     #[must_use]
@@ -187,6 +217,9 @@ fn with_threads(kernel: &Kernel, threads: u32) -> Kernel {
 ///   [`cyclic`](super::cyclic) for the length `2^log`, `log = C + R`:
 ///   `columns_forward_method_modulus_log`, `rows_multiply_...` and `columns_inverse_...`. An entry
 ///   of `rows` describes only `rows_multiply_...`, with `R = log`.
+/// - An entry of `mixed`, like one of `cyclic`, describes the kernels of
+///   [`mixed`](super::cyclic::mixed), `forward_and_multiply_method_modulus_log` and
+///   `multiply_and_inverse_...`.
 /// - An entry `method modulus Twiddles, Values;` of `single` describes the three kernels of
 ///   [`single`](super::cyclic::single): `layer_forward_method_modulus`, `values_multiply_...` and
 ///   `layer_inverse_...`.
@@ -288,6 +321,12 @@ macro_rules! for_each_lab_kernel {
                 shoup 104857601 12 Shoup<104857601>, Montgomery<104857601>;
                 shoup 469762049 12 Shoup<469762049>, Montgomery<469762049>;
             }
+            mixed {
+                shoup 7340033 17 8 9 Shoup<7340033>, Montgomery<7340033>;
+                shoup 104857601 17 8 9 Shoup<104857601>, Montgomery<104857601>;
+                shoup 469762049 17 8 9 Shoup<469762049>, Montgomery<469762049>;
+                rounding_shoup 469762049 17 8 9 RoundingShoup<469762049>, Montgomery<469762049>;
+            }
             single {
                 runtime_division 7340033 RuntimeDivision<7340033>, ConstantDivision<7340033>;
                 constant_division 7340033 ConstantDivision<7340033>, ConstantDivision<7340033>;
@@ -363,6 +402,31 @@ macro_rules! lab_kernel {
             inverse: FactorWord<$m>[One; 1 << $r],
             operands: u32[InWholeBlocks(1); 16], products: u32[InWholeBlocks(1); 8])}
     };
+    ($callback:ident forward_and_multiply $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["forward_and_multiply_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::mixed::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::mixed::forward_and_multiply::<_, $m, $p, $c, $r>,
+        (factors: FactorWord<$m>[One; 1 << ($log - 1)],
+            polynomials: u32[InWholeBlocks(1 << ($log - 2)); 2 << $log],
+            transforms: u32[InWholeBlocks(1 << ($log - 2)); 2 << $log],
+            in_rows: FactorWord<$m>[One; $crate::lab::cyclic::rows::factors($log)],
+            inverse: FactorWord<$m>[One; 1 << $r],
+            operands: u32[InWholeBlocks(1 << ($log - 2)); 2 << $log],
+            products: u32[InWholeBlocks(1 << ($log - 2)); 1 << $log])}
+    };
+    ($callback:ident multiply_and_inverse $method:ident $modulus:literal
+        $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
+        $callback! {@kernel ["multiply_and_inverse_", stringify!($method), "_", $modulus, "_", $log],
+        $crate::lab::cyclic::mixed::shape::<$c, $r>($crate::lab::table::THREADS),
+        $crate::lab::cyclic::mixed::multiply_and_inverse::<_, $m, $p, $c, $r>,
+        (in_rows: FactorWord<$m>[One; $crate::lab::cyclic::rows::factors($log)],
+            inverse: FactorWord<$m>[One; 1 << $r],
+            operands: u32[InWholeBlocks(3 << ($log - 4)); 2 << $log],
+            products: u32[InWholeBlocks(3 << ($log - 4)); 1 << $log],
+            in_columns: FactorWord<$m>[One; 1 << $log],
+            results: u32[InWholeBlocks(3 << ($log - 4)); 1 << $log])}
+    };
     ($callback:ident ring $arithmetic:ident $n:literal $ring:ty, $type:ty) => {
         $callback! {@kernel ["multiply_", stringify!($arithmetic), "_", $n],
         $crate::kernels::product::ntt::shape::<$ring>(),
@@ -401,6 +465,8 @@ macro_rules! tables {
             $twiddle:ty, $value:ty;)* }
         rows { $($rows:ident $rows_modulus:literal $rows_log:literal
             $rows_twiddle:ty, $rows_value:ty;)* }
+        mixed { $($mixed:ident $mixed_modulus:literal $mixed_log:literal
+            $mixed_c:literal $mixed_r:literal $mixed_twiddle:ty, $mixed_value:ty;)* }
         single { $($single:ident $single_modulus:literal $single_twiddle:ty, $single_value:ty;)* }
         ring { $($arithmetic:ident $n:literal $ring:ident $type:ty;)* }
     ) => {
@@ -451,6 +517,17 @@ macro_rules! tables {
                 $single_twiddle, $single_value),
         }),*];
 
+        /// The kernels of two passes at once, for some of [`CYCLICS`].
+        pub static MIXED: &[Mixed] = &[$(Mixed {
+            method: stringify!($mixed),
+            modulus: $mixed_modulus,
+            log_len: $mixed_log,
+            forward_and_multiply: lab_kernel!(tables forward_and_multiply $mixed $mixed_modulus
+                $mixed_log $mixed_c $mixed_r $mixed_twiddle, $mixed_value),
+            multiply_and_inverse: lab_kernel!(tables multiply_and_inverse $mixed $mixed_modulus
+                $mixed_log $mixed_c $mixed_r $mixed_twiddle, $mixed_value),
+        }),*];
+
         /// The kernels for the KEM's products, one entry per ring and arithmetic.
         pub static RINGS: &[RingProduct] = &[$(RingProduct {
             arithmetic: stringify!($arithmetic),
@@ -495,11 +572,13 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
         .flat_map(|cyclic| cyclic.columns.iter().flat_map(Columns::each).chain([&cyclic.rows]));
     let singles =
         SINGLES.iter().flat_map(|single| [&single.forward, &single.values, &single.inverse]);
+    let mixed = MIXED.iter().flat_map(Mixed::each);
     let rings = RINGS.iter().map(|ring| &ring.kernel);
     CHAINS
         .iter()
         .map(|chain| &chain.kernel)
         .chain(cyclics)
+        .chain(mixed)
         .chain(singles)
         .chain(rings)
         .chain([&COPY])

@@ -6,8 +6,8 @@ use ctru_gpu_kernels::kernels::row as product_row;
 use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
 use ctru_gpu_kernels::lab::table::{
-    CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, RINGS, SINGLES, Single,
-    THREADS_RANGE, all, copy_with_threads, visit_chains, visit_cyclics,
+    CHAINS, CYCLICS, Chain, ChainVisitor, Cyclic, CyclicVisitor, MIXED, Mixed, RINGS, SINGLES,
+    Single, THREADS_RANGE, all, copy_with_threads, visit_chains, visit_cyclics,
 };
 use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::{U32x4, Word};
@@ -119,22 +119,27 @@ impl CyclicVisitor for CheckCyclics {
         FactorWord<M>: Word,
     {
         assert_eq!([cyclic.modulus; 2], [M::MODULUS, P::MODULUS]);
-        self.check(cyclic, |log_len| {
-            let n = 1 << log_len;
-            let (mut forward, mut inverse) =
-                (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
-            let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
-            let in_rows: Vec<_> =
-                cyclic.forward_factors().map(|entry| transform.forward_factors()[entry]).collect();
-            [transform.forward_factors(), transform.inverse_factors(), &in_rows].map(words::<M>)
-        });
+        self.check(cyclic, tables::<M, P>);
     }
 }
 
+/// Returns the tables of factors of the forward and the inverse layers, and those of the rows.
+fn tables<M: Reducer, P: ReduceSum>(cyclic: &Cyclic) -> [Buffer; 3]
+where
+    FactorWord<M>: Word,
+{
+    let n = 1 << cyclic.log_len;
+    let (mut forward, mut inverse) =
+        (vec![M::Factor::default(); n / 2], vec![M::Factor::default(); n]);
+    let transform = Transform::<M, P>::new(&mut forward, &mut inverse).unwrap();
+    let in_rows: Vec<_> =
+        cyclic.forward_factors().map(|entry| transform.forward_factors()[entry]).collect();
+    [transform.forward_factors(), transform.inverse_factors(), &in_rows].map(words::<M>)
+}
+
 impl CheckCyclics {
-    /// Checks the kernels of one length. `tables` makes the arrays of factors for `2^log_len`
-    /// coefficients.
-    fn check(&mut self, cyclic: &Cyclic, tables: impl Fn(u32) -> [Buffer; 3]) {
+    /// Checks the kernels of one length. `tables` makes the arrays of factors.
+    fn check(&mut self, cyclic: &Cyclic, tables: fn(&Cyclic) -> [Buffer; 3]) {
         // The emulator takes seconds for a long product. So it computes only those with the largest
         // modulus, and the only one of the method `float`.
         let is_costly = device::IS_EMULATED && cyclic.log_len > 14;
@@ -150,7 +155,7 @@ impl CheckCyclics {
         let mut operands = coefficients(cyclic.modulus, 2 * count * n, 3);
         // Every coefficient of the last product's first operand has the largest value.
         operands[(count - 1) * n..count * n].fill(cyclic.modulus - 1);
-        let actual = on_device(cyclic, &tables(cyclic.log_len), &operands, count);
+        let actual = on_device(cyclic, &tables(cyclic), &operands, count);
         for product in 0..count {
             let [a, b] = [0, count].map(|first| &operands[(first + product) * n..][..n]);
             let expected = on_cpu(cyclic.modulus, a, b);
@@ -182,6 +187,60 @@ fn on_device(
         }
     }
     products.content()
+}
+
+/// Checks the kernels of two passes at once: each pass works on a batch of its own.
+struct CheckMixed;
+
+impl CyclicVisitor for CheckMixed {
+    fn visit<M: Reducer, P: ReduceSum>(&mut self, cyclic: &'static Cyclic)
+    where
+        FactorWord<M>: Word,
+    {
+        let is_of_cyclic =
+            |mixed: &&Mixed| mixed.is_for(cyclic.method, cyclic.modulus, 1 << cyclic.log_len);
+        let Some(mixed) = MIXED.iter().find(is_of_cyclic) else { return };
+        if !device::IS_EMULATED || mixed.modulus == 469_762_049 {
+            check_mixed(mixed, cyclic, &tables::<M, P>(cyclic));
+        }
+    }
+}
+
+fn check_mixed(mixed: &Mixed, cyclic: &Cyclic, [forward, inverse, in_rows]: &[Buffer; 3]) {
+    let columns = cyclic.columns.as_ref().expect("kernels for columns");
+    // The rows of four products are interleaved. Those of one product are not.
+    let (n, count) = (1 << mixed.log_len, if device::IS_EMULATED { 1 } else { 4 });
+    let launch = |kernel: &Kernel, buffers: &[&Buffer], operations: usize| {
+        device::launch(kernel, buffers, Batch::each(operations as u32));
+    };
+    let operands = [7, 8].map(|seed| coefficients(mixed.modulus, 2 * count * n, seed));
+    let polynomials = operands.each_ref().map(|operands| Buffer::new(operands));
+    let transforms = [(); 2].map(|()| Buffer::new(&vec![0u32; 2 * count * n]));
+    let products = [(); 2].map(|()| Buffer::new(&vec![0u32; count * n]));
+    launch(&columns.forward, &[forward, &polynomials[0], &transforms[0]], 2 * count * n / 16);
+    let arrays =
+        [forward, &polynomials[1], &transforms[1], in_rows, inverse, &transforms[0], &products[0]];
+    launch(&mixed.forward_and_multiply, &arrays, count * n / 4);
+    let arrays = [in_rows, inverse, &transforms[1], &products[1], inverse, &products[0]];
+    launch(&mixed.multiply_and_inverse, &arrays, 3 * count * n / 16);
+    launch(&columns.inverse, &[inverse, &products[1]], count * n / 16);
+    for (operands, products) in operands.iter().zip(&products) {
+        let products: Vec<u32> = products.content();
+        for (product, actual) in products.chunks(n).enumerate() {
+            let [a, b] = [0, count].map(|first| &operands[(first + product) * n..][..n]);
+            assert_eq!(
+                actual,
+                on_cpu(mixed.modulus, a, b),
+                "{}",
+                mixed.forward_and_multiply.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn two_passes_at_once() {
+    visit_cyclics(&mut CheckMixed);
 }
 
 /// Returns the product that the CPU computes by one method for each modulus. The tests of

@@ -41,7 +41,21 @@ pub fn forward<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R>::new(s);
+    forward_block::<S, M, P, C, R>(s, s.block(), factors, polynomials, transforms);
+}
+
+/// The work of block `block` of [`forward`].
+#[inline(always)]
+pub(super) fn forward_block<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    block: u32,
+    factors: S::Global<FactorWord<M>>,
+    polynomials: S::Global<u32>,
+    transforms: S::Global<u32>,
+) where
+    FactorWord<M>: Word,
+{
+    let tile = Tile::<S, M, C, R>::new(s, block);
     let plan = const { Plan::new::<M, P>(C + R) }.forward;
     let x = tile.load(0, polynomials, |word| M::Residue::new(word as i32));
     tile.set(0, tile.forward_pass(0, x, plan, factors));
@@ -66,7 +80,20 @@ pub fn inverse<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let tile = Tile::<S, M, C, R>::new(s);
+    inverse_block::<S, M, P, C, R>(s, s.block(), factors, polynomials);
+}
+
+/// The work of block `block` of [`inverse`].
+#[inline(always)]
+pub(super) fn inverse_block<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    block: u32,
+    factors: S::Global<FactorWord<M>>,
+    polynomials: S::Global<u32>,
+) where
+    FactorWord<M>: Word,
+{
+    let tile = Tile::<S, M, C, R>::new(s, block);
     let plan = const { Plan::new::<M, P>(C + R) }.inverse;
     let of_pass = tile.inverse_factors(1, factors);
     let x = tile.load(1, polynomials, M::Residue::from_word);
@@ -97,11 +124,11 @@ struct Tile<S, M, const C: u32, const R: u32> {
 
 impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
     #[inline(always)]
-    fn new(s: S) -> Self {
+    fn new(s: S, block: u32) -> Self {
         let log_columns = s.threads().trailing_zeros() - (C - FUSED);
         let lane = s.thread() & ((1 << log_columns) - 1);
         // Columns are numbered through all polynomials.
-        let column = (s.block() << log_columns) + lane;
+        let column = (block << log_columns) + lane;
         Self {
             s,
             polynomial: column >> R << (C + R),

@@ -15,5 +15,6 @@
 
 pub mod columns;
 mod layers;
+pub mod mixed;
 pub mod rows;
 pub mod single;

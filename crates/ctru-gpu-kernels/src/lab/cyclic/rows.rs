@@ -82,10 +82,27 @@ pub fn multiply<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
 ) where
     FactorWord<M>: Word,
 {
-    let rows = Rows::<S, M, P, C, R>::new(s, forward, inverse, batch);
+    let operations = batch.operations();
+    multiply_block::<S, M, P, C, R>(s, s.block(), operations, forward, inverse, operands, products);
+}
+
+/// The work of block `block` of [`multiply`] in a batch of this number of operations.
+#[inline(always)]
+pub(super) fn multiply_block<S: Simt, M: Reducer, P: ReduceSum, const C: u32, const R: u32>(
+    s: S,
+    block: u32,
+    operations: u32,
+    forward: S::Global<FactorWord<M>>,
+    inverse: S::Global<FactorWord<M>>,
+    operands: S::Global<u32>,
+    products: S::Global<u32>,
+) where
+    FactorWord<M>: Word,
+{
+    let rows = Rows::<S, M, P, C, R>::new(s, block, operations, forward, inverse);
     let last = Rows::<S, M, P, C, R>::PASSES - 1;
     let load = |operand: u32| {
-        let operand = s.tail(operands, operand * batch.operations() * HELD as u32);
+        let operand = s.tail(operands, operand * operations * HELD as u32);
         let row = s.tail(operand, rows.first());
         array::from_fn(|k| {
             let word = s.load(row, rows.step(0, k));
@@ -162,14 +179,15 @@ where
     #[inline(always)]
     fn new(
         s: S,
+        block: u32,
+        operations: u32,
         forward: S::Global<FactorWord<M>>,
         inverse: S::Global<FactorWord<M>>,
-        batch: Batch,
     ) -> Self {
-        let row = (s.block() * s.threads() + s.thread()) / Self::THREADS;
+        let row = (block * s.threads() + s.thread()) / Self::THREADS;
         // The blocks process the rows of `INTERLEAVED` polynomials in turn.
         let group = INTERLEAVED << (C + R - FUSED);
-        let is_interleaved = C > 0 && batch.operations().is_multiple_of(group);
+        let is_interleaved = C > 0 && operations.is_multiple_of(group);
         let (polynomial, rest) = (row % INTERLEAVED, row / INTERLEAVED);
         let (group, number) = (rest >> C, rest & ((1 << C) - 1));
         let row = match is_interleaved {
