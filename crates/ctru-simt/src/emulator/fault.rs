@@ -90,6 +90,20 @@ pub enum Fault {
         /// Size of the memory in bytes.
         bytes: u64,
     },
+    /// An access to an array that is wider than the alignment that the descriptor declares. Another
+    /// launch may pass an array that is not aligned for it.
+    Width {
+        /// Entry point.
+        kernel: &'static str,
+        /// The access.
+        access: Access,
+        /// The array.
+        parameter: &'static str,
+        /// The declared [alignment](crate::descriptor::Parameter::alignment) in bytes.
+        declared: u32,
+        /// Size of the access in bytes.
+        bytes: u32,
+    },
     /// A read of a byte that nothing has written: in shared memory, no thread of the block; in a
     /// buffer that was created without content, no kernel.
     Uninitialised {
@@ -155,6 +169,13 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "{kernel}: {access} is out of bounds or unaligned: byte {address} of {bytes}"
+                )
+            }
+            Self::Width { kernel, access, parameter, declared, bytes } => {
+                write!(
+                    f,
+                    "{kernel}: {access} has {bytes} bytes, but the descriptor aligns the array \
+                     {parameter} for {declared}"
                 )
             }
             Self::Uninitialised { kernel, access, address } => {

@@ -108,8 +108,8 @@ impl Emulator {
             return Err(Fault::NotEmulated { kernel: kernel.name() });
         };
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
-        let limited = |(parameter, buffer): (&Parameter, &&Buffer)| {
-            buffer.limited(kernel.elements(parameter, batch))
+        let limited = |(parameter, buffer): (&'static Parameter, &&Buffer)| {
+            buffer.limited(kernel.elements(parameter, batch), parameter)
         };
         let arguments: Rc<[Buffer]> = parameters.iter().zip(buffers).map(limited).collect();
         let mut events = Vec::new();

@@ -185,7 +185,17 @@ impl<'a> Thread<'a> {
         index: u32,
         kind: Kind,
     ) -> (u64, (&'a RefCell<Memory>, Space)) {
-        let (address, Buffer { memory, limit, .. }) = (view.address(index), view.buffer);
+        let (address, Buffer { memory, limit, declared, .. }) = (view.address(index), view.buffer);
+        if let Some(array) = declared.filter(|array| array.alignment() < T::BYTES) {
+            let access = self.described(kind, Space::Global);
+            self.stop(Fault::Width {
+                kernel: self.block.kernel,
+                access,
+                parameter: array.name(),
+                declared: array.alignment(),
+                bytes: T::BYTES,
+            });
+        }
         if address + u64::from(T::BYTES) > *limit {
             let access = self.described(kind, Space::Global);
             let (kernel, bytes) = (self.block.kernel, *limit);

@@ -1,8 +1,8 @@
 //! Tests of barriers, shuffles, bounds, races of plain accesses, and traces.
 
-use ctru_simt::descriptor::{Batch, Kernel};
-use ctru_simt::emulator::{Buffer, Emulator, Fault, Thread};
-use ctru_simt::simt::{Simt, U32x4};
+use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_simt::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
+use ctru_simt::simt::{Simt, U32x4, Update};
 
 use crate::{ignore, kernel, run};
 
@@ -158,6 +158,48 @@ fn accesses_outside_or_unaligned() {
     ] {
         assert!(matches!(outside, Err(Fault::Bounds { .. })), "{outside:?}");
     }
+}
+
+/// Launches check that arrays are aligned as the descriptor says, so a wider access is a fault
+/// even where this launch's array is aligned.
+#[test]
+fn accesses_wider_than_declared() {
+    let wide = run(|s, arrays, _| {
+        s.store(s.cast::<u32, u64>(arrays[0].view()), s.thread() / 2, 1u64);
+    });
+    let Err(fault) = wide else { panic!("no fault") };
+    let Fault::Width { access, parameter, declared, bytes, .. } = fault else { panic!("{fault}") };
+    assert_eq!((access.thread, parameter, declared, bytes), (0, "array", 4, 8));
+    assert!(access.location.file().ends_with("rules.rs"));
+    // The cast alone is no fault, nor is an access that is narrower than the elements.
+    assert!(run(|s, arrays, _| ignore(s.cast::<u32, u64>(arrays[0].view()))).is_ok());
+    let narrow = run(|s, arrays, _| {
+        ignore(s.load(s.cast::<u32, u16>(arrays[0].view()), s.thread()));
+    });
+    assert!(narrow.is_ok(), "{narrow:?}");
+    // Every way to access an array is checked.
+    for other in [
+        run(|s, arrays, _| ignore(s.load(s.cast::<u32, U32x4>(arrays[0].view()), 0))),
+        run(|s, arrays, _| {
+            s.atomic(s.cast::<u32, u64>(arrays[0].view()), 0, Update::Add(1u64));
+        }),
+        run(|s, arrays, _| {
+            s.atomic_add_float(s.cast::<u32, f64>(arrays[0].view()), 0, 1.0);
+        }),
+        run(|s, arrays, _| s.copy_to_shared(s.cast::<u32, u64>(arrays[0].view()), 0, 0)),
+    ] {
+        assert!(matches!(other, Err(Fault::Width { .. })), "{other:?}");
+    }
+    // A declaration permits the access.
+    const WIDER: &[Parameter] =
+        &[Parameter::new("array", 4, Rows::EachOperation, 64).cast_to::<u64>()];
+    static WIDE: Emulate = |s, arrays, _| {
+        let words = s.cast::<u32, u64>(arrays[0].view());
+        s.store(words, 32 * s.block() + s.thread(), 1u64);
+    };
+    let kernel = Kernel::emulated("test", Shape::new(32, 1, 0), WIDER, &WIDE);
+    let result = Emulator::new().launch(&kernel, &[&Buffer::new(&[7u32; 128])], Batch::each(2));
+    assert_eq!(result, Ok(()));
 }
 
 #[test]
