@@ -23,8 +23,8 @@ pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
 /// [`room::module::function`](crate::kernels) for one ring `R`, in blocks of the shape
 /// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` is
 /// the number of elements in a row. A number `m` after `row` declares that the kernel accesses
-/// whole groups of `m` elements. A type after the bracket, as in `[rows; row] as u32`, declares that
-/// the kernel casts the array to elements of this type, which are larger than a group.
+/// whole groups of `m` elements. A type after the bracket, as in `[rows; row] as u32`, declares
+/// that the kernel casts the array to elements of this type, which are larger than a group.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {

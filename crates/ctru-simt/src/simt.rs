@@ -346,6 +346,12 @@ pub trait Simt: Copy {
     /// the launch.
     #[track_caller]
     fn atomic<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32, update: Update<T>) -> T;
+    /// Returns element `index` of an array in global memory as an atomic access, which may be made
+    /// at the same time as updates. For the rules it is an update that changes nothing.
+    ///
+    /// Source: PTX ISA, `ld.relaxed.gpu`.
+    #[track_caller]
+    fn atomic_load<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32) -> T;
     /// Updates the number at byte `address` of shared memory. Returns the number before.
     #[track_caller]
     fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T;

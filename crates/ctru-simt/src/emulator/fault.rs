@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::panic::Location;
+use core::time::Duration;
 
 /// A kind of access to memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -154,6 +155,19 @@ pub enum Fault {
         /// The source line where the other thread waits, or `None` if it has returned.
         other_at: Option<&'static Location<'static>>,
     },
+    /// The launch has taken longer than it may. Perhaps a loop never ends.
+    TimeLimit {
+        /// Entry point.
+        kernel: &'static str,
+        /// Number of the block that was running.
+        block: u32,
+        /// The thread that was running.
+        thread: u32,
+        /// Its source line.
+        location: &'static Location<'static>,
+        /// The [limit](super::Emulator::with_time_limit).
+        limit: Duration,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -199,6 +213,13 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "{kernel}: in block {block} thread {thread} {at}, but thread {other} {other_at}"
+                )
+            }
+            Self::TimeLimit { kernel, block, thread, location, limit } => {
+                write!(
+                    f,
+                    "{kernel}: the launch has taken longer than {limit:?}: thread {thread} of \
+                     block {block} is at {location}"
                 )
             }
         }

@@ -1,5 +1,7 @@
 //! Tests of barriers, shuffles, bounds, races of plain accesses, and traces.
 
+use core::time::Duration;
+
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
 use ctru_simt::simt::{Simt, U32x4, Update};
@@ -232,6 +234,30 @@ fn divergence() {
         }
     });
     assert!(matches!(whole_warp, Err(Fault::Divergence { .. })), "{whole_warp:?}");
+}
+
+/// A thread that spins for ever does not hang the test, with and without barriers in its loop.
+#[test]
+fn launches_end() {
+    let array = Buffer::new(&[7u32; 64]);
+    let emulator = Emulator::with_time_limit(Duration::from_millis(20));
+    let stops = |kernel| {
+        let result = emulator.launch(&kernel, &[&array], Batch::each(1));
+        let Err(fault) = result else { panic!("{result:?}") };
+        let Fault::TimeLimit { kernel, block, location, .. } = fault else { panic!("{fault}") };
+        assert_eq!((kernel, block), ("test", 0));
+        assert!(location.file().ends_with("rules.rs"));
+        assert!(fault.to_string().starts_with("test: the launch has taken longer than 20ms"));
+    };
+    stops(kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) == 7 {}));
+    stops(kernel(|s, _, _| while s.any(true) {}));
+    stops(kernel(|s, _, _| {
+        loop {
+            s.sync_block();
+        }
+    }));
+    let waits = kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) != 7 {});
+    assert_eq!(emulator.count(&waits, &[&array], Batch::each(1)), Ok(64));
 }
 
 #[test]
