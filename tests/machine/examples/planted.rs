@@ -1,8 +1,9 @@
 //! Runs kernels with planted faults on GPU 0, and NVIDIA's compute-sanitizer on them.
 //!
 //! - `planted run NAME` runs one kernel.
-//! - `planted table [SANITIZER]` runs each kernel under each tool of the sanitizer. It prints a line
-//!   of JSON for each: the kernel, the tool, the number of errors, and the beginning of the report.
+//! - `planted table [SANITIZER]` runs each kernel under each tool of the sanitizer. It prints a
+//!   line of JSON for each: the kernel, the tool, the number of errors, and the beginning of the
+//!   report.
 #![allow(unsafe_code)]
 
 use std::env;
