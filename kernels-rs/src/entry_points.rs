@@ -7,7 +7,7 @@
 /// exactly the lengths that the list states, and the emulator stops at every violation.
 macro_rules! ring_entry_points {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
-        $($array:ident: $element:ty [$($length:tt)*]),*
+        $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
     );)*) => {
         $(
             ctru_simt::entry_point!([$text, "_653"],

@@ -11,8 +11,9 @@ use crate::{Error, IoContext, Result, process, workspace};
 /// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
 ///
 /// The folder holds the programs ctru and ctru-bench, the tests that need a GPU, and run.sh, which
-/// runs them. Copy target/gpu-bundle and tests/vectors to the same places of a folder on the other
-/// machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and records into FOLDER.
+/// runs them. Copy target/gpu-bundle, tests/vectors and bench/cuda to the same places of a folder
+/// on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and records into
+/// FOLDER.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Build only the programs that the reduction laboratory needs
@@ -50,6 +51,15 @@ pub fn run(options: &Options) -> Result<()> {
         "--features=cuda",
         "--test=own_kernel",
     ];
+    let planted = ["build", "-p", "ctru-machine", "--features", "cuda", "--example", "planted"];
+    let measure = [
+        "build",
+        "--release",
+        "--manifest-path=examples/own-kernel/Cargo.toml",
+        "--config=examples/own-kernel/.cargo/config.toml",
+        "--features=cuda",
+        "--example=measure",
+    ];
     let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
     for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
         kernels.extend(["--test", test]);
@@ -57,7 +67,17 @@ pub fn run(options: &Options) -> Result<()> {
     let builds = if options.lab {
         &[&program[..], &research, &kernels][..]
     } else {
-        &[&program[..], &research, &kernels, &machine, &own_kernel, &runtime, &faults]
+        &[
+            &program[..],
+            &research,
+            &kernels,
+            &machine,
+            &planted,
+            &own_kernel,
+            &measure,
+            &runtime,
+            &faults,
+        ]
     };
     for arguments in builds {
         for Executable { name, path } in build(arguments)? {

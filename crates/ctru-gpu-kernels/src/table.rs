@@ -9,6 +9,7 @@ use crate::descriptor::RingKernels;
 use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, InWholeBlocks, One};
 use crate::kernels::*;
 use crate::ptx::MODULE;
+use crate::simt::U32x4;
 
 /// Returns the number of bytes per row of an array of ciphertexts.
 pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
@@ -22,7 +23,8 @@ pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
 /// [`room::module::function`](crate::kernels) for one ring `R`, in blocks of the shape
 /// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` is
 /// the number of elements in a row. A number `m` after `row` declares that the kernel accesses
-/// whole groups of `m` elements.
+/// whole groups of `m` elements. A type after the bracket, as in `[rows; row] as u32`, declares
+/// that the kernel casts the array to elements of this type, which are larger than a group.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -47,13 +49,13 @@ macro_rules! for_each_kernel {
                     h: u16[EachOrShared; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             FUSED_VERIFY "fused_verify" =
                 scheme::fused::verify(
                     h: u16[EachOrShared; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    received: u8[EachOperation; ciphertext_bytes::<R>()],
+                    received: u8[EachOperation; ciphertext_bytes::<R>()] as u32,
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             FUSED_DECRYPT "fused_decrypt" =
@@ -66,13 +68,13 @@ macro_rules! for_each_kernel {
                     h: u16[One; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             SAME_PUBLIC_KEY_VERIFY "same_public_key_verify" =
                 scheme::same_public_key::verify(
                     h: u16[One; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    received: u8[EachOperation; ciphertext_bytes::<R>()],
+                    received: u8[EachOperation; ciphertext_bytes::<R>()] as u32,
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
@@ -169,9 +171,9 @@ macro_rules! for_each_kernel {
                     inverses: u16[EachOperation; row::<R>(); 8]);
             FROBENIUS "frobenius" =
                 invert::frobenius::map(
-                    matrix: u8[One; invert::frobenius::matrix_bytes::<R>()],
+                    matrix: u8[One; invert::frobenius::matrix_bytes::<R>()] as U32x4,
                     elements: u16[InWholeBlocks(invert::frobenius::operations::<R>());
-                        invert::frobenius::ELEMENTS * row::<R>()],
+                        invert::frobenius::ELEMENTS * row::<R>()] as U32x4,
                     factors: u16[InWholeBlocks(invert::frobenius::operations::<R>());
                         invert::frobenius::ELEMENTS * row::<R>()],
                     pairs: u16[InWholeBlocks(invert::frobenius::operations::<R>());
@@ -241,31 +243,34 @@ macro_rules! for_each_kernel {
                 whole::mixed_radix::encapsulate(
                     expansion: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::mixed_radix::public_key_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::mixed_radix::public_key_copy::<R>()] as u32,
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>(); 8],
                     seeds: u64[EachOperation; SEED_WORDS],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             ENCAPSULATE_SEEDS_MIXED_RADIX "encapsulate_seeds_mixed_radix" =
                 whole::mixed_radix::encapsulate_seeds(
                     seeds: u64[EachOperation; SEED_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::mixed_radix::public_key_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::mixed_radix::public_key_copy::<R>()] as u32,
                     ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()] as U32x4,
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             DECAPSULATE_MIXED_RADIX "decapsulate_mixed_radix" =
                 whole::mixed_radix::decapsulate(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::mixed_radix::secret_key_copy::<R>()],
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::mixed_radix::secret_key_copy::<R>()] as u32,
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -277,31 +282,34 @@ macro_rules! for_each_kernel {
                 whole::packed13::encapsulate(
                     expansion: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::packed13::public_key_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::packed13::public_key_copy::<R>()] as u32,
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>(); 8],
                     seeds: u64[EachOperation; SEED_WORDS],
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             ENCAPSULATE_SEEDS_PACKED13 "encapsulate_seeds_packed13" =
                 whole::packed13::encapsulate_seeds(
                     seeds: u64[EachOperation; SEED_WORDS],
                     keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::packed13::public_key_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::packed13::public_key_copy::<R>()] as u32,
                     ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>()],
+                    h: u16[EachOperation; row::<R>()] as U32x4,
                     messages: u64[EachOperation; message_words::<R>()],
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             DECAPSULATE_PACKED13 "decapsulate_packed13" =
                 whole::packed13::decapsulate(
                     keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation; whole::packed13::secret_key_copy::<R>()],
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()],
+                    copied_keys: u8[EachOperation;
+                        whole::packed13::secret_key_copy::<R>()] as u32,
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -347,7 +355,7 @@ macro_rules! for_each_kernel {
 /// modules that the entries name, and the functions that give the lengths of rows.
 macro_rules! descriptors {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
-        $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
+        $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?] $(as $wider:ty)?),*
     );)*) => {
         $(
             #[doc = concat!("[`",
@@ -368,7 +376,8 @@ macro_rules! descriptors {
                             ctru_simt::descriptor!(MODULE, [$text, $suffix],
                                 $room::$module::shape::<R>(),
                                 $room::$module::$function::<_, R>,
-                                ($($array: $element [$rows; $row $(; $multiple)?]),*))
+                                ($($array: $element [$rows; $row $(; $multiple)?]
+                                    $(as $wider)?),*))
                         }
                     }};
                 }

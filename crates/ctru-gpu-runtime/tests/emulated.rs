@@ -5,8 +5,8 @@
 
 mod common;
 
-use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_gpu_runtime::{Device, HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory};
+use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::{Emulate, Fault};
 use ctru_simt::simt::Simt;
@@ -64,6 +64,38 @@ fn the_same_memory_may_be_two_arguments() {
     queue.launch(&PICK, &[&bytes, &index, &bytes], Batch::each(1)).unwrap();
     queue.download(&bytes, 0..4, &mut pinned, 0).unwrap();
     assert_eq!(pinned.read().unwrap(), [1, 2, 3, 4]);
+}
+
+/// A launch without operations waits for nothing, whatever its order says, so later launches do not
+/// wait for those beside it. The emulator shows this, because it runs those as late as it may.
+#[test]
+fn a_join_without_operations_joins_nothing() {
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let index = queue.allocate::<u32>(1).unwrap();
+    queue.wipe(&index).unwrap();
+    let after = |joined| {
+        let [from, through, to] = [7, 0, 0].map(|number| {
+            let bytes = queue.allocate::<u8>(4).unwrap();
+            queue.upload_from(&[(&[number; 4], &bytes)], || Ok(())).unwrap();
+            bytes
+        });
+        let unused = queue.allocate::<u8>(1).unwrap();
+        let launch = |memory: [_; 2], operations, order| {
+            let [from, to]: [&EmulatedMemory; 2] = memory;
+            let memory = vec![from, &*index, to];
+            Launch { kernel: &PICK, memory, batch: Batch::each(operations), order }
+        };
+        let launches = [
+            launch([&from, &through], 1, Order::Beside),
+            launch([&from, &unused], joined, Order::Join),
+            launch([&through, &to], 1, Order::Next),
+        ];
+        queue.launch_all(&launches).unwrap();
+        let mut number = [0];
+        queue.download_to(&mut [(&to, &mut number)]).unwrap();
+        number[0]
+    };
+    assert_eq!((after(1), after(0)), (7, 0));
 }
 
 /// A kernel that casts bytes to words takes only slices at multiples of the size of a word.

@@ -16,8 +16,9 @@
 /// per array, the [`Batch`](crate::descriptor::Batch), and the scalars, if there are any. `rows` is
 /// one of [`Rows`](crate::descriptor::Rows), and `row` is the number of elements in a row. A number
 /// `m` after `row`, as in `[rows; row; m]`, declares that the kernel accesses whole groups of `m`
-/// elements, which is needed to cast an array to larger elements. No array and no scalar may have
-/// the name of the function.
+/// elements. A kernel that casts an array to larger elements declares them after the bracket, as in
+/// `bytes: u8[rows; row] as u32`, unless a group is as large. No array and no scalar may have the
+/// name of the function.
 ///
 /// # Safety
 /// The word `unsafe` in a line stands for two promises: that of
@@ -58,7 +59,8 @@ macro_rules! kernels {
             $(#[$attribute:meta])*
             $visibility:vis unsafe $name:ident $text:literal =
                 $function:ident $(::<$($generic:ty),*>)? (
-                $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*
+                $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]
+                    $(as $wider:ty)?),*
                 $(; $($scalar:ident: $number:ty),*)?
             ) in $shape:expr;
         )*
@@ -70,7 +72,7 @@ macro_rules! kernels {
             $visibility static $name: $crate::descriptor::Kernel = unsafe {
                 $crate::descriptor!($module, [$text], $shape,
                     $function $(::<$($generic),*>)?,
-                    ($($array: $element [$rows; $row $(; $multiple)?]),*)
+                    ($($array: $element [$rows; $row $(; $multiple)?] $(as $wider)?),*)
                     $(, ($($scalar: $number),*))?)
             };
             $crate::entry_point!([$text], $function $(::<$($generic),*>)?, ($($array: $element),*)
@@ -89,7 +91,8 @@ macro_rules! kernels {
 #[macro_export]
 macro_rules! descriptor {
     ($module:path, [$($name:expr),*], $shape:expr, $function:path,
-        ($($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]),*)
+        ($($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?]
+            $(as $wider:ty)?),*)
         $(, ($($scalar:ident: $number:ty),*))?) => {
         $crate::emulated!(
             $crate::descriptor::Kernel::new(
@@ -100,6 +103,7 @@ macro_rules! descriptor {
                     $crate::descriptor::Parameter::new(
                         stringify!($array), <$element as $crate::simt::Word>::BYTES, $rows, $row)
                     $(.in_multiples_of($multiple))?
+                    $(.cast_to::<$wider>())?
                 ),*] },
             )
             $(.taking(const { &[$(

@@ -201,8 +201,10 @@ impl Word for U32x4 {
 ///   `sync_warp` of both threads lies between the two accesses, or both are atomic accesses to the
 ///   same element. Shuffles, votes, matrix products and atomic accesses do not order other
 ///   accesses. Nothing orders the accesses of different blocks.
-/// - Every access lies inside its array, table or shared memory and is aligned to its element. A
-///   thread reads shared memory only after some thread of the block has written it, and an array
+/// - Every access lies inside its array, table or shared memory and is aligned to its element. An
+///   access to an array is not wider than the
+///   [alignment](crate::descriptor::Parameter::alignment) that the descriptor declares.
+/// - A thread reads shared memory only after some thread of the block has written it, and an array
 ///   without initial content only after some thread has written it.
 /// - Between an [asynchronous copy](Self::copy_to_shared) and the end of its thread's
 ///   [wait](Self::wait_for_copies), no thread touches the bytes that it writes, and none writes the
@@ -313,10 +315,9 @@ pub trait Simt: Copy {
         })
     }
 
-    /// Returns the same array with elements of another size. The array must be aligned for both
-    /// sizes. Launches check the alignment for the
-    /// [groups](crate::descriptor::Parameter::in_multiples_of) that the descriptor declares, and
-    /// nothing checks it for larger elements.
+    /// Returns the same array with elements of another size. The descriptor must
+    /// [declare](crate::descriptor::Parameter::cast_to) larger elements, because launches check
+    /// that arrays are aligned as the descriptor says.
     fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
 
     /// Returns the array without its first `first` elements. An index into the rest that is known
@@ -345,6 +346,12 @@ pub trait Simt: Copy {
     /// the launch.
     #[track_caller]
     fn atomic<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32, update: Update<T>) -> T;
+    /// Returns element `index` of an array in global memory as an atomic access, which may be made
+    /// at the same time as updates. For the rules it is an update that changes nothing.
+    ///
+    /// Source: PTX ISA, `ld.relaxed.gpu`.
+    #[track_caller]
+    fn atomic_load<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32) -> T;
     /// Updates the number at byte `address` of shared memory. Returns the number before.
     #[track_caller]
     fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T;

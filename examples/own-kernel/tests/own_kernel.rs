@@ -2,7 +2,8 @@
 
 use ctru_gpu_runtime::{Buffer, Device, HostMemory, Plain, Queue, RuntimeError};
 use ctru_simt::descriptor::Batch;
-use own_kernel::{HISTOGRAM, MULTIPLY, SCAN};
+use ctru_simt::simt::U32x4;
+use own_kernel::{HISTOGRAM, MULTIPLY, SCAN, product, scan};
 
 fn queue() -> Result<impl Queue, RuntimeError> {
     #[cfg(not(feature = "cuda"))]
@@ -47,46 +48,55 @@ fn counts_bytes() -> Result<(), RuntimeError> {
 }
 
 #[test]
-fn sums_up_to_each_number() -> Result<(), RuntimeError> {
-    let numbers: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-    let expected: Vec<u32> = numbers
-        .chunks(256)
-        .flat_map(|part| {
-            part.iter().scan(0u32, |sum, &number| {
-                *sum = sum.wrapping_add(number);
-                Some(*sum)
-            })
-        })
-        .collect();
+fn sums_before_each_number() -> Result<(), RuntimeError> {
+    // More tiles than a warp looks at together.
+    let count = 40 * scan::TILE;
+    let numbers: Vec<u32> = (0..count).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let mut sum = 0u32;
+    let mut before = |&number: &u32| {
+        let before = sum;
+        sum = sum.wrapping_add(number);
+        before
+    };
+    let expected: Vec<u32> = numbers.iter().map(&mut before).collect();
     let queue = queue()?;
-    let (from, sums) = (upload(&queue, &numbers)?, upload(&queue, &[0u32; 512])?);
-    queue.launch(&SCAN, &[&from, &sums], Batch::each(512))?;
-    assert_eq!(download(&queue, &sums)?, expected);
+    let (from, to) = (upload(&queue, &vectors(&numbers))?, queue.allocate(numbers.len() / 4)?);
+    let states = upload(&queue, &[0u64; 40])?;
+    queue.launch(&SCAN, &[&from, &to, &states], Batch::each(count))?;
+    let sums = download::<_, U32x4>(&queue, &to)?;
+    assert!(sums.into_iter().flat_map(|U32x4(sums)| sums).eq(expected));
     Ok(())
+}
+
+/// Groups numbers into vectors.
+fn vectors(numbers: &[u32]) -> Vec<U32x4> {
+    let vector = |i: usize| U32x4([0, 1, 2, 3].map(|k| numbers[4 * i + k]));
+    (0..numbers.len() / 4).map(vector).collect()
 }
 
 #[test]
 fn multiplies_matrices() -> Result<(), Box<dyn std::error::Error>> {
-    let (rows, columns, steps) = (32, 24, 3);
-    let inner = 16 * steps;
-    // Small integers, whose sums are exact.
-    let number = |i: usize| ((i * 7 + i / 5) % 13) as f32 - 6.0;
-    let words = |count: usize, first: usize| -> Vec<u32> {
-        let bits = |i: usize| number(first + i).to_bits() >> 16;
-        (0..count / 2).map(|i| bits(2 * i) | bits(2 * i + 1) << 16).collect()
+    let (rows, columns, slabs) = (128, 256, 5);
+    let inner = slabs * product::SLAB as usize;
+    let number = |i: usize| (i * i + i / 7) as i8;
+    let matrix = |count: usize, first: usize| -> Vec<U32x4> {
+        let word = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| number(i + k) as u8));
+        let words: Vec<u32> = (0..count / 4).map(|i| word(first + 4 * i)).collect();
+        vectors(&words)
     };
-    let expected: Vec<f32> = (0..rows * columns)
+    let expected: Vec<i32> = (0..rows * columns)
         .map(|at| {
             let (row, column) = (at / columns * inner, 100 + at % columns * inner);
-            (0..inner).map(|k| number(row + k) * number(column + k)).sum()
+            (0..inner).map(|k| i32::from(number(row + k)) * i32::from(number(column + k))).sum()
         })
         .collect();
     let queue = queue()?;
-    let (a, b) =
-        (upload(&queue, &words(rows * inner, 0))?, upload(&queue, &words(columns * inner, 100))?);
-    let c = upload(&queue, &vec![0f32; rows * columns])?;
-    let kernel = MULTIPLY.with(&[(steps as u32).into()])?.in_grid(rows as u32 / 16, 2)?;
+    let a = upload(&queue, &matrix(rows * inner, 0))?;
+    let b = upload(&queue, &matrix(columns * inner, 100))?;
+    let c = queue.allocate::<i32>(rows * columns)?;
+    let kernel =
+        MULTIPLY.with(&[(slabs as u32).into()])?.in_grid(rows as u32 / product::TILE, 2)?;
     queue.launch(&kernel, &[&a, &b, &c], Batch::each(columns as u32))?;
-    assert_eq!(download(&queue, &c)?, expected);
+    assert!(download(&queue, &c)? == expected);
     Ok(())
 }

@@ -3,6 +3,8 @@
 //! `cargo xtask build-ptx` compiles this crate to `ptx/ctru_machine.ptx`.
 #![no_std]
 
+pub mod faults;
+
 use ctru_simt::descriptor::{Batch, Extent, Rows, Shape};
 use ctru_simt::ptx::Module;
 use ctru_simt::simt::{AtomicFloat, AtomicInteger, Copyable, Simt, U32x4, Update, WARP, Word};
@@ -154,6 +156,15 @@ pub fn sums<S: Simt, T: AtomicFloat>(
     if s.thread() == 0 {
         let sum: T = s.load_shared(0);
         s.store(of_block, s.block(), sum);
+    }
+}
+
+/// Counts the blocks in `turn[0]`. Each waits until those before it are counted.
+#[inline(always)]
+pub fn turns<S: Simt, T: AtomicInteger>(s: S, turn: S::Global<T>, _: Batch) {
+    if s.thread() == 0 {
+        while s.atomic_load(turn, 0) != T::from_bits(s.block().into()) {}
+        s.atomic(turn, 0, Update::Add(T::from_bits(1)));
     }
 }
 
@@ -386,6 +397,10 @@ ctru_simt::kernels! {
     pub unsafe SUMS_F64 "sums_f64" = sums::<_, f64>(
         values: f64[InWholeBlocks(1); 1], total: f64[One; 1],
         of_block: f64[InWholeBlocks(THREADS); 1]) in SHAPE;
+    /// [`turns`] counted in 32 bits.
+    pub unsafe TURNS_U32 "turns_u32" = turns::<_, u32>(turn: u32[One; 1]) in SHAPE;
+    /// [`turns`] counted in 64 bits.
+    pub unsafe TURNS_I64 "turns_i64" = turns::<_, i64>(turn: i64[One; 1]) in SHAPE;
     /// [`votes`]
     pub unsafe VOTES "votes" = votes(
         values: u32[InWholeBlocks(1); 1], results: u32[InWholeBlocks(1); 4]) in SHAPE;

@@ -4,6 +4,7 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
+mod alignment;
 mod kem;
 
 #[cfg(feature = "cuda")]

@@ -55,6 +55,7 @@ if [[ $what == sanitizer || $what == all ]]; then
         check "$tool-no-fault" \
             compute-sanitizer --tool "$tool" --error-exitcode 1 "$bundle/faults" none
     done
+    "$bundle/planted" table > "$out/planted.jsonl" && wc -l "$out/planted.jsonl"
     for tool in memcheck racecheck synccheck; do
         sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
         for products in ntt polyphase same-key; do
@@ -71,6 +72,10 @@ if [[ $what == bench || $what == all ]]; then
         && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
+    if command -v nvcc > /dev/null; then
+        bench/cuda/run.sh "$bundle/measure" > "$out/own-kernels.jsonl" \
+            && wc -l "$out/own-kernels.jsonl"
+    fi
 fi
 mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
 if [[ ($what == devices || $what == all) && ${#gpus[@]} -gt 1 ]]; then

@@ -551,7 +551,7 @@ macro_rules! tables {
         }
     };
     (@kernel [$($name:tt)*], $shape:expr, $function:path,
-        ($($array:ident: $element:ty [$rows:expr; $row:expr]),*)) => {
+        ($($array:ident: $element:ty [$rows:expr; $row:expr] $(as $wider:ty)?),*)) => {
         // SAFETY: the entry point is generated from the same entry of the list, so it takes these
         // arrays, and it is written for this shape. It stays inside the rows: the tests run every
         // kernel on arrays of exactly these lengths on the emulator. The indices that it accesses
@@ -560,7 +560,7 @@ macro_rules! tables {
         // outside the arrays.
         unsafe {
             ctru_simt::descriptor!(MODULE, [$($name)*], $shape, $function,
-                ($($array: $element [$rows; $row]),*))
+                ($($array: $element [$rows; $row] $(as $wider)?),*))
         }
     };
 }

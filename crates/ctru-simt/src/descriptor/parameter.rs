@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use crate::scalar::Value;
+use crate::simt::Word;
 
 /// The extent of a launch, on which the lengths of arrays can depend.
 #[derive(Copy, Clone, Debug)]
@@ -42,13 +43,15 @@ pub struct Parameter {
     rows: Rows,
     row: u32,
     multiple: u32,
+    /// The size of the largest elements to which the kernel casts the array, in bytes.
+    widest: u32,
 }
 
 impl Parameter {
     /// Describes an array whose rows have `row` elements of `element_bytes` bytes each.
     #[must_use]
     pub const fn new(name: &'static str, element_bytes: u32, rows: Rows, row: u32) -> Self {
-        Self { name, element_bytes, rows, row, multiple: 1 }
+        Self { name, element_bytes, rows, row, multiple: 1, widest: element_bytes }
     }
 
     /// Returns the same parameter for a kernel that accesses whole groups of `multiple` elements.
@@ -57,6 +60,14 @@ impl Parameter {
     #[must_use]
     pub const fn in_multiples_of(self, multiple: u32) -> Self {
         Self { multiple, ..self }
+    }
+
+    /// Returns the same parameter for a kernel that [casts](crate::simt::Simt::cast) the array to
+    /// elements of type `T`. Launches check that the array is [aligned](Self::alignment) for them.
+    #[must_use]
+    pub const fn cast_to<T: Word>(self) -> Self {
+        let widest = if self.widest < T::BYTES { T::BYTES } else { self.widest };
+        Self { widest, ..self }
     }
 
     /// Returns the name of the parameter.
@@ -72,11 +83,13 @@ impl Parameter {
     }
 
     /// Returns the number of bytes of which the address of the array must be a multiple: the size
-    /// of a group of elements, but at most 16.
+    /// of a group of elements, but at most 16, or that of the elements to which the kernel
+    /// [casts](Self::cast_to) the array, if it is larger. No access of the kernel may be wider.
     #[must_use]
     pub const fn alignment(&self) -> u32 {
         let group = self.element_bytes as u64 * self.multiple as u64;
-        if group < 16 { group as u32 } else { 16 }
+        let group = if group < 16 { group as u32 } else { 16 };
+        if group < self.widest { self.widest } else { group }
     }
 
     /// # Panics

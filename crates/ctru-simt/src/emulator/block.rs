@@ -10,6 +10,7 @@ use corosensei::{Coroutine, CoroutineResult};
 
 use super::Emulate;
 use super::fault::Fault;
+use super::launch::Launch;
 use super::memory::Buffer;
 use super::thread::{Block, Event, Request, Thread, Wait};
 use crate::descriptor::{Batch, Kernel};
@@ -43,16 +44,16 @@ impl State {
     }
 }
 
-/// Runs one block of a grid to its end.
+/// Runs one block of a grid to its end. Returns the number of operations of its threads, and their
+/// accesses if the launch is traced.
 pub(super) fn run(
     (kernel, emulate): (&Kernel, Emulate),
     (number, grid): (u32, [u32; 3]),
-    launch: u32,
+    launch: Launch,
     buffers: &Rc<[Buffer]>,
     batch: Batch,
-    trace: bool,
-) -> Result<Vec<Event>, Fault> {
-    let block = Rc::new(Block::new(kernel, number, grid, launch, trace));
+) -> Result<(u64, Vec<Event>), Fault> {
+    let block = Rc::new(Block::new(kernel, number, grid, launch));
     let mut coroutines: Vec<_> = (0..kernel.shape().threads())
         .map(|thread| {
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
@@ -95,7 +96,7 @@ pub(super) fn run(
             let stacks = coroutines.into_iter().map(Coroutine::into_stack);
             STACKS.with_borrow_mut(|free| free.extend(stacks));
             let events = block.events.as_ref().map(|events| events.take().concat());
-            return Ok(events.unwrap_or_default());
+            return Ok((block.operations.get(), events.unwrap_or_default()));
         }
         block.block_barriers.set(block.block_barriers.get() + 1);
         states.fill(State::Ready(0));

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::panic::Location;
+use core::time::Duration;
 
 /// A kind of access to memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -90,6 +91,20 @@ pub enum Fault {
         /// Size of the memory in bytes.
         bytes: u64,
     },
+    /// An access to an array that is wider than the alignment that the descriptor declares. Another
+    /// launch may pass an array that is not aligned for it.
+    Width {
+        /// Entry point.
+        kernel: &'static str,
+        /// The access.
+        access: Access,
+        /// The array.
+        parameter: &'static str,
+        /// The declared [alignment](crate::descriptor::Parameter::alignment) in bytes.
+        declared: u32,
+        /// Size of the access in bytes.
+        bytes: u32,
+    },
     /// A read of a byte that nothing has written: in shared memory, no thread of the block; in a
     /// buffer that was created without content, no kernel.
     Uninitialised {
@@ -140,6 +155,19 @@ pub enum Fault {
         /// The source line where the other thread waits, or `None` if it has returned.
         other_at: Option<&'static Location<'static>>,
     },
+    /// The launch has taken longer than it may. Perhaps a loop never ends.
+    TimeLimit {
+        /// Entry point.
+        kernel: &'static str,
+        /// Number of the block that was running.
+        block: u32,
+        /// The thread that was running.
+        thread: u32,
+        /// Its source line.
+        location: &'static Location<'static>,
+        /// The [limit](super::Emulator::with_time_limit).
+        limit: Duration,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -155,6 +183,13 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "{kernel}: {access} is out of bounds or unaligned: byte {address} of {bytes}"
+                )
+            }
+            Self::Width { kernel, access, parameter, declared, bytes } => {
+                write!(
+                    f,
+                    "{kernel}: {access} has {bytes} bytes, but the descriptor aligns the array \
+                     {parameter} for {declared}"
                 )
             }
             Self::Uninitialised { kernel, access, address } => {
@@ -178,6 +213,13 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "{kernel}: in block {block} thread {thread} {at}, but thread {other} {other_at}"
+                )
+            }
+            Self::TimeLimit { kernel, block, thread, location, limit } => {
+                write!(
+                    f,
+                    "{kernel}: the launch has taken longer than {limit:?}: thread {thread} of \
+                     block {block} is at {location}"
                 )
             }
         }

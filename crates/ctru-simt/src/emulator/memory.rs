@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::vec::Vec;
 
 use super::fault::{Access, Kind};
+use crate::descriptor::Parameter;
 use crate::simt::{U32x4, WARP, Word};
 
 /// The time of an access. The counts of passed barriers determine the order of two accesses.
@@ -288,6 +289,8 @@ pub struct Buffer {
     element_bytes: u32,
     /// The number of bytes that the kernel of a launch may access.
     pub(super) limit: u64,
+    /// What the descriptor of the kernel of a launch declares about the array.
+    pub(super) declared: Option<&'static Parameter>,
 }
 
 impl Buffer {
@@ -319,13 +322,14 @@ impl Buffer {
 
     fn from_memory(element_bytes: u32, memory: Memory) -> Self {
         let limit = memory.bytes.len() as u64;
-        Self { memory: Rc::new(RefCell::new(memory)), element_bytes, limit }
+        Self { memory: Rc::new(RefCell::new(memory)), element_bytes, limit, declared: None }
     }
 
-    /// Returns the same memory for a kernel that may access only this many elements of it.
-    pub(super) fn limited(&self, elements: u64) -> Self {
-        let declared = elements.saturating_mul(u64::from(self.element_bytes));
-        Self { limit: self.limit.min(declared), ..self.clone() }
+    /// Returns the same memory as the array `parameter` of a kernel that may access only this many
+    /// elements of it.
+    pub(super) fn limited(&self, elements: u64, parameter: &'static Parameter) -> Self {
+        let bytes = elements.saturating_mul(u64::from(self.element_bytes));
+        Self { limit: self.limit.min(bytes), declared: Some(parameter), ..self.clone() }
     }
 
     /// Returns the content as bytes.

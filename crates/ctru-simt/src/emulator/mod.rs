@@ -8,10 +8,12 @@
 
 mod block;
 mod fault;
+mod launch;
 mod memory;
 mod product;
 mod thread;
 
+use core::time::Duration;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
@@ -20,6 +22,7 @@ pub use fault::{Access, Fault, Kind, Space};
 pub use memory::Buffer;
 pub use thread::{Event, Thread, View};
 
+use self::launch::Launch;
 use crate::descriptor::{Batch, Kernel, Parameter, Shape};
 
 /// Number of launches in this process. It is shared by all emulators, so that every launch has a
@@ -53,15 +56,34 @@ impl Kernel {
     }
 }
 
+/// How long a launch may take, unless the caller chooses another time.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+
 /// The emulated device.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Emulator;
+#[derive(Copy, Clone, Debug)]
+pub struct Emulator {
+    time_limit: Duration,
+}
+
+impl Default for Emulator {
+    fn default() -> Self {
+        Self { time_limit: TIME_LIMIT }
+    }
+}
 
 impl Emulator {
-    /// Creates a device with unlimited memory.
+    /// Creates a device with unlimited memory. A launch may take two minutes.
     #[must_use]
     pub fn new() -> Self {
-        Self
+        Self::default()
+    }
+
+    /// Creates a device with another limit. A launch that takes longer stops with
+    /// [`Fault::TimeLimit`] at one of the next operations of a thread. A loop that never calls the
+    /// machine does not stop.
+    #[must_use]
+    pub const fn with_time_limit(time_limit: Duration) -> Self {
+        Self { time_limit }
     }
 
     /// Runs `kernel` on a batch.
@@ -70,7 +92,17 @@ impl Emulator {
     /// Returns the first [`Fault`] of a thread. The buffers keep the content that they have at that
     /// moment.
     pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
-        self.run(kernel, buffers, batch, false).map(drop)
+        self.count(kernel, buffers, batch).map(drop)
+    }
+
+    /// Runs `kernel` on a batch and returns the number of the machine's operations that its threads
+    /// have made: accesses, barriers, shuffles, votes and matrix products.
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch).
+    pub fn count(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<u64, Fault> {
+        let (operations, _) = self.run(kernel, buffers, batch, false)?;
+        Ok(operations)
     }
 
     /// Runs `kernel` on a batch and returns the accesses of all threads, ordered by block, then by
@@ -84,7 +116,8 @@ impl Emulator {
         buffers: &[&Buffer],
         batch: Batch,
     ) -> Result<Vec<Event>, Fault> {
-        self.run(kernel, buffers, batch, true)
+        let (_, events) = self.run(kernel, buffers, batch, true)?;
+        Ok(events)
     }
 
     fn run(
@@ -93,7 +126,7 @@ impl Emulator {
         buffers: &[&Buffer],
         batch: Batch,
         trace: bool,
-    ) -> Result<Vec<Event>, Fault> {
+    ) -> Result<(u64, Vec<Event>), Fault> {
         let parameters = kernel.parameters();
         let matches = parameters.len() == buffers.len()
             && parameters
@@ -107,17 +140,21 @@ impl Emulator {
         let Some(&emulate) = emulate else {
             return Err(Fault::NotEmulated { kernel: kernel.name() });
         };
-        let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
-        let limited = |(parameter, buffer): (&Parameter, &&Buffer)| {
-            buffer.limited(kernel.elements(parameter, batch))
+        let number = LAUNCHES.fetch_add(1, Ordering::Relaxed);
+        let launch = Launch::new(number, trace, self.time_limit);
+        let limited = |(parameter, buffer): (&'static Parameter, &&Buffer)| {
+            buffer.limited(kernel.elements(parameter, batch), parameter)
         };
         let arguments: Rc<[Buffer]> = parameters.iter().zip(buffers).map(limited).collect();
-        let mut events = Vec::new();
+        let (mut operations, mut events) = (0, Vec::new());
         let grid = kernel.grid(batch.operations());
         for block in 0..grid.into_iter().fold(1, u32::saturating_mul) {
             let block = (block, grid);
-            events.extend(block::run((kernel, emulate), block, launch, &arguments, batch, trace)?);
+            let (of_block, events_of_block) =
+                block::run((kernel, emulate), block, launch, &arguments, batch)?;
+            operations += of_block;
+            events.extend(events_of_block);
         }
-        Ok(events)
+        Ok((operations, events))
     }
 }

@@ -11,6 +11,7 @@ use std::vec::Vec;
 use corosensei::Yielder;
 
 use super::fault::{Access, Fault, Kind, Space};
+use super::launch::Launch;
 use super::memory::{Buffer, Memory, Problem, Stamp};
 use super::product::{Factors, Fragments};
 use crate::descriptor::Kernel;
@@ -70,7 +71,9 @@ pub(super) struct Block {
     place: [u32; 3],
     grid: [u32; 3],
     scalars: Vec<Value>,
-    pub(super) launch: u32,
+    pub(super) launch: Launch,
+    /// The number of operations of its threads so far.
+    pub(super) operations: Cell<u64>,
     threads: u32,
     pub(super) shared: RefCell<Memory>,
     pub(super) block_barriers: Cell<u32>,
@@ -86,13 +89,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Creates block `number` of a launch in a grid of `grid` blocks.
-    pub(super) fn new(
-        kernel: &Kernel,
-        number: u32,
-        grid: [u32; 3],
-        launch: u32,
-        trace: bool,
-    ) -> Self {
+    pub(super) fn new(kernel: &Kernel, number: u32, grid: [u32; 3], launch: Launch) -> Self {
         let (name, shape) = (kernel.name(), kernel.shape());
         let warps = 0..shape.threads.div_ceil(WARP);
         let events = std::vec![Vec::new(); shape.threads as usize];
@@ -103,6 +100,7 @@ impl Block {
             grid,
             scalars: kernel.values().to_vec(),
             launch,
+            operations: Cell::new(0),
             threads: shape.threads,
             shared: RefCell::new(Memory::shared(shape.shared_bytes)),
             block_barriers: Cell::new(0),
@@ -110,7 +108,7 @@ impl Block {
             fragments: RefCell::new(std::vec![Fragments::default(); shape.threads as usize]),
             copies: RefCell::new(std::vec![Copies::default(); shape.threads as usize]),
             fault: RefCell::new(None),
-            events: trace.then_some(RefCell::new(events)),
+            events: launch.trace.then_some(RefCell::new(events)),
         }
     }
 }
@@ -185,7 +183,17 @@ impl<'a> Thread<'a> {
         index: u32,
         kind: Kind,
     ) -> (u64, (&'a RefCell<Memory>, Space)) {
-        let (address, Buffer { memory, limit, .. }) = (view.address(index), view.buffer);
+        let (address, Buffer { memory, limit, declared, .. }) = (view.address(index), view.buffer);
+        if let Some(array) = declared.filter(|array| array.alignment() < T::BYTES) {
+            let access = self.described(kind, Space::Global);
+            self.stop(Fault::Width {
+                kernel: self.block.kernel,
+                access,
+                parameter: array.name(),
+                declared: array.alignment(),
+                bytes: T::BYTES,
+            });
+        }
         if address + u64::from(T::BYTES) > *limit {
             let access = self.described(kind, Space::Global);
             let (kernel, bytes) = (self.block.kernel, *limit);
@@ -207,13 +215,33 @@ impl<'a> Thread<'a> {
     /// answer.
     #[track_caller]
     fn wait(self, request: Request) -> u32 {
+        self.count();
         self.yielder.suspend(Wait { request, location: Location::caller() })
     }
 
-    /// Appends an access to the trace if the launch is traced.
+    /// Counts an operation of the machine. From time to time looks whether the launch may go on.
+    #[inline(always)]
+    #[track_caller]
+    fn count(self) {
+        const BETWEEN_LOOKS: u64 = 1 << 12;
+        let operations = self.block.operations.get() + 1;
+        self.block.operations.set(operations);
+        if operations.is_multiple_of(BETWEEN_LOOKS) && self.block.launch.is_late() {
+            self.stop(Fault::TimeLimit {
+                kernel: self.block.kernel,
+                block: self.block.number,
+                thread: self.number,
+                location: Location::caller(),
+                limit: self.block.launch.limit,
+            });
+        }
+    }
+
+    /// Counts an access. Appends it to the trace if the launch is traced.
     #[inline(always)]
     #[track_caller]
     fn event(self, writes: bool, address: u64) {
+        self.count();
         if let Some(events) = &self.block.events {
             let event = Event { writes, address, location: Location::caller() };
             events.borrow_mut()[self.number as usize].push(event);
@@ -252,7 +280,7 @@ impl<'a> Thread<'a> {
     ) -> V {
         let kernel = self.block.kernel;
         let stamp = Stamp {
-            launch: self.block.launch,
+            launch: self.block.launch.number,
             block_barriers: self.block.block_barriers.get(),
             warp_barriers: self.block.warp_barriers[self.warp() as usize].get(),
             access,
@@ -289,7 +317,7 @@ impl<'a> Thread<'a> {
     fn stop(self, fault: Fault) -> ! {
         *self.block.fault.borrow_mut() = Some(fault);
         loop {
-            self.wait(Request::Stop);
+            self.yielder.suspend(Wait { request: Request::Stop, location: Location::caller() });
         }
     }
 }
@@ -363,6 +391,10 @@ impl<'a> Simt for Thread<'a> {
         let new = |old| update.applied(old);
         self.access(memory, at, Kind::Atomic, |memory, stamp| memory.update(at, new, stamp))
     }
+    fn atomic_load<T: AtomicInteger>(self, memory: View<'a, T>, index: u32) -> T {
+        let (at, memory) = self.element(memory, index, Kind::Atomic);
+        self.access(memory, at, Kind::Atomic, |memory, stamp| memory.update(at, |old| old, stamp))
+    }
     fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T {
         let at = u64::from(address);
         let new = |old| update.applied(old);
@@ -417,10 +449,14 @@ impl<'a> Simt for Thread<'a> {
     fn constant<T: Copy>(self, table: &'static [T], index: u32) -> T {
         let address = u64::from(index) * size_of::<T>() as u64;
         self.event(false, address);
-        table.get(index as usize).copied().unwrap_or_else(|| {
-            let access = self.described(Kind::Read, Space::Constant);
-            let (kernel, bytes) = (self.block.kernel, size_of_val(table) as u64);
-            self.stop(Fault::Bounds { kernel, access, address, bytes })
-        })
+        // A closure would not know the caller's line.
+        match table.get(index as usize) {
+            Some(&entry) => entry,
+            None => {
+                let access = self.described(Kind::Read, Space::Constant);
+                let (kernel, bytes) = (self.block.kernel, size_of_val(table) as u64);
+                self.stop(Fault::Bounds { kernel, access, address, bytes })
+            }
+        }
     }
 }

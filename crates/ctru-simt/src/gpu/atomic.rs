@@ -8,8 +8,9 @@ macro_rules! atomic {
             ($operation:literal, $class:ident, $register:ty, $value:expr) => {{
                 let old: $register;
                 // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array
-                // or the block's shared memory, is aligned, and that all threads that touch it at
-                // the same time do so by atomic instructions.
+                // or the block's shared memory and is aligned. If the arrays are disjoint, all
+                // threads that touch it at the same time do so by atomic instructions; if not, only
+                // its value is unspecified.
                 unsafe {
                     asm!(concat!("atom", $space, ".", $operation, " {}, [{}], {};"),
                         out($class) old, in($address_class) $address,
@@ -61,6 +62,28 @@ macro_rules! atomic {
     }};
 }
 
+/// Loads the element of global memory at `$address` by an atomic instruction, as type `T`.
+macro_rules! atomic_load {
+    ($address:ident) => {{
+        macro_rules! load {
+                                ($type:literal, $class:ident, $register:ty) => {{
+                                    let number: $register;
+                                    // SAFETY: as for the updates. A load writes nothing.
+                                    unsafe {
+                                        asm!(concat!("ld.relaxed.gpu.global.", $type, " {}, [{}];"),
+                                            out($class) number, in(reg64) $address,
+                                            options(nostack, preserves_flags));
+                                    }
+                                    T::from_bits(number.into())
+                                }};
+                            }
+        match T::BYTES {
+            4 => load!("u32", reg32, u32),
+            _ => load!("u64", reg64, u64),
+        }
+    }};
+}
+
 /// Adds to the element at `$address` of the space `$space` by an atomic instruction, and returns
 /// the element before, of type `T`.
 macro_rules! atomic_add_float {
@@ -70,8 +93,9 @@ macro_rules! atomic_add_float {
                 let old: $register;
                 let value = <$register>::from_bits($value.to_bits() as $bits);
                 // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array
-                // or the block's shared memory, is aligned, and that all threads that touch it at
-                // the same time do so by atomic instructions.
+                // or the block's shared memory and is aligned. If the arrays are disjoint, all
+                // threads that touch it at the same time do so by atomic instructions; if not, only
+                // its value is unspecified.
                 unsafe {
                     asm!(concat!("atom", $space, ".add.", $type, " {}, [{}], {};"),
                         out($class) old, in($address_class) $address, in($class) value,
@@ -87,4 +111,4 @@ macro_rules! atomic_add_float {
     }};
 }
 
-pub(super) use {atomic, atomic_add_float};
+pub(super) use {atomic, atomic_add_float, atomic_load};

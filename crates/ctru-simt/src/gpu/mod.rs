@@ -10,7 +10,7 @@ mod atomic;
 
 use core::arch::{asm, global_asm, nvptx};
 
-use self::atomic::{atomic, atomic_add_float};
+use self::atomic::{atomic, atomic_add_float, atomic_load};
 use crate::simt::{AtomicFloat, AtomicInteger, Copyable, NumberType, Simt, Update, Word};
 
 // The launch sets the size of shared memory.
@@ -107,8 +107,9 @@ impl Gpu {
     /// The kernel that receives the value must keep the [rules](Simt#rules) of the machine, with
     /// the shape of blocks and the shared memory of this launch, if its arrays are disjoint and
     /// nothing else accesses them. If arrays overlap, or other code writes to them, the values that
-    /// it reads are unspecified, but it must still access only elements inside its arrays, at
-    /// aligned addresses.
+    /// it reads from them and from shared memory are unspecified. But it must still access only
+    /// elements inside its arrays and its shared memory, at aligned addresses, and its threads must
+    /// still reach barriers, shuffles, votes and matrix products together.
     #[inline(always)]
     pub unsafe fn new() -> Self {
         let shared;
@@ -270,8 +271,9 @@ impl Simt for Gpu {
             ($instruction:literal, $class:ident, $register:ty) => {{
                 let number: $register;
                 // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
-                // block's shared memory, is aligned, and that no other thread writes there at the
-                // same time.
+                // block's shared memory and is aligned. If the arrays are disjoint, no other thread
+                // writes there at the same time; if not, the value is unspecified, and every
+                // pattern of bits is a valid `Word`.
                 unsafe {
                     asm!(concat!($instruction, " {}, [{}];"), out($class) number, in(reg32) address,
                         options(pure, readonly, nostack, preserves_flags));
@@ -286,9 +288,7 @@ impl Simt for Gpu {
             8 => load!("ld.shared.u64", reg64, u64),
             _ => {
                 let (a, b, c, d): (u32, u32, u32, u32);
-                // SAFETY: the caller of `Gpu::new` promised that these 16 bytes lie inside the
-                // block's shared memory, are aligned, and that no other thread writes them at the
-                // same time.
+                // SAFETY: as for narrower elements.
                 unsafe {
                     asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                         out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
@@ -307,8 +307,9 @@ impl Simt for Gpu {
         macro_rules! store {
             ($instruction:literal, $class:ident, $register:ty) => {
                 // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
-                // block's shared memory, is aligned, and that no other thread touches it at the
-                // same time.
+                // block's shared memory and is aligned. If the arrays are disjoint, no other thread
+                // touches it at the same time; if not, only the content of shared memory is
+                // unspecified.
                 unsafe {
                     asm!(concat!($instruction, " [{}], {};"), in(reg32) address,
                         in($class) bits as $register,
@@ -323,9 +324,7 @@ impl Simt for Gpu {
             8 => store!("st.shared.u64", reg64, u64),
             _ => {
                 let [a, b, c, d] = [0, 32, 64, 96].map(|shift| (bits >> shift) as u32);
-                // SAFETY: the caller of `Gpu::new` promised that these 16 bytes lie inside the
-                // block's shared memory, are aligned, and that no other thread touches them at the
-                // same time.
+                // SAFETY: as for narrower elements.
                 unsafe {
                     asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};",
                         in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
@@ -339,6 +338,11 @@ impl Simt for Gpu {
     fn atomic<T: AtomicInteger>(self, memory: Global<T>, index: u32, update: Update<T>) -> T {
         let address = memory.address(index);
         atomic!(".global", reg64, address, update)
+    }
+    #[inline(always)]
+    fn atomic_load<T: AtomicInteger>(self, memory: Global<T>, index: u32) -> T {
+        let address = memory.address(index);
+        atomic_load!(address)
     }
     #[inline(always)]
     fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T {

@@ -146,3 +146,28 @@ fn votes() {
     });
     assert!(matches!(divergent, Err(Fault::Divergence { .. })), "{divergent:?}");
 }
+
+/// An atomic load reads what an atomic update may write at the same time, but not what a plain
+/// store may write.
+#[test]
+fn atomic_loads() {
+    let with_updates = run(|s, arrays, _| {
+        s.atomic::<u32>(arrays[0].view(), 5, Update::Add(1));
+        let seen: u32 = s.atomic_load(arrays[0].view(), 5);
+        s.sync_block();
+        if s.thread() == 63 {
+            s.store(arrays[0].view(), 64 + s.block(), seen);
+        }
+    });
+    let array = with_updates.expect("no fault");
+    // Threads run in order, so the last one of a block has seen all its updates.
+    assert_eq!((array[5], array[64], array[65]), (7 + 128, 7 + 64, 7 + 128));
+    let with_stores = run(|s, arrays, _| {
+        if s.thread() == 0 {
+            s.store(arrays[0].view(), 5, 1u32);
+        } else {
+            ignore(s.atomic_load::<u32>(arrays[0].view(), 5));
+        }
+    });
+    assert_race(with_stores, [Kind::Write, Kind::Atomic]);
+}

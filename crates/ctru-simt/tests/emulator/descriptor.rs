@@ -2,6 +2,7 @@
 
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::Emulate;
+use ctru_simt::simt::U32x4;
 
 const NOTHING: Emulate = |_, _, _| ();
 
@@ -18,11 +19,15 @@ fn lengths_of_the_largest_batch_are_exact() {
 }
 
 #[test]
-fn alignments_are_those_of_groups() {
+fn alignments_are_those_of_groups_and_casts() {
     let parameter = Parameter::new("numbers", 4, Rows::One, 64);
     assert_eq!(parameter.alignment(), 4);
     assert_eq!(parameter.in_multiples_of(2).alignment(), 8);
     assert_eq!(parameter.in_multiples_of(8).alignment(), 16);
+    assert_eq!(parameter.cast_to::<u64>().alignment(), 8);
+    assert_eq!(parameter.cast_to::<u8>().alignment(), 4);
+    assert_eq!(parameter.cast_to::<U32x4>().in_multiples_of(2).alignment(), 16);
+    assert_eq!(parameter.in_multiples_of(8).cast_to::<u64>().alignment(), 16);
 }
 
 /// A shape without planes takes the planes away.

@@ -1,8 +1,10 @@
 //! Tests of barriers, shuffles, bounds, races of plain accesses, and traces.
 
-use ctru_simt::descriptor::{Batch, Kernel};
-use ctru_simt::emulator::{Buffer, Emulator, Fault, Thread};
-use ctru_simt::simt::{Simt, U32x4};
+use core::time::Duration;
+
+use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
+use ctru_simt::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
+use ctru_simt::simt::{Simt, U32x4, Update};
 
 use crate::{ignore, kernel, run};
 
@@ -160,6 +162,48 @@ fn accesses_outside_or_unaligned() {
     }
 }
 
+/// Launches check that arrays are aligned as the descriptor says, so a wider access is a fault
+/// even where this launch's array is aligned.
+#[test]
+fn accesses_wider_than_declared() {
+    let wide = run(|s, arrays, _| {
+        s.store(s.cast::<u32, u64>(arrays[0].view()), s.thread() / 2, 1u64);
+    });
+    let Err(fault) = wide else { panic!("no fault") };
+    let Fault::Width { access, parameter, declared, bytes, .. } = fault else { panic!("{fault}") };
+    assert_eq!((access.thread, parameter, declared, bytes), (0, "array", 4, 8));
+    assert!(access.location.file().ends_with("rules.rs"));
+    // The cast alone is no fault, nor is an access that is narrower than the elements.
+    assert!(run(|s, arrays, _| ignore(s.cast::<u32, u64>(arrays[0].view()))).is_ok());
+    let narrow = run(|s, arrays, _| {
+        ignore(s.load(s.cast::<u32, u16>(arrays[0].view()), s.thread()));
+    });
+    assert!(narrow.is_ok(), "{narrow:?}");
+    // Every way to access an array is checked.
+    for other in [
+        run(|s, arrays, _| ignore(s.load(s.cast::<u32, U32x4>(arrays[0].view()), 0))),
+        run(|s, arrays, _| {
+            s.atomic(s.cast::<u32, u64>(arrays[0].view()), 0, Update::Add(1u64));
+        }),
+        run(|s, arrays, _| {
+            s.atomic_add_float(s.cast::<u32, f64>(arrays[0].view()), 0, 1.0);
+        }),
+        run(|s, arrays, _| s.copy_to_shared(s.cast::<u32, u64>(arrays[0].view()), 0, 0)),
+    ] {
+        assert!(matches!(other, Err(Fault::Width { .. })), "{other:?}");
+    }
+    // A declaration permits the access.
+    const WIDER: &[Parameter] =
+        &[Parameter::new("array", 4, Rows::EachOperation, 64).cast_to::<u64>()];
+    static WIDE: Emulate = |s, arrays, _| {
+        let words = s.cast::<u32, u64>(arrays[0].view());
+        s.store(words, 32 * s.block() + s.thread(), 1u64);
+    };
+    let kernel = Kernel::emulated("test", Shape::new(32, 1, 0), WIDER, &WIDE);
+    let result = Emulator::new().launch(&kernel, &[&Buffer::new(&[7u32; 128])], Batch::each(2));
+    assert_eq!(result, Ok(()));
+}
+
 #[test]
 fn shared_memory_starts_undefined_in_every_block() {
     let undefined = run(|s, _, _| ignore(s.load_shared::<u8>(3)));
@@ -190,6 +234,30 @@ fn divergence() {
         }
     });
     assert!(matches!(whole_warp, Err(Fault::Divergence { .. })), "{whole_warp:?}");
+}
+
+/// A thread that spins for ever does not hang the test, with and without barriers in its loop.
+#[test]
+fn launches_end() {
+    let array = Buffer::new(&[7u32; 64]);
+    let emulator = Emulator::with_time_limit(Duration::from_millis(20));
+    let stops = |kernel| {
+        let result = emulator.launch(&kernel, &[&array], Batch::each(1));
+        let Err(fault) = result else { panic!("{result:?}") };
+        let Fault::TimeLimit { kernel, block, location, .. } = fault else { panic!("{fault}") };
+        assert_eq!((kernel, block), ("test", 0));
+        assert!(location.file().ends_with("rules.rs"));
+        assert!(fault.to_string().starts_with("test: the launch has taken longer than 20ms"));
+    };
+    stops(kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) == 7 {}));
+    stops(kernel(|s, _, _| while s.any(true) {}));
+    stops(kernel(|s, _, _| {
+        loop {
+            s.sync_block();
+        }
+    }));
+    let waits = kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) != 7 {});
+    assert_eq!(emulator.count(&waits, &[&array], Batch::each(1)), Ok(64));
 }
 
 #[test]

@@ -66,6 +66,20 @@ fn updates_of_each_type() {
     updates(&UPDATES_I64, |n| n as i64);
 }
 
+fn turns<T: Plain>(kernel: &Kernel, element: impl Fn(u32) -> T) {
+    const BLOCKS: u32 = 300;
+    let queue = queue();
+    let turn = upload(&queue, &[element(0)]);
+    queue.launch(kernel, &[&turn], Batch::each(BLOCKS * THREADS)).unwrap();
+    assert_eq!(download(&queue, &turn), [element(BLOCKS)]);
+}
+
+#[test]
+fn blocks_wait_for_one_another() {
+    turns(&TURNS_U32, |n| n);
+    turns(&TURNS_I64, i64::from);
+}
+
 /// Small integers have exact sums in every order.
 fn sums<T: Plain>(kernel: &Kernel, element: impl Fn(u64) -> T) {
     let values: Vec<u64> = numbers(2 * THREADS as usize).into_iter().map(|n| n % 100).collect();

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod atomics;
+#[cfg(not(feature = "cuda"))]
+mod faults;
 mod launches;
 mod memory;
 mod warps;

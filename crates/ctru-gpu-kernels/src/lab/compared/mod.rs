@@ -18,6 +18,7 @@ use crate::descriptor::Rows::{EachOperation, EachOrShared, One};
 use crate::kernels::{coin_words, message_words, row};
 use crate::kernels::{product, scheme};
 use crate::ptx::Module;
+use crate::simt::U32x4;
 use crate::table::{ciphertext_bytes, descriptors};
 
 /// The module of these kernels. It is compiled with the same options as the engine's module.
@@ -40,29 +41,29 @@ macro_rules! for_each_compared_kernel {
                     product: u16[EachOperation; row::<R>()]);
             POLYPHASE_SMALL "polyphase_small" =
                 product::polyphase::multiply_small(
-                    large: u16[EachOrShared; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    large: u16[EachOrShared; row::<R>()] as U32x4,
+                    small: u8[EachOperation; row::<R>()] as u64,
+                    product: u16[EachOperation; row::<R>()] as U32x4);
             POLYPHASE_ROUNDED "polyphase_rounded" =
                 compared::polyphase::multiply_rounded(
-                    large: u16[EachOperation; row::<R>()],
-                    small: u8[EachOrShared; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    large: u16[EachOperation; row::<R>()] as U32x4,
+                    small: u8[EachOrShared; row::<R>()] as u64,
+                    product: u16[EachOperation; row::<R>()] as U32x4);
             SAME_PUBLIC_KEY_MULTIPLY "same_public_key_multiply" =
                 compared::same_public_key::multiply(
                     large: u16[One; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    small: u8[EachOperation; row::<R>()] as u64,
+                    product: u16[EachOperation; row::<R>()] as U32x4);
             SAME_SECRET_KEY_MULTIPLY "same_secret_key_multiply" =
                 compared::same_secret_key::multiply(
-                    large: u16[EachOperation; row::<R>()],
+                    large: u16[EachOperation; row::<R>()] as U32x4,
                     small: u8[One; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    product: u16[EachOperation; row::<R>()] as U32x4);
             SCHOOLBOOK_SMALL "schoolbook_small" =
                 compared::schoolbook::multiply_small(
                     large: u16[EachOrShared; row::<R>()],
-                    small: u8[EachOperation; row::<R>()],
-                    product: u16[EachOperation; row::<R>()]);
+                    small: u8[EachOperation; row::<R>()] as u64,
+                    product: u16[EachOperation; row::<R>()] as U32x4);
             SAMPLE "sample" =
                 scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
