@@ -25,6 +25,8 @@ fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sets::Parameters>()?;
     module.add_class::<keys::PrivateKey>()?;
     module.add_class::<keys::PublicKey>()?;
+    module.add_class::<keys::HybridPrivateKey>()?;
+    module.add_class::<keys::HybridPublicKey>()?;
     module.add_class::<engine::Engine>()?;
     module.add_function(wrap_pyfunction!(sets::parameters, module)?)?;
     module.add_function(wrap_pyfunction!(digest::digest, module)?)

@@ -5,6 +5,8 @@ from typing_extensions import Buffer
 __all__ = [
     "DeviceError",
     "Engine",
+    "HybridPrivateKey",
+    "HybridPublicKey",
     "InvalidKey",
     "Parameters",
     "PrivateKey",
@@ -75,6 +77,10 @@ class PublicKey:
         """Encapsulates with the system's randomness. Returns the shared secret, which has 32 bytes,
         and the ciphertext."""
 
+    def encapsulate_deterministic(self, coins: Buffer) -> tuple[bytes, bytes]:
+        """Encapsulates with 32 bytes in place of randomness, for test vectors. They must be uniform
+        and secret, and used once."""
+
     @property
     def set(self) -> str: ...
     @property
@@ -123,6 +129,64 @@ class PrivateKey:
     def set(self) -> str: ...
     @property
     def encoding(self) -> str: ...
+    def __copy__(self) -> Any: ...
+    def __deepcopy__(self, _memo: Any, /) -> Any: ...
+    def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
+
+@final
+class HybridPublicKey:
+    """A public key of CTRU-Prime with X25519. Keys with the same bytes are equal."""
+
+    @staticmethod
+    def from_bytes(set: str, data: Buffer) -> HybridPublicKey:
+        """Reads a key. Raises `InvalidKey` if the bytes are not a key."""
+
+    def to_bytes(self) -> bytes:
+        """Returns the encoded key."""
+
+    def encapsulate(self) -> tuple[bytes, bytes]:
+        """Encapsulates with the system's randomness. Returns the shared secret, which has 32 bytes,
+        and the ciphertext."""
+
+    def encapsulate_deterministic(self, coins: Buffer) -> tuple[bytes, bytes]:
+        """Encapsulates with 64 bytes in place of randomness, for test vectors. They must be uniform
+        and secret, and used once."""
+
+    @property
+    def set(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class HybridPrivateKey:
+    """A private key of CTRU-Prime with X25519, with its public key. It cannot be copied or
+    pickled."""
+
+    @staticmethod
+    def generate(set: str) -> HybridPrivateKey:
+        """Generates a key with the system's randomness."""
+
+    @staticmethod
+    def from_bytes(set: str, data: Buffer) -> HybridPrivateKey:
+        """Reads a key, 96 bytes: the seed of the key of CTRU-Prime and its `z`, then the key of
+        X25519. Raises `InvalidKey` if there is another number of bytes."""
+
+    def to_bytes(self) -> bytes:
+        """Returns the 96 bytes of the key, which are secret."""
+
+    def public_key(self) -> HybridPublicKey:
+        """Returns the public key."""
+
+    def decapsulate(self, ciphertext: Buffer) -> bytes:
+        """Returns the shared secret of a ciphertext.
+
+        If encapsulation to this key did not make the ciphertext, the result is a secret that nobody
+        else knows.
+        """
+
+    @property
+    def set(self) -> str: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, _memo: Any, /) -> Any: ...
     def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
