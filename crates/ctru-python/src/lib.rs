@@ -10,7 +10,9 @@ mod batch;
 mod digest;
 mod engine;
 mod errors;
+mod gpu;
 mod keys;
+mod run;
 mod seeds;
 mod sets;
 

@@ -6,7 +6,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::kind::is_numpy;
-use super::view::{Access, Shape, View};
+use super::view::{Access, Place, Shape, View};
 use crate::errors::{type_error, value_error};
 
 /// Returns the memory of the argument `name`, or `None` if it has no buffer.
@@ -34,9 +34,9 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         [] | [_] if !is_numpy(object) => Shape::Flat,
         lengths => Shape::Dimensions(lengths.to_vec()),
     };
-    let (address, length) = (buffer.buf_ptr().cast(), buffer.len_bytes());
+    let bytes = (buffer.buf_ptr().cast(), buffer.len_bytes());
     let access = if buffer.readonly() { Access::READ_ONLY } else { Access::Write };
     // SAFETY: a C-contiguous buffer has its bytes at `buf_ptr`. They stay there while it is held,
     // and may be written if the buffer is not read-only.
-    Ok(Some(unsafe { View::new(address, length, shape, access, buffer) }))
+    Ok(Some(unsafe { View::new(bytes, Place::Host, shape, access, buffer) }))
 }

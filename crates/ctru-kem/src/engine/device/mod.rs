@@ -68,7 +68,7 @@ pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::Merging;
 pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
-pub use rows::DeviceRows;
+pub use rows::{DeviceRows, ResidentRowEngine};
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///

@@ -1,16 +1,116 @@
-//! The device engine on rows of bytes. The host checks the rows while the device computes.
+//! The device engine on rows of bytes, whose parameter set is chosen at run time. The host checks
+//! rows in its memory while the device computes; the device checks those in its own.
 
 use std::thread;
 
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::{Device, Queue};
 
-use super::DeviceEngine;
 use super::batch::BatchKeys;
+use super::{CheckError, DeviceEngine, ResidentSeeds};
 use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
 use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
+use crate::error::InvalidRow;
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
+
+/// Memory of a device of type `D`.
+type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
+
+/// Runs batches of one parameter set on rows in device memory. The parameter set is chosen at run
+/// time.
+///
+/// The operations are those of [`Resident`](super::Resident), with checks of all keys. One row of
+/// keys serves all operations, or there is one for each. Operations follow those that have been
+/// issued to the queue `after`. When a call returns, its results are complete, and nothing is under
+/// way.
+pub trait ResidentRowEngine<D: Device>: RowEngine {
+    /// Generates one key pair for each row of the outputs.
+    ///
+    /// # Errors
+    /// [`RowError::Engine`] with the errors of [`Resident`](super::Resident#errors).
+    fn generate_resident(
+        &self,
+        after: &D::Queue,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        encapsulation_keys: &Memory<D>,
+        decapsulation_keys: &Memory<D>,
+    ) -> Result<(), RowError>;
+
+    /// Encapsulates once for each row of the outputs.
+    ///
+    /// # Errors
+    /// [`RowError::EncapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
+    /// of [`Resident`](super::Resident#errors).
+    fn encapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError>;
+
+    /// Decapsulates each row of `ciphertexts`.
+    ///
+    /// # Errors
+    /// [`RowError::DecapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
+    /// of [`Resident`](super::Resident#errors).
+    fn decapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError>;
+}
+
+impl<E: core::error::Error> From<CheckError<E>> for RowError
+where
+    InvalidRow<E>: Into<Self>,
+{
+    fn from(error: CheckError<E>) -> Self {
+        match error {
+            CheckError::Row(row) => row.into(),
+            CheckError::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl<P: ParameterSet, D: Device> ResidentRowEngine<D> for DeviceRows<P, D> {
+    fn generate_resident(
+        &self,
+        after: &D::Queue,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        encapsulation_keys: &Memory<D>,
+        decapsulation_keys: &Memory<D>,
+    ) -> Result<(), RowError> {
+        let resident = self.engine.resident(after);
+        Ok(resident.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+    }
+
+    fn encapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError> {
+        let resident = self.engine.resident(after);
+        Ok(resident.check_and_encapsulate(keys, seeds, ciphertexts, shared_secrets)?)
+    }
+
+    fn decapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError> {
+        Ok(self.engine.resident(after).check_and_decapsulate(keys, ciphertexts, shared_secrets)?)
+    }
+}
 
 /// A device engine for rows of one parameter set. All cores of the host check the rows.
 ///

@@ -2,13 +2,16 @@
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
 
-use super::{Memory, Resident, rows};
+use super::run::Part;
+use super::{Memory, Resident, ResidentKeys, ResidentSeeds, RowKeys, check_bytes, rows};
 use crate::encoding::{Encode, Encoding};
 use crate::engine::EngineError;
+use crate::engine::device::slot::Slot;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::hash::SEED_BYTES;
 use crate::params::ParameterSet;
 
 /// The reason why rows in device memory were not found to be keys.
@@ -34,11 +37,8 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
         let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::ENCAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = encapsulation_key_error::<P>(word);
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
+        let fault = self.first_fault(kernels, keys, P::ENCAPSULATION_KEY_BYTES, |_, _| Ok(()))?;
+        no_fault(fault, encapsulation_key_error::<P>)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -58,30 +58,99 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
         let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::DECAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = if word & SECRET_POLYNOMIAL != 0 {
-                InvalidDecapsulationKey::SecretPolynomial
-            } else {
-                InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
-            };
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
+        let fault = self.first_fault(kernels, keys, P::DECAPSULATION_KEY_BYTES, |_, _| Ok(()))?;
+        no_fault(fault, decapsulation_key_error::<P>)
     }
 
-    /// Returns the first row that is not a key, with the word that describes its faults.
+    /// Checks that rows of bytes are encapsulation keys, and encapsulates once per row of the
+    /// outputs. One pass over the rows takes less time than
+    /// [`check_encapsulation_keys`](Self::check_encapsulation_keys) and
+    /// [`encapsulate`](Self::encapsulate) one after the other.
+    ///
+    /// If a row is refused, operations of all rows may have been done, also of this one, and every
+    /// shared secret is overwritten with zeros. The ciphertext of a row whose polynomial is 0 shows
+    /// its message, so do not use any.
+    ///
+    /// # Errors
+    /// Those of both functions.
+    pub fn check_and_encapsulate(
+        &self,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
+        let count = self.count(ciphertexts, shared_secrets)?;
+        seeds.check::<SEED_BYTES>(count)?;
+        let row = P::ENCAPSULATION_KEY_BYTES;
+        if keys.bytes() == row {
+            self.check_encapsulation_keys(keys)?;
+            return Ok(self.encapsulate(
+                ResidentKeys::Rows(keys),
+                seeds,
+                ciphertexts,
+                shared_secrets,
+            )?);
+        }
+        check_bytes("keys", count * row, keys)?;
+        let each = RowKeys::Each(keys);
+        let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
+        let fault = self.first_fault(kernels, keys, row, |slot, part| {
+            slot.encapsulate_part(part, each, seeds, ciphertexts, shared_secrets)
+        })?;
+        self.wipe_after(fault, shared_secrets)?;
+        no_fault(fault, encapsulation_key_error::<P>)
+    }
+
+    /// Checks that rows of bytes are decapsulation keys, and decapsulates each row of the
+    /// ciphertexts. One pass over the rows takes less time than
+    /// [`check_decapsulation_keys`](Self::check_decapsulation_keys) and
+    /// [`decapsulate`](Self::decapsulate) one after the other.
+    ///
+    /// If a row is refused, every shared secret is overwritten with zeros.
+    ///
+    /// # Errors
+    /// Those of both functions.
+    pub fn check_and_decapsulate(
+        &self,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
+        let count = self.count(ciphertexts, shared_secrets)?;
+        let row = P::DECAPSULATION_KEY_BYTES;
+        if keys.bytes() == row {
+            self.check_decapsulation_keys(keys)?;
+            return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);
+        }
+        check_bytes("keys", count * row, keys)?;
+        let each = RowKeys::Each(keys);
+        let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
+        let fault = self.first_fault(kernels, keys, row, |slot, part| {
+            slot.decapsulate_part(part, each, ciphertexts, shared_secrets)
+        })?;
+        self.wipe_after(fault, shared_secrets)?;
+        no_fault(fault, decapsulation_key_error::<P>)
+    }
+
+    /// Checks rows with `kernels`, and calls `compute` for each chunk after its check has been
+    /// issued. Returns the first row that is not a key, with the word that describes its faults.
     fn first_fault(
         &self,
         kernels: &'static RingKernels,
         keys: &Memory<D>,
         row: usize,
+        mut compute: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<Option<(usize, u64)>, EngineError> {
         let mut first = None::<(usize, u64)>;
         self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             rows("keys", row, keys)?,
-            |slot, part| slot.check_part(part, kernels, keys, row),
+            |slot, part| {
+                slot.check_part(part, kernels, keys, row)?;
+                compute(slot, part)
+            },
             |slot, part| {
                 let fault = slot.first_fault(part)?;
                 first = first.into_iter().chain(fault).min_by_key(|&(row, _)| row);
@@ -89,6 +158,40 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             },
         )?;
         Ok(first)
+    }
+
+    /// Overwrites shared secrets with zeros if a row of keys has a fault.
+    fn wipe_after(
+        &self,
+        fault: Option<(usize, u64)>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), EngineError> {
+        if fault.is_none() {
+            return Ok(());
+        }
+        let wiped = self.after.wipe(shared_secrets);
+        self.after.settle();
+        wiped.map_err(EngineError::device)
+    }
+}
+
+/// Returns the error of the first row that is not a key, if there is one.
+fn no_fault<E: core::error::Error>(
+    fault: Option<(usize, u64)>,
+    error: impl FnOnce(u64) -> E,
+) -> Result<(), CheckError<E>> {
+    match fault {
+        None => Ok(()),
+        Some((row, word)) => Err(CheckError::Row(InvalidRow { row, error: error(word) })),
+    }
+}
+
+/// Returns the error that a word of faults of a decapsulation key describes. The word is not 0.
+fn decapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidDecapsulationKey {
+    if word & SECRET_POLYNOMIAL != 0 {
+        InvalidDecapsulationKey::SecretPolynomial
+    } else {
+        InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
     }
 }
 
