@@ -27,9 +27,10 @@ class _Tensor(Protocol):
 _Rows = Buffer | _ArrowArray | _Tensor
 """An array of bytes that a batch reads where it lies.
 
-A numpy array, a DLPack tensor on the host or a memoryview has the shape (count, size); one
-dimension is one row. `bytes`, `bytearray` and other buffers have the rows one after the other. An
-Arrow array has the type `fixed_size_binary`. Arrays are contiguous.
+A numpy array, a DLPack tensor or a memoryview has the shape (count, size); one dimension is one
+row. `bytes`, `bytearray` and other buffers have the rows one after the other. An Arrow array has
+the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host or on the GPU of
+the engine.
 """
 
 class InvalidKey(ValueError):
@@ -200,7 +201,10 @@ class Engine:
     given. Several threads of Python may use one engine. In a process that was forked, an engine of
     the parent raises `RuntimeError`.
 
-    A batch reads and writes arrays where they lie, without the GIL. `ValueError` is raised if an
+    A batch reads and writes arrays where they lie, without the GIL: all of them on the host, or all
+    of them on the GPU of the engine, where it follows the work that their library has issued to its
+    current stream. Results are complete when the call returns. A single key for all operations can
+    be on the host. `ValueError` is raised if an
     array of `out` shares memory with another array of the call or with one that another call uses,
     and if a call reads what another one writes. During the call, no other code may change the
     arrays. If a batch fails, the results that it has written to `out` are wiped.
@@ -232,7 +236,8 @@ class Engine:
         """Generates `count` key pairs. Returns the public and the private keys, as arrays of the
         kind "numpy" or of another `kind`, or the arrays `out`.
 
-        The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview".
+        The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview", and on the GPU of the
+        engine "cupy" and "torch".
         """
 
     def encapsulate(
