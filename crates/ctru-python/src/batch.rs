@@ -191,14 +191,16 @@ impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
     ///
     /// # Errors
     /// The exceptions for the errors of `compute`, and those of `between`.
-    pub(crate) fn compute(
+    pub(crate) fn compute<C>(
         &mut self,
         py: Python<'py>,
         (count, chunk): (usize, usize),
         between: impl Fn() -> PyResult<()>,
-        mut compute: impl FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError>
-        + Send,
-    ) -> PyResult<()> {
+        mut compute: C,
+    ) -> PyResult<()>
+    where
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+    {
         let mut first = 0usize;
         loop {
             let next = count.min(first.saturating_add(chunk));

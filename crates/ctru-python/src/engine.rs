@@ -116,14 +116,16 @@ impl Engine {
 
     /// Computes a batch of `count` operations: looks for signals between its chunks, and for a fork
     /// that a handler of a signal may have made. Returns the objects that the caller gets.
-    fn compute<'py, const R: usize, const W: usize>(
+    fn compute<'py, const R: usize, const W: usize, C>(
         &self,
         py: Python<'py>,
         mut batch: Batch<'_, 'py, R, W>,
         count: usize,
-        compute: impl FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError>
-        + Send,
-    ) -> PyResult<[Bound<'py, PyAny>; W]> {
+        compute: C,
+    ) -> PyResult<[Bound<'py, PyAny>; W]>
+    where
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+    {
         let between = || py.check_signals().and_then(|()| self.check_process());
         batch.compute(py, (count, self.chunk), between, compute)?;
         batch.finish()

@@ -6,8 +6,10 @@
  * - "refuses-contexts": it refuses to enter a context;
  * - "captures": it refuses to wait for a stream, as if another library captured a graph;
  * - "fails": it waits for a stream and reports that an operation failed.
- * With any other value every call succeeds, until a test calls `ctru_fail`. Two values are for tests
- * of packages whose kernels it does not have. It takes all kernels, and copies and waits as ever:
+ * With any other value every call succeeds, until a test calls `ctru_fail`.
+ *
+ * Two values are for tests of packages whose kernels it does not have: it takes all kernels, and
+ * copies and waits as ever.
  * - "computes-nothing": kernels change nothing, and new memory is zero;
  * - "refuses-keys": the same, but a kernel that validates keys says that the last one is none. */
 #include <pthread.h>
@@ -49,7 +51,8 @@ static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static stream *streams;
 static size_t used;
 static int shared_bytes = 48 << 10;
-static char context, validation;
+static char context;
+static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
 
 static int is_told(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how); }
@@ -240,7 +243,9 @@ int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *op
 
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER;
-    *function = strncmp(name, "validate_", 9) ? &context : &validation;
+    *function = !strncmp(name, "validate_public", 15) ? validation + 3
+                : !strncmp(name, "validate_secret", 15) ? validation + 5
+                                                        : &context;
     if (has_no_kernels()) LEAVE(0);
     LEAVE(strcmp(name, "reverse") ? NOT_FOUND : 0);
 }
@@ -271,9 +276,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    void **parameters, void **extra) {
     ENTER;
     if (has_no_kernels()) {
-        if (function != &validation || is_told("computes-nothing")) LEAVE(0);
+        if (function == &context || is_told("computes-nothing")) LEAVE(0);
         operation *refuse = issue(s, REFUSE);
-        refuse->to = *(void **)parameters[1];
+        refuse->to = *(void **)parameters[(char *)function - validation];
         refuse->blocks = grid_x;
         LEAVE(0);
     }

@@ -1,6 +1,5 @@
 //! Checks of rows of bytes in device memory that may not be keys.
 
-use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
@@ -36,8 +35,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::ENCAPSULATION_KEY_BYTES, |_, _| Ok(()))?;
+        let fault = self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
+            slot.check_encapsulation_part(part, keys)
+        })?;
         no_fault(fault, encapsulation_key_error::<P>)
     }
 
@@ -57,8 +57,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::DECAPSULATION_KEY_BYTES, |_, _| Ok(()))?;
+        let fault = self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
+            slot.check_decapsulation_part(part, keys)
+        })?;
         no_fault(fault, decapsulation_key_error::<P>)
     }
 
@@ -93,10 +94,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             )?);
         }
         check_bytes("keys", count * row, keys)?;
-        let each = RowKeys::Each(keys);
-        let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
-        let fault = self.first_fault(kernels, keys, row, |slot, part| {
-            slot.encapsulate_part(part, each, seeds, ciphertexts, shared_secrets)
+        let fault = self.first_fault(keys, row, |slot, part| {
+            slot.check_encapsulation_part(part, keys)?;
+            slot.encapsulate_part(part, RowKeys::Checked, seeds, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
         no_fault(fault, encapsulation_key_error::<P>)
@@ -124,33 +124,28 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);
         }
         check_bytes("keys", count * row, keys)?;
-        let each = RowKeys::Each(keys);
-        let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
-        let fault = self.first_fault(kernels, keys, row, |slot, part| {
-            slot.decapsulate_part(part, each, ciphertexts, shared_secrets)
+        let fault = self.first_fault(keys, row, |slot, part| {
+            slot.check_decapsulation_part(part, keys)?;
+            slot.decapsulate_part(part, RowKeys::Checked, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
         no_fault(fault, decapsulation_key_error::<P>)
     }
 
-    /// Checks rows with `kernels`, and calls `compute` for each chunk after its check has been
-    /// issued. Returns the first row that is not a key, with the word that describes its faults.
+    /// Calls `check` for each chunk of rows, to issue their check and maybe more. Returns the first
+    /// row that is not a key, with the word that describes its faults.
     fn first_fault(
         &self,
-        kernels: &'static RingKernels,
         keys: &Memory<D>,
         row: usize,
-        mut compute: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
+        check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<Option<(usize, u64)>, EngineError> {
         let mut first = None::<(usize, u64)>;
         self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             rows("keys", row, keys)?,
-            |slot, part| {
-                slot.check_part(part, kernels, keys, row)?;
-                compute(slot, part)
-            },
+            check,
             |slot, part| {
                 let fault = slot.first_fault(part)?;
                 first = first.into_iter().chain(fault).min_by_key(|&(row, _)| row);

@@ -67,6 +67,8 @@ enum RowKeys<'a, Q: Queue, K> {
     One(&'a Q::Memory),
     /// One encoded key per operation.
     Each(&'a Q::Memory),
+    /// One key per operation, which the check of its chunk has decoded in the slot.
+    Checked,
     /// Decoded keys.
     Loaded(&'a LoadedChunks<K>),
 }

@@ -85,6 +85,21 @@ impl<Q: Queue> OnDevice<Q> {
         self.queue.copy(&rows, copy)?;
         self.queue.slice(copy, 0..words.len())
     }
+
+    /// Launches a kernel that checks the keys of a chunk. It writes a word for each key after the
+    /// other arrays, and the words go to `staged`.
+    fn check(
+        &self,
+        staged: &mut Q::Pinned<u64>,
+        kernel: &'static RingKernels,
+        memory: &[&Q::Memory],
+        part: &Part,
+    ) -> Outcome {
+        let (faults, count) = (&self.buffers.shared_secrets, part.range.len());
+        let memory = [memory, &[target::<_, Q>(count, staged, faults)]].concat();
+        self.queue.launch(self.set.kernel(kernel), &memory, Batch::each(count as u32))?;
+        self.fetch(faults, staged, count)
+    }
 }
 
 impl<Q: Queue> Slot<Q> {
@@ -205,21 +220,25 @@ impl<Q: Queue> Slot<Q> {
         launches.issue(&device.queue)
     }
 
-    /// Checks the keys of a chunk with `kernels`. They have `row` bytes each.
-    pub(super) fn check_part(
-        &mut self,
-        part: &Part,
-        kernels: &'static RingKernels,
-        keys: &Q::Memory,
-        row: usize,
-    ) -> Outcome {
+    /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
+    pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let (staged, faults) = (&mut pinned.shared_secrets, &device.buffers.shared_secrets);
-        let (rows, count) = (device.rows::<u8>(keys, row, &part.range)?, part.range.len());
-        let results = target::<_, Q>(count, staged, faults);
-        let kernel = device.set.kernel(kernels);
-        device.queue.launch(kernel, &[&rows, results], Batch::each(count as u32))?;
-        device.fetch(faults, staged, count)
+        let set = device.set;
+        let rows = device.rows::<u8>(keys, set.encapsulation_key_bytes, &part.range)?;
+        let EncapsulationKeyBuffers { h, ids } = &device.buffers.decoded.encapsulation_key;
+        let kernel = set.encoding.check_encapsulation_key;
+        device.check(&mut pinned.shared_secrets, kernel, &[&rows, h, ids], part)
+    }
+
+    /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
+    pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
+        let Self { device, pinned } = self;
+        let set = device.set;
+        let rows = device.rows::<u8>(keys, set.decapsulation_key_bytes, &part.range)?;
+        let DecapsulationKeyBuffers { f, z, encapsulation_key } = &device.buffers.decoded;
+        let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
+        let kernel = set.encoding.check_decapsulation_key;
+        device.check(&mut pinned.shared_secrets, kernel, &[&rows, f, h, ids, z], part)
     }
 
     /// Waits for the check of a chunk. Returns the first row of the batch that is not a key, with
@@ -248,6 +267,7 @@ fn key_of<'a, Q: Queue, K>(
         RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.rows(key, row, &(0..1))?)),
         RowKeys::One(_) => (decoded, 1, None),
         RowKeys::Each(rows) => (decoded, count, Some(device.rows(rows, row, &part.range)?)),
+        RowKeys::Checked => (decoded, count, None),
         RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
             (&chunks[part.device % chunks.len()], 1, None)
         }
