@@ -6,9 +6,10 @@ use std::sync::Arc;
 use ctru_kem::engine::RowError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Kind, Output, Part, PartMut, Reading, Results, View, begin, view};
+use crate::arrays::{Kind, Output, Reading, Results, View, begin, view};
 use crate::errors::{row_error, value_error};
 use crate::gpu::Gpu;
+use crate::part::{Part, PartMut};
 use crate::sets::Set;
 
 /// Rows that a batch reads, as the caller gave them.

@@ -8,11 +8,12 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrays::{Kind, Output, Part, PartMut};
+use crate::arrays::{Kind, Output};
 use crate::batch::{Batch, Input};
 use crate::errors::{engine_error, type_error, type_name, value_error};
 use crate::gpu::Gpu;
 use crate::keys::{PrivateKey, PublicKey};
+use crate::part::{Part, PartMut};
 use crate::run::Run;
 use crate::seeds::{MasterSeed, whole_number};
 use crate::sets::{Parameters, Set, with_set};

@@ -8,7 +8,7 @@ use ctru_kem::engine::{
     DeviceEngine, DeviceOptions, DeviceRows, EngineError, Expand, RowEngine, RowError, RuntimeError,
 };
 
-use crate::arrays::{GpuBytes, Part, Place};
+use crate::part::{GpuBytes, Part, Place};
 
 /// An engine that computes on a GPU.
 pub(crate) struct Gpu {

@@ -12,6 +12,7 @@ mod engine;
 mod errors;
 mod gpu;
 mod keys;
+mod part;
 mod run;
 mod seeds;
 mod sets;

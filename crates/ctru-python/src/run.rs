@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ctru_kem::engine::{Expand, RowEngine, RowError, Seeds};
 
-use crate::arrays::{Part, PartMut};
 use crate::gpu::Gpu;
+use crate::part::{Part, PartMut};
 
 /// The engine for rows of one parameter set. All results of a call are in the same place, and so
 /// are all arrays but a key that serves all operations, which may be on the host.

@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 use super::in_use::described;
-use super::view::{Access, Place, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
+use crate::part::Place;
 
 #[repr(C)]
 struct ArrowSchema {

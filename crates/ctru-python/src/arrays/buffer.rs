@@ -5,9 +5,10 @@ use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::kind::is_numpy;
-use super::view::{Access, Place, Shape, View};
+use super::packages::is_numpy;
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
+use crate::part::Place;
 
 /// Returns the memory of the argument `name`, or `None` if it has no buffer.
 ///

@@ -17,9 +17,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use super::in_use::described;
-use super::view::{Access, Place, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
 use crate::gpu::Gpu;
+use crate::part::Place;
 
 /// The host, `kDLCPU`.
 const HOST: i32 = 1;

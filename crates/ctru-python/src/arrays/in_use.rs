@@ -21,9 +21,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::part::{GpuBytes, Part, PartMut};
-use super::view::{Access, Place, Shape, View};
+use super::view::{Access, Shape, View};
 use crate::errors::value_error;
+use crate::part::{GpuBytes, Part, PartMut, Place};
 
 /// An array that a call uses.
 struct Use {

@@ -1,16 +1,17 @@
 //! The kinds of arrays, and new arrays of each kind for results.
 #![allow(unsafe_code)]
 
-use pyo3::exceptions::{PyImportError, PyMemoryError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyMemoryView, PyString};
 use pyo3::{ffi, intern};
 
 use super::output::{Finish, Output};
-use super::view::{Access, Place, Shape, View};
+use super::packages::{import, is_numpy, loaded, package_of};
+use super::view::{Access, Shape, View};
 use crate::errors::{type_error, type_name, value_error};
 use crate::gpu::Gpu;
+use crate::part::Place;
 
 /// The kind of an array, which decides about the kind of the results.
 pub(crate) enum Kind<'py> {
@@ -32,28 +33,6 @@ pub(crate) enum Kind<'py> {
     Torch,
     /// An array of another package on the engine's GPU.
     OnGpu,
-}
-
-/// Returns whether an object is a numpy array. Does not import numpy.
-pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = object.py();
-    let find = || PyResult::Ok(loaded(py, "numpy")?.getattr("ndarray")?.unbind());
-    let is_one = |ndarray: &Py<PyAny>| object.is_instance(ndarray.bind(py));
-    NDARRAY.get_or_try_init(py, find).and_then(is_one).unwrap_or(false)
-}
-
-/// Returns a module that the program has imported.
-fn loaded<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import("sys")?.getattr("modules")?.get_item(name)
-}
-
-/// Imports a package that this one needs for some kinds of arrays only.
-pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
-    py.import(name).map_err(|error| {
-        let message = format!("arrays of this kind need the package {name}: {error}");
-        PyImportError::new_err(message)
-    })
 }
 
 impl<'py> Kind<'py> {
@@ -220,12 +199,6 @@ fn torch_tensor<'py>(
         ("device", PyString::new(py, &format!("cuda:{number}")).into_any()),
     ];
     torch.call_method("empty", (shape,), Some(&options.into_py_dict(py)?))
-}
-
-/// Returns the name of the package that defines the type of an object.
-fn package_of(object: &Bound<'_, PyAny>) -> PyResult<String> {
-    let module: String = object.get_type().getattr("__module__")?.extract()?;
-    Ok(module.split('.').next().unwrap_or_default().to_owned())
 }
 
 /// Returns the function that makes a tensor of the kind of `object` from a numpy array, or `None`

@@ -7,7 +7,7 @@ mod dlpack;
 mod in_use;
 mod kind;
 mod output;
-mod part;
+mod packages;
 mod view;
 
 use pyo3::prelude::*;
@@ -20,8 +20,7 @@ use crate::gpu::Gpu;
 pub(crate) use in_use::{Reading, begin};
 pub(crate) use kind::Kind;
 pub(crate) use output::{Output, Results};
-pub(crate) use part::{GpuBytes, Part, PartMut};
-pub(crate) use view::{Place, View};
+pub(crate) use view::View;
 
 /// Returns the memory of the argument `name`, an array of bytes on the host or on `gpu`.
 ///

@@ -9,11 +9,11 @@ use pyo3::types::PyMemoryView;
 use zeroize::Zeroize;
 
 use super::in_use::Writing;
-use super::kind::import;
-use super::part::PartMut;
+use super::packages::import;
 use super::view::View;
 use crate::errors::value_error;
 use crate::gpu::Gpu;
+use crate::part::PartMut;
 
 /// An array for results.
 pub(crate) struct Output<'py> {

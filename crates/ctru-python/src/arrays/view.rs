@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use ctru_kem::engine::cuda::CudaDevice;
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
+use crate::part::Place;
 
 /// What keeps the memory of an array alive until it is dropped.
 pub(super) trait Owner {}
@@ -34,32 +34,6 @@ pub(super) enum Access {
 impl Access {
     /// The access to an array that must not be written.
     pub(super) const READ_ONLY: Self = Self::Read("is read-only");
-}
-
-/// Where the memory of an array is.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Place {
-    Host,
-    Gpu(CudaDevice),
-}
-
-impl Place {
-    /// Returns the number of the GPU, or `None` for the host.
-    pub(crate) fn gpu(self) -> Option<u32> {
-        match self {
-            Self::Host => None,
-            Self::Gpu(device) => Some(device.index()),
-        }
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.gpu() {
-            None => f.write_str("on the host"),
-            Some(number) => write!(f, "on GPU {number}"),
-        }
-    }
 }
 
 /// The memory of a contiguous array of bytes, which may be that of a GPU. A view gives no access to

@@ -21,8 +21,10 @@ classes! {
             let set = Degree::named(set)?;
             let bytes = random::<DECAPSULATION_KEY_BYTES>()?;
             let key: Box<dyn Private<COIN_BYTES>> = with_hybrid!(set, P => {
-                let generate = || ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&bytes);
-                py.detach(|| Box::new(generate()))
+                py.detach(|| {
+                    let generate = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic;
+                    Box::new(generate(&bytes))
+                })
             });
             Ok(Self { set, key })
         }

@@ -66,8 +66,10 @@ impl PrivateKey {
             unreachable!("a seed has two parts")
         };
         let key: Box<dyn Private<SEED_BYTES>> = with_set!(set, P => {
-            let generate = || ctru_kem::DecapsulationKey::<P>::generate_deterministic(polynomials, z);
-            py.detach(|| Box::new(generate()))
+            py.detach(|| {
+                let generate = ctru_kem::DecapsulationKey::<P>::generate_deterministic;
+                Box::new(generate(polynomials, z))
+            })
         });
         Self { set, key, seed: Some(seed) }
     }

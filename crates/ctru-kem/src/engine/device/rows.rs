@@ -1,11 +1,13 @@
-//! The device engine on rows of bytes, whose parameter set is chosen at run time. The host checks
-//! rows in its memory while the device computes; the device checks those in its own.
+//! The device engine on rows of bytes, whose parameter set is chosen at run time. The device checks
+//! rows as it decodes them, but not those of small batches, which it does with one launch: the host
+//! checks these while the device computes.
 
 use std::thread;
 
 use ctru_gpu_runtime::{Device, Queue};
 
 use super::batch::BatchKeys;
+use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
 use super::{CheckError, DeviceEngine, ResidentSeeds};
 use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
 use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
@@ -112,7 +114,8 @@ impl<P: ParameterSet, D: Device> ResidentRowEngine<D> for DeviceRows<P, D> {
     }
 }
 
-/// A device engine for rows of one parameter set. All cores of the host check the rows.
+/// A device engine for rows of one parameter set. The device checks the rows of large batches, and
+/// the host those of small ones.
 ///
 /// If a batch has one key per operation, the device computes with a row that is not a key before
 /// the check has refused it. So all ciphertexts may be written when the batch is refused.
@@ -183,9 +186,16 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?)
             })
-        } else {
+        } else if batches.checks_on_host(rows.len()) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.encapsulate(keys, seeds, ciphertexts, secrets))
+        } else {
+            let faults = Faults::default();
+            let keys = BatchKeys::Unchecked(keys, &faults);
+            let computed = batches.encapsulate(keys, seeds, ciphertexts, secrets);
+            computed
+                .map_err(RowError::from)
+                .and_then(|()| Ok(no_fault(faults.first(), encapsulation_key_error::<P>)?))
         };
         without_secrets_if_refused(result, secrets)
     }
@@ -206,9 +216,16 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?)
             })
-        } else {
+        } else if batches.checks_on_host(rows.len()) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.decapsulate(keys, ciphertexts, secrets))
+        } else {
+            let faults = Faults::default();
+            let keys = BatchKeys::Unchecked(keys, &faults);
+            let computed = batches.decapsulate(keys, ciphertexts, secrets);
+            computed
+                .map_err(RowError::from)
+                .and_then(|()| Ok(no_fault(faults.first(), decapsulation_key_error::<P>)?))
         };
         without_secrets_if_refused(result, secrets)
     }

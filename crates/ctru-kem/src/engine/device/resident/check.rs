@@ -1,13 +1,14 @@
 //! Checks of rows of bytes in device memory that may not be keys.
 
-use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
 
 use super::run::Part;
 use super::{Memory, Resident, ResidentKeys, ResidentSeeds, RowKeys, check_bytes, rows};
-use crate::encoding::{Encode, Encoding};
 use crate::engine::EngineError;
+use crate::engine::device::check::{
+    Faults, decapsulation_key_error, encapsulation_key_error, no_fault,
+};
 use crate::engine::device::slot::Slot;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::hash::SEED_BYTES;
@@ -38,7 +39,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let fault = self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
             slot.check_encapsulation_part(part, keys)
         })?;
-        no_fault(fault, encapsulation_key_error::<P>)
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -60,7 +61,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let fault = self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
             slot.check_decapsulation_part(part, keys)
         })?;
-        no_fault(fault, decapsulation_key_error::<P>)
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
     /// Checks that rows of bytes are encapsulation keys, and encapsulates once per row of the
@@ -99,7 +100,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             slot.encapsulate_part(part, RowKeys::Checked, seeds, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, encapsulation_key_error::<P>)
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
     /// Checks that rows of bytes are decapsulation keys, and decapsulates each row of the
@@ -129,7 +130,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             slot.decapsulate_part(part, RowKeys::Checked, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, decapsulation_key_error::<P>)
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
     /// Calls `check` for each chunk of rows, to issue their check and maybe more. Returns the first
@@ -140,19 +141,15 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         row: usize,
         check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<Option<(usize, u64)>, EngineError> {
-        let mut first = None::<(usize, u64)>;
+        let faults = Faults::default();
         self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             rows("keys", row, keys)?,
             check,
-            |slot, part| {
-                let fault = slot.first_fault(part)?;
-                first = first.into_iter().chain(fault).min_by_key(|&(row, _)| row);
-                Ok(())
-            },
+            |slot, part| slot.note_faults(part, &faults),
         )?;
-        Ok(first)
+        Ok(faults.first())
     }
 
     /// Overwrites shared secrets with zeros if a row of keys has a fault.
@@ -167,37 +164,5 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let wiped = self.after.wipe(shared_secrets);
         self.after.settle();
         wiped.map_err(EngineError::device)
-    }
-}
-
-/// Returns the error of the first row that is not a key, if there is one.
-fn no_fault<E: core::error::Error>(
-    fault: Option<(usize, u64)>,
-    error: impl FnOnce(u64) -> E,
-) -> Result<(), CheckError<E>> {
-    match fault {
-        None => Ok(()),
-        Some((row, word)) => Err(CheckError::Row(InvalidRow { row, error: error(word) })),
-    }
-}
-
-/// Returns the error that a word of faults of a decapsulation key describes. The word is not 0.
-fn decapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidDecapsulationKey {
-    if word & SECRET_POLYNOMIAL != 0 {
-        InvalidDecapsulationKey::SecretPolynomial
-    } else {
-        InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
-    }
-}
-
-/// Returns the error that a word of faults describes. The word is not 0.
-fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEncapsulationKey {
-    match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
-        (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match P::Encoding::ENCODING {
-            Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
-            Encoding::Packed13 => InvalidEncapsulationKey::Padding,
-        },
-        (position, _) => InvalidEncapsulationKey::Coefficient { index: position - 1 },
     }
 }

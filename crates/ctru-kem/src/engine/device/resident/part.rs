@@ -4,15 +4,16 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
 use crate::engine::device::batch::LoadedChunks;
 use crate::engine::device::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
+use crate::engine::device::check::{ChunkCheck, Faults};
 use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
-use crate::engine::device::slot::{OnDevice, Slot, target};
+use crate::engine::device::slot::{OnDevice, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::expand::Purpose;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
@@ -84,21 +85,6 @@ impl<Q: Queue> OnDevice<Q> {
         }
         self.queue.copy(&rows, copy)?;
         self.queue.slice(copy, 0..words.len())
-    }
-
-    /// Launches a kernel that checks the keys of a chunk. It writes a word for each key after the
-    /// other arrays, and the words go to `staged`.
-    fn check(
-        &self,
-        staged: &mut Q::Pinned<u64>,
-        kernel: &'static RingKernels,
-        memory: &[&Q::Memory],
-        part: &Part,
-    ) -> Outcome {
-        let (faults, count) = (&self.buffers.shared_secrets, part.range.len());
-        let memory = [memory, &[target::<_, Q>(count, staged, faults)]].concat();
-        self.queue.launch(self.set.kernel(kernel), &memory, Batch::each(count as u32))?;
-        self.fetch(faults, staged, count)
     }
 }
 
@@ -223,30 +209,23 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let set = device.set;
-        let rows = device.rows::<u8>(keys, set.encapsulation_key_bytes, &part.range)?;
-        let EncapsulationKeyBuffers { h, ids } = &device.buffers.decoded.encapsulation_key;
-        let kernel = set.encoding.check_encapsulation_key;
-        device.check(&mut pinned.shared_secrets, kernel, &[&rows, h, ids], part)
+        let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, &part.range)?;
+        let to = &device.buffers.decoded.encapsulation_key;
+        device.check_encapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
 
     /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let set = device.set;
-        let rows = device.rows::<u8>(keys, set.decapsulation_key_bytes, &part.range)?;
-        let DecapsulationKeyBuffers { f, z, encapsulation_key } = &device.buffers.decoded;
-        let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
-        let kernel = set.encoding.check_decapsulation_key;
-        device.check(&mut pinned.shared_secrets, kernel, &[&rows, f, h, ids, z], part)
+        let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, &part.range)?;
+        let to = &device.buffers.decoded;
+        device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
 
-    /// Waits for the check of a chunk. Returns the first row of the batch that is not a key, with
-    /// the word that describes its faults.
-    pub(super) fn first_fault(&self, part: &Part) -> Result<Option<(usize, u64)>, RuntimeError> {
-        let words = &self.pinned.shared_secrets.read()?[..part.range.len()];
-        let fault = words.iter().position(|&word| word != 0);
-        Ok(fault.map(|row| (part.range.start + row, words[row])))
+    /// Waits for the check of a chunk, and notes its first fault.
+    pub(super) fn note_faults(&self, part: &Part, faults: &Faults) -> Outcome {
+        let Range { start, end } = part.range;
+        ChunkCheck { faults, start }.note(&self.pinned.faults, end - start)
     }
 }
 

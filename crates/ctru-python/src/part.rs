@@ -1,11 +1,38 @@
-//! The bytes of an array, for a call that has noted that it uses them.
+//! Where the bytes of an array are, and the bytes for a call that has noted that it uses them.
 #![allow(unsafe_code)]
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use ctru_kem::engine::cuda::{CudaDevice, CudaMemory};
 use ctru_kem::engine::device::Slice;
+
+/// Where the memory of an array is.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Place {
+    Host,
+    Gpu(CudaDevice),
+}
+
+impl Place {
+    /// Returns the number of the GPU, or `None` for the host.
+    pub(crate) fn gpu(self) -> Option<u32> {
+        match self {
+            Self::Host => None,
+            Self::Gpu(device) => Some(device.index()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.gpu() {
+            None => f.write_str("on the host"),
+            Some(number) => write!(f, "on GPU {number}"),
+        }
+    }
+}
 
 /// Bytes that a call reads.
 #[derive(Copy, Clone)]
@@ -61,7 +88,7 @@ impl<'a> GpuBytes<'a> {
     /// # Safety
     /// During `'a`, the bytes are part of one allocation of the device, which is accessible in its
     /// primary context. No other call of this package uses them then, unless both only read them.
-    pub(super) unsafe fn new(device: CudaDevice, address: usize, length: usize) -> Self {
+    pub(crate) unsafe fn new(device: CudaDevice, address: usize, length: usize) -> Self {
         Self { device, address, length, allocated: PhantomData }
     }
 
