@@ -254,3 +254,19 @@ def test_bad_rows_are_named_and_results_are_wiped(run):
     with pytest.raises(ctru.InvalidKey, match="row 0 of public_keys"):
         run.encapsulate(GpuTensor(public(1)), count=ROWS, out=out)
     assert not out[0].rows.any()
+
+
+@refuses_keys
+@pytest.mark.parametrize("rows", [1025, 20_000])
+def test_the_gpu_checks_large_batches_on_the_host(run, rows):
+    keys = np.repeat(public(1), rows, axis=0)
+    secrets, sent = full(SECRET, rows), full(CIPHERTEXT, rows)
+    with pytest.raises(ctru.InvalidKey, match=r"row \d+ of public_keys"):
+        run.encapsulate(keys, out=(secrets, sent))
+    assert not secrets.any()
+    assert not sent.any()
+    secrets[:] = 7
+    keys = np.repeat(private(1), rows, axis=0)
+    with pytest.raises(ctru.InvalidKey, match=r"row \d+ of private_keys"):
+        run.decapsulate(keys, sent, out=secrets)
+    assert not secrets.any()
