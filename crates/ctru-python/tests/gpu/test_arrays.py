@@ -177,8 +177,10 @@ def test_wrong_arrays(run):
     with pytest.raises(ValueError, match="this call takes arrays on the host"):
         engine().encapsulate(public)
     managed = cupy.ndarray(public.shape, np.uint8, cupy.cuda.malloc_managed(public.nbytes))
-    with pytest.raises(ValueError, match=r"DLPack device \(13, "):
-        run.encapsulate(managed)
+    # Not all versions of CuPy say that memory is managed.
+    if managed.__dlpack_device__()[0] == 13:
+        with pytest.raises(ValueError, match=r"DLPack device \(13, "):
+            run.encapsulate(managed)
     assert same(run.decapsulate(private, ciphertexts), secrets.get())
 
 
