@@ -98,7 +98,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Returns the error of the first row that is not a key, if there is one. `error` is that of a word.
+/// Returns the error of the first row that is not a key, if there is one. `error` makes it of the
+/// word.
 pub(super) fn no_fault<E: core::error::Error>(
     fault: Option<(usize, u64)>,
     error: impl FnOnce(u64) -> E,
