@@ -19,8 +19,12 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
         return Ok(None);
     }
-    let buffer = PyUntypedBuffer::get(object)
-        .map_err(|error| type_error(format!("{name} has no buffer of bytes: {error}")))?;
+    let buffer = match PyUntypedBuffer::get(object) {
+        Ok(buffer) => buffer,
+        // An array of CuPy says that it has a buffer, and then refuses to give it.
+        Err(_) if object.hasattr("__dlpack__")? => return Ok(None),
+        Err(error) => return Err(type_error(format!("{name} has no buffer of bytes: {error}"))),
+    };
     let element = ElementType::from_format(buffer.format());
     if element != (ElementType::UnsignedInteger { bytes: 1 }) || buffer.item_size() != 1 {
         let format = buffer.format().to_string_lossy();
