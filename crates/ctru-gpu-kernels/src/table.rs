@@ -330,10 +330,16 @@ macro_rules! for_each_kernel {
             VALIDATE_PUBLIC_KEY_MIXED_RADIX "validate_public_key_mixed_radix" =
                 keys::mixed_radix::validate(
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOperation; ID_BYTES],
                     faults: u64[EachOperation; 1]);
             VALIDATE_SECRET_KEY_MIXED_RADIX "validate_secret_key_mixed_radix" =
                 keys::mixed_radix::validate_secret_key(
                     keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOperation; ID_BYTES],
+                    z: u64[EachOperation; SEED_WORDS],
                     faults: u64[EachOperation; 1]);
             WRITE_PUBLIC_KEY_PACKED13 "write_public_key_packed13" =
                 keys::packed13::write_public_key(
@@ -342,10 +348,16 @@ macro_rules! for_each_kernel {
             VALIDATE_PUBLIC_KEY_PACKED13 "validate_public_key_packed13" =
                 keys::packed13::validate(
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOperation; ID_BYTES],
                     faults: u64[EachOperation; 1]);
             VALIDATE_SECRET_KEY_PACKED13 "validate_secret_key_packed13" =
                 keys::packed13::validate_secret_key(
                     keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOperation; ID_BYTES],
+                    z: u64[EachOperation; SEED_WORDS],
                     faults: u64[EachOperation; 1]);
         }
     };

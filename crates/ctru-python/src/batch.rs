@@ -1,34 +1,45 @@
 //! The rows that a batch reads and writes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ctru_kem::engine::RowError;
 use pyo3::prelude::*;
 
-use crate::arrays::{InUse, Kind, Output, View, view};
+use crate::arrays::{Kind, Output, Reading, Results, View, begin, view};
 use crate::errors::{row_error, value_error};
+use crate::gpu::Gpu;
+use crate::part::{Part, PartMut};
 use crate::sets::Set;
 
-/// The keys of a batch, as the caller gave them: rows, or a key object.
-pub(crate) enum KeyRows<'a, 'py> {
-    /// The bytes of one key.
-    One(&'a [u8]),
-    /// An array with a number of rows.
-    Array { view: View<'py>, rows: usize, kind: Kind<'py> },
+/// Rows that a batch reads, as the caller gave them.
+pub(crate) struct Input<'a, 'py> {
+    name: &'static str,
+    source: Source<'a, 'py>,
+    kind: Kind<'py>,
+    row_bytes: usize,
+    rows: usize,
 }
 
-impl<'a, 'py> KeyRows<'a, 'py> {
+enum Source<'a, 'py> {
+    /// The bytes of a key object.
+    Key(&'a [u8]),
+    Array(View<'py>),
+}
+
+impl<'a, 'py> Input<'a, 'py> {
     /// Returns the row that is a key object, which is the argument `name`.
     ///
     /// # Errors
     /// `ValueError` if the key belongs to another set than the engine.
-    pub(crate) fn of_object(
-        name: &str,
+    pub(crate) fn of_key(
+        name: &'static str,
         (set, bytes): (Set, &'a [u8]),
         of_engine: Set,
     ) -> PyResult<Self> {
         if set == of_engine {
-            return Ok(Self::One(bytes));
+            let (source, row_bytes) = (Source::Key(bytes), bytes.len());
+            return Ok(Self { name, source, kind: Kind::Numpy, row_bytes, rows: 1 });
         }
         Err(value_error(format!(
             "{name} is a key of '{}' with '{}', the engine computes with '{}' and '{}'",
@@ -42,124 +53,165 @@ impl<'a, 'py> KeyRows<'a, 'py> {
     /// Returns the rows of an array, which is the argument `name`.
     ///
     /// # Errors
-    /// `TypeError` if it is no array of bytes. `ValueError` if it has no such rows.
+    /// `TypeError` if it is no array of bytes. `ValueError` if it has no such rows, or if it is
+    /// neither on the host nor on `gpu`.
     pub(crate) fn of_array(
-        name: &str,
+        name: &'static str,
         object: &Bound<'py, PyAny>,
+        gpu: Option<&Gpu>,
         row_bytes: usize,
     ) -> PyResult<Self> {
-        let view = view(object, name)?;
+        let view = view(object, name, gpu)?;
         let rows = view.rows(name, row_bytes)?;
         let kind = Kind::of(object, &view)?;
-        Ok(Self::Array { view, rows, kind })
+        Ok(Self { name, source: Source::Array(view), kind, row_bytes, rows })
     }
 
-    /// Returns the number of keys.
-    pub(crate) fn count(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Array { rows, .. } => *rows,
-        }
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
-    /// Returns the array, if the keys are one.
-    pub(crate) fn view(&self) -> Option<&View<'py>> {
-        match self {
-            Self::One(_) => None,
-            Self::Array { view, .. } => Some(view),
-        }
-    }
-
-    /// Returns the kind of results beside these keys.
+    /// Returns the kind of results beside these rows.
     pub(crate) fn kind(&self) -> &Kind<'py> {
-        match self {
-            Self::One(_) => &Kind::Numpy,
-            Self::Array { kind, .. } => kind,
-        }
+        &self.kind
     }
 
-    /// Returns the bytes of the keys.
-    pub(crate) fn rows(&self, row_bytes: usize) -> Rows<'_> {
-        let bytes = match self {
-            Self::One(bytes) => bytes,
-            Self::Array { view, .. } => view.bytes(),
-        };
-        Rows { bytes, row_bytes, serves_all: self.count() == 1 }
-    }
-}
-
-/// The bytes of rows: one row for each operation of a batch, or one that serves all.
-#[derive(Copy, Clone)]
-pub(crate) struct Rows<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) row_bytes: usize,
-    pub(crate) serves_all: bool,
-}
-
-impl<'a> Rows<'a> {
-    /// Returns the bytes of the rows of some operations.
-    pub(crate) fn of(self, operations: &Range<usize>) -> &'a [u8] {
-        if self.serves_all {
-            return self.bytes;
-        }
-        &self.bytes[operations.start * self.row_bytes..operations.end * self.row_bytes]
-    }
-}
-
-/// A batch: the arrays for its results, and a note of the memory that it uses. If the batch fails,
-/// its results are wiped.
-pub(crate) struct Batch<'py, const N: usize> {
-    // Dropped before the arrays, because memory that is free must not be noted.
-    _in_use: InUse<'py>,
-    outputs: [Output<'py>; N],
-}
-
-impl<const N: usize> Drop for Batch<'_, N> {
-    /// Wipes results while their memory is still noted.
-    fn drop(&mut self) {
-        self.outputs.iter_mut().for_each(Output::wipe);
-    }
-}
-
-impl<'py, const N: usize> Batch<'py, N> {
-    /// Begins a batch that reads and writes these arrays. `names` are those of the arrays that are
-    /// written.
+    /// Checks that the rows are where the results are, which have this name. A key that serves all
+    /// operations may be on the host.
     ///
     /// # Errors
-    /// `ValueError` if an array shares memory with another one that is written.
+    /// `ValueError` if they are in another place.
+    fn check_place(&self, is_key: bool, name: &str, result: &View<'_>) -> PyResult<()> {
+        let place = match &self.source {
+            Source::Key(_) => return Ok(()),
+            Source::Array(view) => view.place(),
+        };
+        let (own, of_result) = (place.gpu(), result.place().gpu());
+        if own == of_result || (is_key && own.is_none() && self.rows == 1) {
+            return Ok(());
+        }
+        Err(value_error(format!("{} is {place}, and {name} is {}", self.name, result.place())))
+    }
+}
+
+/// Rows that a batch reads while it runs: one row for each operation, or one that serves all.
+struct Rows<'a, 'py> {
+    name: &'static str,
+    source: Noted<'a, 'py>,
+    row_bytes: usize,
+    serves_all: bool,
+}
+
+enum Noted<'a, 'py> {
+    Key(&'a [u8]),
+    Array(Reading<'py>),
+}
+
+impl Rows<'_, '_> {
+    /// Returns the bytes of the rows of some operations.
+    fn of(&self, operations: &Range<usize>) -> Part<'_> {
+        let all = match &self.source {
+            Noted::Key(bytes) => Part::Host(bytes),
+            Noted::Array(array) => array.part(),
+        };
+        if self.serves_all {
+            return all;
+        }
+        all.range(operations.start * self.row_bytes..operations.end * self.row_bytes)
+    }
+}
+
+/// A batch: the arrays that it reads, with the keys first, and those for its results. It has noted
+/// that it uses them. If it fails, its results are wiped.
+pub(crate) struct Batch<'a, 'py, const R: usize, const W: usize> {
+    inputs: [Rows<'a, 'py>; R],
+    outputs: [Results<'py>; W],
+}
+
+impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
+    /// Begins a batch. `names` are those of the arrays that are written, and `gpu` is that of the
+    /// engine.
+    ///
+    /// # Errors
+    /// `ValueError` if the arrays are in several places, if a result cannot be written, or if an
+    /// array shares memory with another one that is written.
     pub(crate) fn begin(
         py: Python<'py>,
-        reads: &[(&str, &View<'_>)],
-        names: [&str; N],
-        outputs: [Output<'py>; N],
+        gpu: Option<&Arc<Gpu>>,
+        inputs: [Input<'a, 'py>; R],
+        names: [&'static str; W],
+        outputs: [Output<'py>; W],
     ) -> PyResult<Self> {
-        let views = outputs.each_ref().map(Output::view);
-        let writes: Vec<_> = names.into_iter().zip(views).collect();
-        let in_use = InUse::begin(py, reads, &writes)?;
-        Ok(Self { _in_use: in_use, outputs })
+        let (first, others) = outputs.split_first().expect("a batch has results");
+        for (number, input) in inputs.iter().enumerate() {
+            input.check_place(number == 0, names[0], first.view())?;
+        }
+        for (output, name) in others.iter().zip(&names[1..]) {
+            let (place, of_first) = (output.view().place(), first.view().place());
+            if place.gpu() != of_first.gpu() {
+                return Err(value_error(format!(
+                    "{} is {of_first}, and {name} is {place}",
+                    names[0]
+                )));
+            }
+        }
+        let mut reads = Vec::new();
+        let inputs = inputs.map(|Input { name, source, row_bytes, rows, .. }| {
+            let key = match source {
+                Source::Key(bytes) => Some(bytes),
+                Source::Array(view) => {
+                    reads.push((name, view));
+                    None
+                }
+            };
+            (name, key, row_bytes, rows == 1)
+        });
+        let mut writes = Vec::new();
+        let outputs = outputs.map(|output| {
+            let (view, results) = output.split(gpu.cloned());
+            writes.push((names[writes.len()], view));
+            results
+        });
+        let (reads, writes) = begin(py, reads, writes)?;
+        let (mut reads, mut writes) = (reads.into_iter(), writes.into_iter());
+        let inputs = inputs.map(|(name, key, row_bytes, serves_all)| {
+            let source = match key {
+                Some(bytes) => Noted::Key(bytes),
+                None => Noted::Array(reads.next().expect("each array is noted")),
+            };
+            Rows { name, source, row_bytes, serves_all }
+        });
+        let outputs = outputs.map(|results| results(writes.next().expect("each array is noted")));
+        Ok(Self { inputs, outputs })
     }
 
     /// Calls `compute` for one chunk of `count` operations after the other, without the GIL, with
-    /// the numbers of the operations and the rows for their results. Calls `between` before each
-    /// chunk but the first one. An empty batch is one empty chunk. `keys` is the name of the
-    /// argument with the keys, and `one` says whether one key serves all operations.
+    /// the numbers of the operations, the rows that they read and the rows for their results. Calls
+    /// `between` before each chunk but the first one. An empty batch is one empty chunk.
     ///
     /// # Errors
     /// The exceptions for the errors of `compute`, and those of `between`.
-    pub(crate) fn compute(
+    pub(crate) fn compute<C>(
         &mut self,
         py: Python<'py>,
         (count, chunk): (usize, usize),
-        (keys, one): (&str, bool),
         between: impl Fn() -> PyResult<()>,
-        mut compute: impl FnMut(Range<usize>, [&mut [u8]; N]) -> Result<(), RowError> + Send,
-    ) -> PyResult<()> {
+        mut compute: C,
+    ) -> PyResult<()>
+    where
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+    {
         let mut first = 0usize;
         loop {
             let next = count.min(first.saturating_add(chunk));
+            let given = self.inputs.each_ref().map(|input| input.of(&(first..next)));
             let results = self.outputs.each_mut().map(|output| output.rows_mut(first..next));
-            py.detach(|| compute(first..next, results))
-                .map_err(|error| row_error(&error, keys, if one { 0 } else { first }))?;
+            py.detach(|| compute(first..next, given, results)).map_err(|error| {
+                let keys = self.inputs.first().map(|keys| (keys.name, keys.serves_all));
+                let (name, serves_all) = keys.unwrap_or_default();
+                row_error(&error, name, if serves_all { 0 } else { first })
+            })?;
             if next == count {
                 return Ok(());
             }
@@ -172,9 +224,9 @@ impl<'py, const N: usize> Batch<'py, N> {
     ///
     /// # Errors
     /// The exception of the package of an array.
-    pub(crate) fn finish(mut self) -> PyResult<[Bound<'py, PyAny>; N]> {
-        let objects: Vec<_> = self.outputs.iter().map(Output::object).collect::<PyResult<_>>()?;
-        self.outputs.iter_mut().for_each(Output::hand_over);
+    pub(crate) fn finish(mut self) -> PyResult<[Bound<'py, PyAny>; W]> {
+        let objects: Vec<_> = self.outputs.iter().map(Results::object).collect::<PyResult<_>>()?;
+        self.outputs.iter_mut().for_each(Results::hand_over);
         Ok(objects.try_into().expect("one object for each array"))
     }
 }

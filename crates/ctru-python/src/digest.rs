@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sha2::{Digest, Sha256};
 
-use crate::arrays::{InUse, View, view};
+use crate::arrays::{Reading, View, begin, view};
 use crate::errors::value_error;
 
 /// The bytes that are worth a thread: it hashes them in some milliseconds.
@@ -86,13 +86,13 @@ pub(crate) fn digest<'py>(
     rows: &Bound<'py, PyAny>,
     columns: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rows = view(rows, "rows")?;
+    let rows = view(rows, "rows", None)?;
     if !rows.length().is_multiple_of(8) {
         return Err(value_error("rows does not have eight bytes per row"));
     }
     let count = rows.length() / 8;
     let views: Vec<View<'_>> =
-        columns.iter().map(|column| view(column, "a column")).collect::<PyResult<_>>()?;
+        columns.iter().map(|column| view(column, "a column", None)).collect::<PyResult<_>>()?;
     let width = |length: usize| length / count.max(1);
     let mut lengths = views.iter().map(View::length);
     if let Some(length) = lengths.find(|&length| length != width(length) * count) {
@@ -100,12 +100,12 @@ pub(crate) fn digest<'py>(
             "a column has {length} bytes, which are not {count} rows"
         )));
     }
-    let mut reads = vec![("rows", &rows)];
-    reads.extend(views.iter().map(|view| ("a column", view)));
-    let _in_use = InUse::begin(py, &reads, &[])?;
-    let (numbers, _) = rows.bytes().as_chunks::<8>();
-    let columns: Vec<(&[u8], usize)> =
-        views.iter().map(|view| (view.bytes(), width(view.length()))).collect();
+    let mut reads = vec![("rows", rows)];
+    reads.extend(views.into_iter().map(|view| ("a column", view)));
+    let (reads, _) = begin(py, reads, Vec::new())?;
+    let mut bytes = reads.iter().map(Reading::bytes);
+    let (numbers, _) = bytes.next().expect("the first array has the rows").as_chunks::<8>();
+    let columns: Vec<_> = bytes.map(|bytes| (bytes, width(bytes.len()))).collect();
     let sum = py
         .detach(|| sum_on_threads(numbers, &columns))
         .map_err(|error| PyOSError::new_err(format!("no thread for the digest: {error}")))?;

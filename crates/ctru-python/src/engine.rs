@@ -3,16 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ctru_kem::ParameterSet;
-use ctru_kem::engine::{CpuEngine, CpuRows, RowEngine, RowError, Seeds};
+use ctru_kem::engine::{CpuEngine, CpuRows, RowError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrays::{Kind, Output, view};
-use crate::batch::{Batch, KeyRows, Rows};
+use crate::arrays::{Kind, Output};
+use crate::batch::{Batch, Input};
 use crate::errors::{engine_error, type_error, type_name, value_error};
+use crate::gpu::Gpu;
 use crate::keys::{PrivateKey, PublicKey};
+use crate::part::{Part, PartMut};
+use crate::run::Run;
 use crate::seeds::{MasterSeed, whole_number};
 use crate::sets::{Parameters, Set, with_set};
 
@@ -36,7 +38,7 @@ pub(crate) struct Engine {
     chunk: usize,
     /// The process whose threads compute. They do not exist in a fork of it.
     process: u32,
-    rows: Arc<dyn RowEngine>,
+    run: Run,
 }
 
 /// Where an engine computes.
@@ -61,20 +63,6 @@ impl Device {
     }
 }
 
-/// Opens a GPU.
-#[cfg(feature = "cuda")]
-fn open_gpu<P: ParameterSet>(number: u32) -> PyResult<Arc<dyn RowEngine>> {
-    use ctru_kem::engine::{DeviceEngine, DeviceOptions, DeviceRows, cuda};
-    let open = || DeviceEngine::<P, _>::new(cuda::open(number)?, DeviceOptions::default());
-    Ok(Arc::new(DeviceRows::new(open().map_err(|error| engine_error(&error))?)))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn open_gpu<P: ParameterSet>(_: u32) -> PyResult<Arc<dyn RowEngine>> {
-    let message = "this build of the package has no engine for GPUs";
-    Err(crate::errors::DeviceError::new_err(message))
-}
-
 /// Returns the argument `count`.
 fn count_of(count: &Bound<'_, PyAny>) -> PyResult<usize> {
     whole_number(count, "count")?
@@ -92,24 +80,6 @@ fn two<'py>(out: &Bound<'py, PyAny>) -> PyResult<[Bound<'py, PyAny>; 2]> {
     arrays.try_into().map_err(|_| value_error(format!("out has {count} arrays, not two")))
 }
 
-/// Returns the argument `out` with two arrays for `count` rows, or new arrays of a kind.
-fn two_outputs<'py>(
-    py: Python<'py>,
-    kind: &Kind<'py>,
-    out: Option<&Bound<'py, PyAny>>,
-    count: usize,
-    [a, b]: [usize; 2],
-) -> PyResult<[Output<'py>; 2]> {
-    let Some(out) = out else {
-        return Ok([kind.allocate(py, count, a)?, kind.allocate(py, count, b)?]);
-    };
-    let arrays = two(out)?;
-    Ok([
-        Output::of_caller(&arrays[0], TWO[0], count, a)?,
-        Output::of_caller(&arrays[1], TWO[1], count, b)?,
-    ])
-}
-
 impl Engine {
     /// Checks that the threads of the engine exist in this process.
     fn check_process(&self) -> PyResult<()> {
@@ -120,19 +90,46 @@ impl Engine {
         Err(PyRuntimeError::new_err(message))
     }
 
-    /// Computes a batch of `count` operations: looks for signals between its chunks, and for a fork
-    /// that a handler of a signal may have made. The other arguments are those of
-    /// [`Batch::compute`].
-    fn compute<'py, const N: usize>(
+    /// Returns the GPU that computes, if one does.
+    fn gpu(&self) -> Option<&Gpu> {
+        self.run.gpu().map(|gpu| &**gpu)
+    }
+
+    /// Returns the argument `out` with two arrays for `count` rows, or new arrays of a kind.
+    fn two_outputs<'py>(
         &self,
         py: Python<'py>,
-        batch: &mut Batch<'py, N>,
+        kind: &Kind<'py>,
+        out: Option<&Bound<'py, PyAny>>,
         count: usize,
-        keys: (&str, bool),
-        compute: impl FnMut(Range<usize>, [&mut [u8]; N]) -> Result<(), RowError> + Send,
-    ) -> PyResult<()> {
+        [a, b]: [usize; 2],
+    ) -> PyResult<[Output<'py>; 2]> {
+        let gpu = self.gpu();
+        let Some(out) = out else {
+            return Ok([kind.allocate(py, gpu, count, a)?, kind.allocate(py, gpu, count, b)?]);
+        };
+        let arrays = two(out)?;
+        Ok([
+            Output::of_caller(&arrays[0], TWO[0], gpu, count, a)?,
+            Output::of_caller(&arrays[1], TWO[1], gpu, count, b)?,
+        ])
+    }
+
+    /// Computes a batch of `count` operations: looks for signals between its chunks, and for a fork
+    /// that a handler of a signal may have made. Returns the objects that the caller gets.
+    fn compute<'py, const R: usize, const W: usize, C>(
+        &self,
+        py: Python<'py>,
+        mut batch: Batch<'_, 'py, R, W>,
+        count: usize,
+        compute: C,
+    ) -> PyResult<[Bound<'py, PyAny>; W]>
+    where
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+    {
         let between = || py.check_signals().and_then(|()| self.check_process());
-        batch.compute(py, (count, self.chunk), keys, between, compute)
+        batch.compute(py, (count, self.chunk), between, compute)?;
+        batch.finish()
     }
 }
 
@@ -140,7 +137,7 @@ impl Drop for Engine {
     /// In a fork, leaves what belongs to the threads or to the GPU of the other process alone.
     fn drop(&mut self) {
         if self.check_process().is_err() {
-            std::mem::forget(Arc::clone(&self.rows));
+            self.run.leak();
         }
     }
 }
@@ -168,20 +165,21 @@ impl Engine {
                     value_error(format!("threads is {threads}, not in 1..={MOST_THREADS}"))
                 })?,
         };
-        let of = |device: String, threads, chunk, rows| {
+        let of = |device: String, threads, chunk, run| {
             let (sizes, process) = (set.parameters(), std::process::id());
-            Self { set, sizes, device, threads, chunk, process, rows }
+            Self { set, sizes, device, threads, chunk, process, run }
         };
         let on_cpu = || -> PyResult<Self> {
             let cpu = CpuEngine::with_threads(threads).map_err(|error| engine_error(&error))?;
             let threads = cpu.threads();
-            let rows: Arc<dyn RowEngine> = with_set!(set, P => Arc::new(CpuRows::<P>::new(cpu)));
-            Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, rows))
+            let run = with_set!(set, P => Run::Cpu(Arc::new(CpuRows::<P>::new(cpu))));
+            Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, run))
         };
         let on_gpu = |number: u32| -> PyResult<Self> {
-            let rows = with_set!(set, P => open_gpu::<P>(number))?;
+            let gpu = with_set!(set, P => Gpu::open::<P>(number));
+            let run = Run::Gpu(Arc::new(gpu.map_err(|error| engine_error(&error))?));
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            Ok(of(format!("cuda:{number}"), threads, DEVICE_CHUNK, rows))
+            Ok(of(format!("cuda:{number}"), threads, DEVICE_CHUNK, run))
         };
         let open = || match device {
             Device::Cpu => on_cpu(),
@@ -215,13 +213,12 @@ impl Engine {
             (Some(_), Some(_)) => return Err(value_error("kind and out exclude each other")),
         };
         let Parameters { public_key_bytes: public, private_key_bytes: private, .. } = self.sizes;
-        let outputs = two_outputs(py, &kind, out, count, [public, private])?;
-        let mut batch = Batch::begin(py, &[], TWO, outputs)?;
-        self.compute(py, &mut batch, count, ("", false), |rows, [publics, privates]| {
-            let seeds = Seeds::Expand(master.of_chunk(rows.start));
-            self.rows.generate(seeds, publics, privates)
+        let outputs = self.two_outputs(py, &kind, out, count, [public, private])?;
+        let batch = Batch::begin(py, self.run.gpu(), [], TWO, outputs)?;
+        let results = self.compute(py, batch, count, |rows, [], results| {
+            self.run.generate(master.of_chunk(rows.start), results)
         })?;
-        batch.finish().map(Into::into)
+        Ok(results.into())
     }
 
     #[pyo3(signature = (
@@ -247,26 +244,22 @@ impl Engine {
         } = self.sizes;
         let name = "public_keys";
         let keys = match public_keys.cast::<PublicKey>() {
-            Ok(key) => KeyRows::of_object(name, key.get().parts(), self.set)?,
-            Err(_) => KeyRows::of_array(name, public_keys, public)?,
+            Ok(key) => Input::of_key(name, key.get().parts(), self.set)?,
+            Err(_) => Input::of_array(name, public_keys, self.gpu(), public)?,
         };
-        let keys_count = keys.count();
-        let count = count.map_or(Ok(keys_count), count_of)?;
-        if keys_count != 1 && keys_count != count {
-            return Err(value_error(format!("{name} has {keys_count} rows, count is {count}")));
+        let rows = keys.rows();
+        let count = count.map_or(Ok(rows), count_of)?;
+        if rows != 1 && rows != count {
+            return Err(value_error(format!("{name} has {rows} rows, count is {count}")));
         }
         let master = MasterSeed::new(seed, context, first)?;
         master.check(count)?;
-        let outputs = two_outputs(py, keys.kind(), out, count, [secret, ciphertext])?;
-        let reads: Vec<_> = keys.view().map(|view| (name, view)).into_iter().collect();
-        let mut batch = Batch::begin(py, &reads, TWO, outputs)?;
-        let keys = keys.rows(public);
-        let of_keys = (name, keys.serves_all);
-        self.compute(py, &mut batch, count, of_keys, |rows, [secrets, ciphertexts]| {
-            let seeds = Seeds::Expand(master.of_chunk(rows.start));
-            self.rows.encapsulate(keys.of(&rows), seeds, ciphertexts, secrets)
+        let outputs = self.two_outputs(py, keys.kind(), out, count, [secret, ciphertext])?;
+        let batch = Batch::begin(py, self.run.gpu(), [keys], TWO, outputs)?;
+        let results = self.compute(py, batch, count, |rows, [keys], results| {
+            self.run.encapsulate(keys, master.of_chunk(rows.start), results)
         })?;
-        batch.finish().map(Into::into)
+        Ok(results.into())
     }
 
     #[pyo3(signature = (private_keys, ciphertexts, *, out = None))]
@@ -286,31 +279,22 @@ impl Engine {
         } = self.sizes;
         let name = "private_keys";
         let keys = match private_keys.cast::<PrivateKey>() {
-            Ok(key) => KeyRows::of_object(name, key.get().parts(), self.set)?,
-            Err(_) => KeyRows::of_array(name, private_keys, private)?,
+            Ok(key) => Input::of_key(name, key.get().parts(), self.set)?,
+            Err(_) => Input::of_array(name, private_keys, self.gpu(), private)?,
         };
-        let name_of_received = "ciphertexts";
-        let received = view(ciphertexts, name_of_received)?;
-        let count = received.rows(name_of_received, ciphertext)?;
-        let keys_count = keys.count();
-        if keys_count != 1 && keys_count != count {
-            let message = format!("{name} has {keys_count} rows, ciphertexts has {count}");
+        let received = Input::of_array("ciphertexts", ciphertexts, self.gpu(), ciphertext)?;
+        let (rows, count) = (keys.rows(), received.rows());
+        if rows != 1 && rows != count {
+            let message = format!("{name} has {rows} rows, ciphertexts has {count}");
             return Err(value_error(message));
         }
         let output = match out {
-            Some(out) => Output::of_caller(out, "out", count, secret)?,
-            None => Kind::of(ciphertexts, &received)?.allocate(py, count, secret)?,
+            Some(out) => Output::of_caller(out, "out", self.gpu(), count, secret)?,
+            None => received.kind().allocate(py, self.gpu(), count, secret)?,
         };
-        let mut reads = vec![(name_of_received, &received)];
-        reads.extend(keys.view().map(|view| (name, view)));
-        let mut batch = Batch::begin(py, &reads, ["out"], [output])?;
-        let keys = keys.rows(private);
-        let received =
-            Rows { bytes: received.bytes(), row_bytes: ciphertext, serves_all: count == 1 };
-        self.compute(py, &mut batch, count, (name, keys.serves_all), |rows, [secrets]| {
-            self.rows.decapsulate(keys.of(&rows), received.of(&rows), secrets)
-        })?;
-        let [secrets] = batch.finish()?;
+        let batch = Batch::begin(py, self.run.gpu(), [keys, received], ["out"], [output])?;
+        let [secrets] =
+            self.compute(py, batch, count, |_, rows, results| self.run.decapsulate(rows, results))?;
         Ok(secrets)
     }
 

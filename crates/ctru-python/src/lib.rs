@@ -10,7 +10,10 @@ mod batch;
 mod digest;
 mod engine;
 mod errors;
+mod gpu;
 mod keys;
+mod part;
+mod run;
 mod seeds;
 mod sets;
 
@@ -25,6 +28,8 @@ fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sets::Parameters>()?;
     module.add_class::<keys::PrivateKey>()?;
     module.add_class::<keys::PublicKey>()?;
+    module.add_class::<keys::HybridPrivateKey>()?;
+    module.add_class::<keys::HybridPublicKey>()?;
     module.add_class::<engine::Engine>()?;
     module.add_function(wrap_pyfunction!(sets::parameters, module)?)?;
     module.add_function(wrap_pyfunction!(digest::digest, module)?)

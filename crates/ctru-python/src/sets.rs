@@ -1,5 +1,7 @@
 //! The choice of a parameter set and an encoding at run time, and their sizes.
 
+use std::fmt;
+
 use ctru_kem::{MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SHARED_SECRET_BYTES};
 use ctru_math::Ring;
 use pyo3::prelude::*;
@@ -52,21 +54,69 @@ macro_rules! with_set {
 }
 pub(crate) use with_set;
 
+/// Evaluates an expression in which `$P` is the type of CTRU-Prime with X25519 of a degree.
+macro_rules! with_hybrid {
+    ($degree:expr, $P:ident => $body:expr) => {{
+        use ctru_hybrid::{CtruPrime653, CtruPrime761, CtruPrime1277, X25519CtruPrime};
+        use $crate::sets::Degree;
+        macro_rules! with {
+            ($type:ty) => {{
+                type $P = X25519CtruPrime<$type>;
+                $body
+            }};
+        }
+        match $degree {
+            Degree::N653 => with!(CtruPrime653),
+            Degree::N761 => with!(CtruPrime761),
+            Degree::N1277 => with!(CtruPrime1277),
+        }
+    }};
+}
+pub(crate) use with_hybrid;
+
+impl Degree {
+    /// Returns the degree of the set with this name.
+    ///
+    /// # Errors
+    /// `ValueError` if there is no such set.
+    pub(crate) fn named(set: &str) -> PyResult<Self> {
+        match set {
+            "653" => Ok(Self::N653),
+            "761" => Ok(Self::N761),
+            "1277" => Ok(Self::N1277),
+            _ => Err(value_error(format!("set is {set:?}, not one of '653', '761', '1277'"))),
+        }
+    }
+
+    /// Returns the name of the set without the encoding.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::N653 => "653",
+            Self::N761 => "761",
+            Self::N1277 => "1277",
+        }
+    }
+}
+
+impl fmt::Display for Degree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set='{}'", self.name())
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} encoding='{}'", self.degree, self.encoding())
+    }
+}
+
 impl Set {
     /// Returns the set with these names.
     ///
     /// # Errors
     /// `ValueError` if there is no such set or encoding.
     pub(crate) fn new(set: &str, encoding: &str) -> PyResult<Self> {
-        let degree = match set {
-            "653" => Degree::N653,
-            "761" => Degree::N761,
-            "1277" => Degree::N1277,
-            _ => {
-                let message = format!("set is {set:?}, not one of '653', '761', '1277'");
-                return Err(value_error(message));
-            }
-        };
+        let degree = Degree::named(set)?;
         let encoding = if encoding == MixedRadix::NAME {
             Encoding::MixedRadix
         } else if encoding == Packed13::NAME {
@@ -80,11 +130,7 @@ impl Set {
 
     /// Returns the name of the set without the encoding.
     pub(crate) fn name(self) -> &'static str {
-        match self.degree {
-            Degree::N653 => "653",
-            Degree::N761 => "761",
-            Degree::N1277 => "1277",
-        }
+        self.degree.name()
     }
 
     /// Returns the name of the encoding.

@@ -109,6 +109,8 @@ def calls(rng, run):
             (ctru.PublicKey.from_bytes, 2, ["encoding"]),
             (ctru.PrivateKey.from_bytes, 2, ["encoding"]),
             (ctru.PrivateKey.from_seed_bytes, 2, ["encoding"]),
+            (ctru.HybridPublicKey.from_bytes, 2, []),
+            (ctru.HybridPrivateKey.from_bytes, 2, []),
             (ctru.parameters, 1, ["encoding"]),
             (ctru.PrivateKey.from_bytes("761", private[0].tobytes()).decapsulate, 1, []),
             (ctru.Engine, 2, ["encoding", "threads"]),

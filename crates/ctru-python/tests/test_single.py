@@ -42,6 +42,8 @@ def test_vectors(set, encoding):
         private = ctru.PrivateKey.from_seed_bytes(set, seed, encoding=encoding)
         assert private.to_bytes() == record["sk"]
         assert private.public_key().to_bytes() == record["pk"]
+        sent = private.public_key().encapsulate_deterministic(record["encaps_seed"])
+        assert sent == (record["ss"], record["ct"])
         assert private.decapsulate(record["ct"]) == record["ss"]
         assert private.decapsulate(record["bad_ct"]) == record["bad_ss"]
 
@@ -100,6 +102,9 @@ def test_bad_input():
     for length in (0, 951, 953):
         with pytest.raises(ValueError, match="952"):
             private.decapsulate(bytes(length))
+    for length in (0, 31, 33, 64):
+        with pytest.raises(ValueError, match="coins has"):
+            public.encapsulate_deterministic(bytes(length))
     for wrong in (None, 3, "text", [1, 2], object()):
         with pytest.raises(TypeError):
             private.decapsulate(wrong)

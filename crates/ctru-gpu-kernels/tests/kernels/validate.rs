@@ -1,8 +1,9 @@
-//! Compares the checks of rows that may not be keys with the decoders of the CPU, and the copies of
-//! public keys.
+//! Compares the checks of rows that may not be keys with the decoders of the CPU, what they decode
+//! with the kernels that only decode, and the copies of public keys.
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
+use ctru_gpu_kernels::kernels::ID_BYTES;
 use ctru_gpu_kernels::kernels::keys::validate::{
     COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL, ZERO,
 };
@@ -20,7 +21,9 @@ use crate::vectors::array;
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
 struct Keys<R: Ring> {
     check: &'static RingKernels,
+    decode: &'static RingKernels,
     check_secret: &'static RingKernels,
+    unpack: &'static RingKernels,
     copy: &'static RingKernels,
     encode: fn(&Poly<R>) -> Vec<u8>,
     fault: fn(&[u8]) -> u64,
@@ -30,14 +33,18 @@ fn encodings<R: Ring>() -> [Keys<R>; 2] {
     [
         Keys {
             check: &VALIDATE_PUBLIC_KEY_MIXED_RADIX,
+            decode: &DECODE_MIXED_RADIX,
             check_secret: &VALIDATE_SECRET_KEY_MIXED_RADIX,
+            unpack: &UNPACK_SECRET_KEY_MIXED_RADIX,
             copy: &WRITE_PUBLIC_KEY_MIXED_RADIX,
             encode: |h| mixed_radix::encode(h).as_ref().to_vec(),
             fault: mixed_radix_fault::<R>,
         },
         Keys {
             check: &VALIDATE_PUBLIC_KEY_PACKED13,
+            decode: &DECODE_PACKED13,
             check_secret: &VALIDATE_SECRET_KEY_PACKED13,
+            unpack: &UNPACK_SECRET_KEY_PACKED13,
             copy: &WRITE_PUBLIC_KEY_PACKED13,
             encode: |h| bits::pack13(h).as_ref().to_vec(),
             fault: packed13_fault::<R>,
@@ -83,14 +90,38 @@ fn set_bits(bytes: &mut [u8], first: usize, count: usize, number: u32) {
     }
 }
 
-/// Runs a check on rows, and compares the words with the expected ones.
-fn check_rows<R: Ring>(kernel: &RingKernels, rows: &[Vec<u8>], expected: &[u64]) {
+/// Returns arrays for `count` decoded public keys, and for the parts of decoded secret keys.
+fn decoded<R: Ring>(count: usize) -> [Vec<Buffer>; 2] {
+    let row = R::N.next_multiple_of(8);
+    let f = Buffer::new(&vec![0u8; count * row]);
+    let public = || {
+        [Buffer::new(&vec![0u16; count * row]), Buffer::new(&vec![0u8; count * ID_BYTES as usize])]
+    };
+    let z = Buffer::new(&vec![0u64; 4 * count]);
+    let [h, ids] = public();
+    [public().into(), vec![f, h, ids, z]]
+}
+
+/// Runs a check on rows, and compares the words with the expected ones, and what the check decodes
+/// with what `decode` does. Both write to arrays as `to` returns them.
+fn check_rows<R: Ring>(
+    (check, decode): (&RingKernels, &RingKernels),
+    to: fn(usize) -> Vec<Buffer>,
+    rows: &[Vec<u8>],
+    expected: &[u64],
+) {
     let faults = Buffer::new(&vec![!0u64; rows.len()]);
     let batch = Batch::each(rows.len() as u32);
-    device::launch(kernel.of::<R>(), &[&Buffer::new(&rows.concat()), &faults], batch);
+    let keys = Buffer::new(&rows.concat());
+    let (checked, known) = (to(rows.len()), to(rows.len()));
+    let arguments: Vec<_> = [&keys].into_iter().chain(&checked).chain([&faults]).collect();
+    device::launch(check.of::<R>(), &arguments, batch);
     for ((word, expected), row) in faults.content::<u64>().iter().zip(expected).zip(rows) {
         assert_eq!(word, expected, "{row:02x?}");
     }
+    let arguments: Vec<_> = [&keys].into_iter().chain(&known).collect();
+    device::launch(decode.of::<R>(), &arguments, batch);
+    assert!(checked.iter().map(Buffer::bytes).eq(known.iter().map(Buffer::bytes)));
 }
 
 /// Returns the rows of public keys that tests check besides random ones.
@@ -123,12 +154,13 @@ fn extreme_keys<R: Ring>(valid: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn check_public<R: Ring>(h: &Poly<R>, random: &[u8]) {
-    for Keys { check, encode, fault, .. } in encodings::<R>() {
+    for Keys { check, decode, encode, fault, .. } in encodings::<R>() {
         let valid = encode(h);
         let mut rows = extreme_keys::<R>(&valid);
         rows.push(random[..valid.len()].to_vec());
         let expected: Vec<u64> = rows.iter().map(|row| fault(row)).collect();
-        check_rows::<R>(check, &rows, &expected);
+        let to = |count| decoded::<R>(count)[0].clone();
+        check_rows::<R>((check, decode), to, &rows, &expected);
     }
 }
 
@@ -146,7 +178,7 @@ fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
             }
         }
     }
-    for Keys { check_secret, copy, encode, fault, .. } in encodings::<R>() {
+    for Keys { check_secret, unpack, copy, encode, fault, .. } in encodings::<R>() {
         let (valid, invalid) = (encode(h), encode(&Poly::zero()));
         let mut rows = Vec::new();
         let mut expected = Vec::new();
@@ -156,7 +188,8 @@ fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
             let secret = secret_poly::unpack::<R>(&array(f)).map_or(SECRET_POLYNOMIAL, |_| 0);
             expected.push(secret | fault(public));
         }
-        check_rows::<R>(check_secret, &rows, &expected);
+        let to = |count| decoded::<R>(count)[1].clone();
+        check_rows::<R>((check_secret, unpack), to, &rows, &expected);
 
         let keys = Buffer::new(&rows[..3].concat());
         let copies = Buffer::new(&vec![0u8; 3 * valid.len()]);
@@ -171,13 +204,15 @@ fn check_traces<R: Ring>() {
         let public = encode(&Poly::one());
         let f = secret_poly::pack(&sample::sample_secret::<R>(&array(&vec![1; R::COIN_BYTES])));
         let secret = [f.as_ref(), &public, &[0; 32]].concat();
-        for (kernel, key, result) in [
-            (check, &public, Buffer::new(&[0u64])),
-            (check_secret, &secret, Buffer::new(&[0u64])),
-            (copy, &secret, Buffer::new(&vec![0u8; public.len()])),
+        let [decoded, parts] = decoded::<R>(1);
+        let word = [Buffer::new(&[0u64])];
+        for (kernel, key, results) in [
+            (check, &public, [&decoded[..], &word].concat()),
+            (check_secret, &secret, [&parts[..], &word].concat()),
+            (copy, &secret, vec![Buffer::new(&vec![0u8; public.len()])]),
         ] {
             let rows = [key.clone(), vec![0xff; key.len()]];
-            let buffers = rows.map(|row| vec![Buffer::new(&row), result.clone()]);
+            let buffers = rows.map(|row| [&[Buffer::new(&row)], &results[..]].concat());
             assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
         }
     }

@@ -6,7 +6,12 @@
  * - "refuses-contexts": it refuses to enter a context;
  * - "captures": it refuses to wait for a stream, as if another library captured a graph;
  * - "fails": it waits for a stream and reports that an operation failed.
- * With any other value every call succeeds, until a test calls `ctru_fail`. */
+ * With any other value every call succeeds, until a test calls `ctru_fail`.
+ *
+ * Two values are for tests of packages whose kernels it does not have: it takes all kernels, and
+ * copies and waits as ever.
+ * - "computes-nothing": kernels change nothing, and new memory is zero;
+ * - "refuses-keys": the same, but a kernel that validates keys says that the last one is none. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +26,7 @@ typedef struct {
 } event;
 
 typedef struct operation {
-    enum { COPY, ZERO, REVERSE, HAPPEN, WAIT } kind;
+    enum { COPY, ZERO, REVERSE, REFUSE, HAPPEN, WAIT } kind;
     void *to;
     const void *from;
     size_t bytes;
@@ -39,7 +44,7 @@ struct stream {
 enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 500,
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
-#define TOTAL ((size_t)1 << 30)
+#define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
 #define HEAD 64 /* Bytes before each allocation, which hold its size. */
 
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
@@ -47,7 +52,12 @@ static stream *streams;
 static size_t used;
 static int shared_bytes = 48 << 10;
 static char context;
+static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
+
+static int is_told(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how); }
+
+static int has_no_kernels(void) { return is_told("computes-nothing") || is_told("refuses-keys"); }
 
 static long calls, first_fault, after_faults;
 static int fault;
@@ -98,6 +108,7 @@ static void finish(stream *s) {
                     ((uint32_t *)o->to)[block * 64 + i] =
                         ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
             break;
+        case REFUSE: ((uint64_t *)o->to)[o->blocks - 1] = 2; break;
         case HAPPEN: o->event->happened = o->record; break;
         case WAIT:
             if (o->event->happened < o->record) finish(o->event->stream);
@@ -116,7 +127,7 @@ static int is_copying(void) {
 
 /* Returns whether the driver has the behaviour `how` and a copy is running. */
 static int is_one_that(const char *how) {
-    return !strcmp(getenv("CTRU_FAKE_DRIVER"), how) && is_copying();
+    return is_told(how) && is_copying();
 }
 
 static operation *issue(stream *s, int kind) {
@@ -130,9 +141,9 @@ static operation *issue(stream *s, int kind) {
 }
 
 static void *piece(size_t bytes) {
-    char *head = malloc(HEAD + bytes);
+    char *head = calloc(HEAD + bytes, 1);
     *(size_t *)head = bytes;
-    return memset(head + HEAD, 0x5a, bytes);
+    return has_no_kernels() ? head + HEAD : memset(head + HEAD, 0x5a, bytes);
 }
 
 static size_t give_back(char *memory) {
@@ -220,6 +231,7 @@ int cuGetErrorName(int code, const char **name) {
 int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options,
                        void **values) {
     ENTER;
+    if (has_no_kernels()) LEAVE((*module = &context, 0));
     if (strstr(image, ".version") && (!strstr(image, ".entry") || strstr(image, "bar.sync"))) {
         *module = &context;
         LEAVE(0);
@@ -231,7 +243,10 @@ int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *op
 
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER;
-    *function = &context;
+    *function = !strncmp(name, "validate_public", 15) ? validation + 3
+                : !strncmp(name, "validate_secret", 15) ? validation + 5
+                                                        : &context;
+    if (has_no_kernels()) LEAVE(0);
     LEAVE(strcmp(name, "reverse") ? NOT_FOUND : 0);
 }
 
@@ -260,6 +275,13 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, stream *s,
                    void **parameters, void **extra) {
     ENTER;
+    if (has_no_kernels()) {
+        if (function == &context || is_told("computes-nothing")) LEAVE(0);
+        operation *refuse = issue(s, REFUSE);
+        refuse->to = *(void **)parameters[(char *)function - validation];
+        refuse->blocks = grid_x;
+        LEAVE(0);
+    }
     if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 ||
         extra || (int)shared > shared_bytes)
         LEAVE(INVALID);
@@ -302,6 +324,7 @@ static int is_in(const graph *g, const node *wanted) {
 }
 
 static int set_launch(node *n, const kernel_node *k) {
+    if (has_no_kernels()) return 0;
     n->launch.from = *(void **)k->parameters[0];
     n->launch.to = *(void **)k->parameters[1];
     n->launch.blocks = *(uint32_t *)k->parameters[2];
@@ -339,6 +362,7 @@ int cuGraphInstantiate_v2(graph **result, graph *g, node **failed, char *log, si
 
 int cuGraphLaunch(graph *g, stream *s) {
     ENTER;
+    if (has_no_kernels()) LEAVE(0);
     for (node *n = g->first; n; n = n->next) n->is_issued = 0;
     for (node *ready = g->first; ready;) {
         ready = NULL;

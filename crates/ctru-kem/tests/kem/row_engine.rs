@@ -3,7 +3,7 @@
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
     Context, CpuEngine, CpuRows, DeviceEngine, DeviceOptions, DeviceRows, Engine, EngineError,
-    Expand, Keys, RowEngine, RowError, Seeds,
+    Expand, Keys, Products, RowEngine, RowError, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
@@ -25,8 +25,11 @@ fn cpu<P: ParameterSet>() -> CpuRows<P> {
     CpuRows::new(CpuEngine::with_threads(2).unwrap())
 }
 
-fn emulator<P: ParameterSet>() -> DeviceRows<P, EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, ..emulated() };
+/// Products with which the host checks the keys of small batches, and with which the device does.
+const CHECKS: [Products; 2] = [Products::Polyphase, Products::SameKey];
+
+fn emulator<P: ParameterSet>(products: Products) -> DeviceRows<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 2, slots: 2, products, ..emulated() };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     DeviceRows::new(engine)
 }
@@ -83,7 +86,9 @@ fn gives_what_keys_give<P: ParameterSet>() {
 #[test]
 fn devices_give_what_keys_give() {
     for (count, one) in [(0, false), (1, false), (5, false), (3, true)] {
-        compare::<CtruPrime653>(&emulator::<CtruPrime653>(), count, one);
+        for products in CHECKS {
+            compare::<CtruPrime653>(&emulator::<CtruPrime653>(products), count, one);
+        }
     }
 }
 
@@ -126,7 +131,8 @@ fn a_bad_row_writes_no_results_of_its_own() {
     public.fill(0);
     let (mut written, mut secrets) = (vec![0xaa; ciphertexts.len()], [0xaa; SHARED_SECRET_BYTES]);
     let error = InvalidEncapsulationKey::Zero;
-    for engine in [&cpu::<CtruPrime761>() as &dyn RowEngine, &emulator::<CtruPrime761>()] {
+    let emulator = emulator::<CtruPrime761>(Products::Polyphase);
+    for engine in [&cpu::<CtruPrime761>() as &dyn RowEngine, &emulator] {
         let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut written, &mut secrets);
         assert_eq!(result, Err(RowError::EncapsulationKey { row: 0, error }));
         assert!(written.iter().all(|&byte| byte == 0xaa));
@@ -137,27 +143,36 @@ fn a_bad_row_writes_no_results_of_its_own() {
 
 #[test]
 fn devices_name_the_first_bad_row() {
-    let Rows([mut public, mut private, mut ciphertexts, mut secrets]) =
-        of_keys::<CtruPrime653>(3, false);
-    public[CtruPrime653::<MixedRadix>::ENCAPSULATION_KEY_BYTES..].fill(0);
-    let engine = emulator::<CtruPrime653>();
-    let error = InvalidEncapsulationKey::Zero;
-    let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
-    assert_eq!(result, Err(RowError::EncapsulationKey { row: 1, error }));
-    assert!(secrets.iter().all(|&byte| byte == 0));
-    secrets.fill(0xaa);
-    private[2 * CtruPrime653::<MixedRadix>::DECAPSULATION_KEY_BYTES] = 0xff;
-    let error = InvalidDecapsulationKey::SecretPolynomial;
-    let result = engine.decapsulate(&private, &ciphertexts, &mut secrets);
-    assert_eq!(result, Err(RowError::DecapsulationKey { row: 2, error }));
-    assert!(secrets.iter().all(|&byte| byte == 0));
+    const ROWS: usize = 5;
+    type Set = CtruPrime653<MixedRadix>;
+    let Rows([public, private, mut ciphertexts, mut secrets]) = of_keys::<Set>(ROWS, false);
+    for (products, first) in CHECKS.into_iter().flat_map(|products| [(products, 1), (products, 4)])
+    {
+        let engine = emulator::<Set>(products);
+        let mut bad = public.clone();
+        bad[first * Set::ENCAPSULATION_KEY_BYTES..].fill(0);
+        let error = InvalidEncapsulationKey::Zero;
+        secrets.fill(0xaa);
+        let result = engine.encapsulate(&bad, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
+        assert_eq!(result, Err(RowError::EncapsulationKey { row: first, error }));
+        assert!(secrets.iter().all(|&byte| byte == 0));
+        secrets.fill(0xaa);
+        let mut bad = private.clone();
+        bad[first * Set::DECAPSULATION_KEY_BYTES] = 0xff;
+        bad[(ROWS - 1) * Set::DECAPSULATION_KEY_BYTES] = 0xff;
+        let error = InvalidDecapsulationKey::SecretPolynomial;
+        let result = engine.decapsulate(&bad, &ciphertexts, &mut secrets);
+        assert_eq!(result, Err(RowError::DecapsulationKey { row: first, error }));
+        assert!(secrets.iter().all(|&byte| byte == 0));
+    }
 }
 
 /// Lengths that do not fit together are errors, and nothing is written.
 #[test]
 fn wrong_lengths_are_refused() {
     let Rows([public, private, ciphertexts, secrets]) = of_keys::<CtruPrime653>(3, false);
-    for engine in [&cpu::<CtruPrime653>() as &dyn RowEngine, &emulator::<CtruPrime653>()] {
+    let emulator = emulator::<CtruPrime653>(Products::Polyphase);
+    for engine in [&cpu::<CtruPrime653>() as &dyn RowEngine, &emulator] {
         let seeds = Seeds::Expand(SEEDS);
         let (mut out, mut secrets_out) = (ciphertexts.clone(), secrets.clone());
         let result = engine.encapsulate(&public[1..], seeds, &mut out, &mut secrets_out);

@@ -5,6 +5,8 @@ from typing_extensions import Buffer
 __all__ = [
     "DeviceError",
     "Engine",
+    "HybridPrivateKey",
+    "HybridPublicKey",
     "InvalidKey",
     "Parameters",
     "PrivateKey",
@@ -25,9 +27,10 @@ class _Tensor(Protocol):
 _Rows = Buffer | _ArrowArray | _Tensor
 """An array of bytes that a batch reads where it lies.
 
-A numpy array, a DLPack tensor on the host or a memoryview has the shape (count, size); one
-dimension is one row. `bytes`, `bytearray` and other buffers have the rows one after the other. An
-Arrow array has the type `fixed_size_binary`. Arrays are contiguous.
+A numpy array, a DLPack tensor or a memoryview has the shape (count, size); one dimension is one
+row. `bytes`, `bytearray` and other buffers have the rows one after the other. An Arrow array has
+the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host or on the GPU of
+the engine.
 """
 
 class InvalidKey(ValueError):
@@ -74,6 +77,10 @@ class PublicKey:
     def encapsulate(self) -> tuple[bytes, bytes]:
         """Encapsulates with the system's randomness. Returns the shared secret, which has 32 bytes,
         and the ciphertext."""
+
+    def encapsulate_deterministic(self, coins: Buffer) -> tuple[bytes, bytes]:
+        """Encapsulates with 32 bytes in place of randomness, for test vectors. They must be uniform
+        and secret, and used once."""
 
     @property
     def set(self) -> str: ...
@@ -128,6 +135,64 @@ class PrivateKey:
     def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
 
 @final
+class HybridPublicKey:
+    """A public key of CTRU-Prime with X25519. Keys with the same bytes are equal."""
+
+    @staticmethod
+    def from_bytes(set: str, data: Buffer) -> HybridPublicKey:
+        """Reads a key. Raises `InvalidKey` if the bytes are not a key."""
+
+    def to_bytes(self) -> bytes:
+        """Returns the encoded key."""
+
+    def encapsulate(self) -> tuple[bytes, bytes]:
+        """Encapsulates with the system's randomness. Returns the shared secret, which has 32 bytes,
+        and the ciphertext."""
+
+    def encapsulate_deterministic(self, coins: Buffer) -> tuple[bytes, bytes]:
+        """Encapsulates with 64 bytes in place of randomness, for test vectors. They must be uniform
+        and secret, and used once."""
+
+    @property
+    def set(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class HybridPrivateKey:
+    """A private key of CTRU-Prime with X25519, with its public key. It cannot be copied or
+    pickled."""
+
+    @staticmethod
+    def generate(set: str) -> HybridPrivateKey:
+        """Generates a key with the system's randomness."""
+
+    @staticmethod
+    def from_bytes(set: str, data: Buffer) -> HybridPrivateKey:
+        """Reads a key, 96 bytes: the seed of the key of CTRU-Prime and its `z`, then the key of
+        X25519. Raises `InvalidKey` if there is another number of bytes."""
+
+    def to_bytes(self) -> bytes:
+        """Returns the 96 bytes of the key, which are secret."""
+
+    def public_key(self) -> HybridPublicKey:
+        """Returns the public key."""
+
+    def decapsulate(self, ciphertext: Buffer) -> bytes:
+        """Returns the shared secret of a ciphertext.
+
+        If encapsulation to this key did not make the ciphertext, the result is a secret that nobody
+        else knows.
+        """
+
+    @property
+    def set(self) -> str: ...
+    def __copy__(self) -> Any: ...
+    def __deepcopy__(self, _memo: Any, /) -> Any: ...
+    def __reduce_ex__(self, _protocol: Any, /) -> Any: ...
+
+@final
 class Engine:
     """Runs batches of one parameter set, on all cores or on an NVIDIA GPU.
 
@@ -136,7 +201,10 @@ class Engine:
     given. Several threads of Python may use one engine. In a process that was forked, an engine of
     the parent raises `RuntimeError`.
 
-    A batch reads and writes arrays where they lie, without the GIL. `ValueError` is raised if an
+    A batch reads and writes arrays where they lie, without the GIL: all of them on the host, or all
+    of them on the GPU of the engine, where it follows the work that their library has issued to its
+    current stream. Results are complete when the call returns. A single key for all operations can
+    be on the host. `ValueError` is raised if an
     array of `out` shares memory with another array of the call or with one that another call uses,
     and if a call reads what another one writes. During the call, no other code may change the
     arrays. If a batch fails, the results that it has written to `out` are wiped.
@@ -168,7 +236,8 @@ class Engine:
         """Generates `count` key pairs. Returns the public and the private keys, as arrays of the
         kind "numpy" or of another `kind`, or the arrays `out`.
 
-        The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview".
+        The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview", and on the GPU of the
+        engine "cupy" and "torch".
         """
 
     def encapsulate(

@@ -9,8 +9,10 @@ use std::ffi::{CStr, c_char, c_void};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
+use super::in_use::described;
 use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
+use crate::part::Place;
 
 #[repr(C)]
 struct ArrowSchema {
@@ -93,17 +95,16 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     }
     // SAFETY: an array has `n_buffers` buffers: for this type, validity and data.
     let [validity, data] = unsafe { [*content.buffers, *content.buffers.add(1)] };
+    let too_large = || value_error(format!("{name} is too large"));
     if content.null_count != 0 && !validity.is_null() {
-        let is_valid = |row: &usize| {
-            let bit = offset + row;
-            // SAFETY: the validity buffer has one bit for each row, from the offset on.
-            unsafe { *validity.cast::<u8>().add(bit / 8) >> (bit % 8) & 1 == 1 }
-        };
+        let bytes = offset.checked_add(rows).ok_or_else(too_large)?.div_ceil(8);
+        // SAFETY: the validity buffer has one bit for each row, from the offset on.
+        let bits = unsafe { described(object.py(), name, validity.cast(), bytes)? };
+        let is_valid = |row: &usize| bits[(offset + row) / 8] >> ((offset + row) % 8) & 1 == 1;
         if let Some(row) = (0..rows).find(|row| !is_valid(row)) {
             return Err(value_error(format!("row {row} of {name} is null")));
         }
     }
-    let too_large = || value_error(format!("{name} is too large"));
     let length = rows.checked_mul(width).ok_or_else(too_large)?;
     let skipped = offset.checked_mul(width).ok_or_else(too_large)?;
     let address = data.cast::<u8>().cast_mut().wrapping_add(skipped);
@@ -112,7 +113,8 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         return Err(value_error(format!("{name} is an Arrow array without its data")));
     }
     let shape = Shape::Dimensions(vec![rows, width]);
+    let bytes = (address, length);
     // SAFETY: the data buffer has `width` bytes for each row, from the offset on. It lives until
     // the array is released. Arrow arrays are never written.
-    Ok(Some(unsafe { View::new(address, length, shape, Access::READ_ONLY, content) }))
+    Ok(Some(unsafe { View::new(bytes, Place::Host, shape, Access::READ_ONLY, content) }))
 }

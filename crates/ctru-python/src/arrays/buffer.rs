@@ -5,9 +5,10 @@ use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::kind::is_numpy;
+use super::packages::is_numpy;
 use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
+use crate::part::Place;
 
 /// Returns the memory of the argument `name`, or `None` if it has no buffer.
 ///
@@ -18,8 +19,12 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
         return Ok(None);
     }
-    let buffer = PyUntypedBuffer::get(object)
-        .map_err(|error| type_error(format!("{name} has no buffer of bytes: {error}")))?;
+    let buffer = match PyUntypedBuffer::get(object) {
+        Ok(buffer) => buffer,
+        // An array of CuPy says that it has a buffer, and then refuses to give it.
+        Err(_) if object.hasattr("__dlpack__")? => return Ok(None),
+        Err(error) => return Err(type_error(format!("{name} has no buffer of bytes: {error}"))),
+    };
     let element = ElementType::from_format(buffer.format());
     if element != (ElementType::UnsignedInteger { bytes: 1 }) || buffer.item_size() != 1 {
         let format = buffer.format().to_string_lossy();
@@ -34,9 +39,9 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         [] | [_] if !is_numpy(object) => Shape::Flat,
         lengths => Shape::Dimensions(lengths.to_vec()),
     };
-    let (address, length) = (buffer.buf_ptr().cast(), buffer.len_bytes());
+    let bytes = (buffer.buf_ptr().cast(), buffer.len_bytes());
     let access = if buffer.readonly() { Access::READ_ONLY } else { Access::Write };
     // SAFETY: a C-contiguous buffer has its bytes at `buf_ptr`. They stay there while it is held,
     // and may be written if the buffer is not read-only.
-    Ok(Some(unsafe { View::new(address, length, shape, access, buffer) }))
+    Ok(Some(unsafe { View::new(bytes, Place::Host, shape, access, buffer) }))
 }

@@ -1,22 +1,31 @@
-//! Tensors on the host, through DLPack.
+//! Tensors on the host or on the engine's GPU, through DLPack.
+//!
+//! A capsule has no way to prove what it says. If its fields are not true, or if its deleter does
+//! something else than to free the tensor, the program has undefined behaviour, with this package
+//! as with each consumer. This module checks all that can be seen: the name and the version, the
+//! device (twice), the type, the shape, the strides, and pointers that are null.
 //!
 //! Source of the layouts: DLPack 1.1, `dlpack.h`, and "Python Specification for DLPack".
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
-use std::slice;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyCapsule, PyCapsuleMethods};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
+use super::in_use::described;
 use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
+use crate::gpu::Gpu;
+use crate::part::Place;
 
 /// The host, `kDLCPU`.
 const HOST: i32 = 1;
+/// An NVIDIA GPU, `kDLCUDA`.
+const CUDA: i32 = 2;
 /// Memory of the host that CUDA has pinned, `kDLCUDAHost`.
 const PINNED_HOST: i32 = 3;
 /// Unsigned integers, `kDLUInt`.
@@ -99,36 +108,100 @@ impl<T> Drop for Taken<T> {
     }
 }
 
+/// The devices whose tensors a call takes: the host, and maybe a GPU.
+#[derive(Copy, Clone)]
+struct Devices<'a>(Option<&'a Gpu>);
+
+impl Devices<'_> {
+    /// Returns the place of a device, which the argument `name` is on.
+    ///
+    /// # Errors
+    /// `ValueError` if the call takes no tensors there.
+    fn place(self, name: &str, device: i32, number: i32) -> PyResult<Place> {
+        match (device, self.0) {
+            (HOST | PINNED_HOST, _) => Ok(Place::Host),
+            (CUDA, Some(gpu)) if u32::try_from(number) == Ok(gpu.number()) => Ok(gpu.place()),
+            (_, gpu) => {
+                let and_gpu = gpu.map_or_else(String::new, |gpu| {
+                    format!(" and on the DLPack device ({CUDA}, {})", gpu.number())
+                });
+                Err(value_error(format!(
+                    "{name} is on the DLPack device ({device}, {number}), and this call takes \
+                     arrays on the host{and_gpu}"
+                )))
+            }
+        }
+    }
+}
+
+/// Calls `__dlpack__` for a capsule of a known version, or, if the producer knows none, without
+/// one. For a tensor on the GPU, the stream of the engine waits for what has been issued to its
+/// producer's stream.
+fn capsule_of<'py>(
+    export: &Bound<'py, PyAny>,
+    place: Place,
+    gpu: Option<&Gpu>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = export.py();
+    let options = PyDict::new(py);
+    if let (Place::Gpu(_), Some(gpu)) = (place, gpu) {
+        options.set_item("stream", gpu.stream())?;
+    }
+    let versioned = options.copy()?;
+    versioned.set_item("max_version", (MAJOR, 1))?;
+    let capsule = match export.call((), Some(&versioned)) {
+        // Producers before DLPack 1.0 do not know the argument.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call((), Some(&options))?,
+        capsule => capsule?,
+    };
+    Ok(capsule.cast_into::<PyCapsule>()?)
+}
+
+/// Returns whether an array on a GPU says by the CUDA array interface that its memory begins at
+/// this address and may be written.
+fn says_writable(object: &Bound<'_, PyAny>, address: usize) -> bool {
+    let data = object.getattr("__cuda_array_interface__").and_then(|all| all.get_item("data"));
+    let data = data.and_then(|data| data.extract::<(usize, bool)>());
+    data.is_ok_and(|data| data == (address, false))
+}
+
 /// Returns the memory of the argument `name`, or `None` if it is no DLPack tensor.
 ///
 /// # Errors
-/// `TypeError` if its elements are not unsigned bytes. `ValueError` if it is not contiguous or not
-/// on the host.
-pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<View<'py>>> {
+/// `TypeError` if its elements are not unsigned bytes. `ValueError` if it is not contiguous or
+/// neither on the host nor on `gpu`.
+pub(super) fn view<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    gpu: Option<&Gpu>,
+) -> PyResult<Option<View<'py>>> {
     let export = object.getattr_opt("__dlpack__")?;
     let (Some(export), Some(device)) = (export, object.getattr_opt("__dlpack_device__")?) else {
         return Ok(None);
     };
+    let devices = Devices(gpu);
     let (device, number): (i32, i32) = device.call0()?.extract()?;
-    check_device(name, device, number)?;
+    let place = devices.place(name, device, number)?;
     let py = object.py();
-    let capsule = match export.call((), Some(&[("max_version", (MAJOR, 1))].into_py_dict(py)?)) {
-        // Producers before DLPack 1.0 do not know the argument.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call0()?,
-        capsule => capsule?,
-    };
-    let capsule = capsule.cast_into::<PyCapsule>()?;
+    let capsule = capsule_of(&export, place, gpu)?;
     if !capsule.is_valid_checked(Some(c"dltensor_versioned")) {
         let managed = capsule.pointer_checked(Some(c"dltensor"))?.cast::<Managed>();
         // SAFETY: a capsule with this name holds this structure, until its name is changed.
         let taken =
             unsafe { Taken::new(&capsule, managed, managed.as_ref().deleter, c"used_dltensor")? };
-        let access = Access::Read(
-            "comes with a version of DLPack before 1.0, which does not say whether a tensor may be \
-             written; pass a numpy array over its memory",
-        );
         // SAFETY: `taken` holds the structure that the tensor is copied from.
-        return unsafe { of_tensor(name, managed.as_ref().tensor, access, taken) }.map(Some);
+        let tensor = unsafe { managed.as_ref().tensor };
+        let start = tensor.data.expose_provenance().wrapping_add(tensor.byte_offset as usize);
+        let access = if place.gpu().is_some() && says_writable(object, start) {
+            Access::Write
+        } else {
+            Access::Read(
+                "comes with a version of DLPack before 1.0, which does not say whether a tensor \
+                 may be written; pass a numpy array over its memory",
+            )
+        };
+        // SAFETY: as above.
+        return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
     }
     let managed = capsule.pointer_checked(Some(c"dltensor_versioned"))?.cast::<Versioned>();
     // SAFETY: a capsule with this name holds this structure, until its name is changed. These two
@@ -152,40 +225,31 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         Access::Write
     };
     // SAFETY: `taken` holds the structure that the tensor is copied from.
-    unsafe { of_tensor(name, managed.as_ref().tensor, access, taken) }.map(Some)
-}
-
-/// Checks that the argument `name` is on the host.
-///
-/// # Errors
-/// `ValueError` if it is not.
-fn check_device(name: &str, device: i32, number: i32) -> PyResult<()> {
-    if device == HOST || device == PINNED_HOST {
-        return Ok(());
-    }
-    Err(value_error(format!(
-        "{name} is on the DLPack device ({device}, {number}), and this engine takes arrays on the \
-         host"
-    )))
+    unsafe { of_tensor(py, (name, place), devices, managed.as_ref().tensor, access, taken) }
+        .map(Some)
 }
 
 /// Returns the view of a tensor. The tensor is a copy, because `taken` frees the original if this
 /// fails.
 ///
 /// # Errors
-/// `TypeError` if its elements are not unsigned bytes. `ValueError` if it is not contiguous, not on
-/// the host, or not complete.
+/// `TypeError` if its elements are not unsigned bytes. `ValueError` if it is not contiguous, not at
+/// its place, or not complete.
 ///
 /// # Safety
 /// The fields of the tensor are true, and its elements, lengths and strides stay where they are as
 /// long as `taken` is not dropped.
 unsafe fn of_tensor<'py, T: 'py>(
-    name: &str,
+    py: Python<'py>,
+    (name, place): (&str, Place),
+    devices: Devices<'_>,
     tensor: Tensor,
     access: Access,
     taken: Taken<T>,
 ) -> PyResult<View<'py>> {
-    check_device(name, tensor.device_type, tensor.device_id)?;
+    if devices.place(name, tensor.device_type, tensor.device_id)?.gpu() != place.gpu() {
+        return Err(value_error(format!("{name} is not on the device that it names")));
+    }
     if (tensor.type_code, tensor.bits, tensor.lanes) != (UNSIGNED, 8, 1) {
         return Err(type_error(format!("{name} has elements of another type than uint8")));
     }
@@ -198,20 +262,22 @@ unsafe fn of_tensor<'py, T: 'py>(
     if count > 0 && tensor.shape.is_null() {
         return Err(value_error(format!("{name} is a tensor without its shape")));
     }
-    let lengths = |values: *const i64| match values.is_null() || count == 0 {
-        true => &[][..],
-        // SAFETY: the tensor has one length, and one stride, for each dimension. They stay as long
-        // as `taken` is not dropped, and nothing uses the slice after that.
-        false => unsafe { slice::from_raw_parts(values, count) },
-    };
-    let shape = lengths(tensor.shape).iter().map(|&length| usize::try_from(length));
+    // SAFETY: the tensor has one length for each dimension, which stay as long as `taken` is not
+    // dropped.
+    let shape = unsafe { numbers(py, name, tensor.shape, count)? };
+    let shape = shape.iter().map(|&length| usize::try_from(length));
     let shape: Vec<usize> = shape.collect::<Result<_, _>>().map_err(|_| {
         value_error(format!("{name} is a tensor with a negative length in its shape"))
     })?;
+    // Without strides, a tensor is contiguous.
+    let strides = match tensor.strides.is_null() {
+        true => Vec::new(),
+        // SAFETY: the same holds for strides.
+        false => unsafe { numbers(py, name, tensor.strides, count)? },
+    };
+    let mut strides = strides.iter().rev();
     let mut length = 1usize;
     let mut is_contiguous = true;
-    // Without strides, a tensor is contiguous.
-    let mut strides = lengths(tensor.strides).iter().rev();
     for &of_dimension in shape.iter().rev() {
         let stride = strides.next().map_or(Ok(length), |&stride| usize::try_from(stride));
         is_contiguous &= of_dimension <= 1 || stride == Ok(length);
@@ -226,7 +292,23 @@ unsafe fn of_tensor<'py, T: 'py>(
         return Err(value_error(format!("{name} is a tensor without data")));
     }
     let address = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+    let shape = Shape::Dimensions(shape);
     // SAFETY: a contiguous tensor has its elements at `data + byte_offset`, as long as `taken`
-    // holds it. They may be written unless `access` forbids it.
-    Ok(unsafe { View::new(address, length, Shape::Dimensions(shape), access, taken) })
+    // holds it, in the memory of its device. They may be written unless `access` forbids it.
+    Ok(unsafe { View::new((address, length), place, shape, access, taken) })
+}
+
+/// Returns a copy of `count` numbers of a tensor.
+///
+/// # Safety
+/// There are so many numbers at this address during the call.
+unsafe fn numbers(
+    py: Python<'_>,
+    name: &str,
+    values: *const i64,
+    count: usize,
+) -> PyResult<Vec<i64>> {
+    // SAFETY: the caller promises the same.
+    let bytes = unsafe { described(py, name, values.cast(), 8 * count)? };
+    Ok(bytes.as_chunks::<8>().0.iter().map(|&number| i64::from_ne_bytes(number)).collect())
 }

@@ -1,17 +1,17 @@
 //! The kinds of arrays, and new arrays of each kind for results.
 #![allow(unsafe_code)]
 
-use std::ops::Range;
-
-use pyo3::exceptions::{PyImportError, PyMemoryError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyMemoryView, PyString};
 use pyo3::{ffi, intern};
-use zeroize::Zeroize;
 
+use super::output::{Finish, Output};
+use super::packages::{import, is_numpy, loaded, package_of};
 use super::view::{Access, Shape, View};
 use crate::errors::{type_error, type_name, value_error};
+use crate::gpu::Gpu;
+use crate::part::Place;
 
 /// The kind of an array, which decides about the kind of the results.
 pub(crate) enum Kind<'py> {
@@ -27,51 +27,12 @@ pub(crate) enum Kind<'py> {
     Arrow,
     /// A tensor on the host, made from a numpy array by this function.
     Tensor(Bound<'py, PyAny>),
-}
-
-/// An array for results: the memory, and the object that the caller gets.
-pub(crate) struct Output<'py> {
-    view: View<'py>,
-    finish: Finish<'py>,
-    row_bytes: usize,
-    /// The rows before this one may have results that the caller has not got.
-    open_rows: usize,
-    /// The process that writes the results. A fork of it can share their memory.
-    process: u32,
-}
-
-/// How the object that the caller gets comes from the object that has the memory.
-enum Finish<'py> {
-    /// It is the same object.
-    Same(Bound<'py, PyAny>),
-    /// It is a memoryview of the rows.
-    Rows(Bound<'py, PyAny>, (usize, usize)),
-    /// It is an Arrow array over the buffer.
-    Arrow(Bound<'py, PyAny>, (usize, usize)),
-    /// A function makes it from a numpy array.
-    Tensor(Bound<'py, PyAny>, Bound<'py, PyAny>),
-}
-
-/// Returns whether an object is a numpy array. Does not import numpy.
-pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = object.py();
-    let find = || PyResult::Ok(loaded(py, "numpy")?.getattr("ndarray")?.unbind());
-    let is_one = |ndarray: &Py<PyAny>| object.is_instance(ndarray.bind(py));
-    NDARRAY.get_or_try_init(py, find).and_then(is_one).unwrap_or(false)
-}
-
-/// Returns a module that the program has imported.
-fn loaded<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import("sys")?.getattr("modules")?.get_item(name)
-}
-
-/// Imports a package that this one needs for some kinds of arrays only.
-fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
-    py.import(name).map_err(|error| {
-        let message = format!("arrays of this kind need the package {name}: {error}");
-        PyImportError::new_err(message)
-    })
+    /// `cupy.ndarray` on the engine's GPU.
+    Cupy,
+    /// `torch.Tensor` on the engine's GPU.
+    Torch,
+    /// An array of another package on the engine's GPU.
+    OnGpu,
 }
 
 impl<'py> Kind<'py> {
@@ -89,10 +50,12 @@ impl<'py> Kind<'py> {
             "bytes" => Self::Bytes,
             "bytearray" => Self::ByteArray,
             "memoryview" => Self::MemoryView { has_rows: true },
+            "cupy" => Self::Cupy,
+            "torch" => Self::Torch,
             other => {
                 return Err(value_error(format!(
                     "kind is {other:?}, not one of 'numpy', 'arrow', 'bytes', 'bytearray', \
-                     'memoryview'"
+                     'memoryview', 'cupy', 'torch'"
                 )));
             }
         })
@@ -100,7 +63,13 @@ impl<'py> Kind<'py> {
 
     /// Returns the kind of an array.
     pub(crate) fn of(object: &Bound<'py, PyAny>, view: &View<'py>) -> PyResult<Self> {
-        Ok(if object.is_instance_of::<PyBytes>() {
+        Ok(if let Place::Gpu(_) = view.place() {
+            match package_of(object)?.as_str() {
+                "cupy" => Self::Cupy,
+                "torch" => Self::Torch,
+                _ => Self::OnGpu,
+            }
+        } else if object.is_instance_of::<PyBytes>() {
             Self::Bytes
         } else if object.is_instance_of::<PyByteArray>() {
             Self::ByteArray
@@ -117,14 +86,16 @@ impl<'py> Kind<'py> {
         })
     }
 
-    /// Makes an array for `count` rows of results.
+    /// Makes an array for `count` rows of results of an engine, which computes on `gpu` if there is
+    /// one.
     ///
     /// # Errors
-    /// `ValueError` or `MemoryError` if the array would be too large, `ImportError` if a package is
-    /// missing.
+    /// `ValueError` if the engine has no arrays of this kind, `MemoryError` if the array would be
+    /// too large, `ImportError` if a package is missing, or the exception of this package.
     pub(crate) fn allocate(
         &self,
         py: Python<'py>,
+        gpu: Option<&Gpu>,
         count: usize,
         row_bytes: usize,
     ) -> PyResult<Output<'py>> {
@@ -141,7 +112,7 @@ impl<'py> Kind<'py> {
                 let owner = bytes.clone();
                 // SAFETY: the object owns its bytes. They may be written, because nobody else has
                 // seen the new object yet.
-                let view = unsafe { View::new(address, length, Shape::Flat, Access::Write, owner) };
+                let view = unsafe { of_new(address, length, owner) };
                 return Ok(Output::new(view, Finish::Same(bytes), row_bytes));
             }
             Self::ByteArray | Self::MemoryView { .. } => {
@@ -161,6 +132,22 @@ impl<'py> Kind<'py> {
                 };
                 (array, finish)
             }
+            Self::Cupy | Self::Torch | Self::OnGpu => {
+                let Some(number) = gpu.map(Gpu::number) else {
+                    let message = "arrays of the kinds 'cupy' and 'torch' need an engine on a GPU";
+                    return Err(value_error(message));
+                };
+                let array = match self {
+                    Self::Cupy => cupy_array(py, number, shape)?,
+                    Self::Torch => torch_tensor(py, number, shape)?,
+                    _ => {
+                        let message = "results on a GPU are arrays of CuPy or PyTorch; pass out \
+                                       for those of other packages";
+                        return Err(value_error(message));
+                    }
+                };
+                (array.clone(), Finish::Same(array))
+            }
             Self::Arrow => {
                 let buffer = import(py, "pyarrow")?.call_method1("allocate_buffer", (length,))?;
                 let address: usize = buffer.getattr("address")?.extract()?;
@@ -168,12 +155,50 @@ impl<'py> Kind<'py> {
                 let owner = buffer.clone();
                 // SAFETY: pyarrow has allocated so many bytes at this address. The buffer owns
                 // them, and no other object refers to it yet.
-                let view = unsafe { View::new(address, length, Shape::Flat, Access::Write, owner) };
+                let view = unsafe { of_new(address, length, owner) };
                 return Ok(Output::new(view, Finish::Arrow(buffer, shape), row_bytes));
             }
         };
-        Ok(Output::new(super::view(&content, "a new array")?, finish, row_bytes))
+        Ok(Output::new(super::view(&content, "a new array", gpu)?, finish, row_bytes))
     }
+}
+
+/// Returns the view of an array on the host that nobody else has seen yet.
+///
+/// # Safety
+/// The bytes are readable and writable as long as `owner` is not dropped.
+unsafe fn of_new<'py>(address: *mut u8, length: usize, owner: Bound<'py, PyAny>) -> View<'py> {
+    let bytes = (address, length);
+    // SAFETY: the caller promises the same.
+    unsafe { View::new(bytes, Place::Host, Shape::Flat, Access::Write, owner) }
+}
+
+/// Makes an array of uint8 on a GPU.
+fn cupy_array<'py>(
+    py: Python<'py>,
+    number: u32,
+    shape: (usize, usize),
+) -> PyResult<Bound<'py, PyAny>> {
+    let cupy = import(py, "cupy")?;
+    let device = cupy.getattr("cuda")?.call_method1("Device", (number,))?;
+    device.call_method0("__enter__")?;
+    let array = cupy.call_method1("empty", (shape, "uint8"));
+    device.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+    array
+}
+
+/// Makes a tensor of uint8 on a GPU.
+fn torch_tensor<'py>(
+    py: Python<'py>,
+    number: u32,
+    shape: (usize, usize),
+) -> PyResult<Bound<'py, PyAny>> {
+    let torch = import(py, "torch")?;
+    let options = [
+        ("dtype", torch.getattr("uint8")?),
+        ("device", PyString::new(py, &format!("cuda:{number}")).into_any()),
+    ];
+    torch.call_method("empty", (shape,), Some(&options.into_py_dict(py)?))
 }
 
 /// Returns the function that makes a tensor of the kind of `object` from a numpy array, or `None`
@@ -182,89 +207,7 @@ fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     let py = object.py();
     let namespace = match object.getattr_opt("__array_namespace__")? {
         Some(namespace) => namespace.call0()?,
-        None => {
-            let module: String = object.get_type().getattr("__module__")?.extract()?;
-            let package = module.split('.').next().unwrap_or_default();
-            loaded(py, package)?
-        }
+        None => loaded(py, &package_of(object)?)?,
     };
     namespace.getattr_opt("from_dlpack")
-}
-
-impl<'py> Output<'py> {
-    fn new(view: View<'py>, finish: Finish<'py>, row_bytes: usize) -> Self {
-        Self { view, finish, row_bytes, open_rows: 0, process: std::process::id() }
-    }
-
-    /// Returns an array of the caller's for `count` rows, which is the argument `name`, as the
-    /// result itself.
-    ///
-    /// # Errors
-    /// `TypeError` if it is no array of bytes. `ValueError` if it is read-only or has another
-    /// shape.
-    pub(crate) fn of_caller(
-        object: &Bound<'py, PyAny>,
-        name: &str,
-        count: usize,
-        row_bytes: usize,
-    ) -> PyResult<Self> {
-        let view = super::view(object, name)?;
-        view.check_writable(name)?;
-        let rows = view.rows(name, row_bytes)?;
-        if rows != count {
-            return Err(value_error(format!("{name} has {rows} rows, the batch has {count}")));
-        }
-        Ok(Self::new(view, Finish::Same(object.clone()), row_bytes))
-    }
-
-    /// Returns the memory.
-    pub(crate) fn view(&self) -> &View<'py> {
-        &self.view
-    }
-
-    /// Returns rows for writing.
-    pub(crate) fn rows_mut(&mut self, rows: Range<usize>) -> &mut [u8] {
-        self.open_rows = self.open_rows.max(rows.end);
-        &mut self.view.bytes_mut()[rows.start * self.row_bytes..rows.end * self.row_bytes]
-    }
-
-    /// Returns the object that the caller gets.
-    ///
-    /// # Errors
-    /// The exception of the package of the array.
-    pub(crate) fn object(&self) -> PyResult<Bound<'py, PyAny>> {
-        match &self.finish {
-            Finish::Same(object) => Ok(object.clone()),
-            Finish::Rows(array, (count, row_bytes)) => {
-                let view = PyMemoryView::from(array)?.into_any();
-                // A view of no rows has no second dimension: `cast` refuses it.
-                match count {
-                    0 => Ok(view),
-                    _ => view.call_method1("cast", ("B", (count, row_bytes))),
-                }
-            }
-            Finish::Arrow(buffer, (count, row_bytes)) => {
-                let py = buffer.py();
-                let pyarrow = import(py, "pyarrow")?;
-                let of_rows = pyarrow.call_method1("binary", (row_bytes,))?;
-                let buffers = [py.None(), buffer.clone().unbind()];
-                let array = pyarrow.getattr("FixedSizeBinaryArray")?;
-                array.call_method1("from_buffers", (of_rows, count, buffers))
-            }
-            Finish::Tensor(from, array) => from.call1((array,)),
-        }
-    }
-
-    /// Leaves the results to the caller.
-    pub(crate) fn hand_over(&mut self) {
-        self.open_rows = 0;
-    }
-
-    /// Wipes the results that were written and that the caller does not get. Leaves them alone in a
-    /// fork, where wiping could zero the results of the process that goes on with the batch.
-    pub(crate) fn wipe(&mut self) {
-        if self.open_rows > 0 && self.process == std::process::id() {
-            self.view.bytes_mut()[..self.open_rows * self.row_bytes].zeroize();
-        }
-    }
 }

@@ -1,11 +1,13 @@
 //! Arrays of bytes, read and written where they lie: the buffer protocol, Arrow arrays and DLPack
-//! tensors on the host.
+//! tensors, on the host or on the GPU of an engine.
 
 mod arrow;
 mod buffer;
 mod dlpack;
 mod in_use;
 mod kind;
+mod output;
+mod packages;
 mod view;
 
 use pyo3::prelude::*;
@@ -13,28 +15,35 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::errors::{type_error, type_name, value_error};
+use crate::gpu::Gpu;
 
-pub(crate) use in_use::InUse;
-pub(crate) use kind::{Kind, Output};
+pub(crate) use in_use::{Reading, begin};
+pub(crate) use kind::Kind;
+pub(crate) use output::{Output, Results};
 pub(crate) use view::View;
 
-/// Returns the memory of the argument `name`, an array of bytes.
+/// Returns the memory of the argument `name`, an array of bytes on the host or on `gpu`.
 ///
 /// # Errors
-/// `TypeError` if it is no array of bytes. `ValueError` if it is not contiguous or not on the host.
-pub(crate) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<View<'py>> {
+/// `TypeError` if it is no array of bytes. `ValueError` if it is not contiguous or in another
+/// place.
+pub(crate) fn view<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    gpu: Option<&Gpu>,
+) -> PyResult<View<'py>> {
     if let Some(view) = buffer::view(object, name)? {
         return Ok(view);
     }
     if let Some(view) = arrow::view(object, name)? {
         return Ok(view);
     }
-    if let Some(view) = dlpack::view(object, name)? {
+    if let Some(view) = dlpack::view(object, name, gpu)? {
         return Ok(view);
     }
     Err(type_error(format!(
         "{name} is a {}, not bytes, a buffer of bytes such as a numpy array, a fixed_size_binary \
-         array of Arrow or a DLPack tensor on the host",
+         array of Arrow or a DLPack tensor",
         type_name(object)
     )))
 }
@@ -55,8 +64,8 @@ pub(crate) fn with_bytes<T>(
     }
     let view = buffer::view(object, name)?
         .ok_or_else(|| type_error(format!("{name} is a {}, not bytes", type_name(object))))?;
-    let _in_use = InUse::begin(object.py(), &[(name, &view)], &[])?;
-    Ok(read(view.bytes()))
+    let (reads, _) = begin(object.py(), vec![(name, view)], Vec::new())?;
+    Ok(read(reads[0].bytes()))
 }
 
 /// Returns a copy of the bytes of the argument `name`, wiped when dropped.

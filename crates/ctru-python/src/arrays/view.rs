@@ -2,12 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::ops::Range;
-use std::ptr::NonNull;
-use std::slice;
 
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
+use crate::part::Place;
 
 /// What keeps the memory of an array alive until it is dropped.
 pub(super) trait Owner {}
@@ -37,20 +36,12 @@ impl Access {
     pub(super) const READ_ONLY: Self = Self::Read("is read-only");
 }
 
-/// The memory of a contiguous array of bytes.
-///
-/// While a call uses this memory, no other call of the process writes to these addresses, and none
-/// reads what this one writes: [`InUse`](super::InUse) sees to it. It does not see that two
-/// addresses are the same memory, as in a file that is mapped twice, nor what other processes do
-/// with shared memory. Code that is not of this package, such as a function of numpy in another
-/// thread, can still write to it, as it can with each array that a function in C reads. Rust's
-/// rules forbid all of that, nothing here can prevent it, and a copy of each batch would cost too
-/// much, so the documentation of the package forbids it. Neither a length nor an index depends on
-/// what is read, and each bit pattern is a byte, so wrong results are what compiled code then
-/// gives.
+/// The memory of a contiguous array of bytes, which may be that of a GPU. A view gives no access to
+/// the bytes: [`in_use::begin`](super::begin) does.
 pub(crate) struct View<'py> {
-    address: NonNull<u8>,
-    length: usize,
+    pub(super) address: usize,
+    pub(super) length: usize,
+    pub(super) place: Place,
     shape: Shape,
     access: Access,
     _owner: Box<dyn Owner + 'py>,
@@ -60,19 +51,17 @@ impl<'py> View<'py> {
     /// Returns the view of `length` bytes at `address`. The address of an empty array may be null.
     ///
     /// # Safety
-    /// The bytes are readable, and writable if `access` says so, as long as `owner` is not dropped.
+    /// As long as `owner` is not dropped, the bytes are readable, and writable if `access` says so.
+    /// Bytes of a GPU are those of one allocation, which is accessible in its primary context.
     pub(super) unsafe fn new(
-        address: *mut u8,
-        length: usize,
+        (address, length): (*mut u8, usize),
+        place: Place,
         shape: Shape,
         access: Access,
         owner: impl Owner + 'py,
     ) -> Self {
-        let address = match NonNull::new(address) {
-            Some(address) if length > 0 => address,
-            _ => NonNull::dangling(),
-        };
-        Self { address, length, shape, access, _owner: Box::new(owner) }
+        let address = address.expose_provenance();
+        Self { address, length, place, shape, access, _owner: Box::new(owner) }
     }
 
     /// Returns the number of bytes.
@@ -80,25 +69,14 @@ impl<'py> View<'py> {
         self.length
     }
 
-    /// Returns the bytes. Callers note before that they read them, by [`InUse`](super::InUse).
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` was called with readable bytes, which the owner keeps. Nobody writes them
-        // as long as the slice is used: `InUse` keeps the other calls of this package away, and the
-        // documentation forbids it to all other code. An empty slice may have any address but null.
-        unsafe { slice::from_raw_parts(self.address.as_ptr(), self.length) }
+    /// Returns where the bytes are.
+    pub(crate) fn place(&self) -> Place {
+        self.place
     }
 
-    /// Returns the bytes for writing. Callers note before that they write them, by
-    /// [`InUse`](super::InUse).
-    ///
-    /// # Panics
-    /// If the array does not take results.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        assert_eq!(self.access, Access::Write, "the array does not take results");
-        // SAFETY: `new` was called with writable bytes, which the owner keeps. Nobody else reads or
-        // writes them as long as the slice is used: `InUse` keeps the other calls of this package
-        // away, and the documentation forbids it to all other code.
-        unsafe { slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
+    /// Returns whether the first byte has an address that is a multiple of 8, if there is one.
+    pub(super) fn is_aligned(&self) -> bool {
+        self.length == 0 || self.address.is_multiple_of(8)
     }
 
     /// Checks that the argument `name` takes results.
@@ -139,9 +117,8 @@ impl<'py> View<'py> {
         }
     }
 
-    /// Returns the addresses of the bytes.
+    /// Returns the addresses of the bytes. Those of GPUs and those of the host differ.
     pub(super) fn addresses(&self) -> Range<usize> {
-        let start = self.address.as_ptr() as usize;
-        start..start + self.length
+        self.address..self.address + self.length
     }
 }

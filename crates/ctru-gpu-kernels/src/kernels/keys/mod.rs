@@ -58,7 +58,8 @@ pub(crate) const fn shape<R: Ring>() -> Shape {
 }
 
 /// Decodes the public key that begins at byte `start` of `keys` and stores it as row `key` of `h`.
-/// Calls `id(i, byte)` for each byte `i` of the key's first [`ID_BYTES`] bytes.
+/// Calls `id(i, byte)` for each byte `i` of the key's first [`ID_BYTES`] bytes. Leaves the list of
+/// coefficients in shared memory, and returns what [`Encoding::decode`] returns.
 #[inline(always)]
 pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -66,7 +67,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     h: S::Global<u16>,
     key: u32,
     id: impl Fn(u32, u8),
-) {
+) -> u32 {
     warp::transfer(
         s,
         string_bytes::<R>(),
@@ -79,8 +80,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
         },
     );
     s.sync_warp();
-    // The result is unused, because the keys have been checked.
-    let _ = E::decode(s);
+    let excess = E::decode(s);
     s.sync_warp();
     warp::transfer(
         s,
@@ -88,6 +88,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
         |i| s.load_shared::<u16>(list::<R>() + 2 * i),
         |i, coefficient| s.store(h, key * row::<R>() + i, coefficient),
     );
+    excess
 }
 
 /// Encodes row `key` of `h` and stores the bytes in `keys` from byte `start` on.
@@ -139,7 +140,7 @@ pub(crate) fn decode_secret<S: Simt, R: Ring>(
 }
 
 /// Decodes secret keys. A secret key consists of the secret polynomial `f`, the public key, which
-/// [`decode_public`] reads, and `z`.
+/// [`decode_public`] reads, and `z`. Returns what [`decode_public`] returns.
 #[inline(always)]
 pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -148,13 +149,13 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     h: S::Global<u16>,
     ids: S::Global<u8>,
     z: S::Global<u64>,
-) {
+) -> u32 {
     let key = s.block();
     let start = key * secret_bytes::<R, E>();
     decode_secret::<S, R>(s, (keys, start), f, key);
     let start = start + R::SECRET_POLY_BYTES as u32;
     let id = |i, byte| s.store(ids, key * ID_BYTES + i, byte);
-    decode_public::<S, R, E>(s, (keys, start), h, key, id);
+    let excess = decode_public::<S, R, E>(s, (keys, start), h, key, id);
     let start = start + E::BYTES;
     warp::transfer(
         s,
@@ -162,6 +163,7 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
         |word| word_of_bytes(s, keys, start, 8 * SEED_WORDS, 8 * word),
         |word, value| s.store(z, key * SEED_WORDS + word, value),
     );
+    excess
 }
 
 /// Encodes secret keys in the format that [`unpack_secret`] reads.
@@ -250,7 +252,14 @@ macro_rules! key_kernels {
             let key = s.block();
             let start = key * <$encoding as Encoding<R>>::BYTES;
             let id = |i, byte| s.store(ids, key * $crate::kernels::ID_BYTES + i, byte);
-            $crate::kernels::keys::decode_public::<S, R, $encoding>(s, (keys, start), h, key, id);
+            // The result is unused, because the keys have been checked.
+            let _ = $crate::kernels::keys::decode_public::<S, R, $encoding>(
+                s,
+                (keys, start),
+                h,
+                key,
+                id,
+            );
         }
 
         /// Encodes public keys.
@@ -284,7 +293,8 @@ macro_rules! key_kernels {
             z: S::Global<u64>,
             _: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
+            // As for `decode`.
+            let _ = $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
         }
 
         /// Assembles secret keys from their parts.
@@ -318,33 +328,46 @@ macro_rules! key_kernels {
             $crate::kernels::keys::write_public::<S, R, $encoding>(s, secret_keys, public_keys);
         }
 
-        /// Checks public keys that may be any bytes.
+        /// Decodes public keys that may be any bytes, and checks them.
         ///
         /// Threads and shared memory: as for [`decode`].
-        /// Arrays: `keys`, rows of [`public_key_bytes`]; `faults`, one word of
+        /// Arrays: `keys`, rows of [`public_key_bytes`]; `h` and `ids` as for [`decode`], without a
+        /// meaning for a row that is no key; `faults`, one word of
         /// [`validate`](crate::kernels::keys::validate) per key, 0 for a key.
         #[inline(always)]
         pub fn validate<S: Simt, R: Ring>(
             s: S,
             keys: S::Global<u8>,
+            h: S::Global<u16>,
+            ids: S::Global<u8>,
             faults: S::Global<u64>,
             _: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::validate::validate_public::<S, R, $encoding>(s, keys, faults);
+            $crate::kernels::keys::validate::validate_public::<S, R, $encoding>(
+                s, keys, h, ids, faults,
+            );
         }
 
-        /// Checks secret keys that may be any bytes.
+        /// Splits secret keys that may be any bytes into their parts, and checks them.
         ///
         /// Threads and shared memory: as for [`decode`].
-        /// Arrays: `keys`, rows of [`secret_key_bytes`]; `faults` as for [`validate`].
+        /// Arrays: `keys`, `f`, `h`, `ids` and `z` as for [`unpack_secret_key`], without a meaning
+        /// for a row that is no key; `faults` as for [`validate`].
         #[inline(always)]
+        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
         pub fn validate_secret_key<S: Simt, R: Ring>(
             s: S,
             keys: S::Global<u8>,
+            f: S::Global<u8>,
+            h: S::Global<u16>,
+            ids: S::Global<u8>,
+            z: S::Global<u64>,
             faults: S::Global<u64>,
             _: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::validate::validate_secret::<S, R, $encoding>(s, keys, faults);
+            $crate::kernels::keys::validate::validate_secret::<S, R, $encoding>(
+                s, keys, f, h, ids, z, faults,
+            );
         }
     };
 }

@@ -1,4 +1,4 @@
-//! Checks rows of bytes that may not be keys, and says what is wrong with each.
+//! Decodes rows of bytes that may not be keys, and says what is wrong with each.
 //!
 //! The checks accept exactly the rows that [`secret_poly::unpack`] and the decoders of public keys
 //! accept, except that `h` must not be 0. Which instructions run and which addresses they access
@@ -19,8 +19,8 @@
 
 use ctru_math::Ring;
 
-use super::{Encoding, STRING, list, secret_bytes, string_bytes};
-use crate::kernels::warp;
+use super::{Encoding, decode_public, list, secret_bytes, unpack_secret};
+use crate::kernels::{ID_BYTES, warp};
 use crate::simt::{Simt, WARP};
 
 /// The nibbles of `f` are not those of a secret polynomial.
@@ -32,28 +32,35 @@ pub const ZERO: u64 = 4;
 /// The position of the lowest exponent whose coefficient is `q` or more, plus 1.
 pub const COEFFICIENT: u32 = 16;
 
-/// Checks public keys. Row `key` of `keys` is the string of block `key`.
+/// Decodes and checks public keys. Row `key` of `keys` is the string of block `key`.
 #[inline(always)]
 pub(crate) fn validate_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
     keys: S::Global<u8>,
+    h: S::Global<u16>,
+    ids: S::Global<u8>,
     faults: S::Global<u64>,
 ) {
-    let start = s.block() * E::BYTES;
-    store_faults::<S, R, E>(s, (keys, start), 0, faults);
+    let key = s.block();
+    let id = |i, byte| s.store(ids, key * ID_BYTES + i, byte);
+    let excess = decode_public::<S, R, E>(s, (keys, key * E::BYTES), h, key, id);
+    store_faults::<S, R>(s, excess, 0, faults);
 }
 
-/// Checks secret keys. Row `key` of `keys` is the key of block `key`.
+/// Decodes and checks secret keys. Row `key` of `keys` is the key of block `key`.
 #[inline(always)]
 pub(crate) fn validate_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
     keys: S::Global<u8>,
+    f: S::Global<u8>,
+    h: S::Global<u16>,
+    ids: S::Global<u8>,
+    z: S::Global<u64>,
     faults: S::Global<u64>,
 ) {
-    let start = s.block() * secret_bytes::<R, E>();
-    let secret = secret_fault::<S, R>(s, keys, start);
-    let start = start + R::SECRET_POLY_BYTES as u32;
-    store_faults::<S, R, E>(s, (keys, start), secret, faults);
+    let excess = unpack_secret::<S, R, E>(s, keys, f, h, ids, z);
+    let secret = secret_fault::<S, R>(s, keys, s.block() * secret_bytes::<R, E>());
+    store_faults::<S, R>(s, excess, secret, faults);
 }
 
 /// Checks nibbles of `f`, whose string begins at byte `start`. The results of all threads are 0 if
@@ -83,24 +90,11 @@ fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u32 
     all >> 31
 }
 
-/// Checks the public key from byte `start` on, and stores the word of the block's key. The secret
-/// polynomial is at fault if `secret` is 1 in any thread.
+/// Checks the list of coefficients that [`decode_public`] has left in shared memory with the result
+/// `excess`, and stores the word of the block's key. The secret polynomial is at fault if `secret`
+/// is 1 in any thread.
 #[inline(always)]
-fn store_faults<S: Simt, R: Ring, E: Encoding<R>>(
-    s: S,
-    (keys, start): (S::Global<u8>, u32),
-    secret: u32,
-    faults: S::Global<u64>,
-) {
-    warp::transfer(
-        s,
-        string_bytes::<R>(),
-        |i| if i < E::BYTES { s.load(keys, start + i) } else { 0 },
-        |i, byte| s.store_shared(STRING + i, byte),
-    );
-    s.sync_warp();
-    let excess = E::decode(s);
-    s.sync_warp();
+fn store_faults<S: Simt, R: Ring>(s: S, excess: u32, secret: u32, faults: S::Global<u64>) {
     let n = R::N as u32;
     let mut any = 0;
     let mut large = n;

@@ -14,13 +14,14 @@ use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use super::check::{ChunkCheck, Faults};
 use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
 use super::kem::ChunkKeys;
 use super::merged::{Merger, On};
-use super::options::DeviceOptions;
+use super::options::{DeviceOptions, Products};
 use super::powers::SharedMaps;
-use super::set::Set;
+use super::set::{Set, WHOLE_BATCH};
 use super::slot::Slot;
 use super::slots::Slots;
 use super::staged::EncodedKeys;
@@ -47,6 +48,7 @@ pub(super) struct Batches<D: Device> {
     devices: Vec<D>,
     /// The largest number of operations of a chunk.
     chunk: usize,
+    products: Products,
     /// The slots of each device.
     slots: Vec<Slots<Slot<D::Queue>>>,
     /// Does small batches.
@@ -154,7 +156,18 @@ impl<D: Device> Batches<D> {
             .map_err(|error| EngineError::Threads(error.to_string()))?;
         let registry = queues.swap_remove(0);
         let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Ok(Self { set, devices, chunk, slots, merger, threads, registry, batches, cancellations })
+        Ok(Self {
+            set,
+            devices,
+            chunk,
+            products,
+            slots,
+            merger,
+            threads,
+            registry,
+            batches,
+            cancellations,
+        })
     }
 
     pub(super) fn set(&self) -> &'static Set {
@@ -199,6 +212,12 @@ impl<D: Device> Batches<D> {
             slots.for_each(|slot| result = result.clone().and(slot.settled(Slot::wipe)));
         }
         result.map_err(EngineError::device)
+    }
+
+    /// Returns whether a batch of `count` operations with a key for each is so small that the host
+    /// checks the keys: one kernel does each operation, and none of its launches is for keys alone.
+    pub(super) fn checks_on_host(&self, count: usize) -> bool {
+        self.products == Products::Polyphase && count <= WHOLE_BATCH
     }
 
     /// Returns the slots of a device.
@@ -370,7 +389,7 @@ impl<D: Device> Batches<D> {
         let (bytes, is_one) = match *keys {
             BatchKeys::One(bytes) => (bytes, true),
             BatchKeys::Each(bytes) => (bytes, false),
-            BatchKeys::Loaded(_) => return None,
+            BatchKeys::Unchecked(..) | BatchKeys::Loaded(_) => return None,
         };
         let takes = self.merger.takes(count, row.max(self.set.ciphertext_bytes));
         takes.then_some(EncodedKeys { bytes, row, is_one })
@@ -409,7 +428,9 @@ impl<D: Device> Batches<D> {
     ) -> Result<Plan, EngineError> {
         let moving = match keys {
             BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => Moving::LoadedKeys,
-            BatchKeys::Each(keys) => self.moving(count, [keys, ciphertexts]),
+            BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => {
+                self.moving(count, [keys, ciphertexts])
+            }
             BatchKeys::One(_) | BatchKeys::Loaded(_) => self.moving(count, [ciphertexts]),
         };
         let plan = self.plan(count, moving);
@@ -443,6 +464,8 @@ pub(super) enum BatchKeys<'a, K> {
     One(&'a [u8]),
     /// Encoded keys, one after the other.
     Each(&'a [u8]),
+    /// Rows that may not be keys, one after the other, which the devices check.
+    Unchecked(&'a [u8], &'a Faults),
     /// Decoded keys on the devices.
     Loaded(&'a LoadedChunks<K>),
 }
@@ -454,8 +477,12 @@ impl<K> BatchKeys<'_, K> {
         match self {
             // Every chunk decodes the key again. It would take longer to wait until another chunk
             // has decoded the key.
-            Self::One(key) => ChunkKeys::Host(key),
-            Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row]),
+            Self::One(key) => ChunkKeys::Host(key, None),
+            Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row], None),
+            Self::Unchecked(rows, faults) => {
+                let check = ChunkCheck { faults, start };
+                ChunkKeys::Host(&rows[start * row..end * row], Some(check))
+            }
             Self::Loaded(loaded) if loaded.keys == 1 => {
                 ChunkKeys::Loaded(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
             }

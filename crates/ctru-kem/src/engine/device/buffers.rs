@@ -180,6 +180,8 @@ pub(super) struct Pinned<Q: Queue> {
     /// One seed per operation, or the input from which seeds are expanded.
     pub(super) seeds: Q::Pinned<u64>,
     pub(super) shared_secrets: Q::Pinned<u64>,
+    /// One word for each key, which says what is wrong with it.
+    pub(super) faults: Q::Pinned<u64>,
 }
 
 impl<Q: Queue> Pinned<Q> {
@@ -190,6 +192,7 @@ impl<Q: Queue> Pinned<Q> {
             ciphertexts: queue.pinned(ciphertexts_len(set, chunk))?,
             seeds: queue.pinned((chunk * 2 * SEED).max(EXPANSION))?,
             shared_secrets: queue.pinned(chunk * SEED)?,
+            faults: queue.pinned(chunk)?,
         })
     }
 }
@@ -217,7 +220,7 @@ impl Footprint {
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
             device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + copied + polynomials,
-            pinned_bytes: keys + ciphertext_bytes + 2 * seed + seed,
+            pinned_bytes: keys + ciphertext_bytes + 2 * seed + seed + 8,
         }
     }
 }

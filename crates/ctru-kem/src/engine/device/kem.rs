@@ -11,6 +11,7 @@ use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError, SharedMemory};
 use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
+use super::check::ChunkCheck;
 use super::launches::Launches;
 use super::options::Products;
 use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
@@ -22,8 +23,8 @@ use crate::keys::SharedSecret;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
-    /// Encoded keys on the host, one after the other.
-    Host(&'a [u8]),
+    /// Encoded keys on the host, one after the other. Without a check, they must be keys.
+    Host(&'a [u8], Option<ChunkCheck<'a>>),
     /// Decoded keys on the device, and the number of keys.
     Loaded(&'a K, u32),
 }
@@ -109,23 +110,25 @@ impl<Q: Queue> Slot<Q> {
             ciphertexts: staged_ciphertexts,
             seeds: staged_seeds,
             shared_secrets: staged_secrets,
+            faults: staged_faults,
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let are_expanded = matches!(seeds, Seeds::Expand(_));
-        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole, range.len());
+        let is_whole =
+            matches!(keys, ChunkKeys::Host(_, None)) && device.is_whole(whole, range.len());
         let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
         let purpose = device.set.encapsulation;
         let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
         let given = (given, are_expanded);
         let mut lent = Vec::new();
-        let (key, keys, encoded) = match keys {
-            ChunkKeys::Loaded(key, keys) => (key, keys, None),
-            ChunkKeys::Host(rows) => {
+        let (key, keys, encoded, check) = match keys {
+            ChunkKeys::Loaded(key, keys) => (key, keys, None, None),
+            ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
                 let readers = if is_whole { range.len() / count } else { 1 };
                 let rows = (rows, staged_keys, &device.buffers.keys);
                 let rows = device.bring(rows, readers, &mut lent)?;
-                (&decoded.encapsulation_key, count as u32, Some(rows))
+                (&decoded.encapsulation_key, count as u32, Some(rows), check)
             }
         };
         let batch = batch_of(range.len(), keys);
@@ -138,8 +141,15 @@ impl<Q: Queue> Slot<Q> {
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
             } else {
-                if let Some(rows) = encoded {
-                    device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
+                match (encoded, check) {
+                    (Some(rows), Some(_)) => {
+                        let count = keys as usize;
+                        device.check_encapsulation_keys(rows, count, key, staged_faults)?;
+                    }
+                    (Some(rows), None) => {
+                        device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
+                    }
+                    (None, _) => {}
                 }
                 device.encapsulate(&mut launches, batch, key, given, to, results);
             }
@@ -148,7 +158,8 @@ impl<Q: Queue> Slot<Q> {
             device.receive_encapsulations(
                 (staged_ciphertexts, ciphertexts),
                 (staged_secrets, secrets),
-            )
+            )?;
+            check.map_or(Ok(()), |check| check.note(staged_faults, keys as usize))
         })
     }
 
@@ -166,19 +177,21 @@ impl<Q: Queue> Slot<Q> {
             keys: staged_keys,
             ciphertexts: staged_ciphertexts,
             shared_secrets: staged_secrets,
+            faults: staged_faults,
             ..
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
-        let is_whole = matches!(keys, ChunkKeys::Host(_)) && device.is_whole(whole, secrets.len());
+        let is_whole =
+            matches!(keys, ChunkKeys::Host(_, None)) && device.is_whole(whole, secrets.len());
         let mut lent = Vec::new();
-        let (key, keys, encoded) = match keys {
-            ChunkKeys::Loaded(key, keys) => (key, keys, None),
-            ChunkKeys::Host(rows) => {
+        let (key, keys, encoded, check) = match keys {
+            ChunkKeys::Loaded(key, keys) => (key, keys, None, None),
+            ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.decapsulation_key_bytes;
                 let readers = if is_whole { secrets.len() / count } else { 1 };
                 let rows = (rows, staged_keys, &device.buffers.keys);
                 let rows = device.bring(rows, readers, &mut lent)?;
-                (decoded, count as u32, Some(rows))
+                (decoded, count as u32, Some(rows), check)
             }
         };
         let ciphertexts = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
@@ -197,15 +210,22 @@ impl<Q: Queue> Slot<Q> {
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.decapsulate_whole(&mut launches, batch, rows, received, results);
             } else {
-                if let Some(rows) = encoded {
-                    device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
+                match (encoded, check) {
+                    (Some(rows), Some(_)) => {
+                        let count = keys as usize;
+                        device.check_decapsulation_keys(rows, count, key, staged_faults)?;
+                    }
+                    (Some(rows), None) => {
+                        device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
+                    }
+                    (None, _) => {}
                 }
                 device.decapsulate(&mut launches, batch, key, received, results);
             }
             launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
-            Ok(())
+            check.map_or(Ok(()), |check| check.note(staged_faults, keys as usize))
         })
     }
 }

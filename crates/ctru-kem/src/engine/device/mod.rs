@@ -14,6 +14,7 @@
 //!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
 //!   memory in which callers meet.
 //! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
+//! - `check` finds the first row that is not a key.
 //! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
 //! - `launches` collects the kernels of a chunk, which are issued together.
 //! - `buffers` has the memory of slots and of loaded keys.
@@ -23,6 +24,7 @@
 
 mod batch;
 mod buffers;
+mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod deal;
@@ -68,7 +70,7 @@ pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::Merging;
 pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
-pub use rows::DeviceRows;
+pub use rows::{DeviceRows, ResidentRowEngine};
 
 /// Runs batches of one parameter set on one or several devices of the same type.
 ///

@@ -1,18 +1,121 @@
-//! The device engine on rows of bytes. The host checks the rows while the device computes.
+//! The device engine on rows of bytes, whose parameter set is chosen at run time. The device checks
+//! rows as it decodes them, but not those of small batches, which it does with one launch: the host
+//! checks these while the device computes.
 
 use std::thread;
 
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::{Device, Queue};
 
-use super::DeviceEngine;
 use super::batch::BatchKeys;
+use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
+use super::{CheckError, DeviceEngine, ResidentSeeds};
 use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
 use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
+use crate::error::InvalidRow;
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
-/// A device engine for rows of one parameter set. All cores of the host check the rows.
+/// Memory of a device of type `D`.
+type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
+
+/// Runs batches of one parameter set on rows in device memory. The parameter set is chosen at run
+/// time.
+///
+/// The operations are those of [`Resident`](super::Resident), with checks of all keys. One row of
+/// keys serves all operations, or there is one for each. Operations follow those that have been
+/// issued to the queue `after`. When a call returns, its results are complete, and nothing is under
+/// way.
+pub trait ResidentRowEngine<D: Device>: RowEngine {
+    /// Generates one key pair for each row of the outputs.
+    ///
+    /// # Errors
+    /// [`RowError::Engine`] with the errors of [`Resident`](super::Resident#errors).
+    fn generate_resident(
+        &self,
+        after: &D::Queue,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        encapsulation_keys: &Memory<D>,
+        decapsulation_keys: &Memory<D>,
+    ) -> Result<(), RowError>;
+
+    /// Encapsulates once for each row of the outputs.
+    ///
+    /// # Errors
+    /// [`RowError::EncapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
+    /// of [`Resident`](super::Resident#errors).
+    fn encapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError>;
+
+    /// Decapsulates each row of `ciphertexts`.
+    ///
+    /// # Errors
+    /// [`RowError::DecapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
+    /// of [`Resident`](super::Resident#errors).
+    fn decapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError>;
+}
+
+impl<E: core::error::Error> From<CheckError<E>> for RowError
+where
+    InvalidRow<E>: Into<Self>,
+{
+    fn from(error: CheckError<E>) -> Self {
+        match error {
+            CheckError::Row(row) => row.into(),
+            CheckError::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl<P: ParameterSet, D: Device> ResidentRowEngine<D> for DeviceRows<P, D> {
+    fn generate_resident(
+        &self,
+        after: &D::Queue,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        encapsulation_keys: &Memory<D>,
+        decapsulation_keys: &Memory<D>,
+    ) -> Result<(), RowError> {
+        let resident = self.engine.resident(after);
+        Ok(resident.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+    }
+
+    fn encapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError> {
+        let resident = self.engine.resident(after);
+        Ok(resident.check_and_encapsulate(keys, seeds, ciphertexts, shared_secrets)?)
+    }
+
+    fn decapsulate_resident(
+        &self,
+        after: &D::Queue,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), RowError> {
+        Ok(self.engine.resident(after).check_and_decapsulate(keys, ciphertexts, shared_secrets)?)
+    }
+}
+
+/// A device engine for rows of one parameter set. The device checks the rows of large batches, and
+/// the host those of small ones.
 ///
 /// If a batch has one key per operation, the device computes with a row that is not a key before
 /// the check has refused it. So all ciphertexts may be written when the batch is refused.
@@ -83,9 +186,16 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?)
             })
-        } else {
+        } else if batches.checks_on_host(rows.len()) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.encapsulate(keys, seeds, ciphertexts, secrets))
+        } else {
+            let faults = Faults::default();
+            let keys = BatchKeys::Unchecked(keys, &faults);
+            let computed = batches.encapsulate(keys, seeds, ciphertexts, secrets);
+            computed
+                .map_err(RowError::from)
+                .and_then(|()| Ok(no_fault(faults.first(), encapsulation_key_error::<P>)?))
         };
         without_secrets_if_refused(result, secrets)
     }
@@ -106,9 +216,16 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?)
             })
-        } else {
+        } else if batches.checks_on_host(rows.len()) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.decapsulate(keys, ciphertexts, secrets))
+        } else {
+            let faults = Faults::default();
+            let keys = BatchKeys::Unchecked(keys, &faults);
+            let computed = batches.decapsulate(keys, ciphertexts, secrets);
+            computed
+                .map_err(RowError::from)
+                .and_then(|()| Ok(no_fault(faults.first(), decapsulation_key_error::<P>)?))
         };
         without_secrets_if_refused(result, secrets)
     }

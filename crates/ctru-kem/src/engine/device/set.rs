@@ -130,9 +130,9 @@ pub(super) struct EncodingKernels {
     pub(super) pack_decapsulation_key: &'static RingKernels,
     /// Copies encapsulation keys out of decapsulation keys.
     pub(super) copy_encapsulation_key: &'static RingKernels,
-    /// Checks rows of bytes that may not be encapsulation keys.
+    /// Decodes as `decode` does, and checks rows of bytes that may not be keys.
     pub(super) check_encapsulation_key: &'static RingKernels,
-    /// Checks rows of bytes that may not be decapsulation keys.
+    /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
     pub(super) check_decapsulation_key: &'static RingKernels,
     /// Encapsulates, with encoded keys and expanded seeds.
     pub(super) encapsulate: &'static RingKernels,

@@ -85,11 +85,11 @@ impl<Q: Queue> Slot<Q> {
     /// Overwrites all memory of the slot with zeros, and waits until that is done.
     pub(super) fn wipe(&mut self) -> Result<(), RuntimeError> {
         // The host's memory comes first, because a device that is lost wipes nothing.
-        let Pinned { keys, ciphertexts, seeds, shared_secrets } = &mut self.pinned;
+        let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } = &mut self.pinned;
         for bytes in [keys, ciphertexts] {
             bytes.write()?.zeroize();
         }
-        for words in [seeds, shared_secrets] {
+        for words in [seeds, shared_secrets, faults] {
             words.write()?.zeroize();
         }
         let OnDevice { queue, buffers, .. } = &self.device;

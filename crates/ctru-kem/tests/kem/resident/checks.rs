@@ -152,6 +152,14 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         resident.encapsulate(public_keys, given, &ciphertexts.slice(), &made.slice()).unwrap();
         assert!(ciphertexts.read() == concat(&sent), "{all}");
         assert!(made.read() == concat(&secrets), "{all}");
+        if let ResidentKeys::Rows(keys) = public_keys {
+            let sent_again = Rows::new(queue(), offset, count * P::CIPHERTEXT_BYTES);
+            let made_again = Rows::new(queue(), 8, count * 32);
+            resident
+                .check_and_encapsulate(keys, given, &sent_again.slice(), &made_again.slice())
+                .unwrap();
+            assert!(sent_again.read() == ciphertexts.read() && made_again.read() == made.read());
+        }
 
         // One ciphertext of three is changed, so that it is rejected.
         for i in (0..count).step_by(3) {
@@ -164,6 +172,12 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         let received = Rows::new(queue(), 0, count * 32);
         resident.decapsulate(private_keys, &ciphertexts.slice(), &received.slice()).unwrap();
         assert!(received.read() == concat(&secrets), "{all}");
+        if let ResidentKeys::Rows(keys) = private_keys {
+            let again = Rows::new(queue(), 0, count * 32);
+            let (sent, again_rows) = (ciphertexts.slice(), again.slice());
+            resident.check_and_decapsulate(keys, &sent, &again_rows).unwrap();
+            assert!(again.read() == received.read());
+        }
     }
 }
 
@@ -185,6 +199,8 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
     let mut secret_bytes = private.as_ref().repeat(count);
     let mut rows = Rows::of(queue(), &bytes);
     let mut secret_rows = Rows::of(queue(), &secret_bytes);
+    let ciphertexts = Rows::new(queue(), 0, count * P::CIPHERTEXT_BYTES);
+    let mut secrets = Rows::new(queue(), 0, count * 32);
     // From the last row to the first, so that each fault is the first one. The rows of padding bits
     // and of the bits of coefficients differ in their first and last bytes.
     let faulty = [vec![0; row], vec![0xff; row], {
@@ -200,6 +216,11 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
         assert_eq!(expected.row, number);
         let refused = resident.check_encapsulation_keys(&rows.slice());
         assert_eq!(refused, Err(CheckError::Row(expected)));
+        let seeds = ResidentSeeds::Expand(EXPAND);
+        let sent = ciphertexts.slice();
+        let refused = resident.check_and_encapsulate(&rows.slice(), seeds, &sent, &secrets.slice());
+        assert_eq!(refused, Err(CheckError::Row(expected)));
+        assert!(secrets.read().iter().all(|&byte| byte == 0));
 
         let start = number * secret_row + f_bytes;
         secret_bytes[start..][..row].copy_from_slice(fault);
@@ -208,6 +229,10 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
         assert_eq!(expected.row, number);
         let refused = resident.check_decapsulation_keys(&secret_rows.slice());
         assert_eq!(refused, Err(CheckError::Row(expected)));
+        secrets.write(0, &vec![7; count * 32]);
+        let refused = resident.check_and_decapsulate(&secret_rows.slice(), &sent, &secrets.slice());
+        assert_eq!(refused, Err(CheckError::Row(expected)));
+        assert!(secrets.read().iter().all(|&byte| byte == 0));
     }
     // The secret polynomial is checked before `h`.
     secret_bytes[f_bytes - 1] |= 0x80;

@@ -1,14 +1,17 @@
 //! Checks of rows of bytes in device memory that may not be keys.
 
-use ctru_gpu_kernels::descriptor::RingKernels;
-use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
 
-use super::{Memory, Resident, rows};
-use crate::encoding::{Encode, Encoding};
+use super::run::Part;
+use super::{Memory, Resident, ResidentKeys, ResidentSeeds, RowKeys, check_bytes, rows};
 use crate::engine::EngineError;
+use crate::engine::device::check::{
+    Faults, decapsulation_key_error, encapsulation_key_error, no_fault,
+};
+use crate::engine::device::slot::Slot;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::hash::SEED_BYTES;
 use crate::params::ParameterSet;
 
 /// The reason why rows in device memory were not found to be keys.
@@ -33,12 +36,10 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_encapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::ENCAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = encapsulation_key_error::<P>(word);
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
+        let fault = self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
+            slot.check_encapsulation_part(part, keys)
+        })?;
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -57,49 +58,111 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
-        let kernels = self.engine.batches.set().encoding.check_decapsulation_key;
-        let fault = self.first_fault(kernels, keys, P::DECAPSULATION_KEY_BYTES)?;
-        fault.map_or(Ok(()), |(row, word)| {
-            let error = if word & SECRET_POLYNOMIAL != 0 {
-                InvalidDecapsulationKey::SecretPolynomial
-            } else {
-                InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
-            };
-            Err(CheckError::Row(InvalidRow { row, error }))
-        })
+        let fault = self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
+            slot.check_decapsulation_part(part, keys)
+        })?;
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
     }
 
-    /// Returns the first row that is not a key, with the word that describes its faults.
+    /// Checks that rows of bytes are encapsulation keys, and encapsulates once per row of the
+    /// outputs. One pass over the rows takes less time than
+    /// [`check_encapsulation_keys`](Self::check_encapsulation_keys) and
+    /// [`encapsulate`](Self::encapsulate) one after the other.
+    ///
+    /// If a row is refused, operations of all rows may have been done, also of this one, and every
+    /// shared secret is overwritten with zeros. The ciphertext of a row whose polynomial is 0 shows
+    /// its message, so do not use any.
+    ///
+    /// # Errors
+    /// Those of both functions.
+    pub fn check_and_encapsulate(
+        &self,
+        keys: &Memory<D>,
+        seeds: ResidentSeeds<'_, Memory<D>>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
+        let count = self.count(ciphertexts, shared_secrets)?;
+        seeds.check::<SEED_BYTES>(count)?;
+        let row = P::ENCAPSULATION_KEY_BYTES;
+        if keys.bytes() == row {
+            self.check_encapsulation_keys(keys)?;
+            return Ok(self.encapsulate(
+                ResidentKeys::Rows(keys),
+                seeds,
+                ciphertexts,
+                shared_secrets,
+            )?);
+        }
+        check_bytes("keys", count * row, keys)?;
+        let fault = self.first_fault(keys, row, |slot, part| {
+            slot.check_encapsulation_part(part, keys)?;
+            slot.encapsulate_part(part, RowKeys::Checked, seeds, ciphertexts, shared_secrets)
+        })?;
+        self.wipe_after(fault, shared_secrets)?;
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
+    }
+
+    /// Checks that rows of bytes are decapsulation keys, and decapsulates each row of the
+    /// ciphertexts. One pass over the rows takes less time than
+    /// [`check_decapsulation_keys`](Self::check_decapsulation_keys) and
+    /// [`decapsulate`](Self::decapsulate) one after the other.
+    ///
+    /// If a row is refused, every shared secret is overwritten with zeros.
+    ///
+    /// # Errors
+    /// Those of both functions.
+    pub fn check_and_decapsulate(
+        &self,
+        keys: &Memory<D>,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
+        let count = self.count(ciphertexts, shared_secrets)?;
+        let row = P::DECAPSULATION_KEY_BYTES;
+        if keys.bytes() == row {
+            self.check_decapsulation_keys(keys)?;
+            return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);
+        }
+        check_bytes("keys", count * row, keys)?;
+        let fault = self.first_fault(keys, row, |slot, part| {
+            slot.check_decapsulation_part(part, keys)?;
+            slot.decapsulate_part(part, RowKeys::Checked, ciphertexts, shared_secrets)
+        })?;
+        self.wipe_after(fault, shared_secrets)?;
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
+    }
+
+    /// Calls `check` for each chunk of rows, to issue their check and maybe more. Returns the first
+    /// row that is not a key, with the word that describes its faults.
     fn first_fault(
         &self,
-        kernels: &'static RingKernels,
         keys: &Memory<D>,
         row: usize,
+        check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<Option<(usize, u64)>, EngineError> {
-        let mut first = None::<(usize, u64)>;
+        let faults = Faults::default();
         self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             rows("keys", row, keys)?,
-            |slot, part| slot.check_part(part, kernels, keys, row),
-            |slot, part| {
-                let fault = slot.first_fault(part)?;
-                first = first.into_iter().chain(fault).min_by_key(|&(row, _)| row);
-                Ok(())
-            },
+            check,
+            |slot, part| slot.note_faults(part, &faults),
         )?;
-        Ok(first)
+        Ok(faults.first())
     }
-}
 
-/// Returns the error that a word of faults describes. The word is not 0.
-fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEncapsulationKey {
-    match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
-        (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match P::Encoding::ENCODING {
-            Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
-            Encoding::Packed13 => InvalidEncapsulationKey::Padding,
-        },
-        (position, _) => InvalidEncapsulationKey::Coefficient { index: position - 1 },
+    /// Overwrites shared secrets with zeros if a row of keys has a fault.
+    fn wipe_after(
+        &self,
+        fault: Option<(usize, u64)>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), EngineError> {
+        if fault.is_none() {
+            return Ok(());
+        }
+        let wiped = self.after.wipe(shared_secrets);
+        self.after.settle();
+        wiped.map_err(EngineError::device)
     }
 }

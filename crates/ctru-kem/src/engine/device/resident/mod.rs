@@ -67,6 +67,8 @@ enum RowKeys<'a, Q: Queue, K> {
     One(&'a Q::Memory),
     /// One encoded key per operation.
     Each(&'a Q::Memory),
+    /// One key per operation, which the check of its chunk has decoded in the slot.
+    Checked,
     /// Decoded keys.
     Loaded(&'a LoadedChunks<K>),
 }
@@ -152,7 +154,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// whatever the rows hold, but with bytes that are not a key the results have no meaning, and with
 /// `h = 0` everybody can read the shared secrets. Check rows once if they do not come from this
 /// library: [`check_encapsulation_keys`](Self::check_encapsulation_keys),
-/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders.
+/// [`check_decapsulation_keys`](Self::check_decapsulation_keys), or in the same pass as the
+/// operation, [`check_and_encapsulate`](Self::check_and_encapsulate) and
+/// [`check_and_decapsulate`](Self::check_and_decapsulate). The checks refuse placeholders.
 ///
 /// # Errors
 ///
@@ -221,6 +225,17 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         devices.position(|device| device.owns(memory)).ok_or_else(|| {
             EngineError::device(RuntimeError::Foreign { what: "device memory", owner: "device" })
         })
+    }
+
+    /// Returns the number of encapsulations or decapsulations with these arrays.
+    fn count(
+        &self,
+        ciphertexts: &Memory<D>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<usize, EngineError> {
+        let count = rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
+        check_bytes("ciphertexts", count * P::CIPHERTEXT_BYTES, ciphertexts)?;
+        Ok(count)
     }
 
     /// Checks the number of keys, and tells a single key from several ones.
@@ -308,13 +323,11 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         ciphertexts: &Memory<D>,
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
-        let count = rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
-        check_bytes("ciphertexts", count * P::CIPHERTEXT_BYTES, ciphertexts)?;
+        let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
         let keys = self.keys(keys, P::ENCAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
-        let device = self.device_of(shared_secrets)?;
         self.engine.batches.run_resident(
-            device,
+            self.device_of(shared_secrets)?,
             self.after,
             count,
             |slot, part| slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets),
@@ -332,12 +345,10 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         ciphertexts: &Memory<D>,
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
-        let count = rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
-        check_bytes("ciphertexts", count * P::CIPHERTEXT_BYTES, ciphertexts)?;
+        let count = self.count(ciphertexts, shared_secrets)?;
         let keys = self.keys(keys, P::DECAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
-        let device = self.device_of(shared_secrets)?;
         self.engine.batches.run_resident(
-            device,
+            self.device_of(shared_secrets)?,
             self.after,
             count,
             |slot, part| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),

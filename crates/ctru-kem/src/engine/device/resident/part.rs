@@ -4,15 +4,16 @@
 
 use core::ops::Range;
 
-use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
 use crate::engine::device::batch::LoadedChunks;
 use crate::engine::device::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
+use crate::engine::device::check::{ChunkCheck, Faults};
 use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
-use crate::engine::device::slot::{OnDevice, Slot, target};
+use crate::engine::device::slot::{OnDevice, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::expand::Purpose;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
@@ -205,29 +206,26 @@ impl<Q: Queue> Slot<Q> {
         launches.issue(&device.queue)
     }
 
-    /// Checks the keys of a chunk with `kernels`. They have `row` bytes each.
-    pub(super) fn check_part(
-        &mut self,
-        part: &Part,
-        kernels: &'static RingKernels,
-        keys: &Q::Memory,
-        row: usize,
-    ) -> Outcome {
+    /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
+    pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let (staged, faults) = (&mut pinned.shared_secrets, &device.buffers.shared_secrets);
-        let (rows, count) = (device.rows::<u8>(keys, row, &part.range)?, part.range.len());
-        let results = target::<_, Q>(count, staged, faults);
-        let kernel = device.set.kernel(kernels);
-        device.queue.launch(kernel, &[&rows, results], Batch::each(count as u32))?;
-        device.fetch(faults, staged, count)
+        let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, &part.range)?;
+        let to = &device.buffers.decoded.encapsulation_key;
+        device.check_encapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
 
-    /// Waits for the check of a chunk. Returns the first row of the batch that is not a key, with
-    /// the word that describes its faults.
-    pub(super) fn first_fault(&self, part: &Part) -> Result<Option<(usize, u64)>, RuntimeError> {
-        let words = &self.pinned.shared_secrets.read()?[..part.range.len()];
-        let fault = words.iter().position(|&word| word != 0);
-        Ok(fault.map(|row| (part.range.start + row, words[row])))
+    /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
+    pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
+        let Self { device, pinned } = self;
+        let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, &part.range)?;
+        let to = &device.buffers.decoded;
+        device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
+    }
+
+    /// Waits for the check of a chunk, and notes its first fault.
+    pub(super) fn note_faults(&self, part: &Part, faults: &Faults) -> Outcome {
+        let Range { start, end } = part.range;
+        ChunkCheck { faults, start }.note(&self.pinned.faults, end - start)
     }
 }
 
@@ -248,6 +246,7 @@ fn key_of<'a, Q: Queue, K>(
         RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.rows(key, row, &(0..1))?)),
         RowKeys::One(_) => (decoded, 1, None),
         RowKeys::Each(rows) => (decoded, count, Some(device.rows(rows, row, &part.range)?)),
+        RowKeys::Checked => (decoded, count, None),
         RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
             (&chunks[part.device % chunks.len()], 1, None)
         }

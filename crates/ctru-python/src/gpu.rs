@@ -1,0 +1,129 @@
+//! The engine of a GPU, for rows in its memory and for rows on the host.
+#![allow(unsafe_code)]
+
+use ctru_kem::ParameterSet;
+use ctru_kem::engine::cuda::{self, CudaDevice, CudaMemory, CudaQueue};
+use ctru_kem::engine::device::{Device, Queue, ResidentRowEngine, ResidentSeeds};
+use ctru_kem::engine::{
+    DeviceEngine, DeviceOptions, DeviceRows, EngineError, Expand, RowEngine, RowError, RuntimeError,
+};
+
+use crate::part::{GpuBytes, Part, Place};
+
+/// An engine that computes on a GPU.
+pub(crate) struct Gpu {
+    device: CudaDevice,
+    /// The queue that operations on arrays of other libraries follow, and which waits for what
+    /// these libraries do with the arrays.
+    queue: CudaQueue,
+    rows: Box<dyn ResidentRowEngine<CudaDevice>>,
+}
+
+/// Returns the error of an engine that has done nothing.
+fn failed(error: RuntimeError) -> EngineError {
+    EngineError::Device { error, done: Vec::new() }
+}
+
+impl Gpu {
+    /// Opens the GPU with this number.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no driver, or no such GPU with enough memory.
+    pub(crate) fn open<P: ParameterSet>(number: u32) -> Result<Self, EngineError> {
+        let device = cuda::open(number)?;
+        let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+        let queue = device.queue().map_err(failed)?;
+        Ok(Self { device, queue, rows: Box::new(DeviceRows::new(engine)) })
+    }
+
+    /// Returns the engine for rows on the host.
+    pub(crate) fn host_rows(&self) -> &dyn RowEngine {
+        &*self.rows
+    }
+
+    /// Returns the place of arrays on this GPU.
+    pub(crate) fn place(&self) -> Place {
+        Place::Gpu(self.device)
+    }
+
+    /// Returns the number of the GPU.
+    pub(crate) fn number(&self) -> u32 {
+        self.device.index()
+    }
+
+    /// Returns the stream that waits for what other libraries do with arrays, as a number of
+    /// DLPack.
+    pub(crate) fn stream(&self) -> usize {
+        self.queue.stream()
+    }
+
+    /// Generates one key pair for each row of the outputs.
+    pub(crate) fn generate(
+        &self,
+        seeds: Expand<'_>,
+        public: GpuBytes<'_>,
+        private: GpuBytes<'_>,
+    ) -> Result<(), RowError> {
+        // SAFETY: a resident call leaves nothing under way.
+        let (public, private) = unsafe { (public.lent(), private.lent()) };
+        self.rows.generate_resident(&self.queue, ResidentSeeds::Expand(seeds), &public, &private)
+    }
+
+    /// Encapsulates once for each row of the outputs. A key on the host serves all operations.
+    pub(crate) fn encapsulate(
+        &self,
+        keys: Part<'_>,
+        seeds: Expand<'_>,
+        ciphertexts: GpuBytes<'_>,
+        secrets: GpuBytes<'_>,
+    ) -> Result<(), RowError> {
+        // SAFETY: a resident call leaves nothing under way.
+        let (ciphertexts, secrets) = unsafe { (ciphertexts.lent(), secrets.lent()) };
+        let seeds = ResidentSeeds::Expand(seeds);
+        self.with_keys(keys, |keys| {
+            self.rows.encapsulate_resident(&self.queue, keys, seeds, &ciphertexts, &secrets)
+        })
+    }
+
+    /// Decapsulates each ciphertext. A key on the host serves all operations.
+    pub(crate) fn decapsulate(
+        &self,
+        keys: Part<'_>,
+        ciphertexts: GpuBytes<'_>,
+        secrets: GpuBytes<'_>,
+    ) -> Result<(), RowError> {
+        // SAFETY: a resident call leaves nothing under way.
+        let (ciphertexts, secrets) = unsafe { (ciphertexts.lent(), secrets.lent()) };
+        self.with_keys(keys, |keys| {
+            self.rows.decapsulate_resident(&self.queue, keys, &ciphertexts, &secrets)
+        })
+    }
+
+    /// Calls a function that leaves nothing under way with keys in the memory of the GPU.
+    fn with_keys(
+        &self,
+        keys: Part<'_>,
+        compute: impl FnOnce(&CudaMemory) -> Result<(), RowError>,
+    ) -> Result<(), RowError> {
+        match keys {
+            Part::Gpu(keys) => {
+                // SAFETY: `compute` leaves nothing under way.
+                let keys = unsafe { keys.lent() };
+                compute(&keys)
+            }
+            Part::Host(key) => {
+                let copy = self.queue.allocate::<u8>(key.len()).map_err(failed)?;
+                self.queue.upload_from(&[(key, &copy)], || Ok(())).map_err(failed)?;
+                compute(&copy)
+            }
+        }
+    }
+
+    /// Overwrites bytes with zeros, unless the GPU has failed.
+    pub(crate) fn wipe(&self, bytes: GpuBytes<'_>) {
+        // SAFETY: `settle` waits for the queue, or ends the process.
+        let bytes = unsafe { bytes.lent() };
+        let _ = self.queue.wipe(&bytes);
+        self.queue.settle();
+    }
+}

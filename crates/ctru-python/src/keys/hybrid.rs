@@ -1,0 +1,37 @@
+//! Keys of CTRU-Prime with X25519. A private key is the bytes from which it is generated.
+
+use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES};
+
+use super::*;
+use crate::sets::{Degree, with_hybrid};
+
+classes! {
+    ctru_hybrid, Degree, with_hybrid, COIN_BYTES;
+
+    class HybridPublicKey {
+        #[staticmethod]
+        fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+            Self::read(Degree::named(set)?, data)
+        }
+    }
+
+    class HybridPrivateKey() {
+        #[staticmethod]
+        fn generate(py: Python<'_>, set: &str) -> PyResult<Self> {
+            let set = Degree::named(set)?;
+            let bytes = random::<DECAPSULATION_KEY_BYTES>()?;
+            let key: Box<dyn Private<COIN_BYTES>> = with_hybrid!(set, P => {
+                py.detach(|| {
+                    let generate = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic;
+                    Box::new(generate(&bytes))
+                })
+            });
+            Ok(Self { set, key })
+        }
+
+        #[staticmethod]
+        fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+            Self::read(Degree::named(set)?, data)
+        }
+    }
+}
