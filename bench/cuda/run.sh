@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 build=$(mktemp -d)
 trap 'rm -r "$build"' EXIT
 for program in scan product; do
-    nvcc -O3 -std=c++17 -gencode=arch=compute_90,code=sm_90 -o "$build/$program" "$program.cu"
+    nvcc -O3 -std=c++17 -arch=native -o "$build/$program" "$program.cu"
 done
 gpu=$(nvidia-smi --query-gpu=name,driver_version,clocks.max.sm --format=csv,noheader -i 0)
 nvcc=$(nvcc --version | sed -n 's/.*release [^,]*, V//p')

@@ -69,7 +69,11 @@ fn table(planted: &[Planted], sanitizer: &str) -> Result<(), Box<dyn Error>> {
                     command.args([TIME_LIMIT, sanitizer, "--tool", tool]).arg(&program);
                     let output = command.args(["run", name]).output();
                     let line = match output {
-                        Ok(output) => summary(&String::from_utf8_lossy(&output.stdout)),
+                        Ok(output) => {
+                            let status = output.status.code().unwrap_or(-1);
+                            let summary = summary(&String::from_utf8_lossy(&output.stdout));
+                            format!("\"status\": {status}, {summary}")
+                        }
                         Err(error) => format!("\"failed\": {:?}", error.to_string()),
                     };
                     let line = format!("{{\"kernel\": \"{name}\", \"tool\": \"{tool}\", {line}}}");
@@ -86,7 +90,7 @@ fn table(planted: &[Planted], sanitizer: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the fields of a line of the table: the number of errors, if the tool has come to its
+/// Returns fields of a line of the table: the number of errors, if the tool has come to its
 /// end, and the beginning of the report.
 fn summary(report: &str) -> String {
     let lines: Vec<&str> =
@@ -99,6 +103,8 @@ fn summary(report: &str) -> String {
     let is_told = |line: &&&str| {
         !line.is_empty() && !line.contains("COMPUTE-SANITIZER") && !line.contains("SUMMARY")
     };
-    let told: Vec<&str> = lines.iter().filter(is_told).take(LINES).copied().collect();
+    // JSON has other escapes than Rust for what is not printable.
+    let printable = |line: &&str| line.replace(|c: char| !(' '..='~').contains(&c), "?");
+    let told: Vec<String> = lines.iter().filter(is_told).take(LINES).map(printable).collect();
     format!("\"errors\": {count}, \"report\": {told:?}")
 }

@@ -404,7 +404,8 @@ macro_rules! lab_kernel {
     };
     ($callback:ident forward_and_multiply $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
-        $callback! {@kernel ["forward_and_multiply_", stringify!($method), "_", $modulus, "_", $log],
+        $callback! {@kernel
+        ["forward_and_multiply_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::mixed::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::mixed::forward_and_multiply::<_, $m, $p, $c, $r>,
         (factors: FactorWord<$m>[One; 1 << ($log - 1)],
@@ -417,7 +418,8 @@ macro_rules! lab_kernel {
     };
     ($callback:ident multiply_and_inverse $method:ident $modulus:literal
         $log:literal $c:literal $r:literal $m:ty, $p:ty) => {
-        $callback! {@kernel ["multiply_and_inverse_", stringify!($method), "_", $modulus, "_", $log],
+        $callback! {@kernel
+        ["multiply_and_inverse_", stringify!($method), "_", $modulus, "_", $log],
         $crate::lab::cyclic::mixed::shape::<$c, $r>($crate::lab::table::THREADS),
         $crate::lab::cyclic::mixed::multiply_and_inverse::<_, $m, $p, $c, $r>,
         (in_rows: FactorWord<$m>[One; $crate::lab::cyclic::rows::factors($log)],

@@ -47,8 +47,8 @@ impl Kernel {
     /// launch of [`blocks`](Self::blocks) blocks of this shape, for a batch of at most
     /// [`most_operations`](Self::most_operations) operations, it accesses only
     ///
-    /// - the first [`elements`](Self::elements) of each array, no more bytes at once than the array's
-    ///   [alignment](Parameter::alignment), and aligned if the array is,
+    /// - the first [`elements`](Self::elements) of each array, no more bytes at once than the
+    ///   array's [alignment](Parameter::alignment), and aligned if the array is,
     /// - its own registers, local memory and shared memory of this size,
     /// - variables of the module.
     ///

@@ -224,9 +224,9 @@ impl<'a> Thread<'a> {
     #[track_caller]
     fn count(self) {
         const BETWEEN_LOOKS: u64 = 1 << 12;
-        let operations = self.block.operations.get() + 1;
-        self.block.operations.set(operations);
-        if operations.is_multiple_of(BETWEEN_LOOKS) && self.block.launch.is_late() {
+        let before = self.block.operations.get();
+        self.block.operations.set(before + 1);
+        if before.is_multiple_of(BETWEEN_LOOKS) && self.block.launch.is_late() {
             self.stop(Fault::TimeLimit {
                 kernel: self.block.kernel,
                 block: self.block.number,

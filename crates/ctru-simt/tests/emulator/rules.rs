@@ -256,6 +256,11 @@ fn launches_end() {
             s.sync_block();
         }
     }));
+    // Every block looks at its first operation.
+    let short = kernel(|s, arrays, _| ignore(s.load::<u32>(arrays[0].view(), 0)));
+    let result =
+        Emulator::with_time_limit(Duration::ZERO).launch(&short, &[&array], Batch::each(1));
+    assert!(matches!(result, Err(Fault::TimeLimit { .. })), "{result:?}");
     let waits = kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) != 7 {});
     assert_eq!(emulator.count(&waits, &[&array], Batch::each(1)), Ok(64));
 }

@@ -1,8 +1,8 @@
 //! Two passes of different batches in one launch.
 //!
-//! [`columns`] wait for memory, and [`rows`] for the multiplier. A GPU starts the blocks of a launch
-//! in order, so it runs the blocks of one pass after those of another. Here blocks of two passes take
-//! turns, so that each multiprocessor has some of both kinds.
+//! [`columns`] wait for memory, and [`rows`] for the multiplier. A GPU starts the blocks of a
+//! launch in order, so it runs the blocks of one pass after those of another. Here blocks of two
+//! passes take turns, so that each multiprocessor has some of both kinds.
 
 use ctru_math::reduce::{ReduceSum, Reducer};
 

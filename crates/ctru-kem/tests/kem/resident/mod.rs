@@ -3,6 +3,7 @@
 mod checks;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use checks::{EXPAND, Rows, check_faults, check_operations};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
@@ -244,6 +245,49 @@ fn cancelled() {
     assert!(done.is_empty() || done[0].start == 0 && done[0].end < COUNT);
     DecapsulationKey::<Set>::check_rows(&made[..unchanged]).unwrap();
     assert!(made[unchanged..].iter().all(|&byte| byte == 0xc3));
+}
+
+/// Cancels a batch with a refused key at different times. A call that ends early does not say that
+/// the secret of the refused key is good.
+#[test]
+fn a_refused_key_counts_more_than_the_end_of_a_batch() {
+    const COUNT: usize = 12;
+    let device = EmulatedDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let key = DecapsulationKey::<Set>::try_generate().unwrap().encapsulation_key();
+    let mut keys = key.as_ref().repeat(COUNT);
+    keys[..key.as_ref().len()].fill(0);
+    let keys = Rows::of(device.queue().unwrap(), &keys);
+    let seeds = Rows::of(device.queue().unwrap(), &[5; COUNT * 32]);
+    let ciphertexts = Rows::new(device.queue().unwrap(), 0, COUNT * Set::CIPHERTEXT_BYTES);
+    let secrets = Rows::new(device.queue().unwrap(), 0, COUNT * 32);
+    let (from, to) = (keys.slice(), [ciphertexts.slice(), secrets.slice()]);
+    let seeds = seeds.slice();
+    for delay in 0.. {
+        let was_cancelled = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(delay));
+                was_cancelled.store(true, Ordering::Relaxed);
+                engine.cancel();
+            });
+            let seeds = ResidentSeeds::Each(&*seeds);
+            engine.resident(&after).check_and_encapsulate(&from, seeds, &to[0], &to[1])
+        });
+        match result {
+            Err(CheckError::Engine(EngineError::Cancelled { done })) => {
+                assert!(done.iter().all(|done| done.start > 0), "{done:?}");
+            }
+            Err(CheckError::Row(ctru_kem::InvalidRow { row: 0, .. })) => {
+                assert_eq!(secrets.read(), [0; COUNT * 32]);
+                if !was_cancelled.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            _ => panic!("{result:?}"),
+        }
+    }
 }
 
 /// Makes each call of a batch fail in turn. Every time, the call waits for the work before it, and

@@ -36,10 +36,12 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
-        let fault = self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
-            slot.check_encapsulation_part(part, keys)
-        })?;
-        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
+        let (fault, computed) =
+            self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
+                slot.check_encapsulation_part(part, keys)
+            })?;
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        Ok(computed?)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -58,10 +60,12 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
-        let fault = self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
-            slot.check_decapsulation_part(part, keys)
-        })?;
-        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
+        let (fault, computed) =
+            self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
+                slot.check_decapsulation_part(part, keys)
+            })?;
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        Ok(computed?)
     }
 
     /// Checks that rows of bytes are encapsulation keys, and encapsulates once per row of the
@@ -95,12 +99,13 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             )?);
         }
         check_bytes("keys", count * row, keys)?;
-        let fault = self.first_fault(keys, row, |slot, part| {
+        let (fault, computed) = self.first_fault(keys, row, |slot, part| {
             slot.check_encapsulation_part(part, keys)?;
             slot.encapsulate_part(part, RowKeys::Checked, seeds, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)
+        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        Ok(computed?)
     }
 
     /// Checks that rows of bytes are decapsulation keys, and decapsulates each row of the
@@ -125,31 +130,36 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);
         }
         check_bytes("keys", count * row, keys)?;
-        let fault = self.first_fault(keys, row, |slot, part| {
+        let (fault, computed) = self.first_fault(keys, row, |slot, part| {
             slot.check_decapsulation_part(part, keys)?;
             slot.decapsulate_part(part, RowKeys::Checked, ciphertexts, shared_secrets)
         })?;
         self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)
+        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        Ok(computed?)
     }
 
     /// Calls `check` for each chunk of rows, to issue their check and maybe more. Returns the first
-    /// row that is not a key, with the word that describes its faults.
+    /// row that was found not to be a key, with the word that describes its faults, and how the
+    /// batch ended.
+    ///
+    /// A refused row counts more than a failed or cancelled batch, whose error tells the caller
+    /// which outputs are good: those of a refused row are not.
     fn first_fault(
         &self,
         keys: &Memory<D>,
         row: usize,
         check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
-    ) -> Result<Option<(usize, u64)>, EngineError> {
+    ) -> Result<(Option<(usize, u64)>, Result<(), EngineError>), EngineError> {
         let faults = Faults::default();
-        self.engine.batches.run_resident(
+        let computed = self.engine.batches.run_resident(
             self.device_of(keys)?,
             self.after,
             rows("keys", row, keys)?,
             check,
             |slot, part| slot.note_faults(part, &faults),
-        )?;
-        Ok(faults.first())
+        );
+        Ok((faults.first(), computed))
     }
 
     /// Overwrites shared secrets with zeros if a row of keys has a fault.
