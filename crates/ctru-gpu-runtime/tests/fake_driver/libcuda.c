@@ -55,7 +55,10 @@ static char context;
 static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
 
-static int is_told(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how); }
+static int is_told(const char *how) {
+    const char *told = getenv("CTRU_FAKE_DRIVER");
+    return told && !strcmp(told, how);
+}
 
 static int has_no_kernels(void) { return is_told("computes-nothing") || is_told("refuses-keys"); }
 
@@ -108,7 +111,11 @@ static void finish(stream *s) {
                     ((uint32_t *)o->to)[block * 64 + i] =
                         ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
             break;
-        case REFUSE: ((uint64_t *)o->to)[o->blocks - 1] = 2; break;
+        case REFUSE:
+            /* The kernel writes a result for each key. */
+            memset(o->to, 0, 8 * (size_t)o->blocks);
+            ((uint64_t *)o->to)[o->blocks - 1] = 2;
+            break;
         case HAPPEN: o->event->happened = o->record; break;
         case WAIT:
             if (o->event->happened < o->record) finish(o->event->stream);
