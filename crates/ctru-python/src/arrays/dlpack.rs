@@ -238,7 +238,8 @@ pub(super) fn view<'py>(
 ///
 /// # Safety
 /// The fields of the tensor are true, and its elements, lengths and strides stay where they are as
-/// long as `taken` is not dropped.
+/// long as `taken` is not dropped. Elements in the memory of a GPU are mapped at their addresses,
+/// and accessible in the GPU's primary context, as those of libraries on the CUDA runtime are.
 unsafe fn of_tensor<'py, T: 'py>(
     py: Python<'py>,
     (name, place): (&str, Place),
@@ -293,8 +294,9 @@ unsafe fn of_tensor<'py, T: 'py>(
     }
     let address = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
     let shape = Shape::Dimensions(shape);
-    // SAFETY: a contiguous tensor has its elements at `data + byte_offset`, as long as `taken`
-    // holds it, in the memory of its device. They may be written unless `access` forbids it.
+    // SAFETY: a contiguous tensor has its elements in one range of addresses from
+    // `data + byte_offset` on, as long as `taken` holds it. They may be written unless `access`
+    // forbids it. The caller promises that the primary context of a GPU can access them.
     Ok(unsafe { View::new((address, length), place, shape, access, taken) })
 }
 
