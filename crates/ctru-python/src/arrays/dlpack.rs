@@ -195,10 +195,17 @@ pub(super) fn view<'py>(
         let access = if place.gpu().is_some() && says_writable(object, start) {
             Access::Write
         } else {
-            Access::Read(
-                "comes with a version of DLPack before 1.0, which does not say whether a tensor \
-                 may be written; pass a numpy array over its memory",
-            )
+            Access::Read(match place {
+                Place::Host => {
+                    "comes with a version of DLPack before 1.0, which does not say whether a \
+                     tensor may be written; pass a numpy array over its memory"
+                }
+                Place::Gpu(_) => {
+                    "comes with a version of DLPack before 1.0, which does not say whether a \
+                     tensor may be written, and its __cuda_array_interface__ does not say so \
+                     either; pass an array of CuPy over its memory"
+                }
+            })
         };
         // SAFETY: as above.
         return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
