@@ -7,7 +7,9 @@ use ctru_kem::engine::device::{Device, Queue, ResidentRowEngine, ResidentSeeds};
 use ctru_kem::engine::{
     DeviceEngine, DeviceOptions, DeviceRows, EngineError, Expand, RowEngine, RowError, RuntimeError,
 };
+use pyo3::PyResult;
 
+use crate::errors::engine_error;
 use crate::part::{GpuBytes, Part, Place};
 
 /// An engine that computes on a GPU.
@@ -49,6 +51,14 @@ impl Gpu {
     /// Returns the number of the GPU.
     pub(crate) fn number(&self) -> u32 {
         self.device.index()
+    }
+
+    /// Calls a function of other libraries while this GPU is the current device of the thread.
+    ///
+    /// # Errors
+    /// Those of the function, and the exception of this package if the driver refuses the GPU.
+    pub(crate) fn within<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        self.device.within(call).map_err(|error| engine_error(&failed(error)))?
     }
 
     /// Returns the stream that waits for what other libraries do with arrays, as a number of

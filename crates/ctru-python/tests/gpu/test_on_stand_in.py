@@ -1,5 +1,6 @@
 """Tensors on a GPU, with a stand-in for the driver. `test_stand_in.py` runs these tests."""
 
+import ctypes
 import os
 import sys
 import types
@@ -20,6 +21,13 @@ computes_nothing = pytest.mark.skipif(HOW == "refuses-keys", reason="this driver
 refuses_keys = pytest.mark.skipif(HOW != "refuses-keys", reason="this driver refuses no keys")
 
 
+def is_current():
+    """Returns whether this thread has a current context: a GPU that is the current device."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    driver = ctypes.CDLL("libcuda.so.1")
+    return driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0
+
+
 class GpuTensor(Tensor):
     """A tensor in the memory of the stand-in, which is that of the host."""
 
@@ -37,6 +45,7 @@ class GpuTensor(Tensor):
     def __dlpack__(self, *, stream, **options):
         if isinstance(self.managed, Legacy) and options:
             raise TypeError("max_version is not known")
+        assert is_current()
         self.streams.append(stream)
         return self.capsule
 
@@ -218,6 +227,7 @@ def test_new_arrays(run, monkeypatch):
             entered.append("left")
 
     def empty(shape, dtype):
+        assert is_current()
         rows = np.zeros(shape, dtype)
         return CupyArray(rows, Legacy, interface=(rows.ctypes.data, False))
 
@@ -235,6 +245,26 @@ def test_new_arrays(run, monkeypatch):
     assert made.rows.shape == (ROWS, SECRET)
     assert type(made) is CupyArray
     assert entered == [0, "left"] * 5
+    assert not is_current()
+
+
+@computes_nothing
+def test_exceptions_of_other_packages(run, monkeypatch):
+    class Broken(GpuTensor):
+        def __dlpack__(self, *, stream, **options):
+            raise BufferError("another device")
+
+    with pytest.raises(ValueError, match=r"public_keys .*DLPack: BufferError: another") as raised:
+        run.encapsulate(Broken(public()))
+    assert isinstance(raised.value.__cause__, BufferError)
+
+    class Interrupted(GpuTensor):
+        def __dlpack__(self, *, stream, **options):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.encapsulate(Interrupted(public()))
+    assert not is_current()
 
 
 @refuses_keys
