@@ -62,6 +62,16 @@ static int is_told(const char *how) {
 
 static int has_no_kernels(void) { return is_told("computes-nothing") || is_told("refuses-keys"); }
 
+static long context_waits;
+
+/* Returns how often the program has waited for all streams. */
+long ctru_context_waits(void) {
+    pthread_mutex_lock(&all);
+    long count = context_waits;
+    pthread_mutex_unlock(&all);
+    return count;
+}
+
 static long calls, first_fault, after_faults;
 static int fault;
 
@@ -226,6 +236,7 @@ int cuCtxPopCurrent_v2(void **popped) {
 
 int cuCtxSynchronize(void) {
     AWAIT;
+    context_waits++;
     for (stream *s = streams; s; s = s->next) finish(s);
     LEAVE(failed ? fault : 0);
 }

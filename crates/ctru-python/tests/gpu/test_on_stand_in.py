@@ -267,6 +267,23 @@ def test_exceptions_of_other_packages(run, monkeypatch):
     assert not is_current()
 
 
+@computes_nothing
+def test_keys_on_the_host_wait_for_no_other_stream(run):
+    waits = ctypes.CDLL("libcuda.so.1").ctru_context_waits
+
+    def call():
+        out = (GpuTensor(full(SECRET)), GpuTensor(full(CIPHERTEXT)))
+        run.encapsulate(public()[0], count=ROWS, out=out)
+        sent = GpuTensor(full(CIPHERTEXT))
+        run.decapsulate(private()[0], sent, out=GpuTensor(full(SECRET)))
+
+    call()
+    before = waits()
+    for _ in range(3):
+        call()
+    assert waits() == before
+
+
 @refuses_keys
 def test_bad_rows_are_named_and_results_are_wiped(run):
     secrets, sent = full(SECRET), full(CIPHERTEXT)
