@@ -284,6 +284,16 @@ def test_keys_on_the_host_wait_for_no_other_stream(run):
     assert waits() == before
 
 
+@computes_nothing
+def test_keys_from_the_host_are_wiped(run):
+    holds = ctypes.CDLL("libcuda.so.1").ctru_holds
+    holds.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    key = private()[-1]
+    part = key[100:164].tobytes()
+    run.decapsulate(key, GpuTensor(full(CIPHERTEXT)), out=GpuTensor(full(SECRET)))
+    assert not holds(part, len(part))
+
+
 @refuses_keys
 def test_bad_rows_are_named_and_results_are_wiped(run):
     secrets, sent = full(SECRET), full(CIPHERTEXT)
