@@ -2,7 +2,7 @@
 
 use ctru_kem::engine::{EngineError, RowError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(ctru, InvalidKey, PyValueError, "Bytes are not a key.");
@@ -21,6 +21,16 @@ pub(crate) fn type_error(message: impl std::fmt::Display) -> PyErr {
 /// Returns the name of the type of an object, for messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// Returns `named`, with the exception of other code as its cause. Returns the
+/// cause itself if it says nothing about an argument: an interrupt, or that memory is missing.
+pub(crate) fn caused_by(py: Python<'_>, named: PyErr, cause: PyErr) -> PyErr {
+    if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<PyMemoryError>(py) {
+        return cause;
+    }
+    named.set_cause(py, Some(cause));
+    named
 }
 
 /// Returns the exception for an engine that cannot be made or that failed.

@@ -2,12 +2,16 @@
 #![allow(unsafe_code)]
 
 use ctru_kem::ParameterSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaMemory, CudaQueue};
-use ctru_kem::engine::device::{Device, Queue, ResidentRowEngine, ResidentSeeds};
+use ctru_kem::engine::device::{Buffer, Device, Queue, ResidentRowEngine, ResidentSeeds};
 use ctru_kem::engine::{
     DeviceEngine, DeviceOptions, DeviceRows, EngineError, Expand, RowEngine, RowError, RuntimeError,
 };
+use pyo3::PyResult;
 
+use crate::errors::engine_error;
 use crate::part::{GpuBytes, Part, Place};
 
 /// An engine that computes on a GPU.
@@ -17,7 +21,13 @@ pub(crate) struct Gpu {
     /// these libraries do with the arrays.
     queue: CudaQueue,
     rows: Box<dyn ResidentRowEngine<CudaDevice>>,
+    /// Memory for keys from the host that no call uses now, all zeros. Dropping memory waits for
+    /// all streams of the GPU, those of other libraries too, so calls leave it here.
+    spare: Mutex<Vec<KeyMemory>>,
 }
+
+/// Memory of the GPU for one key.
+type KeyMemory = Buffer<u8, CudaMemory>;
 
 /// Returns the error of an engine that has done nothing.
 fn failed(error: RuntimeError) -> EngineError {
@@ -33,7 +43,7 @@ impl Gpu {
         let device = cuda::open(number)?;
         let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
         let queue = device.queue().map_err(failed)?;
-        Ok(Self { device, queue, rows: Box::new(DeviceRows::new(engine)) })
+        Ok(Self { device, queue, rows: Box::new(DeviceRows::new(engine)), spare: Mutex::default() })
     }
 
     /// Returns the engine for rows on the host.
@@ -49,6 +59,14 @@ impl Gpu {
     /// Returns the number of the GPU.
     pub(crate) fn number(&self) -> u32 {
         self.device.index()
+    }
+
+    /// Calls a function of other libraries while this GPU is the current device of the thread.
+    ///
+    /// # Errors
+    /// Those of the function, and the exception of this package if the driver refuses the GPU.
+    pub(crate) fn within<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        self.device.within(call).map_err(|error| engine_error(&failed(error)))?
     }
 
     /// Returns the stream that waits for what other libraries do with arrays, as a number of
@@ -112,11 +130,31 @@ impl Gpu {
                 compute(&keys)
             }
             Part::Host(key) => {
-                let copy = self.queue.allocate::<u8>(key.len()).map_err(failed)?;
-                self.queue.upload_from(&[(key, &copy)], || Ok(())).map_err(failed)?;
-                compute(&copy)
+                let copy = self.key_memory(key.len()).map_err(failed)?;
+                let uploaded = self.queue.upload_from(&[(key, &copy)], || Ok(()));
+                let result = uploaded.map_err(|error| failed(error).into());
+                let result = result.and_then(|()| compute(&copy));
+                // Memory that cannot be wiped is dropped, which tries it again.
+                if self.queue.wipe(&copy).and_then(|()| self.queue.synchronise()).is_ok() {
+                    self.spare().push(copy);
+                }
+                result
             }
         }
+    }
+
+    /// Returns memory for a key of this length that no other call uses.
+    fn key_memory(&self, length: usize) -> Result<KeyMemory, RuntimeError> {
+        let mut spare = self.spare();
+        match spare.iter().position(|memory| memory.len() == length) {
+            Some(place) => Ok(spare.swap_remove(place)),
+            None => self.queue.allocate(length),
+        }
+    }
+
+    /// Locks the list of memory for keys. Every change of it is a single step.
+    fn spare(&self) -> MutexGuard<'_, Vec<KeyMemory>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Overwrites bytes with zeros, unless the GPU has failed.

@@ -86,7 +86,7 @@ impl<'a> GpuBytes<'a> {
     /// Returns `length` bytes at `address`.
     ///
     /// # Safety
-    /// During `'a`, the bytes are part of one allocation of the device, which is accessible in its
+    /// During `'a`, the bytes are mapped at these addresses of the device, and accessible in its
     /// primary context. No other call of this package uses them then, unless both only read them.
     pub(crate) unsafe fn new(device: CudaDevice, address: usize, length: usize) -> Self {
         Self { device, address, length, allocated: PhantomData }
@@ -103,7 +103,7 @@ impl<'a> GpuBytes<'a> {
     /// # Safety
     /// All operations to which the slice is passed are done before `'a` ends.
     pub(crate) unsafe fn lent(self) -> Slice<'a, u8, CudaMemory> {
-        // SAFETY: the bytes are allocated and accessible during `'a`, as `new` requires, and the
+        // SAFETY: the bytes are mapped and accessible during `'a`, as `new` requires, and the
         // caller promises that no operation outlasts it. `new` also requires that the other calls
         // of this package stay away. All other code must do so by the documentation of the package,
         // except work that the stream of the engine follows.

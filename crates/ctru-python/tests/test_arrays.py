@@ -203,6 +203,8 @@ def test_bad_arrays():
         tensor = Tensor(public.astype(dtype))
         bad(tensor, TypeError, "uint8")
     bad(np.array([public[0].tobytes()], dtype="S1158"), TypeError, "uint8")
+    # A numpy array without a buffer is not read through DLPack.
+    bad(np.zeros(public.shape, "M8[s]"), TypeError, "no buffer of bytes")
     bad(np.array([None, 1]), (TypeError, ValueError), "public_keys")
     bad(public[:, :-1], ValueError, "contiguous")
     bad(public[::2], ValueError, "contiguous")

@@ -283,6 +283,17 @@ impl CudaDevice {
         Current::enter(self.0.context)
     }
 
+    /// Calls `work` while the device's primary context is current in this thread, so that the
+    /// driver, the CUDA runtime and libraries on top of them use this device as the current one.
+    /// Then the context that was current before is current again.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Driver`] if the driver refuses the context. `work` is not called then.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> Result<T, RuntimeError> {
+        let _current = self.enter()?;
+        Ok(work())
+    }
+
     /// Returns the driver's handle of a kernel. Loads the kernel at its first use. The device must
     /// be [current](Self::enter).
     pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, RuntimeError> {
@@ -394,8 +405,9 @@ impl Drop for Current {
     fn drop(&mut self) {
         let mut context = ptr::null_mut();
         // SAFETY: `context` may be written. `enter` pushed a context, and the guards of a thread
-        // are dropped in the reverse order, so that this pops the same one. The call fails only
-        // while the process ends, and then there is nothing to restore.
+        // are dropped in the reverse order, so that this pops the same one, or the one that other
+        // code has put in its place to choose another device. The call fails only while the process
+        // ends, and then there is nothing to restore.
         let _ = unsafe { driver::cuCtxPopCurrent_v2(&raw mut context) };
     }
 }

@@ -86,10 +86,10 @@ impl CudaDevice {
     /// that was passed by DLPack.
     ///
     /// # Safety
-    /// - `pointer..pointer + bytes` lies in one allocation of the device's memory, made in the
-    ///   device's primary context (which the CUDA runtime, PyTorch, CuPy and JAX use) or accessible
-    ///   in it. `pointer` needs no alignment. If `bytes` is 0, it may have any value.
-    /// - The memory stays allocated during `'a`, and until all operations are done to which the
+    /// - All of `pointer..pointer + bytes` is mapped memory of the device that its primary context
+    ///   (which the CUDA runtime, PyTorch, CuPy and JAX use) can access. It may consist of several
+    ///   allocations. `pointer` needs no alignment. If `bytes` is 0, it may have any value.
+    /// - The memory stays mapped during `'a`, and until all operations are done to which the
     ///   slice, or a slice of it, was passed. [`Queue::synchronise`](crate::Queue::synchronise) and
     ///   [`Queue::settle`](crate::Queue::settle) wait for them.
     /// - Until then, no other code writes to the memory, nor reads it if these operations write to

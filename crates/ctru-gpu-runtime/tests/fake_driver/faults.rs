@@ -28,6 +28,7 @@ fn work() -> Result<(), RuntimeError> {
     let device = CudaDevice::open(0, module)?;
     assert_eq!((devices()?.len(), cuda_version()?), (1, (13, 0)));
     assert_eq!(device.info()?.name, "Fake");
+    assert_eq!(device.within(|| 7)?, 7);
     assert!(device.memory_info()?.free > 0 && device.resources(&kernel)?.blocks > 0);
 
     let (queue, other) = (device.queue()?, device.queue()?);

@@ -45,19 +45,38 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
-#define HEAD 64 /* Bytes before each allocation, which hold its size. */
+#define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
+
+typedef struct head {
+    size_t bytes;
+    struct head *next, *before;
+} head;
 
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static stream *streams;
+static head pieces = {0, &pieces, &pieces}; /* A ring of all allocations. */
 static size_t used;
 static int shared_bytes = 48 << 10;
 static char context;
 static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
 
-static int is_told(const char *how) { return !strcmp(getenv("CTRU_FAKE_DRIVER"), how); }
+static int is_told(const char *how) {
+    const char *told = getenv("CTRU_FAKE_DRIVER");
+    return told && !strcmp(told, how);
+}
 
 static int has_no_kernels(void) { return is_told("computes-nothing") || is_told("refuses-keys"); }
+
+static long context_waits;
+
+/* Returns how often the program has waited for all streams. */
+long ctru_context_waits(void) {
+    pthread_mutex_lock(&all);
+    long count = context_waits;
+    pthread_mutex_unlock(&all);
+    return count;
+}
 
 static long calls, first_fault, after_faults;
 static int fault;
@@ -108,7 +127,11 @@ static void finish(stream *s) {
                     ((uint32_t *)o->to)[block * 64 + i] =
                         ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
             break;
-        case REFUSE: ((uint64_t *)o->to)[o->blocks - 1] = 2; break;
+        case REFUSE:
+            /* The kernel writes a result for each key. */
+            memset(o->to, 0, 8 * (size_t)o->blocks);
+            ((uint64_t *)o->to)[o->blocks - 1] = 2;
+            break;
         case HAPPEN: o->event->happened = o->record; break;
         case WAIT:
             if (o->event->happened < o->record) finish(o->event->stream);
@@ -141,20 +164,39 @@ static operation *issue(stream *s, int kind) {
 }
 
 static void *piece(size_t bytes) {
-    char *head = calloc(HEAD + bytes, 1);
-    *(size_t *)head = bytes;
-    return has_no_kernels() ? head + HEAD : memset(head + HEAD, 0x5a, bytes);
+    head *h = calloc(HEAD + bytes, 1);
+    *h = (head){bytes, pieces.next, &pieces};
+    h->next->before = h->before->next = h;
+    char *memory = (char *)h + HEAD;
+    return has_no_kernels() ? memory : memset(memory, 0x5a, bytes);
 }
 
 static size_t give_back(char *memory) {
-    size_t bytes = *(size_t *)(memory - HEAD);
+    head *h = (head *)(memory - HEAD);
+    size_t bytes = h->bytes;
     for (size_t i = 0; i < bytes; i++)
         if (memory[i]) {
             fprintf(stderr, "memory was given back that is not wiped\n");
             abort();
         }
-    free(memory - HEAD);
+    h->next->before = h->before, h->before->next = h->next;
+    free(h);
     return bytes;
+}
+
+/* Returns whether the memory of the GPU or pinned memory holds these bytes somewhere. */
+int ctru_holds(const char *what, size_t bytes) {
+    int holds = 0;
+    pthread_mutex_lock(&all);
+    for (const head *h = pieces.next; h != &pieces && !holds; h = h->next) {
+        const char *start = (const char *)h + HEAD, *end = start + h->bytes, *at = start;
+        while (!holds && (at = memchr(at, *what, (size_t)(end - at)))) {
+            holds = (size_t)(end - at) >= bytes && !memcmp(at, what, bytes);
+            at++;
+        }
+    }
+    pthread_mutex_unlock(&all);
+    return holds;
 }
 
 int cuInit(unsigned flags) {
@@ -219,6 +261,7 @@ int cuCtxPopCurrent_v2(void **popped) {
 
 int cuCtxSynchronize(void) {
     AWAIT;
+    context_waits++;
     for (stream *s = streams; s; s = s->next) finish(s);
     LEAVE(failed ? fault : 0);
 }

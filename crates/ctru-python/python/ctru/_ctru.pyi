@@ -204,10 +204,10 @@ class Engine:
     A batch reads and writes arrays where they lie, without the GIL: all of them on the host, or all
     of them on the GPU of the engine, where it follows the work that their library has issued to its
     current stream. Results are complete when the call returns. A single key for all operations can
-    be on the host. `ValueError` is raised if an
-    array of `out` shares memory with another array of the call or with one that another call uses,
-    and if a call reads what another one writes. During the call, no other code may change the
-    arrays. If a batch fails, the results that it has written to `out` are wiped.
+    be on the host. `ValueError` is raised if an array of `out` shares memory with another array of
+    the call or with one that another call uses, and if a call reads what another one writes. During
+    the call, no other code may change the arrays. If a batch fails, the results that it has written
+    to `out` are wiped.
 
     With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed,
     the context, the parameter set and the row `first + i`. So a job can be cut into batches at any

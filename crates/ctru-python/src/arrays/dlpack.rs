@@ -18,7 +18,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use super::in_use::described;
 use super::view::{Access, Shape, View};
-use crate::errors::{type_error, value_error};
+use crate::errors::{caused_by, type_error, value_error};
 use crate::gpu::Gpu;
 use crate::part::Place;
 
@@ -136,24 +136,45 @@ impl Devices<'_> {
 
 /// Calls `__dlpack__` for a capsule of a known version, or, if the producer knows none, without
 /// one. For a tensor on the GPU, the stream of the engine waits for what has been issued to its
-/// producer's stream.
+/// producer's stream. Producers take the current stream of the current device, and some refuse
+/// tensors of another one, so the GPU is the current device meanwhile.
+///
+/// # Errors
+/// `ValueError` with the producer's exception as its cause, or `DeviceError`.
 fn capsule_of<'py>(
     export: &Bound<'py, PyAny>,
+    name: &str,
     place: Place,
     gpu: Option<&Gpu>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let py = export.py();
-    let options = PyDict::new(py);
-    if let (Place::Gpu(_), Some(gpu)) = (place, gpu) {
-        options.set_item("stream", gpu.stream())?;
+    let options = PyDict::new(export.py());
+    match (place, gpu) {
+        (Place::Gpu(_), Some(gpu)) => {
+            options.set_item("stream", gpu.stream())?;
+            gpu.within(|| exported(export, name, &options))
+        }
+        _ => exported(export, name, &options),
     }
+}
+
+/// Calls `__dlpack__` with these options and a version, or without the version.
+fn exported<'py>(
+    export: &Bound<'py, PyAny>,
+    name: &str,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = export.py();
     let versioned = options.copy()?;
     versioned.set_item("max_version", (MAJOR, 1))?;
     let capsule = match export.call((), Some(&versioned)) {
         // Producers before DLPack 1.0 do not know the argument.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call((), Some(&options))?,
-        capsule => capsule?,
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call((), Some(options)),
+        capsule => capsule,
     };
+    let capsule = capsule.map_err(|error| {
+        let named = value_error(format!("{name} cannot be exported by DLPack: {error}"));
+        caused_by(py, named, error)
+    })?;
     Ok(capsule.cast_into::<PyCapsule>()?)
 }
 
@@ -183,7 +204,7 @@ pub(super) fn view<'py>(
     let (device, number): (i32, i32) = device.call0()?.extract()?;
     let place = devices.place(name, device, number)?;
     let py = object.py();
-    let capsule = capsule_of(&export, place, gpu)?;
+    let capsule = capsule_of(&export, name, place, gpu)?;
     if !capsule.is_valid_checked(Some(c"dltensor_versioned")) {
         let managed = capsule.pointer_checked(Some(c"dltensor"))?.cast::<Managed>();
         // SAFETY: a capsule with this name holds this structure, until its name is changed.
@@ -195,10 +216,17 @@ pub(super) fn view<'py>(
         let access = if place.gpu().is_some() && says_writable(object, start) {
             Access::Write
         } else {
-            Access::Read(
-                "comes with a version of DLPack before 1.0, which does not say whether a tensor \
-                 may be written; pass a numpy array over its memory",
-            )
+            Access::Read(match place {
+                Place::Host => {
+                    "comes with a version of DLPack before 1.0, which does not say whether a \
+                     tensor may be written; pass a numpy array over its memory"
+                }
+                Place::Gpu(_) => {
+                    "comes with a version of DLPack before 1.0, which does not say whether a \
+                     tensor may be written, and its __cuda_array_interface__ does not say so \
+                     either; pass an array of CuPy over its memory"
+                }
+            })
         };
         // SAFETY: as above.
         return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
@@ -238,7 +266,8 @@ pub(super) fn view<'py>(
 ///
 /// # Safety
 /// The fields of the tensor are true, and its elements, lengths and strides stay where they are as
-/// long as `taken` is not dropped.
+/// long as `taken` is not dropped. Elements in the memory of a GPU are mapped at their addresses,
+/// and accessible in the GPU's primary context, as those of libraries on the CUDA runtime are.
 unsafe fn of_tensor<'py, T: 'py>(
     py: Python<'py>,
     (name, place): (&str, Place),
@@ -293,8 +322,9 @@ unsafe fn of_tensor<'py, T: 'py>(
     }
     let address = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
     let shape = Shape::Dimensions(shape);
-    // SAFETY: a contiguous tensor has its elements at `data + byte_offset`, as long as `taken`
-    // holds it, in the memory of its device. They may be written unless `access` forbids it.
+    // SAFETY: a contiguous tensor has its elements in one range of addresses from
+    // `data + byte_offset` on, as long as `taken` holds it. They may be written unless `access`
+    // forbids it. The caller promises that the primary context of a GPU can access them.
     Ok(unsafe { View::new((address, length), place, shape, access, taken) })
 }
 

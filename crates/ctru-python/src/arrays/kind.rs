@@ -133,13 +133,16 @@ impl<'py> Kind<'py> {
                 (array, finish)
             }
             Self::Cupy | Self::Torch | Self::OnGpu => {
-                let Some(number) = gpu.map(Gpu::number) else {
+                let Some(gpu) = gpu else {
                     let message = "arrays of the kinds 'cupy' and 'torch' need an engine on a GPU";
                     return Err(value_error(message));
                 };
+                let number = gpu.number();
+                // The GPU is the current device, as when the array is exported. So its memory
+                // comes from the stream on which the engine waits.
                 let array = match self {
-                    Self::Cupy => cupy_array(py, number, shape)?,
-                    Self::Torch => torch_tensor(py, number, shape)?,
+                    Self::Cupy => gpu.within(|| cupy_array(py, number, shape))?,
+                    Self::Torch => gpu.within(|| torch_tensor(py, number, shape))?,
                     _ => {
                         let message = "results on a GPU are arrays of CuPy or PyTorch; pass out \
                                        for those of other packages";

@@ -52,7 +52,7 @@ impl<'py> View<'py> {
     ///
     /// # Safety
     /// As long as `owner` is not dropped, the bytes are readable, and writable if `access` says so.
-    /// Bytes of a GPU are those of one allocation, which is accessible in its primary context.
+    /// Bytes of a GPU are mapped at these addresses, and accessible in its primary context.
     pub(super) unsafe fn new(
         (address, length): (*mut u8, usize),
         place: Place,

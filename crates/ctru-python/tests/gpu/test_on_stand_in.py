@@ -1,5 +1,6 @@
 """Tensors on a GPU, with a stand-in for the driver. `test_stand_in.py` runs these tests."""
 
+import ctypes
 import os
 import sys
 import types
@@ -20,6 +21,13 @@ computes_nothing = pytest.mark.skipif(HOW == "refuses-keys", reason="this driver
 refuses_keys = pytest.mark.skipif(HOW != "refuses-keys", reason="this driver refuses no keys")
 
 
+def is_current():
+    """Returns whether this thread has a current context: a GPU that is the current device."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    driver = ctypes.CDLL("libcuda.so.1")
+    return driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0
+
+
 class GpuTensor(Tensor):
     """A tensor in the memory of the stand-in, which is that of the host."""
 
@@ -37,6 +45,7 @@ class GpuTensor(Tensor):
     def __dlpack__(self, *, stream, **options):
         if isinstance(self.managed, Legacy) and options:
             raise TypeError("max_version is not known")
+        assert is_current()
         self.streams.append(stream)
         return self.capsule
 
@@ -181,10 +190,10 @@ def test_results_that_are_refused(run):
     address = secrets.ctypes.data
     for first, match in [
         (GpuTensor(secrets, flags=READ_ONLY), "read-only"),
-        (GpuTensor(secrets, Legacy), "before 1.0"),
-        (GpuTensor(secrets, Legacy, interface=(address, True)), "before 1.0"),
-        (GpuTensor(secrets, Legacy, interface=(address + 32, False)), "before 1.0"),
-        (GpuTensor(secrets, Legacy, interface="nonsense"), "before 1.0"),
+        (GpuTensor(secrets, Legacy), "before 1.0.*of CuPy"),
+        (GpuTensor(secrets, Legacy, interface=(address, True)), "before 1.0.*of CuPy"),
+        (GpuTensor(secrets, Legacy, interface=(address + 32, False)), "before 1.0.*of CuPy"),
+        (GpuTensor(secrets, Legacy, interface="nonsense"), "before 1.0.*of CuPy"),
         (GpuTensor(secrets[:-1]), "has 4 rows"),
     ]:
         with pytest.raises(ValueError, match=rf"out\[0\] .*{match}"):
@@ -218,6 +227,7 @@ def test_new_arrays(run, monkeypatch):
             entered.append("left")
 
     def empty(shape, dtype):
+        assert is_current()
         rows = np.zeros(shape, dtype)
         return CupyArray(rows, Legacy, interface=(rows.ctypes.data, False))
 
@@ -235,6 +245,53 @@ def test_new_arrays(run, monkeypatch):
     assert made.rows.shape == (ROWS, SECRET)
     assert type(made) is CupyArray
     assert entered == [0, "left"] * 5
+    assert not is_current()
+
+
+@computes_nothing
+def test_exceptions_of_other_packages(run, monkeypatch):
+    class Broken(GpuTensor):
+        def __dlpack__(self, *, stream, **options):
+            raise BufferError("another device")
+
+    with pytest.raises(ValueError, match=r"public_keys .*DLPack: BufferError: another") as raised:
+        run.encapsulate(Broken(public()))
+    assert isinstance(raised.value.__cause__, BufferError)
+
+    class Interrupted(GpuTensor):
+        def __dlpack__(self, *, stream, **options):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.encapsulate(Interrupted(public()))
+    assert not is_current()
+
+
+@computes_nothing
+def test_keys_on_the_host_wait_for_no_other_stream(run):
+    waits = ctypes.CDLL("libcuda.so.1").ctru_context_waits
+
+    def call():
+        out = (GpuTensor(full(SECRET)), GpuTensor(full(CIPHERTEXT)))
+        run.encapsulate(public()[0], count=ROWS, out=out)
+        sent = GpuTensor(full(CIPHERTEXT))
+        run.decapsulate(private()[0], sent, out=GpuTensor(full(SECRET)))
+
+    call()
+    before = waits()
+    for _ in range(3):
+        call()
+    assert waits() == before
+
+
+@computes_nothing
+def test_keys_from_the_host_are_wiped(run):
+    holds = ctypes.CDLL("libcuda.so.1").ctru_holds
+    holds.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    key = private()[-1]
+    part = key[100:164].tobytes()
+    run.decapsulate(key, GpuTensor(full(CIPHERTEXT)), out=GpuTensor(full(SECRET)))
+    assert not holds(part, len(part))
 
 
 @refuses_keys
@@ -257,16 +314,19 @@ def test_bad_rows_are_named_and_results_are_wiped(run):
 
 
 @refuses_keys
-@pytest.mark.parametrize("rows", [1025, 20_000])
-def test_the_gpu_checks_large_batches_on_the_host(run, rows):
+@pytest.mark.parametrize(("rows", "chunk"), [(1025, 256), (20_000, 2048)])
+def test_the_gpu_checks_large_batches_on_the_host(run, rows, chunk):
+    # The engine cuts batches for the stand-in into chunks of this size, and the stand-in refuses
+    # the last row of each chunk. The first of these rows is named.
+    row = chunk - 1
     keys = np.repeat(public(1), rows, axis=0)
     secrets, sent = full(SECRET, rows), full(CIPHERTEXT, rows)
-    with pytest.raises(ctru.InvalidKey, match=r"row \d+ of public_keys"):
+    with pytest.raises(ctru.InvalidKey, match=f"row {row} of public_keys"):
         run.encapsulate(keys, out=(secrets, sent))
     assert not secrets.any()
     assert not sent.any()
     secrets[:] = 7
     keys = np.repeat(private(1), rows, axis=0)
-    with pytest.raises(ctru.InvalidKey, match=r"row \d+ of private_keys"):
+    with pytest.raises(ctru.InvalidKey, match=f"row {row} of private_keys"):
         run.decapsulate(keys, sent, out=secrets)
     assert not secrets.any()
