@@ -265,15 +265,18 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
     let (from, to) = (keys.slice(), [ciphertexts.slice(), secrets.slice()]);
     let seeds = seeds.slice();
     for delay in 0.. {
-        let was_cancelled = AtomicBool::new(false);
-        let result = std::thread::scope(|scope| {
-            scope.spawn(|| {
+        let is_over = AtomicBool::new(false);
+        let (result, was_cancelled) = std::thread::scope(|scope| {
+            let canceller = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(delay));
-                was_cancelled.store(true, Ordering::Relaxed);
                 engine.cancel();
+                !is_over.load(Ordering::Relaxed)
             });
             let seeds = ResidentSeeds::Each(&*seeds);
-            engine.resident(&after).check_and_encapsulate(&from, seeds, &to[0], &to[1])
+            let result =
+                engine.resident(&after).check_and_encapsulate(&from, seeds, &to[0], &to[1]);
+            is_over.store(true, Ordering::Relaxed);
+            (result, canceller.join().unwrap())
         });
         match result {
             Err(CheckError::Engine(EngineError::Cancelled { done })) => {
@@ -281,7 +284,7 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
             }
             Err(CheckError::Row(ctru_kem::InvalidRow { row: 0, .. })) => {
                 assert_eq!(secrets.read(), [0; COUNT * 32]);
-                if !was_cancelled.load(Ordering::Relaxed) {
+                if !was_cancelled {
                     return;
                 }
             }
