@@ -25,6 +25,9 @@ pub enum CheckError<E: core::error::Error> {
     Engine(#[from] EngineError),
 }
 
+/// The first refused row with the word of its faults, and how the batch ended.
+type Checked = (Option<(usize, u64)>, Result<(), EngineError>);
+
 impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     /// Checks that rows of bytes are encapsulation keys.
     ///
@@ -150,7 +153,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         keys: &Memory<D>,
         row: usize,
         check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
-    ) -> Result<(Option<(usize, u64)>, Result<(), EngineError>), EngineError> {
+    ) -> Result<Checked, EngineError> {
         let faults = Faults::default();
         let computed = self.engine.batches.run_resident(
             self.device_of(keys)?,
