@@ -70,24 +70,33 @@ def main() -> None:
     ray.get([actor.ready.remote() for actor in all_actors])
     ready = time.monotonic()
     parts = range(0, actors * args.rows, args.part)
-    results = ray.get([
-        all_actors[number % actors].part.remote(first, args.part)
-        for number, first in enumerate(parts)
-    ])
+    results = ray.get(
+        [
+            all_actors[number % actors].part.remote(first, args.part)
+            for number, first in enumerate(parts)
+        ]
+    )
     end = time.monotonic()
     rows = sum(rows for rows, _ in results)
     digest = sum(digest for _, digest in results) % 2**256
-    print(json.dumps({
-        "gpus": args.gpus,
-        "rows": rows,
-        "batch": args.batch,
-        "at_once": args.at_once,
-        "seconds": end - start,
-        "seconds_to_start": ready - start,
-        "rows_per_s": rows / (end - ready),
-        "digest": f"{digest:064x}",
-    }), flush=True)
-    assert Encapsulator("cpu", args.batch).part(0, args.part) == results[0], "the CPU has another digest"
+    print(
+        json.dumps(
+            {
+                "gpus": args.gpus,
+                "rows": rows,
+                "batch": args.batch,
+                "at_once": args.at_once,
+                "seconds": end - start,
+                "seconds_to_start": ready - start,
+                "rows_per_s": rows / (end - ready),
+                "digest": f"{digest:064x}",
+            }
+        ),
+        flush=True,
+    )
+    assert Encapsulator("cpu", args.batch).part(0, args.part) == results[0], (
+        "the CPU has another digest"
+    )
     ray.shutdown()
 
 
