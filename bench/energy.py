@@ -1,4 +1,4 @@
-"""Measures the energy of operations on a GPU: runs `ctru bench`, and reads NVML's counter of energy.
+"""Measures joules per operation on a GPU: runs `ctru bench`, and reads NVML's counter of energy.
 
     python energy.py CTRU [SECONDS]
 

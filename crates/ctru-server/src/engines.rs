@@ -37,7 +37,8 @@ pub trait EngineFactory: Send + Sync + 'static {
 impl EngineFactory for CpuEngine {
     type For<P: ParameterSet> = Self;
 
-    // They take 20 to 80 us. The threads of the asynchronous runtime should not wait for longer.
+    // With n = 761, they take 14 to 28 us. The threads of the asynchronous runtime should not
+    // compute for much longer.
     const AT_ONCE: usize = 8;
 
     fn engine<P: ParameterSet>(&self) -> Result<Self, EngineError> {
