@@ -160,11 +160,21 @@ fn bad_lengths_are_refused() {
 
 #[test]
 fn plans() {
-    // 2^31 is 292 times the modulus: seventeen layers fit.
+    // 2^31 is 292 times the modulus: seventeen layers fit, and the bounds of the first four may
+    // grow twofold.
     let small = Plan::new::<Montgomery<7_340_033>, Montgomery<7_340_033>>(17);
-    assert_eq!((small.forward.normalise, small.inverse.normalise), (0, 0));
+    for layers in [small.forward, small.inverse] {
+        assert_eq!((layers.units, layers.normalise), (4, 0));
+        assert_eq!(layers.bound, (16 + 13) * 7_340_032);
+    }
+    // Products take up to 17.1 times the modulus squared.
+    assert_eq!(small.operands, 1);
     // 2^31 is 4.57 times the modulus. Inputs are below one modulus, and each layer adds one modulus
-    // to the bound. Layer 3 would reach five moduli, so it normalises.
-    let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6);
-    assert_eq!(large.normalise, 0b00_1000);
+    // to the bound. Layer 3 would reach five moduli, so it normalises. If two layers double the
+    // bound, layer 2 normalises, and layer 5 as well.
+    let large = Layers::new::<Montgomery<469_762_049>>(469_762_048, 6, i64::MAX);
+    assert_eq!((large.units, large.normalise), (1, 0b00_1000));
+    // The last bound stays below the room for it, if it can.
+    let room = |room: i64| Layers::new::<Montgomery<7_340_033>>(7_340_032, 17, room * 7_340_032);
+    assert_eq!([17, 18, 19, 20, 24, 28, 29].map(|r| room(r).units), [4, 1, 2, 2, 3, 3, 4]);
 }

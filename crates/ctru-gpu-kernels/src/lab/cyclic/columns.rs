@@ -198,7 +198,7 @@ impl<S: Simt, M: Reducer, const C: u32, const R: u32> Tile<S, M, C, R> {
         factors: [M::Factor; HELD],
     ) -> [M::Residue; HELD] {
         let first = R + C - FUSED * (pass + 1);
-        layers::inverse::<M, HELD>(x, false, plan, first, &factors)
+        layers::inverse::<M, HELD>(x, plan, first, &factors)
     }
 
     /// Returns the part of an array in global memory that begins with this thread's first

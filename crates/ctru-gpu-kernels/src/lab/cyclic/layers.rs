@@ -1,6 +1,5 @@
 //! Layers of butterflies on the numbers that a thread holds.
 
-use ctru_math::ntt::butterfly::radix2_unit;
 use ctru_math::ntt::cyclic::{Layers, butterfly};
 use ctru_math::reduce::{Packed, Reducer};
 
@@ -93,7 +92,7 @@ impl<M: Reducer, const HELD: usize> Factors<M> for [M::Factor; HELD] {
 
 /// Applies layers to the numbers that a thread holds of each of `COUNT` polynomials, from distant
 /// pairs to neighbours: three layers to eight numbers, four layers to sixteen. `first` is the
-/// number of the first layer in the plan.
+/// number of the first layer in the plan. If it is 0, each thread has a whole column or row.
 ///
 /// The layers are written one by one, because an array lies in registers only if the compiler knows
 /// every index.
@@ -105,42 +104,51 @@ pub(super) fn forward<M: Reducer, const HELD: usize, const COUNT: usize>(
     factors: &impl Factors<M>,
 ) -> [[M::Residue; HELD]; COUNT] {
     const { assert!(HELD == 8 || HELD == 16) };
-    x = layer::<M, HELD, COUNT, true>(x, HELD / 2, plan.normalises(first), factors);
-    x = layer::<M, HELD, COUNT, true>(x, HELD / 4, plan.normalises(first + 1), factors);
-    x = layer::<M, HELD, COUNT, true>(x, HELD / 8, plan.normalises(first + 2), factors);
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 2, Step::new(plan, first, 0), factors);
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 4, Step::new(plan, first, 1), factors);
+    x = layer::<M, HELD, COUNT, true>(x, HELD / 8, Step::new(plan, first, 2), factors);
     if HELD == 8 {
         return x;
     }
-    layer::<M, HELD, COUNT, true>(x, HELD / 16, plan.normalises(first + 3), factors)
+    layer::<M, HELD, COUNT, true>(x, HELD / 16, Step::new(plan, first, 3), factors)
 }
 
 /// Applies as many layers as [`forward`], from neighbours to distant pairs. `first` is the number
-/// of the first layer in the plan. If `starts_with_units` is set, all factors of the first layer
-/// are 1, and the numbers are at most `OUTPUT_BOUND` in absolute value, as products are.
+/// of the first layer in the plan. If it is 0, each thread has neighbouring values.
 #[inline(always)]
 pub(super) fn inverse<M: Reducer, const HELD: usize>(
     x: [M::Residue; HELD],
-    starts_with_units: bool,
     plan: Layers,
     first: u32,
     factors: &impl Factors<M>,
 ) -> [M::Residue; HELD] {
     const { assert!(HELD == 8 || HELD == 16) };
-    let mut x = [x];
-    if starts_with_units {
-        for pair in x[0].chunks_exact_mut(2) {
-            (pair[0], pair[1]) = radix2_unit(pair[0], pair[1]);
-        }
-    } else {
-        x = layer::<M, HELD, 1, false>(x, 1, plan.normalises(first), factors);
-    }
-    x = layer::<M, HELD, 1, false>(x, 2, plan.normalises(first + 1), factors);
-    x = layer::<M, HELD, 1, false>(x, 4, plan.normalises(first + 2), factors);
+    let mut x = layer::<M, HELD, 1, false>([x], 1, Step::new(plan, first, 0), factors);
+    x = layer::<M, HELD, 1, false>(x, 2, Step::new(plan, first, 1), factors);
+    x = layer::<M, HELD, 1, false>(x, 4, Step::new(plan, first, 2), factors);
     if HELD == 16 {
-        x = layer::<M, HELD, 1, false>(x, 8, plan.normalises(first + 3), factors);
+        x = layer::<M, HELD, 1, false>(x, 8, Step::new(plan, first, 3), factors);
     }
     let [x] = x;
     x
+}
+
+/// What the plan says of one of a thread's layers.
+struct Step {
+    normalises: bool,
+    /// Whether the factors of the nodes `2^l` are 1.
+    has_units: bool,
+}
+
+impl Step {
+    /// Returns the step of layer `first + layer` of the plan.
+    #[inline(always)]
+    fn new(plan: Layers, first: u32, layer: u32) -> Self {
+        Self {
+            normalises: plan.normalises(first + layer),
+            has_units: first == 0 && layer < plan.units,
+        }
+    }
 }
 
 /// Applies a forward or an inverse layer: butterflies to pairs of numbers that are `half` apart.
@@ -149,15 +157,16 @@ pub(super) fn inverse<M: Reducer, const HELD: usize>(
 fn layer<M: Reducer, const HELD: usize, const COUNT: usize, const IS_FORWARD: bool>(
     mut x: [[M::Residue; HELD]; COUNT],
     half: usize,
-    normalise: bool,
+    step: Step,
     factors: &impl Factors<M>,
 ) -> [[M::Residue; HELD]; COUNT] {
     for low in 0..HELD {
         if low & half == 0 {
             let node = if IS_FORWARD { (HELD + low) / (2 * half) } else { half + low % half };
-            let z = factors.of_node(node as u32);
+            let is_unit = step.has_units && node.is_power_of_two();
+            let z = if is_unit { None } else { Some(factors.of_node(node as u32)) };
             for x in &mut x {
-                (x[low], x[low + half]) = butterfly::<M>(x[low], x[low + half], z, normalise);
+                (x[low], x[low + half]) = butterfly::<M>(x[low], x[low + half], z, step.normalises);
             }
         }
     }

@@ -261,11 +261,7 @@ where
         let first = R - FUSED * (pass + 1);
         let table = self.s.tail(self.inverse, offset);
         let factors = OfPositions::<S, M> { s: self.s, table, stride: Self::stride(pass) };
-        let plan = Self::PLAN.inverse;
-        // Layer 0 merges blocks of one value, at position 0.
-        let starts_with_units =
-            first == 0 && !plan.normalises(0) && P::OUTPUT_BOUND <= M::OUTPUT_BOUND;
-        layers::inverse::<M, HELD>(x, starts_with_units, plan, first, &factors)
+        layers::inverse::<M, HELD>(x, Self::PLAN.inverse, first, &factors)
     }
 
     /// Returns the address in shared memory of this thread's first number of an operand.

@@ -91,7 +91,7 @@ pub fn forward<S: Simt, M: Reducer>(
         if layer.is_outermost { M::Residue::new(word as i32) } else { M::Residue::from_word(word) }
     };
     let high = low + (1 << layer.log_half);
-    let (x, y) = butterfly::<M>(load(low), load(high), z, true);
+    let (x, y) = butterfly::<M>(load(low), load(high), Some(z), true);
     s.store(polynomials, low, x.to_word());
     s.store(polynomials, high, y.to_word());
 }
@@ -115,7 +115,7 @@ pub fn inverse<S: Simt, M: Reducer>(
     let high = low + (1 << layer.log_half);
     let load = |index| M::Residue::from_word(s.load(polynomials, index));
     let z = factor::<S, M>(s, factors, (1 << layer.log_half) + position);
-    let (x, y) = butterfly::<M>(load(low), load(high), z, true);
+    let (x, y) = butterfly::<M>(load(low), load(high), Some(z), true);
     let scale = factor::<S, M>(s, factors, 0);
     let word = |x: M::Residue| {
         if layer.is_outermost { M::canonical(M::mul(x, scale)) } else { x.to_word() }

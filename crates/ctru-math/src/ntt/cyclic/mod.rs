@@ -126,8 +126,9 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
     fn forward(&self, x: &mut [M::Residue], layers: Layers) {
         for layer in 0..x.len().ilog2() {
             let half = x.len() >> (layer + 1);
-            for (block, &z) in x.chunks_exact_mut(2 * half).zip(self.forward) {
+            for (number, block) in x.chunks_exact_mut(2 * half).enumerate() {
                 let (low, high) = block.split_at_mut(half);
+                let z = (number > 0 || layer >= layers.units).then(|| self.forward[number]);
                 for (x, y) in low.iter_mut().zip(high) {
                     (*x, *y) = butterfly::<M>(*x, *y, z, layers.normalises(layer));
                 }
@@ -140,8 +141,14 @@ impl<'a, M: Reducer, P: ReduceSum> Transform<'a, M, P> {
             let half = 1 << layer;
             for block in x.chunks_exact_mut(2 * half) {
                 let (low, high) = block.split_at_mut(half);
-                for ((x, y), &z) in low.iter_mut().zip(high).zip(&self.inverse[half..]) {
-                    (*x, *y) = butterfly::<M>(*x, *y, z, layers.normalises(layer));
+                let factors = &self.inverse[half..];
+                let first = usize::from(layer < layers.units);
+                if first == 1 {
+                    (low[0], high[0]) = butterfly::<M>(low[0], high[0], None, false);
+                }
+                let pairs = low[first..].iter_mut().zip(&mut high[first..]);
+                for ((x, y), &z) in pairs.zip(&factors[first..]) {
+                    (*x, *y) = butterfly::<M>(*x, *y, Some(z), layers.normalises(layer));
                 }
             }
         }

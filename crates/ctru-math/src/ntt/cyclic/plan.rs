@@ -1,10 +1,17 @@
 //! Where a cyclic product normalises its lazily reduced numbers, which const code derives.
 
+use crate::ntt::butterfly::{radix2, radix2_unit};
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
-/// The layers of a transform that normalise, and the bound after the last layer.
+/// Most layers whose butterflies leave out products by 1.
+const MOST_UNITS: u32 = 4;
+
+/// Where a transform multiplies and normalises, and the bound after the last layer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Layers {
+    /// Number of the first layers whose butterflies with the factor 1 do not multiply: those of
+    /// block 0 of forward layers, and those at position 0 of inverse layers.
+    pub units: u32,
     /// Bit `l` is set if layer `l`, in the order of work, normalises the numbers that it does not
     /// multiply.
     pub normalise: u32,
@@ -14,13 +21,32 @@ pub struct Layers {
 
 impl Layers {
     /// Derives the layers for inputs up to `bound`: each butterfly adds a product to a number or
-    /// subtracts it.
+    /// subtracts it. In as many first layers as possible it may add a number instead: such layers
+    /// do not normalise, no later layer normalises because of them, and the last bound is at most
+    /// `room` if it would be so without them.
     ///
     /// # Panics
     /// Panics if `bound` exceeds `INPUT_BOUND`, if `INPUT_BOUND` leaves no room for a butterfly, or
     /// if the method's numbers are unsigned.
     #[must_use]
-    pub const fn new<M: Reducer>(mut bound: i64, layers: u32) -> Self {
+    pub const fn new<M: Reducer>(bound: i64, layers: u32, room: i64) -> Self {
+        let plain = Self::with_units::<M>(bound, layers, 0);
+        let mut units = MOST_UNITS;
+        while units > 0 {
+            let found = Self::with_units::<M>(bound, layers, units);
+            if found.normalise.trailing_zeros() >= units
+                && found.normalise.count_ones() <= plain.normalise.count_ones()
+                && (found.bound <= room || plain.bound > room)
+            {
+                return found;
+            }
+            units -= 1;
+        }
+        plain
+    }
+
+    /// Derives the layers if the first `units` layers may add numbers.
+    const fn with_units<M: Reducer>(mut bound: i64, layers: u32, units: u32) -> Self {
         assert!(M::IS_SIGNED, "a butterfly needs differences");
         let (product, limit) = (M::OUTPUT_BOUND as i64, M::INPUT_BOUND as i64);
         assert!(
@@ -29,14 +55,15 @@ impl Layers {
         );
         let (mut normalise, mut layer) = (0, 0);
         while layer < layers {
-            if bound + product > limit {
+            let added = if layer < units && bound > product { bound } else { product };
+            if bound + added > limit {
                 normalise |= 1 << layer;
                 bound = M::NORMALISED_BOUND as i64;
             }
-            bound += product;
+            bound += added;
             layer += 1;
         }
-        Self { normalise, bound }
+        Self { units, normalise, bound }
     }
 
     /// Returns whether layer `layer` normalises the numbers that it does not multiply.
@@ -67,20 +94,20 @@ impl Plan {
     #[must_use]
     pub const fn new<M: Reducer, P: ReduceSum>(layers: u32) -> Self {
         assert!(M::MODULUS == P::MODULUS, "one modulus throughout");
-        let forward = Layers::new::<M>(M::MODULUS as i64 - 1, layers);
-        let (lazy, normalised) = (forward.bound, M::NORMALISED_BOUND as i64);
-        let operands = if lazy <= P::SUM_BOUND / lazy {
-            0
-        } else if normalised <= P::SUM_BOUND / lazy {
-            1
-        } else {
-            assert!(
-                normalised <= P::SUM_BOUND / normalised,
-                "normalised operands must be small enough"
-            );
-            2
-        };
-        Self { forward, operands, inverse: Layers::new::<M>(P::OUTPUT_BOUND as i64, layers) }
+        let (canonical, normalised) = (M::MODULUS as i64 - 1, M::NORMALISED_BOUND as i64);
+        // Bounds of values with which a product normalises no operand, one or both.
+        let room = [P::SUM_BOUND.isqrt(), P::SUM_BOUND / normalised, i64::MAX];
+        assert!(normalised <= room[0], "normalised operands must be small enough");
+        let lazy = Layers::with_units::<M>(canonical, layers, 0).bound;
+        let mut operands = 0;
+        while lazy > room[operands] {
+            operands += 1;
+        }
+        Self {
+            forward: Layers::new::<M>(canonical, layers, room[operands]),
+            operands: operands as u32,
+            inverse: Layers::new::<M>(P::OUTPUT_BOUND as i64, layers, i64::MAX),
+        }
     }
 
     /// Returns the product of two values of the forward transforms, divided by
@@ -94,14 +121,19 @@ impl Plan {
     }
 }
 
-/// Computes a butterfly, `x + y z` and `x - y z`. It normalises `x` first if `normalise` is set.
+/// Computes a butterfly, `x + y z` and `x - y z`. It normalises `x` first if `normalise` is set. No
+/// factor stands for the factor 1, by which it does not multiply.
 #[must_use]
 #[inline(always)]
 pub fn butterfly<M: Reducer>(
     x: M::Residue,
     y: M::Residue,
-    z: M::Factor,
+    z: Option<M::Factor>,
     normalise: bool,
 ) -> (M::Residue, M::Residue) {
-    crate::ntt::butterfly::radix2::<M>(if normalise { M::normalise(x) } else { x }, y, z)
+    let x = if normalise { M::normalise(x) } else { x };
+    match z {
+        Some(z) => radix2::<M>(x, y, z),
+        None => radix2_unit(x, y),
+    }
 }
