@@ -85,6 +85,8 @@ fn measurements() -> Vec<Value> {
         each("products alone", "NTT", 1024, 1, 62.5),
         each("encryption", "apart", 1024, 1, 80.0),
         each("encryption", "together", 1024, 1, 20.0),
+        each("sampling", "two kernels", 1024, 1, 10.0),
+        each("sampling", "one kernel", 1024, 1, 6.0),
         each("sequential", "encaps", 2048, 1, 400.0),
         each("streams", "encaps", 2048, 8, 100.0),
         each("sequential", "encaps", 8192, 1, 200.0),
@@ -180,6 +182,9 @@ fn tables_of_a_file() {
     let encryption = "Encryption on the device";
     assert_eq!(report.row(encryption, &["761", "apart"])[2..], ["81.9", ""]);
     assert_eq!(report.row(encryption, &["761", "together"])[2..], ["20.5", "75"]);
+    let sampling = "Section 4.2.2: secret polynomials";
+    assert_eq!(report.row(sampling, &["761", "two kernels"])[2..], ["10.2", ""]);
+    assert_eq!(report.row(sampling, &["761", "one kernel"])[2..], ["6.14", "40"]);
 
     // 16,384 operations take 6.6 ms one chunk after the other, and 1.6 ms side by side.
     let streams = |first: &[&str]| report.row("Figure 7", first)[4..].join(" ");

@@ -30,6 +30,8 @@ pub(crate) mod kind {
     pub(crate) const PRODUCT_ON_CPU: &str = "product on the CPU";
     /// The kernels of an encryption on data on the device.
     pub(crate) const ENCRYPTION: &str = "encryption";
+    /// Sampling of secret polynomials on data on the device.
+    pub(crate) const SAMPLING: &str = "sampling";
     /// The kernels of an encryption after the product, on data on the device.
     pub(crate) const AFTER_PRODUCT: &str = "after the product";
     /// Inversions of elements of `R_q` on data on the device.

@@ -76,6 +76,18 @@ static PATHS: [Path; 4] = [
     Path { name: "polyphase, one kernel", kernels: &[&table::FUSED_ENCRYPT] },
 ];
 
+/// The paths of sampling secret polynomials. The savings are relative to the first one.
+static SAMPLING: [Path; 2] = [
+    Path {
+        name: "two kernels",
+        kernels: &[&compared::SAMPLE, &compared::UNFUSED_DOUBLE_AND_ADD_ONE],
+    },
+    Path { name: "one kernel", kernels: &[&compared::SAMPLE_SECRET] },
+];
+
+/// Secret polynomials per launch.
+const SAMPLING_BATCHES: [u32; 3] = [1, 1024, 65536];
+
 /// Encryptions per launch.
 const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
 
@@ -145,13 +157,12 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
     Ok(())
 }
 
-/// Measures table 5, the kernels after the product, and whole encryptions.
-pub(super) fn encryption<R: Ring>(
-    session: &mut Session<'_>,
-    devices: Devices,
-) -> Result<(), Error> {
+/// Measures table 5, the kernels after the product, whole encryptions, and the sampling of secret
+/// polynomials.
+pub(super) fn fusion<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     paths::<R>(session, devices, kind::AFTER_PRODUCT, &AFTER_PRODUCT, &AFTER_PRODUCT_BATCHES)?;
-    paths::<R>(session, devices, kind::ENCRYPTION, &PATHS, &ENCRYPTION_BATCHES)
+    paths::<R>(session, devices, kind::ENCRYPTION, &PATHS, &ENCRYPTION_BATCHES)?;
+    paths::<R>(session, devices, kind::SAMPLING, &SAMPLING, &SAMPLING_BATCHES)
 }
 
 /// Measures sequences of kernels in batches.

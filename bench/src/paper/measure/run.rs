@@ -44,7 +44,7 @@ fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Resu
         cpu::product::<P::Ring>(session)?;
     }
     if options.wants(Part::Fusion) {
-        kernels::encryption::<P::Ring>(session, devices)?;
+        kernels::fusion::<P::Ring>(session, devices)?;
     }
     if options.wants(Part::Inversion) {
         inversion::inversions::<P::Ring>(session, device)?;

@@ -43,7 +43,7 @@ pub(in crate::paper) struct Options {
 pub(super) enum Part {
     /// Table 4 and figure 6, and a product on the CPU
     Products,
-    /// Table 5, and whole encryptions
+    /// Table 5, whole encryptions, and section 4.2.2: secret polynomials
     Fusion,
     /// Section 4.2.1: inversions
     Inversion,

@@ -1,5 +1,5 @@
-//! Table 5: the kernels of an encryption after the product, fused and unfused. A further table
-//! shows whole encryptions in one kernel and in several.
+//! Table 5: the kernels of an encryption after the product, fused and unfused. Further tables show
+//! whole encryptions, and the sampling of secret polynomials, in one kernel and in several.
 
 use std::io::Write;
 
@@ -80,12 +80,26 @@ pub(super) fn after_product(records: &Records, out: &mut dyn Write) -> Result<()
 
 /// Writes whole encryptions in one kernel and in several.
 pub(super) fn encryption(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
-    let records: Vec<&Record> = records.of_kind(kind::ENCRYPTION).collect();
+    let title = "Encryption on the device, from coins to ciphertexts, and the time saved against \
+                 the first path of each n";
+    paths(records, kind::ENCRYPTION, title, out)
+}
+
+/// Writes the sampling of secret polynomials in one kernel and in two.
+pub(super) fn sampling(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let title = "Section 4.2.2: secret polynomials 2 f' + 1 from coins, and the time saved against \
+                 the first path of each n";
+    paths(records, kind::SAMPLING, title, out)
+}
+
+/// Writes the times of one kind of records, of which `op` names sequences of kernels.
+fn paths(records: &Records, kind: &str, title: &str, out: &mut dyn Write) -> Result<(), Error> {
+    let records: Vec<&Record> = records.of_kind(kind).collect();
     let batches = distinct(records.iter().map(|record| record.batch));
     let paths = distinct(records.iter().map(|record| record.op.as_str()));
     let names = batches.iter().flat_map(|batch| [format!("us of {batch}"), "saved %".to_owned()]);
     let header: Vec<String> =
-        ["n".to_owned(), "encryption".to_owned()].into_iter().chain(names).collect();
+        ["n".to_owned(), "path".to_owned()].into_iter().chain(names).collect();
     let mut table = table::markdown(header, 2..2 + 2 * batches.len());
     for set in distinct(records.iter().map(|record| record.set.as_str())) {
         let time = |path: &str, batch| {
@@ -107,10 +121,5 @@ pub(super) fn encryption(records: &Records, out: &mut dyn Write) -> Result<(), E
             );
         }
     }
-    section(
-        "Encryption on the device, from coins to ciphertexts, and the time saved against the first \
-         path of each n",
-        &table,
-        out,
-    )
+    section(title, &table, out)
 }

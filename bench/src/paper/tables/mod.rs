@@ -56,6 +56,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     products::measured(records, out)?;
     fusion::after_product(records, out)?;
     fusion::encryption(records, out)?;
+    fusion::sampling(records, out)?;
     streams::write(records, out)?;
     resources::table_6(records, out)?;
     resources::kernels(records, out)?;

@@ -7,7 +7,8 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_kernels::lab::compared::{
-    UNFUSED_COMPRESS_AND_ADD, UNFUSED_ENCODE_MESSAGE, UNFUSED_PACK_CIPHERTEXT,
+    UNFUSED_COMPRESS_AND_ADD, UNFUSED_DOUBLE_AND_ADD_ONE, UNFUSED_ENCODE_MESSAGE,
+    UNFUSED_PACK_CIPHERTEXT,
 };
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_kernels::table::*;
@@ -83,6 +84,14 @@ fn check_sample<R: Ring>(coins: &[Vec<u8>]) {
             coins.iter().map(|coins| signed(sample(&array(coins)).coefficients())).collect();
         assert_rows(&small, row::<R>(), &expected);
     }
+    let [small, secret] = [(); 2].map(|()| blank::<u8>(coins.len() * row::<R>() as usize));
+    launch(SAMPLE.of::<R>(), &[&input, &small], coins.len());
+    launch(UNFUSED_DOUBLE_AND_ADD_ONE.of::<R>(), &[&small, &secret], coins.len());
+    let expected: Vec<_> = coins
+        .iter()
+        .map(|coins| signed(sample::sample_secret::<R>(&array(coins)).coefficients()))
+        .collect();
+    assert_rows(&secret, row::<R>(), &expected);
 }
 
 fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {

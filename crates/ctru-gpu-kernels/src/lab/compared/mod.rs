@@ -27,9 +27,9 @@ pub static MODULE: Module = Module::new(include_str!("../../../ptx/compared.ptx"
 /// Calls the macro `$callback` with the list of these kernels, in the form of
 /// [`for_each_kernel`](crate::for_each_kernel).
 ///
-/// The list repeats four kernels of the engine: `sample`, `multiply_sampled`, `polyphase_small` and
-/// `encrypt`. Encryption in three or in five kernels needs them together with others of this list,
-/// and a device runs only the kernels of one module.
+/// The list repeats five kernels of the engine: `sample`, `sample_secret`, `multiply_sampled`,
+/// `polyphase_small` and `encrypt`. Work in several kernels needs them together with others of this
+/// list, and a device runs only the kernels of one module.
 #[macro_export]
 macro_rules! for_each_compared_kernel {
     ($callback:ident) => {
@@ -68,6 +68,10 @@ macro_rules! for_each_compared_kernel {
                 scheme::sample::sample(
                     coins: u64[EachOperation; coin_words::<R>()],
                     small: u8[EachOperation; row::<R>()]);
+            SAMPLE_SECRET "sample_secret" =
+                scheme::sample::sample_secret(
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    secret: u8[EachOperation; row::<R>()]);
             ENCRYPT "encrypt" =
                 scheme::encrypt::encrypt(
                     sigma: u16[EachOperation; row::<R>()],
@@ -86,6 +90,10 @@ macro_rules! for_each_compared_kernel {
                 compared::unfused::pack_ciphertext(
                     coefficients: u16[EachOperation; row::<R>()],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+            UNFUSED_DOUBLE_AND_ADD_ONE "unfused_double_and_add_one" =
+                compared::unfused::double_and_add_one(
+                    small: u8[EachOperation; row::<R>()],
+                    secret: u8[EachOperation; row::<R>()]);
         }
     };
 }

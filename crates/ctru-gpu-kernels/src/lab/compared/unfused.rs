@@ -1,7 +1,9 @@
-//! The steps of the kernel [`encrypt::encrypt`] as three kernels with two arrays between them. They
-//! measure how much time fusion saves.
+//! The steps of the kernel [`encrypt::encrypt`] as three kernels with two arrays between them, and
+//! the second step of [`sample::sample_secret`]. They measure how much time fusion saves.
 //!
-//! Source: CTRU-Prime paper, section 4.3 and Table 5.
+//! Source: CTRU-Prime paper, sections 4.2.2 and 4.3, and Table 5.
+//!
+//! [`sample::sample_secret`]: crate::kernels::scheme::sample::sample_secret
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
@@ -84,4 +86,24 @@ pub fn pack_ciphertext<S: Simt, R: Ring>(
         warp::pack_group(s, R::Q2_BITS, 0, group, values);
     });
     encrypt::write_ciphertext::<S, R>(s, ciphertexts);
+}
+
+/// Computes secret polynomials `2 f' + 1` from sampled polynomials `f'`.
+///
+/// Threads: one warp per polynomial.
+/// Arrays: `small`, signed bytes in `-eta..=eta`; `secret`, signed bytes in `-2 eta..=2 eta + 1`.
+#[inline(always)]
+pub fn double_and_add_one<S: Simt, R: Ring>(
+    s: S,
+    small: S::Global<u8>,
+    secret: S::Global<u8>,
+    _: Batch,
+) {
+    let first = s.block() * row::<R>();
+    warp::transfer(
+        s,
+        R::N as u32,
+        |i| s.load(small, first + i),
+        |i, coefficient| s.store(secret, first + i, (coefficient << 1) + u8::from(i == 0)),
+    );
 }
