@@ -26,10 +26,12 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError,
 from ._place import placement
 from ._work import Work, Worker, digest
 
-#: Rows that are computed and written at a time, on a GPU and on CPUs. Memory for few rows is used
-#: again without a return to the system.
+#: Rows that are computed at a time, on a GPU and on CPUs. Few rows stay in the cache of a CPU, and
+#: their memory is used again without a return to the system.
 ROWS_ON_GPU = 1 << 17
-ROWS_ON_CPU = 1 << 13
+ROWS_ON_CPU = 1 << 10
+#: Rows of a row group of a file, at least, but in the last one.
+ROWS_OF_GROUP = 1 << 13
 #: How often a part may be lost with its actor.
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
@@ -196,17 +198,27 @@ class PartWorker:
     def _into(self, file: Any, part: Part) -> Done:
         """Computes a part and writes it to an open file."""
         writer: pq.ParquetWriter | None = None
+        group: list[pa.RecordBatch] = []
 
-        def write(batch: pa.RecordBatch) -> None:
+        def write_group() -> None:
             nonlocal writer
+            table = pa.Table.from_batches(group)
+            group.clear()
             if writer is None:
                 # The columns are random bytes, which no code makes shorter.
                 writer = pq.ParquetWriter(
-                    file, batch.schema, compression="none", use_dictionary=False
+                    file, table.schema, compression="none", use_dictionary=False
                 )
-            writer.write_batch(batch)
+            writer.write_table(table)
+
+        def write(batch: pa.RecordBatch) -> None:
+            group.append(batch)
+            if sum(batch.num_rows for batch in group) >= ROWS_OF_GROUP:
+                write_group()
 
         done = self._each(part, write)
+        if group:
+            write_group()
         assert writer is not None
         notes = {"ctru.digest": f"{done.digest:064x}"}
         if done.seed is not None:
@@ -257,7 +269,9 @@ class Driver:
         self._count = most if actors is None else actors
         if self._count < 1:
             raise ValueError(f"actors is {actors}, not a positive number")
-        # Two parts at a time, so that one is written while the other is computed.
+        # Two parts at a time, so that one is written, or digested, while a GPU computes the other.
+        # A CPU that writes no files would only change from one to the other.
+        self._at_once = 1 if self._work.device == "cpu" and job.out is None else 2
         remote: Any = ray.remote(PartWorker)
         self._class = remote.options(max_concurrency=3, scheduling_strategy="SPREAD", **resources)
         self._todo = deque(part for part in job.parts if part.name not in job.done)
@@ -306,10 +320,11 @@ class Driver:
         if part is None:
             self.ready_at = self.ready_at or time.monotonic()
             self._check_seed(result)
-            self._give(actor)
+            for _ in range(self._at_once):
+                self._give(actor)
         else:
             self._job.done[part.name] = result
-        self._give(actor)
+            self._give(actor)
 
     def _check_seed(self, seed: str | None) -> None:
         """Checks that an actor has the seed of the parts that are done."""
