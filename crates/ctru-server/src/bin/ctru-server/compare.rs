@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+use std::num::NonZero;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,9 +24,10 @@ pub(crate) struct Args {
         value_parser = humantime::parse_duration
     )]
     duration: Duration,
-    /// How often each service is measured, in turns. The best counts
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    repeat: usize,
+    /// How often each service is measured, in turns. The best rate counts, and at half load the
+    /// median latency
+    #[arg(long, value_name = "N", default_value = "3")]
+    repeat: NonZero<usize>,
     /// Options of `ctru-server serve` for the server
     #[arg(last = true)]
     serve: Vec<String>,
@@ -130,7 +132,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut out = io::stdout();
 
     let (mut calls, mut echoes) = (0.0_f64, 0.0_f64);
-    for _ in 0..args.repeat {
+    let repeat = args.repeat.get();
+    for _ in 0..repeat {
         echoes = echoes.max(measure(&echo.address, args.duration, &[])?.rate());
         calls = calls.max(measure(&server.address, args.duration, &[])?.rate());
     }
@@ -142,13 +145,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         "echo of the same messages: {echoes:.0} calls/s; the server reaches {part:.0} %"
     )?;
 
-    let rate = format!("{}", calls / 2.0);
-    let half = measure(&server.address, args.duration, &["--rate", &rate, "--in-flight", "1000"])?;
+    let half = calls / 2.0;
+    let open = ["--rate", &half.to_string(), "--in-flight", "1000"];
+    let slowest = |_| Ok(measure(&server.address, args.duration, &open)?.percentile(99.0));
+    let mut slowest = (0..repeat).map(slowest).collect::<Result<Vec<Duration>>>()?;
+    slowest.sort_unstable();
+    let [first, median, last] = [0, repeat / 2, repeat - 1].map(|rank| slowest[rank]);
     writeln!(
         out,
-        "at half load, {:.0} calls/s: {:.2?} for 99 %",
-        half.rate(),
-        half.percentile(99.0)
+        "at half load, {half:.0} calls/s: {median:.2?} for 99 %, from {first:.2?} to {last:.2?}"
     )?;
 
     let engine = engine_time(args.duration)?;
