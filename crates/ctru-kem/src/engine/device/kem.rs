@@ -42,7 +42,8 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.encapsulation_key_bytes;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
+        let rows =
+            device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, count, &mut lent)?;
         device.with_lent(&lent, || {
             let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
@@ -61,7 +62,8 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.decapsulation_key_bytes;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows = device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, &mut lent)?;
+        let rows =
+            device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, count, &mut lent)?;
         device.with_lent(&lent, || {
             let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
@@ -127,7 +129,7 @@ impl<Q: Queue> Slot<Q> {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
                 let readers = if is_whole { range.len() / count } else { 1 };
                 let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, readers, &mut lent)?;
+                let rows = device.bring(rows, readers, whole, &mut lent)?;
                 (&decoded.encapsulation_key, count as u32, Some(rows), check)
             }
         };
@@ -156,6 +158,7 @@ impl<Q: Queue> Slot<Q> {
             launches.issue(&device.queue)?;
             device.fetch(shared_secrets, staged_secrets, len)?;
             device.receive_encapsulations(
+                whole,
                 (staged_ciphertexts, ciphertexts),
                 (staged_secrets, secrets),
             )?;
@@ -190,16 +193,16 @@ impl<Q: Queue> Slot<Q> {
                 let count = rows.len() / device.set.decapsulation_key_bytes;
                 let readers = if is_whole { secrets.len() / count } else { 1 };
                 let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, readers, &mut lent)?;
+                let rows = device.bring(rows, readers, whole, &mut lent)?;
                 (decoded, count as u32, Some(rows), check)
             }
         };
         let ciphertexts = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
         let received: &Q::Memory = if is_whole {
-            device.bring(ciphertexts, 1, &mut lent)?
+            device.bring(ciphertexts, 1, whole, &mut lent)?
         } else {
             // Several kernels read the ciphertexts, so even a few are sent to the device's memory.
-            device.send(ciphertexts, &mut lent)?;
+            device.send(ciphertexts, whole, &mut lent)?;
             &device.buffers.ciphertexts
         };
         let batch = batch_of(secrets.len(), keys);

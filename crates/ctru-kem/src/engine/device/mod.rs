@@ -35,6 +35,7 @@ mod kem;
 mod launches;
 mod merged;
 mod options;
+mod past_caches;
 #[doc(hidden)]
 pub mod powers;
 mod prefetch;

@@ -1,5 +1,6 @@
 //! A slot: the memory and the queue of one chunk, and the copies between caller and device.
 
+use core::iter;
 use core::ops::Range;
 use std::vec::Vec;
 
@@ -11,6 +12,7 @@ use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
 use super::launches::Launches;
 use super::options::Products;
+use super::past_caches::{self, Written};
 use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
@@ -131,18 +133,20 @@ impl<Q: Queue> OnDevice<Q> {
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
     /// them: `staged` if these are [few bytes](is_direct), each of which few blocks read; else the
-    /// device's memory, as [`send`](Self::send) does. Each byte is read by `readers` blocks.
+    /// device's memory, as [`send`](Self::send) does. Each byte is read by `readers` blocks. The
+    /// batch has `whole` operations.
     pub(super) fn bring<'a>(
         &self,
         (bytes, staged, to): Bringing<'a, Q>,
         readers: usize,
+        whole: usize,
         lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         if is_direct(bytes.len()) && readers <= DIRECT_READERS {
             staged.write()?[..bytes.len()].copy_from_slice(bytes);
             return Ok(staged.on_device());
         }
-        self.send((bytes, staged, to), lent)?;
+        self.send((bytes, staged, to), whole, lent)?;
         Ok(to)
     }
 
@@ -161,7 +165,7 @@ impl<Q: Queue> OnDevice<Q> {
         Ok(to)
     }
 
-    /// Sends bytes of the caller to the device. Does not wait.
+    /// Sends bytes of the caller, for a batch of `whole` operations, to the device. Does not wait.
     ///
     /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller are added to `lent`, which
     /// the caller of this function sends before it launches kernels. Other bytes are copied to
@@ -169,13 +173,15 @@ impl<Q: Queue> OnDevice<Q> {
     pub(super) fn send<'a>(
         &self,
         (bytes, staged, to): Bringing<'a, Q>,
+        whole: usize,
         lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<(), RuntimeError> {
         if bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
             lent.push((bytes, to));
             return Ok(());
         }
-        staged.write()?[..bytes.len()].copy_from_slice(bytes);
+        let written = Written::to_pinned(whole);
+        past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
         self.queue.upload(staged, 0..bytes.len(), to, 0)
     }
 
@@ -250,9 +256,10 @@ impl<Q: Queue> OnDevice<Q> {
 
     /// Waits for all operations on the queue, and writes the results of encapsulations to the
     /// caller's memory. If it fails, it has written nothing, except for ciphertexts to pinned
-    /// memory of the caller.
+    /// memory of the caller. The batch has `whole` operations.
     pub(super) fn receive_encapsulations(
         &self,
+        whole: usize,
         (staged, to): (&mut Q::Pinned<u8>, &mut [u8]),
         (staged_secrets, secrets): (&Q::Pinned<u64>, &mut [SharedSecret]),
     ) -> Result<(), RuntimeError> {
@@ -265,7 +272,7 @@ impl<Q: Queue> OnDevice<Q> {
         self.fetch(from, staged, to.len())?;
         // Each of these calls can fail, so both come before the first write.
         let (bytes, words) = (staged.read()?, staged_secrets.read()?);
-        to.copy_from_slice(&bytes[..to.len()]);
+        past_caches::copy(Written::to_caller(whole), [(&bytes[..to.len()], to)]);
         SharedSecret::overwrite_all(secrets, words);
         Ok(())
     }
@@ -311,12 +318,21 @@ impl<Q: Queue> OnDevice<Q> {
                 (set.fill_encapsulation_keys)(sent_keys);
             }
             received?;
-        } else {
-            self.fetch(keys, staged, len)?;
-            decapsulation_keys.copy_from_slice(&staged.read()?[..len]);
+            let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
+            copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+            return Ok(());
         }
-        let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
-        copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+        self.fetch(keys, staged, len)?;
+        let staged = &staged.read()?[..len];
+        match Written::to_caller(whole) {
+            Written::InCaches => {
+                decapsulation_keys.copy_from_slice(staged);
+                copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+            }
+            Written::PastCaches => {
+                copy_key_pairs_past_caches(set, staged, copied_keys, decapsulation_keys);
+            }
+        }
         Ok(())
     }
 }
@@ -372,9 +388,38 @@ fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
     }
 }
 
+/// Copies the decapsulation keys `from` to `to`, and the encapsulation keys inside them to
+/// `encapsulation_keys`, which has one key for each of them or is empty. The caches do not hold
+/// `to`, so both copies read `from`.
+fn copy_key_pairs_past_caches(
+    set: &Set,
+    from: &[u8],
+    encapsulation_keys: &mut [u8],
+    to: &mut [u8],
+) {
+    /// Rows of a block, which the caches hold until it has been read twice.
+    const ROWS: usize = 8;
+    if encapsulation_keys.is_empty() {
+        return past_caches::copy(Written::PastCaches, [(from, to)]);
+    }
+    let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
+    let blocks = from.chunks(ROWS * from_row).zip(to.chunks_mut(ROWS * from_row));
+    let blocks = blocks.zip(encapsulation_keys.chunks_mut(ROWS * to_row));
+    past_caches::copy(
+        Written::PastCaches,
+        blocks.flat_map(|((from, to), keys)| {
+            let inside = from.chunks_exact(from_row).map(|row| &row[set.encapsulation_key.clone()]);
+            iter::once((from, to)).chain(inside.zip(keys.chunks_exact_mut(to_row)))
+        }),
+    );
+}
+
 #[cfg(test)]
 mod tests {
+    use std::vec;
+
     use super::*;
+    use crate::CtruPrime653;
 
     #[test]
     fn small_batches_send_all_keys_that_have_room() {
@@ -382,5 +427,20 @@ mod tests {
         assert_eq!(sent_keys(SENT_BATCH, 4096, 4000), 4000);
         assert_eq!(sent_keys(SENT_BATCH + 1, 4096, 4000), 1024);
         assert_eq!(sent_keys(1, 0, 0), 0);
+    }
+    #[test]
+    fn both_ways_to_copy_key_pairs_agree() {
+        let set = Set::of::<CtruPrime653>();
+        let (row, inner) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
+        for count in [1, 7, 8, 9, 20] {
+            let from: Vec<u8> = (0..count * row).map(|i| (i * i / 7) as u8).collect();
+            let mut expected = vec![0; count * inner];
+            copy_encapsulation_keys(set, &from, &mut expected);
+            for keys in [0, count] {
+                let (mut to, mut inside) = (vec![0; from.len()], vec![0; keys * inner]);
+                copy_key_pairs_past_caches(set, &from, &mut inside, &mut to);
+                assert!(to == from && inside == expected[..keys * inner], "{count} {keys}");
+            }
+        }
     }
 }
