@@ -1,6 +1,6 @@
 """Compares jobs of `python -m ctru.ray` on the CPUs of this machine with the engine alone.
 
-Run with: python job_rates.py [--rows 1048576] [--rows-per-file 32768] [--repeat 7]
+Run with: python job_rates.py [--set 761] [--rows 1048576] [--rows-per-file 32768] [--repeat 7]
 
 Jobs encapsulate to the keys of Parquet files, count and digest, and write no files. Each core has
 an actor with one thread. The engine alone has a thread for each core, and arrays of numpy that are
@@ -32,7 +32,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--set", default="761")
 parser.add_argument("--rows", type=int, default=1 << 20)
 parser.add_argument("--rows-per-file", type=int, default=1 << 15)
-parser.add_argument("--repeat", type=int, default=7)
+parser.add_argument("--repeat", type=int, default=7, help="number of jobs")
 args = parser.parse_args()
 cores = len(os.sched_getaffinity(0))
 
@@ -63,6 +63,7 @@ with tempfile.TemporaryDirectory() as name:
     seed, keys = Path(name) / "seed", Path(name) / "keys"
     jobs.main(["seed", str(seed)])
     common = ["--set", args.set, "--seed-file", seed, "--context", "job_rates", "--quiet"]
+    # Ray has logical CPUs left when all actors have theirs.
     ray.init(address="local", num_cpus=2 * cores, log_to_driver=False, include_dashboard=False)
     rows_per_file = ["--rows-per-file", args.rows_per_file]
     job("keygen", "--count", args.rows, *rows_per_file, "--out", keys, *common)

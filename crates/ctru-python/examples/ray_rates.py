@@ -105,6 +105,8 @@ def main() -> None:
     actors = max(args.gpus, 1)
     all_cores = sorted(os.sched_getaffinity(0))
     cores = args.cores or len(all_cores) // actors
+    if not 0 < cores * actors <= len(all_cores):
+        parser.error(f"{actors} actors with {cores} cores each do not fit {len(all_cores)} cores")
     ray.init(address="local", num_gpus=args.gpus, log_to_driver=False, include_dashboard=False)
     start = time.monotonic()
     remote = ray.remote(Encapsulator).options(

@@ -403,6 +403,7 @@ fn copy_key_pairs_past_caches(
         return past_caches::copy(Written::PastCaches, [(from, to)]);
     }
     let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
+    debug_assert_eq!(from.len() / from_row, encapsulation_keys.len() / to_row);
     let blocks = from.chunks(ROWS * from_row).zip(to.chunks_mut(ROWS * from_row));
     let blocks = blocks.zip(encapsulation_keys.chunks_mut(ROWS * to_row));
     past_caches::copy(
@@ -428,6 +429,7 @@ mod tests {
         assert_eq!(sent_keys(SENT_BATCH + 1, 4096, 4000), 1024);
         assert_eq!(sent_keys(1, 0, 0), 0);
     }
+
     #[test]
     fn both_ways_to_copy_key_pairs_agree() {
         let set = Set::of::<CtruPrime653>();

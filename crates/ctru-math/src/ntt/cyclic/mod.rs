@@ -7,7 +7,8 @@
 //! the factor `j` of one table, and values come out in bit-reversed order. The inverse takes the
 //! values in this order and merges blocks by the same butterfly, with factors that depend on the
 //! position in the block. In both directions each butterfly multiplies first and adds afterwards,
-//! so numbers grow by one product per layer. [`Plan`] says which layers normalise.
+//! so numbers grow by one product per layer. In the first layers a butterfly with the factor 1 does
+//! not multiply, so their bounds double. [`Plan`] says which layers these are, and which normalise.
 //!
 //! The tables are not secret, and their computation uses division.
 //!

@@ -3,7 +3,8 @@
 use crate::ntt::butterfly::{radix2, radix2_unit};
 use crate::reduce::{ReduceSum, Reducer, Residue};
 
-/// Most layers whose butterflies leave out products by 1.
+/// Most layers whose butterflies leave out products by 1: as many as a thread of a GPU applies to
+/// the numbers that it loads first.
 const MOST_UNITS: u32 = 4;
 
 /// Where a transform multiplies and normalises, and the bound after the last layer.
@@ -22,7 +23,7 @@ pub struct Layers {
 impl Layers {
     /// Derives the layers for inputs up to `bound`: each butterfly adds a product to a number or
     /// subtracts it. In as many first layers as possible it may add a number instead: such layers
-    /// do not normalise, no later layer normalises because of them, and the last bound is at most
+    /// do not normalise, no more layers normalise than without them, and the last bound is at most
     /// `room` if it would be so without them.
     ///
     /// # Panics

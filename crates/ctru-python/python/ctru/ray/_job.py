@@ -30,7 +30,7 @@ from ._work import Work, Worker, digest
 #: their memory is used again without a return to the system.
 ROWS_ON_GPU = 1 << 17
 ROWS_ON_CPU = 1 << 10
-#: Rows of a row group of a file, at least, but in the last one.
+#: The fewest rows of a row group of a file. The last one may have fewer.
 ROWS_OF_GROUP = 1 << 13
 #: How often a part may be lost with its actor.
 ATTEMPTS = 10
@@ -270,8 +270,9 @@ class Driver:
         if self._count < 1:
             raise ValueError(f"actors is {actors}, not a positive number")
         # Two parts at a time, so that one is written, or digested, while a GPU computes the other.
-        # A CPU that writes no files would only change from one to the other.
-        self._at_once = 1 if self._work.device == "cpu" and job.out is None else 2
+        # A thread of a CPU that writes no files would only change from one to the other.
+        is_busy = self._work.device == "cpu" and self._work.threads == 1 and job.out is None
+        self._at_once = 1 if is_busy else 2
         remote: Any = ray.remote(PartWorker)
         self._class = remote.options(max_concurrency=3, scheduling_strategy="SPREAD", **resources)
         self._todo = deque(part for part in job.parts if part.name not in job.done)
