@@ -20,6 +20,7 @@ import ctru.arrow
 ray = pytest.importorskip("ray")
 
 import ctru.ray  # noqa: E402
+from ctru.ray import _job  # noqa: E402
 from ctru.ray.__main__ import main  # noqa: E402
 
 ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
@@ -310,6 +311,14 @@ def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):
     assert main(command[:at] + command[at + 2 :]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (result["rows"], int(result["digest"], 16)) == (ROWS, expected)
+
+
+def test_row_groups_are_larger_than_batches(keys):
+    for path in keys.glob("*.parquet"):
+        metadata = pq.read_metadata(path)
+        groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        assert sum(groups) == FILE
+        assert all(_job.ROWS_OF_GROUP <= rows < 2 * _job.ROWS_OF_GROUP for rows in groups[:-1])
 
 
 def test_files_with_secrets_are_private(nodes, tmp_path, seed_file):
