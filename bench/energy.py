@@ -2,10 +2,11 @@
 
     python energy.py CTRU [SECONDS]
 
-CTRU is the program `ctru`. Needs the package nvidia-ml-py. Prints JSON Lines: the GPU with its
-power when nothing runs, and then a line for each measurement of `ctru bench`, with joules per
-operation. The counter is that of the whole card. A guest has no counter of its host's processor;
-where Linux has one (powercap), its joules stand beside those of the GPU.
+CTRU is the program `ctru`. Needs the package nvidia-ml-py. Prints a line of JSON for each
+measurement of `ctru bench`, with watts, joules per operation, and the watts of the card when
+nothing runs. `ctru-bench paper --from` shows them. The counter is that of the whole card. A guest
+has no counter of its host's processor; where Linux has one (powercap), its joules stand beside
+those of the GPU.
 """
 
 import bisect
@@ -70,12 +71,8 @@ def main() -> None:
     begin = time.monotonic()
     time.sleep(2)
     idle, joules, _ = meter.between(begin, time.monotonic())
-    head = {
-        "gpu": pynvml.nvmlDeviceGetName(card),
-        "driver": pynvml.nvmlSystemGetDriverVersion(),
-        "idle_watts": joules / idle,
-    }
-    print(json.dumps(head), flush=True)
+    idle_watts = joules / idle
+    driver = pynvml.nvmlSystemGetDriverVersion()
     batch = ["--batch", "1048576", "--seconds", seconds]
     for more in [], ["--on-device"]:
         command = [program, "bench", "--engine", "gpu", "--set", "761", "--json", *batch, *more]
@@ -88,9 +85,14 @@ def main() -> None:
                 time.sleep(2 * PERIOD)
                 seconds_read, joules, processor = meter.between(end - length, end)
                 operations = record["ops_per_s"] * seconds_read
-                record["watts"] = joules / seconds_read
-                record["joules_per_op"] = joules / operations
-                record["processor_joules_per_op"] = processor and processor / operations
+                figures = {
+                    "watts": joules / seconds_read,
+                    "joules": joules / operations,
+                    "idle_watts": idle_watts,
+                }
+                if processor is not None:
+                    figures["processor_joules"] = processor / operations
+                record |= {"bench": "energy", "driver": driver, "figures": figures}
                 print(json.dumps(record), flush=True)
 
 

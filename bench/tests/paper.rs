@@ -79,6 +79,10 @@ fn measurements() -> Vec<Value> {
                 },
             }),
         ),
+        with(
+            each("energy", "encaps", 1 << 20, 16, 25.0),
+            json!({"figures": {"watts": 400.0, "joules": 10.5e-6, "idle_watts": 80.0}}),
+        ),
         each("products", "NTT", 1, 1, 3000.0),
         each("products", "NTT", 1024, 1, 12.5),
         each("products alone", "NTT", 1, 1, 8000.0),
@@ -205,6 +209,8 @@ fn tables_of_a_file() {
     let power = "Power and memory";
     assert_eq!(report.row(power, &["761", "encaps"])[2..], ["500", "520", "1024", "128"]);
     assert_eq!(report.row(power, &["761", "decaps"])[2..4], ["no nvidia-smi", "no nvidia-smi"]);
+    let energy = report.row("Energy of the GPU", &["761", "encaps"]);
+    assert_eq!(energy[4..], ["400", "10.5"]);
 
     assert_eq!(
         report.row("Table 7: 1000", &["761", "encaps"])[2..],

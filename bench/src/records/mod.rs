@@ -50,6 +50,8 @@ pub(crate) mod kind {
     pub(crate) const RESOURCES: &str = "resources";
     /// Power and memory of an engine under load, without times.
     pub(crate) const LOAD: &str = "load";
+    /// The energy of a GPU for batches of operations, by its counter.
+    pub(crate) const ENERGY: &str = "energy";
     /// One kernel of the KEM on random data on the device.
     #[cfg(feature = "cuda")]
     pub(crate) const KERNEL: &str = "kernel";
@@ -151,6 +153,8 @@ pub(crate) mod figure {
     pub(crate) const PINNED_BYTES: &str = "pinned_bytes";
     /// Median power in watts.
     pub(crate) const WATTS: &str = "watts";
+    /// Energy per operation in joules.
+    pub(crate) const JOULES: &str = "joules";
     /// Largest power in watts.
     pub(crate) const MOST_WATTS: &str = "most_watts";
     /// The modulus.

@@ -61,6 +61,7 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     resources::table_6(records, out)?;
     resources::kernels(records, out)?;
     resources::loads(records, out)?;
+    resources::energy(records, out)?;
     operations::table_7(records, out)?;
     operations::others(records, out)?;
     operations::rates(records, out)?;

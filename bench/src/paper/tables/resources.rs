@@ -1,4 +1,4 @@
-//! Table 6: power and memory of the engine, registers and shared memory of kernels.
+//! Table 6: power, energy and memory of the engine, registers and shared memory of kernels.
 
 use std::io::Write;
 
@@ -128,4 +128,20 @@ pub(super) fn loads(records: &Records, out: &mut dyn Write) -> Result<(), Error>
         &table,
         out,
     )
+}
+
+/// Writes the energy of the GPU for each operation.
+pub(super) fn energy(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
+    let mut table = table::markdown(["n", "op", "keys", "data", "W", "uJ per operation"], 4..6);
+    for record in records.of_kind(kind::ENERGY) {
+        table.add_row([
+            record.set.clone(),
+            record.op.clone(),
+            record.keys.name().to_owned(),
+            record.transfers.clone(),
+            digits(record.figure(figure::WATTS)),
+            digits(record.figure(figure::JOULES).map(|joules| 1e6 * joules)),
+        ]);
+    }
+    section("Energy of the GPU's card by its counter, without the host", &table, out)
 }
