@@ -85,11 +85,8 @@ static SAMPLING: [Path; 2] = [
     Path { name: "one kernel", kernels: &[&compared::SAMPLE_SECRET] },
 ];
 
-/// Secret polynomials per launch.
-const SAMPLING_BATCHES: [u32; 3] = [1, 1024, 65536];
-
-/// Encryptions per launch.
-const ENCRYPTION_BATCHES: [u32; 3] = [1, 1024, 65536];
+/// Encryptions, or secret polynomials, per launch.
+const PATH_BATCHES: [u32; 3] = [1, 1024, 65536];
 
 /// The paths of table 5. Both compute ciphertexts from products and messages: they encode the
 /// message, compress the sum and pack it.
@@ -161,8 +158,8 @@ pub(super) fn products<R: Ring>(session: &mut Session<'_>, devices: Devices) -> 
 /// polynomials.
 pub(super) fn fusion<R: Ring>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     paths::<R>(session, devices, kind::AFTER_PRODUCT, &AFTER_PRODUCT, &AFTER_PRODUCT_BATCHES)?;
-    paths::<R>(session, devices, kind::ENCRYPTION, &PATHS, &ENCRYPTION_BATCHES)?;
-    paths::<R>(session, devices, kind::SAMPLING, &SAMPLING, &SAMPLING_BATCHES)
+    paths::<R>(session, devices, kind::ENCRYPTION, &PATHS, &PATH_BATCHES)?;
+    paths::<R>(session, devices, kind::SAMPLING, &SAMPLING, &PATH_BATCHES)
 }
 
 /// Measures sequences of kernels in batches.
