@@ -4,8 +4,8 @@ use crate::{Error, Result, process, workspace};
 
 /// Checks single steps of the arithmetic on all their inputs
 ///
-/// Prints the number of inputs of each check and its time. Builds with optimisation and takes half
-/// an hour on one core.
+/// Prints the number of inputs of each check and its time. Builds with optimisation and takes ten
+/// minutes on one core.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Run only the checks whose names contain this text, such as `reducers` or `e8`

@@ -65,7 +65,11 @@ fn all_pairs<M: Reducer>(extent: Extent) -> u64 {
 }
 
 exhaust! {
-    // The reducers of the products of rings by the paper's transform.
+    // Coefficients of the scheme's rings, in inversions and after products.
+    barrett_653: by_two_factors::<Barrett<4621>>,
+    barrett_761: by_two_factors::<Barrett<4591>>,
+    barrett_1277: by_two_factors::<Barrett<7879>>,
+    // Products of rings by the paper's transform.
     pseudo_mersenne_653: by_two_factors::<PseudoMersenne<24, 6>>,
     pseudo_mersenne_761_and_1277: by_two_factors::<PseudoMersenne<25, 12>>,
     shoup_653: by_two_factors::<Shoup<16_777_153>>,

@@ -96,7 +96,7 @@ impl Plan {
     pub const fn new<M: Reducer, P: ReduceSum>(layers: u32) -> Self {
         assert!(M::MODULUS == P::MODULUS, "one modulus throughout");
         let (canonical, normalised) = (M::MODULUS as i64 - 1, M::NORMALISED_BOUND as i64);
-        // Bounds of values with which a product normalises no operand, one or both.
+        // Largest bounds of values with which a product normalises no operand, one or both.
         let room = [P::SUM_BOUND.isqrt(), P::SUM_BOUND / normalised, i64::MAX];
         assert!(normalised <= room[0], "normalised operands must be small enough");
         let lazy = Layers::with_units::<M>(canonical, layers, 0).bound;

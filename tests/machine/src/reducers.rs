@@ -1,0 +1,154 @@
+//! Kernels that try the reducers of [`ctru_math::reduce`] on every input, as a GPU runs them.
+//!
+//! `cargo xtask exhaust` does the same on the CPU, for the same methods and moduli.
+
+use ctru_math::reduce::{
+    Barrett, ConstantDivision, Float, Mersenne, Montgomery, Packed, Plantard, Proth,
+    PseudoMersenne, Reducer, Residue, RoundingShoup, RuntimeDivision, Shoup, UnsignedDivision,
+    UnsignedMontgomery, UnsignedShoup,
+};
+use ctru_simt::descriptor::Rows::{Of, One};
+use ctru_simt::descriptor::{Batch, Extent, Kernel, Shape};
+use ctru_simt::simt::{Simt, Update, Word};
+
+use crate::{MODULE, THREADS, thread_in_launch};
+
+/// A factor in the form of the method `M`, as an element of an array.
+pub type FactorWord<M> = <<M as Reducer>::Factor as Packed>::Word;
+
+/// The inputs and the factors of a check.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every input, with the largest factor alone.
+    EveryInput,
+    /// Every number that a product can be, with every factor.
+    EveryFactor,
+}
+
+/// Checks the results of a method for the inputs from `first` to `last`: each product by `count`
+/// factors, the first of which stands for `least_factor`; [`Reducer::normalise`]; and, of inputs
+/// within the bound of results, [`Reducer::canonical`] and [`Reducer::centred`]. Each thread takes
+/// the inputs at a distance of the number of operations. Adds the number of results to `counts[0]`
+/// and that of the wrong ones to `counts[1]`.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "a kernel takes its arrays and scalars one by one")]
+pub fn check<S: Simt, M: Reducer>(
+    s: S,
+    factors: S::Global<FactorWord<M>>,
+    counts: S::Global<u64>,
+    batch: Batch,
+    first: i32,
+    last: i32,
+    least_factor: i32,
+    count: u32,
+) where
+    FactorWord<M>: Word,
+{
+    let (mut results, mut wrong) = (0u64, 0u64);
+    let mut note = |is_right: bool| {
+        results += 1;
+        wrong += u64::from(!is_right);
+    };
+    let (modulus, half) = (i64::from(M::MODULUS), i64::from(M::MODULUS / 2));
+    let is_congruent = |a: i64, b: i64| (a - b) % modulus == 0;
+    let is_within = |value: i64, bound: i32| {
+        value <= bound.into() && (M::IS_SIGNED || value >= 0) && -value <= bound.into()
+    };
+    let thread = thread_in_launch(s);
+    let mut input = i64::from(first) + i64::from(thread);
+    while thread < batch.operations() && input <= last.into() {
+        let a = M::Residue::new(input as i32);
+        for i in 0..count {
+            let product = M::mul(a, M::Factor::from_word(s.load(factors, i))).value().into();
+            let exact = input * (i64::from(least_factor) + i64::from(i));
+            note(is_within(product, M::OUTPUT_BOUND) && is_congruent(product, exact));
+        }
+        let normalised = M::normalise(a).value().into();
+        note(is_within(normalised, M::NORMALISED_BOUND) && is_congruent(normalised, input));
+        if is_within(input, M::OUTPUT_BOUND) {
+            let canonical = M::canonical(a).into();
+            note((0..modulus).contains(&canonical) && is_congruent(canonical, input));
+            let centred = M::centred(a).into();
+            note((-half..=half).contains(&centred) && is_congruent(centred, input));
+        }
+        input += i64::from(batch.operations());
+    }
+    if results != 0 {
+        s.atomic(counts, 0, Update::Add(results));
+        s.atomic(counts, 1, Update::Add(wrong));
+    }
+}
+
+/// The number of factors of a launch.
+fn factors(extent: Extent<'_>) -> u64 {
+    extent.scalars.get(3).and_then(|count| count.get::<u32>()).map_or(0, u64::from)
+}
+
+/// A visitor of the kernels that receives their methods.
+pub trait Visitor {
+    /// Visits a kernel that runs [`check`] for the method `M`.
+    fn visit<M: Reducer>(&mut self, kernel: &'static Kernel, pairs: Pairs)
+    where
+        FactorWord<M>: Word;
+}
+
+macro_rules! checks {
+    ($($pairs:ident $name:ident $text:literal $method:ty;)*) => {
+        ctru_simt::kernels! {
+            in MODULE:
+            $(
+                /// [`check`] for this method.
+                pub unsafe $name $text = check::<_, $method>(
+                    factors: FactorWord<$method>[Of(factors); 1], counts: u64[One; 2];
+                    first: i32, last: i32, least_factor: i32, count: u32)
+                    in Shape::new(THREADS, THREADS, 0);
+            )*
+        }
+
+        /// Visits all kernels.
+        pub fn visit(visitor: &mut impl Visitor) {
+            $(visitor.visit::<$method>(&$name, Pairs::$pairs);)*
+        }
+    };
+}
+checks! {
+    // Coefficients of the scheme's rings, in inversions and after products.
+    EveryInput BARRETT_653 "barrett_653" Barrett<4621>;
+    EveryInput BARRETT_761 "barrett_761" Barrett<4591>;
+    EveryInput BARRETT_1277 "barrett_1277" Barrett<7879>;
+    // The methods of the products by the paper's transform.
+    EveryInput PSEUDO_MERSENNE_653 "pseudo_mersenne_653" PseudoMersenne<24, 6>;
+    EveryInput PSEUDO_MERSENNE_761 "pseudo_mersenne_761_and_1277" PseudoMersenne<25, 12>;
+    EveryInput SHOUP_653 "shoup_653" Shoup<16_777_153>;
+    EveryInput SHOUP_761 "shoup_761_and_1277" Shoup<33_550_337>;
+    EveryInput MONTGOMERY_653 "montgomery_653" Montgomery<16_777_153>;
+    EveryInput MONTGOMERY_761 "montgomery_761_and_1277" Montgomery<33_550_337>;
+    // The other methods of the laboratory, with a modulus of the laboratory.
+    EveryInput BARRETT "barrett" Barrett<469_762_049>;
+    EveryInput CONSTANT_DIVISION "constant_division" ConstantDivision<469_762_049>;
+    EveryInput RUNTIME_DIVISION "runtime_division" RuntimeDivision<469_762_049>;
+    EveryInput PLANTARD "plantard" Plantard<469_762_049>;
+    EveryInput ROUNDING_SHOUP "rounding_shoup" RoundingShoup<469_762_049>;
+    EveryInput PROTH "proth" Proth<7, 26>;
+    EveryInput MERSENNE "mersenne" Mersenne<31>;
+    EveryInput FLOAT "float" Float<16_777_207>;
+    EveryInput UNSIGNED_DIVISION "unsigned_division" UnsignedDivision<469_762_049>;
+    EveryInput UNSIGNED_SHOUP "unsigned_shoup" UnsignedShoup<469_762_049>;
+    EveryInput UNSIGNED_MONTGOMERY "unsigned_montgomery" UnsignedMontgomery<469_762_049>;
+    // All pairs modulo the moduli of the scheme.
+    EveryFactor BARRETT_4591 "barrett_pairs_4591" Barrett<4591>;
+    EveryFactor BARRETT_4621 "barrett_pairs_4621" Barrett<4621>;
+    EveryFactor BARRETT_7879 "barrett_pairs_7879" Barrett<7879>;
+    EveryFactor MONTGOMERY_4591 "montgomery_pairs_4591" Montgomery<4591>;
+    EveryFactor MONTGOMERY_4621 "montgomery_pairs_4621" Montgomery<4621>;
+    EveryFactor MONTGOMERY_7879 "montgomery_pairs_7879" Montgomery<7879>;
+    EveryFactor SHOUP_4591 "shoup_pairs_4591" Shoup<4591>;
+    EveryFactor SHOUP_4621 "shoup_pairs_4621" Shoup<4621>;
+    EveryFactor SHOUP_7879 "shoup_pairs_7879" Shoup<7879>;
+    EveryFactor PLANTARD_4591 "plantard_pairs_4591" Plantard<4591>;
+    EveryFactor PLANTARD_4621 "plantard_pairs_4621" Plantard<4621>;
+    EveryFactor PLANTARD_7879 "plantard_pairs_7879" Plantard<7879>;
+    EveryFactor FLOAT_4591 "float_pairs_4591" Float<4591>;
+    EveryFactor FLOAT_4621 "float_pairs_4621" Float<4621>;
+    EveryFactor FLOAT_7879 "float_pairs_7879" Float<7879>;
+}
