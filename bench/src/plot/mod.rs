@@ -3,6 +3,7 @@
 //! [`svg`] writes elements, [`chart`] draws panels with axes and labelled lines, [`palette`] gives
 //! each method one colour, and the other modules define the pictures.
 
+mod batches;
 mod chart;
 mod failures;
 mod laboratory;
@@ -20,7 +21,8 @@ use crate::records::Records;
 /// Draw all pictures as SVG, from the files of records in a folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the files h200-paper.jsonl, lab-reductions.jsonl, lab-ntt.jsonl and failures.jsonl
+    /// Folder of the files h200-paper.jsonl, h200-batches.jsonl, lab-reductions.jsonl,
+    /// lab-ntt.jsonl and failures.jsonl
     #[arg(long, value_name = "FOLDER", default_value = "docs/benchmarks")]
     records: PathBuf,
     /// Folder of the pictures [default: the folder of the records]
@@ -32,8 +34,10 @@ pub(crate) struct Args {
 /// function returns `None` if the records have nothing to draw.
 type Picture = (&'static str, &'static str, fn(&Records) -> Option<String>);
 
-const PICTURES: [Picture; 7] = [
+const PICTURES: [Picture; 9] = [
     ("overview.svg", "h200-paper.jsonl", overview::draw),
+    ("batches-rates.svg", "h200-batches.jsonl", batches::rates),
+    ("batches-times.svg", "h200-batches.jsonl", batches::times),
     ("paper-figure-6-throughput.svg", "h200-paper.jsonl", paper::throughput),
     ("paper-figure-6-latency.svg", "h200-paper.jsonl", paper::latency),
     ("paper-figure-7.svg", "h200-paper.jsonl", paper::streams),

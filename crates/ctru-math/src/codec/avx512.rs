@@ -45,24 +45,25 @@ const fn values_from_words(width: usize) -> Bytes {
     positions
 }
 
-/// Returns, for each byte of the packed block, the index of the byte of the words that contains it.
-/// If two words share a byte, the first list has the index in the lower word, the second list has
-/// the index in the upper word, and the mask has the bit of this byte set.
+/// Returns, for each byte of the packed block, the index of the byte of the words to copy there. If
+/// the eight bytes of two words meet in a byte, the first list has the index in the lower word, the
+/// second list has the index in the upper word, and the mask has the bit of this byte set. What is
+/// beyond the packed block means nothing.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
+    // No byte meets three words, and no index is beyond a vector.
+    assert!(8 <= width && width <= 13);
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;
     while i < 64 {
-        // The loop goes from the last word to the first, so that the lower one of two words that
-        // share a byte comes last.
+        // The loop goes from the last word to the first, so that the lower one of two words comes
+        // last.
         let (word, byte) = (7 - i / 8, i % 8);
         let at = start(width, word).0 + byte;
-        if at < 4 * width && 8 * byte < start(width, word).1 + 4 * width {
-            if word < 7 && at >= start(width, word + 1).0 {
-                second[at] = first[at];
-                shared |= 1 << at;
-            }
-            first[at] = (8 * word + byte) as u8;
+        if at >= start(width, word + 1).0 {
+            second[at] = first[at];
+            shared |= 1 << at;
         }
+        first[at] = (8 * word + byte) as u8;
         i += 1;
     }
     (first, second, shared)
@@ -141,7 +142,7 @@ fn pack_blocks<const WIDTH: u32>(values: &[u16], bytes: &mut [u8]) {
             let values =
                 _mm512_maskz_loadu_epi16(mask(values.len()) as u32, values.as_ptr().cast());
             // Joins two values in each half of a word, then the two halves.
-            let pairs = _mm512_madd_epi16(values, _mm512_set1_epi32(1 | 1 << (16 + WIDTH)));
+            let pairs = _mm512_madd_epi16(values, _mm512_set1_epi32(1 + (1 << (16 + WIDTH))));
             let upper = _mm512_srli_epi64::<32>(pairs);
             let lower = _mm512_and_si512(pairs, _mm512_set1_epi64(u32::MAX as i64));
             let words = _mm512_or_si512(
