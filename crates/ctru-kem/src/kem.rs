@@ -313,3 +313,25 @@ fn equal(a: &[u8], b: &[u8]) -> Choice {
     // Without the barrier, the compiler could leave the loop at the first difference.
     black_box(difference).ct_eq(&0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+
+    use ctru_math::R653;
+
+    use super::*;
+    use crate::encoding::MixedRadix;
+
+    #[test]
+    fn debug_shows_no_decoded_key() {
+        const LEN: usize = R653::SECRET_POLY_BYTES
+            + <<MixedRadix as Encode>::Bytes<R653> as Array<u8>>::LEN
+            + SEED_BYTES;
+        let mut bytes = [0; LEN];
+        generate::<R653, MixedRadix>(&[1; SEED_BYTES], &[2; SEED_BYTES], &mut bytes);
+        let key = DecodedDecapsulationKey::<R653>::new::<MixedRadix>(&bytes);
+        assert_eq!(format!("{key:?}"), "DecodedDecapsulationKey(..)");
+        assert_eq!(format!("{:?}", key.encapsulation_key), "DecodedEncapsulationKey(..)");
+    }
+}

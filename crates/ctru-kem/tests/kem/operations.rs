@@ -495,8 +495,13 @@ fn placeholders<P: ParameterSet>() {
     assert_eq!(Ciphertext::<P>::default().as_ref(), vec![0; P::CIPHERTEXT_BYTES]);
     assert_eq!(SharedSecret::default().as_ref(), &[0; SHARED_SECRET_BYTES]);
     // The placeholder is well formed: decapsulation returns a secret.
-    let (sent, _) = encapsulation_key.encapsulate_deterministic(&[19; SEED_BYTES]);
+    let (sent, secret) = encapsulation_key.encapsulate_deterministic(&[19; SEED_BYTES]);
     let _ = decapsulation_key.decapsulate(&sent);
+    assert!(SharedSecret::default().is_placeholder());
+    assert!(!secret.is_placeholder());
+    assert!(
+        !SharedSecret::from_bytes(&array(&[[0; 31].as_slice(), &[1]].concat())).is_placeholder()
+    );
 }
 
 /// Checks that a wiped key is the placeholder, which operations accept.
@@ -531,7 +536,8 @@ fn debug_shows_no_secret<P: ParameterSet>() {
     }
     // The output does not depend on the secret.
     assert_eq!(format!("{decapsulation_key:?}"), format!("{:?}", key::<P>(22)));
-    assert_eq!(format!("{secret:?}"), format!("{:?}", SharedSecret::default()));
+    assert_eq!(format!("{secret:?}"), "SharedSecret(..)");
+    assert_eq!(SharedSecret::from_bytes(secret.as_bytes()), secret);
     assert!(!shows(&format!("{secret:#?}"), secret.as_ref()));
     // The search itself works: it finds the bytes of public values, which `Debug` shows.
     assert!(shows(&format!("{encapsulation_key:?}"), encapsulation_key.as_ref()));

@@ -214,6 +214,21 @@ fn secret_polys<R: Ring>() {
             }
         }
     }
+
+    // Two equal faults do not cancel out: in one byte, in two, and in the last one.
+    let flip = |bytes: &mut R::SecretPolyBytes, index: usize, flipped: u8| {
+        bytes.as_mut()[index / 2] ^= flipped << (4 * (index % 2));
+    };
+    for (first, second) in [(0, 1), (2, 3), (0, 2), (3, 4), (1, R::N - 1), (R::N - 1, R::N)] {
+        for flipped in 1..16 {
+            let mut bytes = valid;
+            flip(&mut bytes, first, flipped);
+            let is_fault = secret_poly::unpack::<R>(&bytes).is_err();
+            flip(&mut bytes, second, flipped);
+            let are_faults = secret_poly::unpack::<R>(&bytes).is_err();
+            assert!(are_faults || !is_fault, "{flipped} at {first} and {second}");
+        }
+    }
 }
 
 #[test]
@@ -409,6 +424,20 @@ fn mixed_radix_refuses<R: Ring>() {
     largest.as_mut()[0] += 1;
     assert!(decode_canonical::<R>(&largest).is_err());
     assert!(decode_canonical::<R>(&R::MixedRadixBytes::from_fn(|_| 0xff)).is_err());
+}
+
+#[test]
+fn errors_say_what_was_wrong() {
+    let texts = [
+        Packed13Error::Coefficient { index: 7 }.to_string(),
+        Packed13Error::Padding.to_string(),
+        NonCanonical.to_string(),
+        InvalidSecretPoly.to_string(),
+    ];
+    let parts = ["x^7 is not below q", "padding", "canonical mixed-radix", "secret polynomial"];
+    for (text, part) in texts.iter().zip(parts) {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 every_ring_on_every_backend! {
