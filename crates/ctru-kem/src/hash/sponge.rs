@@ -257,3 +257,38 @@ fn hash_group<V: Lanes, F: Function, const BYTES: usize>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::mem::ManuallyDrop;
+
+    use super::*;
+
+    /// Drops a value, and returns what its memory holds then.
+    #[allow(unsafe_code)]
+    fn dropped<T>(value: T) -> ManuallyDrop<T> {
+        let mut value = ManuallyDrop::new(value);
+        // SAFETY: the tests only read numbers of the value afterwards, and every number is valid.
+        unsafe { ManuallyDrop::drop(&mut value) };
+        value
+    }
+
+    #[test]
+    fn inputs_and_states_are_wiped() {
+        let mut input = Padded::<Shake256, { Shake256::BLOCK }>::room();
+        input.fill(&[b"a secret"]);
+        let mut sponges = Sponges::new(Word::ZERO);
+        let mut blocks = NO_BLOCKS;
+        blocks[0] = input.block(0);
+        sponges.absorb::<Shake256>(&blocks);
+        let mut output = [0; Shake256::BLOCK];
+        sponges.squeeze::<Shake256>(&mut [&mut output], 0);
+        assert!(output.starts_with(b"a secret"));
+
+        assert!(dropped(input).bytes.iter().all(|&byte| byte == 0));
+        let mut sponges = dropped(sponges);
+        assert!(sponges.rows.as_flattened().iter().all(|&lane| lane == 0));
+        sponges.squeeze::<Shake256>(&mut [&mut output], 0);
+        assert_eq!(output, [0; Shake256::BLOCK]);
+    }
+}

@@ -75,6 +75,7 @@ fn compare<P: ParameterSet>(engine: &dyn RowEngine, count: usize, one: bool) {
 }
 
 fn gives_what_keys_give<P: ParameterSet>() {
+    assert!(format!("{:?}", cpu::<P>()).contains(P::NAME));
     for count in [0, 1, 2, 7, 8, 9, 17, 131] {
         compare::<P>(&cpu::<P>(), count, false);
         if count > 0 {
