@@ -19,7 +19,8 @@ const LINES: [(Operation, KeyUse, &str, &str); 6] = [
     (Operation::Decaps, KeyUse::One, "decaps, one key", palette::ORANGE),
 ];
 
-/// Draws a panel for each kind of memory, with one line per operation.
+/// Draws a panel for each kind of memory, with one line per operation. Returns `None` if the
+/// records have no batches in one of them.
 fn draw(
     records: &Records,
     title: &str,
@@ -30,11 +31,16 @@ fn draw(
     let x = Axis::logarithmic("operations per batch", &[1.0, 32.0, 1024.0, 32768.0, 1048576.0]);
     let panel = |memory: HostMemory| {
         let line = |(operation, keys, name, colour): (Operation, KeyUse, &str, &'static str)| {
-            let of_memory = records.of(kind::BATCH, SET, operation, keys).filter(|record| {
+            let is_wanted = |record: &&Record| {
                 record.engine == "gpu" && record.transfers == memory.name() && record.callers == 1
-            });
-            // Later measurements of a batch belong to another series.
-            let points = distinct_by_batch(of_memory, value);
+            };
+            let mut of_memory: Vec<&Record> =
+                records.of(kind::BATCH, SET, operation, keys).filter(is_wanted).collect();
+            // The sort is stable. The second measurement of a batch belongs to another series.
+            of_memory.sort_by_key(|record| record.batch);
+            of_memory.dedup_by_key(|record| record.batch);
+            let point = |record: &Record| (record.batch as f64, value(record));
+            let points = of_memory.into_iter().map(point).collect();
             Line { name: name.to_owned(), colour, known: false, points }
         };
         let lines = LINES.map(line).into_iter().filter(|line| !line.points.is_empty()).collect();
@@ -47,21 +53,6 @@ fn draw(
     let layout = Layout { width: 440.0, height: 320.0, names: 130.0 };
     let has_lines = panels.iter().all(|panel| !panel.lines.is_empty());
     has_lines.then(|| chart::draw(title, &panels, layout, &caption))
-}
-
-/// Returns the first point of each size of batch.
-fn distinct_by_batch<'a>(
-    records: impl Iterator<Item = &'a Record>,
-    value: fn(&Record) -> f64,
-) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = Vec::new();
-    for record in records {
-        let batch = record.batch as f64;
-        if points.iter().all(|&(other, _)| other != batch) {
-            points.push((batch, value(record)));
-        }
-    }
-    points
 }
 
 /// Draws operations per second against the size of the batch.

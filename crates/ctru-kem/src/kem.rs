@@ -322,13 +322,11 @@ mod tests {
 
     use super::*;
     use crate::encoding::MixedRadix;
+    use crate::{CtruPrime653, ParameterSet};
 
     #[test]
     fn debug_shows_no_decoded_key() {
-        const LEN: usize = R653::SECRET_POLY_BYTES
-            + <<MixedRadix as Encode>::Bytes<R653> as Array<u8>>::LEN
-            + SEED_BYTES;
-        let mut bytes = [0; LEN];
+        let mut bytes = [0; <CtruPrime653 as ParameterSet>::DECAPSULATION_KEY_BYTES];
         generate::<R653, MixedRadix>(&[1; SEED_BYTES], &[2; SEED_BYTES], &mut bytes);
         let key = DecodedDecapsulationKey::<R653>::new::<MixedRadix>(&bytes);
         assert_eq!(format!("{key:?}"), "DecodedDecapsulationKey(..)");

@@ -1,6 +1,6 @@
 //! Kernels that try the reducers of [`ctru_math::reduce`] on every input, as a GPU runs them.
 //!
-//! `cargo xtask exhaust` does the same on the CPU, for the same methods and moduli.
+//! `cargo xtask exhaust` tries these methods and moduli on the CPU.
 
 use ctru_math::reduce::{
     Barrett, ConstantDivision, Float, Mersenne, Montgomery, Packed, Plantard, Proth,
@@ -27,9 +27,16 @@ pub enum Pairs {
 
 /// Checks the results of a method for the inputs from `first` to `last`: each product by `count`
 /// factors, the first of which stands for `least_factor`; [`Reducer::normalise`]; and, of inputs
-/// within the bound of results, [`Reducer::canonical`] and [`Reducer::centred`]. Each thread takes
-/// the inputs at a distance of the number of operations. Adds the number of results to `counts[0]`
-/// and that of the wrong ones to `counts[1]`.
+/// within the bound of results, [`Reducer::canonical`] and [`Reducer::centred`]. Adds the number of
+/// results to `counts[0]`, that of the wrong ones to `counts[1]`, and the square of each input,
+/// modulo `2^64`, to `counts[2]`.
+///
+/// The inputs are within [`Reducer::INPUT_BOUND`], and at least 0 if the method takes no negative
+/// numbers. The factors are within half of the modulus. Each thread takes the inputs at a distance
+/// of the number of operations.
+///
+/// Two faults can be planted: the results are compared with those of `input + planted`, and all
+/// bounds of results are less by `cut`.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "a kernel takes its arrays and scalars one by one")]
 pub fn check<S: Simt, M: Reducer>(
@@ -41,47 +48,51 @@ pub fn check<S: Simt, M: Reducer>(
     last: i32,
     least_factor: i32,
     count: u32,
+    planted: i32,
+    cut: i64,
 ) where
     FactorWord<M>: Word,
 {
-    let (mut results, mut wrong) = (0u64, 0u64);
-    let mut note = |is_right: bool| {
-        results += 1;
-        wrong += u64::from(!is_right);
-    };
+    let (mut results, mut wrong, mut squares) = (0u64, 0u64, 0u64);
     let (modulus, half) = (i64::from(M::MODULUS), i64::from(M::MODULUS / 2));
-    let is_congruent = |a: i64, b: i64| (a - b) % modulus == 0;
-    let is_within = |value: i64, bound: i32| {
-        value <= bound.into() && (M::IS_SIGNED || value >= 0) && -value <= bound.into()
+    let mut compare = |result: i64, least: i64, most: i64, expected: i64| {
+        let is_within = least + cut <= result && result <= most - cut;
+        results += 1;
+        wrong += u64::from(!is_within || (result - expected) % modulus != 0);
     };
+    let least = |bound: i32| if M::IS_SIGNED { -i64::from(bound) } else { 0 };
     let thread = thread_in_launch(s);
     let mut input = i64::from(first) + i64::from(thread);
     while thread < batch.operations() && input <= last.into() {
-        let a = M::Residue::new(input as i32);
+        let (a, expected) = (M::Residue::new(input as i32), input + i64::from(planted));
+        let bound = M::OUTPUT_BOUND;
         for i in 0..count {
-            let product = M::mul(a, M::Factor::from_word(s.load(factors, i))).value().into();
-            let exact = input * (i64::from(least_factor) + i64::from(i));
-            note(is_within(product, M::OUTPUT_BOUND) && is_congruent(product, exact));
+            let product = M::mul(a, M::Factor::from_word(s.load(factors, i))).value();
+            let factor = i64::from(least_factor) + i64::from(i);
+            compare(product.into(), least(bound), bound.into(), expected * factor);
         }
-        let normalised = M::normalise(a).value().into();
-        note(is_within(normalised, M::NORMALISED_BOUND) && is_congruent(normalised, input));
-        if is_within(input, M::OUTPUT_BOUND) {
-            let canonical = M::canonical(a).into();
-            note((0..modulus).contains(&canonical) && is_congruent(canonical, input));
-            let centred = M::centred(a).into();
-            note((-half..=half).contains(&centred) && is_congruent(centred, input));
+        let most = M::NORMALISED_BOUND;
+        compare(M::normalise(a).value().into(), least(most), most.into(), expected);
+        if least(bound) <= input && input <= bound.into() {
+            compare(M::canonical(a).into(), 0, modulus - 1, expected);
+            compare(M::centred(a).into(), -half, half, expected);
         }
+        squares = squares.wrapping_add((input * input) as u64);
         input += i64::from(batch.operations());
     }
     if results != 0 {
         s.atomic(counts, 0, Update::Add(results));
         s.atomic(counts, 1, Update::Add(wrong));
+        s.atomic(counts, 2, Update::Add(squares));
     }
 }
 
+/// The place of `count` among the scalars.
+const COUNT: usize = 3;
+
 /// The number of factors of a launch.
 fn factors(extent: Extent<'_>) -> u64 {
-    extent.scalars.get(3).and_then(|count| count.get::<u32>()).map_or(0, u64::from)
+    extent.scalars.get(COUNT).and_then(|count| count.get::<u32>()).map_or(0, u64::from)
 }
 
 /// A visitor of the kernels that receives their methods.
@@ -99,8 +110,8 @@ macro_rules! checks {
             $(
                 /// [`check`] for this method.
                 pub unsafe $name $text = check::<_, $method>(
-                    factors: FactorWord<$method>[Of(factors); 1], counts: u64[One; 2];
-                    first: i32, last: i32, least_factor: i32, count: u32)
+                    factors: FactorWord<$method>[Of(factors); 1], counts: u64[One; 3];
+                    first: i32, last: i32, least_factor: i32, count: u32, planted: i32, cut: i64)
                     in Shape::new(THREADS, THREADS, 0);
             )*
         }

@@ -46,11 +46,12 @@ const fn values_from_words(width: usize) -> Bytes {
 }
 
 /// Returns, for each byte of the packed block, the index of the byte of the words to copy there. If
-/// the eight bytes of two words meet in a byte, the first list has the index in the lower word, the
-/// second list has the index in the upper word, and the mask has the bit of this byte set. What is
-/// beyond the packed block means nothing.
+/// the eight bytes of two words reach a byte, the first list has the index in the lower word, the
+/// second list has the index in the upper word, and the mask has the bit of this byte set. The bits
+/// of a word above its four values are 0, so the OR of both bytes is right. What is beyond the
+/// packed block means nothing.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
-    // No byte meets three words, and no index is beyond a vector.
+    // From width 8 on, at most two words reach a byte. No width in use is above 13.
     assert!(8 <= width && width <= 13);
     let (mut first, mut second, mut shared) = ([0; 64], [0; 64], 0);
     let mut i = 0;
@@ -119,7 +120,7 @@ fn unpack_blocks<const WIDTH: u32>(bytes: &[u8], values: &mut [u16]) {
     }
 }
 
-/// Does the work of [`pack`](crate::kernel::bits::pack); `WIDTH <= 13`.
+/// Does the work of [`pack`](crate::kernel::bits::pack); `8 <= WIDTH <= 13`.
 #[inline(always)]
 pub(super) fn pack<const WIDTH: u32>(_token: Avx512, values: &[u16], bytes: &mut [u8]) {
     // SAFETY: the token exists only if the CPU has the parts of AVX-512 that the function needs.

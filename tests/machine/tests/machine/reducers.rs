@@ -11,42 +11,51 @@ use ctru_simt::simt::Word;
 
 use crate::{Q, download, queue, upload};
 
-/// Inputs of which a launch tries all.
-struct Inputs {
-    /// Parts of the range of inputs.
-    parts: Vec<RangeInclusive<i32>>,
-    /// The number of threads that share a part.
-    threads: u32,
+/// What a check tries, and what is wrong with it.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    /// Every input on a GPU, a sample on the emulator.
+    True,
+    /// A sample, whose results are compared with those of the next inputs.
+    NextInput,
+    /// A sample, whose results no bound permits.
+    NoRoom,
 }
 
-/// Returns all inputs.
-#[cfg(feature = "cuda")]
-fn inputs(range: RangeInclusive<i32>) -> Inputs {
-    Inputs { parts: vec![range], threads: THREADS << 14 }
-}
-
-/// Returns inputs at both ends of the range and around its middle.
-#[cfg(not(feature = "cuda"))]
-fn inputs(range: RangeInclusive<i32>) -> Inputs {
+/// Returns the parts of a range that a check tries, and the number of threads that share a part.
+fn parts(kind: Kind, range: RangeInclusive<i32>) -> (Vec<RangeInclusive<i32>>, u32) {
+    if cfg!(feature = "cuda") && kind == Kind::True {
+        // More threads than a GPU holds at a time. Each takes 2048 of 2^32 inputs.
+        return (vec![range], THREADS << 14);
+    }
     let (first, last) = (i64::from(*range.start()), i64::from(*range.end()));
     let of = |first: i64| first as i32..=(first + 999) as i32;
-    Inputs { parts: [first, (first + last) / 2, last - 999].map(of).into(), threads: THREADS }
+    // Both ends and the middle.
+    ([first, (first + last) / 2 - 500, last - 999].map(of).into(), THREADS)
 }
 
-/// Returns the factors of a check. On the emulator, those of [`Pairs::EveryFactor`] are few.
-fn factors<M: Reducer>(pairs: Pairs) -> RangeInclusive<i32> {
+/// Returns the factors of a check.
+fn factors<M: Reducer>(kind: Kind, pairs: Pairs) -> RangeInclusive<i32> {
     let half = (M::MODULUS / 2) as i32;
     match pairs {
         Pairs::EveryInput => half..=half,
-        Pairs::EveryFactor if cfg!(feature = "cuda") => -half..=half,
-        Pairs::EveryFactor => half - 9..=half,
+        Pairs::EveryFactor if cfg!(feature = "cuda") && kind == Kind::True => -half..=half,
+        Pairs::EveryFactor => -4..=5,
     }
 }
 
-/// Launches the kernels. If `is_planted`, they take the next factors for the true ones.
+/// Returns the number of inputs in a part, and the sum of their squares modulo 2^64.
+fn known(part: &RangeInclusive<i32>) -> (u64, u64) {
+    // The sum of the squares from 1 to n, or minus that from n + 1 to 0.
+    let squares = |n: i128| n * (n + 1) * (2 * n + 1) / 6;
+    let (first, last) = (i128::from(*part.start()), i128::from(*part.end()));
+    ((last - first + 1) as u64, (squares(last) - squares(first - 1)) as u64)
+}
+
+/// Launches the kernels and checks their counts.
 struct Check {
     queue: Q,
-    is_planted: bool,
+    kind: Kind,
 }
 
 impl Visitor for Check {
@@ -54,47 +63,67 @@ impl Visitor for Check {
     where
         FactorWord<M>: Word,
     {
-        let factors = factors::<M>(pairs);
+        let Self { queue, kind } = self;
+        let factors = factors::<M>(*kind, pairs);
         let words = factors.clone().map(|w| M::factor(w).to_word().to_bits());
         let (narrow, wide);
         let memory = if FactorWord::<M>::BYTES == 4 {
-            narrow = upload(&self.queue, &words.map(|word| word as u32).collect::<Vec<_>>());
+            narrow = upload(queue, &words.map(|word| word as u32).collect::<Vec<_>>());
             &*narrow
         } else {
-            wide = upload(&self.queue, &words.map(|word| word as u64).collect::<Vec<_>>());
+            wide = upload(queue, &words.map(|word| word as u64).collect::<Vec<_>>());
             &*wide
         };
-        let most = match pairs {
-            Pairs::EveryInput => M::INPUT_BOUND,
-            Pairs::EveryFactor => M::OUTPUT_BOUND,
+        let range = |bound: i32| if M::IS_SIGNED { -bound..=bound } else { 0..=bound };
+        let outputs = range(M::OUTPUT_BOUND);
+        let (parts, threads) = match pairs {
+            Pairs::EveryInput => parts(*kind, range(M::INPUT_BOUND)),
+            Pairs::EveryFactor => parts(*kind, outputs.clone()),
         };
-        let Inputs { parts, threads } = inputs(if M::IS_SIGNED { -most } else { 0 }..=most);
-        let counts = upload(&self.queue, &[0u64; 2]);
+        let counts = upload(queue, &[0u64; 3]);
         let count = factors.clone().count() as u32;
-        let least_factor = factors.start() + i32::from(self.is_planted);
+        let planted = i32::from(*kind == Kind::NextInput);
+        let cut = if *kind == Kind::NoRoom { 1i64 << 32 } else { 0 };
+        let (mut inputs, mut within, mut squares) = (0, 0, 0u64);
         for part in &parts {
-            let scalars =
-                [(*part.start()).into(), (*part.end()).into(), least_factor.into(), count.into()];
+            let (first, last) = (*part.start(), *part.end());
+            let scalars = [
+                first.into(),
+                last.into(),
+                (*factors.start()).into(),
+                count.into(),
+                planted.into(),
+                cut.into(),
+            ];
             let kernel = kernel.with(&scalars).unwrap();
-            self.queue.launch(&kernel, &[memory, &counts], Batch::each(threads)).unwrap();
+            queue.launch(&kernel, &[memory, &counts], Batch::each(threads)).unwrap();
+            let (number, sum) = known(part);
+            (inputs, squares) = (inputs + number, squares.wrapping_add(sum));
+            let common = first.max(*outputs.start())..=last.min(*outputs.end());
+            within += if common.is_empty() { 0 } else { known(&common).0 };
         }
-        let [results, wrong] = download(&self.queue, &counts)[..] else { unreachable!() };
+        let [results, wrong, tried] = download(queue, &counts)[..] else { unreachable!() };
         println!("{}: {results} results, {wrong} wrong", kernel.name());
-        let of = |part: &RangeInclusive<i32>| i64::from(*part.end()) - i64::from(*part.start()) + 1;
-        let inputs: i64 = parts.iter().map(of).sum();
-        assert!(results as i64 >= inputs * i64::from(count + 1), "{}", kernel.name());
-        // A product by the next factor differs by the input, which is 0 modulo a prime for a few.
-        let is_wrong = inputs * i64::from(count) / 2;
-        assert!(if self.is_planted { wrong as i64 > is_wrong } else { wrong == 0 });
+        let expected = inputs * u64::from(count + 1) + 2 * within;
+        assert_eq!((results, tried), (expected, squares), "{}", kernel.name());
+        let expected = match kind {
+            Kind::True => 0,
+            // A product by 0 is the same for the next input.
+            Kind::NextInput => results - if factors.contains(&0) { inputs } else { 0 },
+            Kind::NoRoom => results,
+        };
+        assert_eq!(wrong, expected, "{}", kernel.name());
     }
 }
 
 #[test]
 fn every_input_of_every_method() {
-    reducers::visit(&mut Check { queue: queue(), is_planted: false });
+    reducers::visit(&mut Check { queue: queue(), kind: Kind::True });
 }
 
 #[test]
-fn planted_factors_are_found() {
-    reducers::visit(&mut Check { queue: queue(), is_planted: true });
+fn planted_faults_are_found() {
+    for kind in [Kind::NextInput, Kind::NoRoom] {
+        reducers::visit(&mut Check { queue: queue(), kind });
+    }
 }
