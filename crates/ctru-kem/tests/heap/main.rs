@@ -125,6 +125,25 @@ fn batches_on_cores<P: ParameterSet>() {
     assert_eq!(in_use(), 0, "words of secrets in memory that is in use");
 }
 
+/// Drops keys, seeds and secrets that lie on the heap.
+#[test]
+fn values() {
+    type P = CtruPrime653;
+    let _alone = alone();
+    let case = Case::<P>::watched();
+    let key = Box::new(case.private.clone());
+    assert!(in_use() > 100, "the search does not find a key");
+    drop(key);
+    let secrets =
+        vec![case.private.decapsulate(&case.ciphertext), case.private.decapsulate(&case.tampered)];
+    assert!(in_use() >= 2 * (32 - 7), "the search does not find two secrets");
+    drop(secrets);
+    let seed = Box::new(KeyPairSeed::<P>::from_bytes(KEY_SEED).unwrap());
+    assert!(in_use() > 0, "the search does not find a seed");
+    drop(seed);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
+}
+
 /// Writes and reads keys in the formats that make copies of them.
 #[test]
 fn files_and_serde() {

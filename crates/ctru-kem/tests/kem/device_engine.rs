@@ -656,7 +656,20 @@ fn memory_is_bounded() {
         DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
     };
     let engine = new(10 << 20).unwrap();
+    assert_eq!(engine.slots(), 4);
     assert!(engine.chunk() > 0 && engine.chunk() < 8192);
-    assert!(engine.device_bytes() <= 10 << 20);
+    // The chunks are as large as the limit permits.
+    let of_row = engine.device_bytes() / engine.chunk();
+    assert!(engine.device_bytes() <= 10 << 20 && 10 << 20 < engine.device_bytes() + of_row);
     assert!(matches!(new(1000), Err(EngineError::Options { limit: 1000, .. })));
+
+    let of = |devices, chunk, slots| {
+        let options = DeviceOptions { chunk, slots, ..emulated() };
+        let devices = vec![EmulatedDevice::new(); devices];
+        DeviceEngine::<CtruPrime761, _>::over(devices, options).unwrap()
+    };
+    let (one, many) = (of(1, 1, 1), of(2, 8, 3));
+    assert_eq!((one.chunk(), one.slots()), (1, 1));
+    assert_eq!((many.chunk(), many.slots()), (8, 6));
+    assert_eq!(many.device_bytes(), 48 * one.device_bytes());
 }
