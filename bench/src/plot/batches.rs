@@ -47,9 +47,10 @@ fn draw(
         Panel { title: format!("{}, {unit}", memory.name()), x: x.clone(), y: y.clone(), lines }
     };
     let panels = [HostMemory::Pinned, HostMemory::Pageable].map(panel);
-    let caption =
-        ["n = 761, one NVIDIA H200, transfers included, one caller. The engine has pinned the \
-         pinned memory; the host copies pageable memory."];
+    let caption = [
+        "n = 761, one NVIDIA H200, transfers included, one caller. Pinned: memory that the engine \
+         has pinned. Pageable: other memory, which the host copies.",
+    ];
     let layout = Layout { width: 440.0, height: 320.0, names: 130.0 };
     let has_lines = panels.iter().all(|panel| !panel.lines.is_empty());
     has_lines.then(|| chart::draw(title, &panels, layout, &caption))
