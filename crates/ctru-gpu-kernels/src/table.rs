@@ -105,7 +105,7 @@ macro_rules! for_each_kernel {
                     messages: u64[EachOperation; message_words::<R>()]);
             DECODE_MIXED_RADIX "decode_mixed_radix" =
                 keys::mixed_radix::decode(
-                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_MIXED_RADIX "encode_mixed_radix" =
@@ -114,7 +114,7 @@ macro_rules! for_each_kernel {
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_MIXED_RADIX "unpack_secret_key_mixed_radix" =
                 keys::mixed_radix::unpack_secret_key(
-                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
@@ -127,7 +127,7 @@ macro_rules! for_each_kernel {
                     keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()]);
             DECODE_PACKED13 "decode_packed13" =
                 keys::packed13::decode(
-                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>(); 4],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES]);
             ENCODE_PACKED13 "encode_packed13" =
@@ -136,7 +136,7 @@ macro_rules! for_each_kernel {
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
             UNPACK_SECRET_KEY_PACKED13 "unpack_secret_key_packed13" =
                 keys::packed13::unpack_secret_key(
-                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>(); 4],
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
@@ -231,7 +231,7 @@ macro_rules! for_each_kernel {
                 hash::reject::rejection_secret(
                     ids: u8[EachOrShared; ID_BYTES],
                     z: u64[EachOrShared; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             REJECTION_SECRET_SMALL "rejection_secret_small" =
                 hash::small_batch::rejection_secret(
@@ -329,13 +329,13 @@ macro_rules! for_each_kernel {
                     public_keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
             VALIDATE_PUBLIC_KEY_MIXED_RADIX "validate_public_key_mixed_radix" =
                 keys::mixed_radix::validate(
-                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
                     faults: u64[EachOperation; 1]);
             VALIDATE_SECRET_KEY_MIXED_RADIX "validate_secret_key_mixed_radix" =
                 keys::mixed_radix::validate_secret_key(
-                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
@@ -347,13 +347,13 @@ macro_rules! for_each_kernel {
                     public_keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
             VALIDATE_PUBLIC_KEY_PACKED13 "validate_public_key_packed13" =
                 keys::packed13::validate(
-                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>(); 4],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],
                     faults: u64[EachOperation; 1]);
             VALIDATE_SECRET_KEY_PACKED13 "validate_secret_key_packed13" =
                 keys::packed13::validate_secret_key(
-                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>(); 4],
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     ids: u8[EachOperation; ID_BYTES],

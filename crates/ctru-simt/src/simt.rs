@@ -315,6 +315,17 @@ pub trait Simt: Copy {
         })
     }
 
+    /// Returns `a ^ b ^ c`, for which a GPU has an instruction with three operands.
+    ///
+    /// The compiler does not see what the instruction computes. So of several calls with the same
+    /// `b` and `c`, none computes `b ^ c` for the others, which would be one more instruction.
+    ///
+    /// Source: PTX ISA, `lop3`.
+    #[inline(always)]
+    fn xor(self, a: u64, b: u64, c: u64) -> u64 {
+        a ^ b ^ c
+    }
+
     /// Returns the same array with elements of another size. The descriptor must
     /// [declare](crate::descriptor::Parameter::cast_to) larger elements, because launches check
     /// that arrays are aligned as the descriptor says.

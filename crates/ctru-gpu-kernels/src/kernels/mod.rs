@@ -71,6 +71,17 @@ fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, fir
     })
 }
 
+/// Returns the bytes `first..first + 4` of an array as a little-endian number. Bytes from `end` on
+/// have no meaning. Loads whole words of 4 bytes up to that of byte `end - 1`, so the length of the
+/// array is a multiple of 4 bytes.
+#[inline(always)]
+fn four_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u32 {
+    let last = (end - 1) / 4;
+    let word = |i: u32| u64::from(s.load(s.cast::<u8, u32>(memory), i.min(last)));
+    let pair = word(first / 4 + 1) << 32 | word(first / 4);
+    (pair >> (8 * (first % 4))) as u32
+}
+
 /// Returns `count <= 32` in a form that the compiler cannot evaluate. The compiler unrolls loops
 /// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
 /// result is the minimum of `count` and the number of threads per block, which is 32 or more.

@@ -20,6 +20,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::strings;
 use crate::strategies::{bytes, poly, rounded_poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::{Intermediate, array};
@@ -198,7 +199,7 @@ fn check_keys<R: Ring>(parts: &[Parts<R>]) {
 
         let h_out = blank::<u16>(count * width);
         let ids_out = blank::<u8>(count * ID_BYTES as usize);
-        launch(decode.of::<R>(), &[&Buffer::new(&public.concat()), &h_out, &ids_out], count);
+        launch(decode.of::<R>(), &[&strings(&public), &h_out, &ids_out], count);
         assert_rows(&h_out, row::<R>(), &h);
         assert_rows(&ids_out, ID_BYTES, &ids);
 
@@ -212,7 +213,7 @@ fn check_keys<R: Ring>(parts: &[Parts<R>]) {
         let h_out = blank::<u16>(count * width);
         let ids_out = blank::<u8>(count * ID_BYTES as usize);
         let z_out = blank::<u64>(z.len());
-        let keys = Buffer::new(&secret.concat());
+        let keys = strings(&secret);
         launch(unpack.of::<R>(), &[&keys, &f_out, &h_out, &ids_out, &z_out], count);
         assert_rows(&f_out, row::<R>(), &small);
         assert_rows(&h_out, row::<R>(), &h);
@@ -266,7 +267,7 @@ fn check_traces<R: Ring>() {
             let f = secret_poly::pack(&f[usize::from(z & 1)]);
             let key = [f.as_ref(), &encoding(&h), &[z; 32]].concat();
             vec![
-                Buffer::new(&key),
+                strings(&[key]),
                 blank::<u8>(width),
                 blank::<u16>(width),
                 blank::<u8>(ID_BYTES as usize),

@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
-use crate::operations::batch;
+use crate::operations::{batch, strings};
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
@@ -32,14 +32,6 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     Buffer::new(
         &bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect::<Vec<_>>(),
     )
-}
-
-/// Returns an array with the rows one after another, filled up with nonsense to a multiple of 4
-/// bytes.
-fn strings(contents: &[Vec<u8>]) -> Buffer {
-    let mut all = contents.concat();
-    all.resize(all.len().next_multiple_of(4), 0xa7);
-    Buffer::new(&all)
 }
 
 fn rows_of_h<R: Ring>(keys: &[Poly<R>]) -> Buffer {

@@ -8,7 +8,7 @@ use ctru_math::{R653, R761, R1277, Ring};
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, unfilled, words,
+    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings, unfilled, words,
 };
 
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
@@ -183,7 +183,7 @@ fn traces<R: Ring>() {
         let expansion = operations.expansion_buffer();
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
-        let ciphertexts = Buffer::new(&operations.ciphertexts.concat());
+        let ciphertexts = strings(&operations.ciphertexts);
         // All operations of `one` are rejected: a bit of their expected ciphertexts is flipped. All
         // operations of `other` are accepted.
         let mut expected = operations.ciphertexts.clone();

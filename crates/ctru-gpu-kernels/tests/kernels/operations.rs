@@ -40,6 +40,14 @@ pub(crate) fn words(rows: &[Vec<u8>]) -> Buffer {
     Buffer::new(&rows.iter().flat_map(|row| row.chunks(8).map(word)).collect::<Vec<u64>>())
 }
 
+/// Returns an array with the rows one after another, filled up with nonsense to a multiple of 4
+/// bytes.
+pub(crate) fn strings(rows: &[Vec<u8>]) -> Buffer {
+    let mut all = rows.concat();
+    all.resize(all.len().next_multiple_of(4), 0xa7);
+    Buffer::new(&all)
+}
+
 /// Returns an output array of 64-bit words before a launch, filled with a pattern.
 pub(crate) fn unfilled(rows: usize, words: u32) -> Buffer {
     Buffer::new(&vec![0xdead_beef_dead_beef_u64; rows * words as usize])
@@ -159,7 +167,7 @@ impl Operations {
     /// Runs a kernel that computes rejection secrets from ciphertexts.
     pub(crate) fn reject<R: Ring>(&self, kernels: &RingKernels) -> Rows {
         let secrets = unfilled(self.count(), SEED_WORDS);
-        let ciphertexts = Buffer::new(&self.ciphertexts.concat());
+        let ciphertexts = strings(&self.ciphertexts);
         let buffers = [&self.id_buffer(), &words(&self.z), &ciphertexts, &secrets];
         launch(kernels.of::<R>(), &buffers, self.batch);
         rows(&secrets, SEED_WORDS)

@@ -14,6 +14,7 @@ use ctru_math::{Poly, R653, R761, R1277, Ring, sample};
 use proptest::prelude::*;
 
 use crate::device;
+use crate::operations::strings;
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::array;
@@ -112,7 +113,7 @@ fn check_rows<R: Ring>(
 ) {
     let faults = Buffer::new(&vec![!0u64; rows.len()]);
     let batch = Batch::each(rows.len() as u32);
-    let keys = Buffer::new(&rows.concat());
+    let keys = strings(rows);
     let (checked, known) = (to(rows.len()), to(rows.len()));
     let arguments: Vec<_> = [&keys].into_iter().chain(&checked).chain([&faults]).collect();
     device::launch(check.of::<R>(), &arguments, batch);
@@ -212,7 +213,7 @@ fn check_traces<R: Ring>() {
             (copy, &secret, vec![Buffer::new(&vec![0u8; public.len()])]),
         ] {
             let rows = [key.clone(), vec![0xff; key.len()]];
-            let buffers = rows.map(|row| [&[Buffer::new(&row)], &results[..]].concat());
+            let buffers = rows.map(|row| [&[strings(&[row])], &results[..]].concat());
             assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
         }
     }

@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256, words,
+    Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256, strings, words,
 };
 use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
@@ -44,14 +44,6 @@ fn encodings<R: Ring>() -> [Encoding<R>; 2] {
             encode: |h| bits::pack13(h).as_ref().to_vec(),
         },
     ]
-}
-
-/// Returns an array with the rows one after another, filled up with nonsense to a multiple of 4
-/// bytes.
-fn strings(rows: &[Vec<u8>]) -> Buffer {
-    let mut all = rows.concat();
-    all.resize(all.len().next_multiple_of(4), 0xa7);
-    Buffer::new(&all)
 }
 
 /// Returns memory of a kernel, filled with a pattern.

@@ -71,7 +71,7 @@ impl<S: Simt> State for PerThread<S> {
             let columns: [u64; 5] =
                 array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
             for i in 0..LANES as usize {
-                a[i] ^= columns[(i + 4) % 5] ^ columns[(i + 1) % 5].rotate_left(1);
+                a[i] = s.xor(a[i], columns[(i + 4) % 5], columns[(i + 1) % 5].rotate_left(1));
             }
             let b: [u64; LANES as usize] = array::from_fn(|i| {
                 let source = before_pi(i as u32) as usize;

@@ -4,32 +4,29 @@
 //!
 //! Source: CTRU-Prime paper, Algorithm 6.
 
+use core::array;
+
 use ctru_math::Ring;
 
 use super::derive::Id;
 use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, word_of_bytes};
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 
-const WARPS: u32 = 4;
-/// Bytes of shared memory per warp: one block of SHA3-512's input per thread.
-const STAGE_BYTES: u32 = WARP * 8 * SHA3_512.rate;
-
-/// Returns the block shape: four warps, one thread per operation.
+/// Returns the block shape: 128 threads, one per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    Shape::new(WARPS * WARP, WARPS * WARP, WARPS * STAGE_BYTES)
+    Shape::new(128, 128, 0)
 }
 
 /// Computes rejection secrets: the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each
 /// operation.
 ///
-/// Threads: one per operation. The threads of a warp load their ciphertexts together.
-/// Shared memory: one block of the hash's input per thread.
+/// Threads: one per operation.
 /// Arrays: `ids`, rows of [`ID_BYTES`] bytes, one per operation or one shared row; `z`, rows of
-/// [`SEED_WORDS`] words, one per operation or one shared row; `ciphertexts`; `rejection_secrets`,
-/// rows of [`SEED_WORDS`] words.
+/// [`SEED_WORDS`] words, one per operation or one shared row; `ciphertexts`, whose total length is
+/// a multiple of 4 bytes; `rejection_secrets`, rows of [`SEED_WORDS`] words.
 /// Source: CTRU-Prime paper, Algorithm 6.
 #[inline(always)]
 pub fn rejection_secret<S: Simt, R: Ring>(
@@ -40,39 +37,62 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     rejection_secrets: S::Global<u64>,
     batch: Batch,
 ) {
-    let rate = SHA3_512.rate;
-    let first = s.block() * s.threads() + WARP * s.warp();
-    let operation = first + s.lane();
-    // Threads past the end of the batch hash the last ciphertext and drop the result, because their
-    // warp needs them for the loads.
-    let inside = |operation: u32| operation.min(batch.operations() - 1);
-    let stage = |operation: u32, i: u32| STAGE_BYTES * s.warp() + 8 * (rate * operation + i);
-    let key = batch.row(inside(operation));
-    let z = |i| s.load(z, SEED_WORDS * key + i);
-    let mut state: PerThread<S> = absorb_key(Id::of_row(s, ids, key), z);
-    for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
-        // The words of one ciphertext are neighbours in memory. So neighbouring lanes load
-        // neighbouring words of one operation, then those of the next operation, and the hardware
-        // coalesces the accesses.
-        s.sync_warp();
-        for k in 0..rate {
-            let word = WARP * k + s.lane();
-            let (row, i) = (word / rate, word % rate);
-            let start = R::CIPHERTEXT_BYTES as u32 * inside(first + row);
-            let value = ciphertext_word::<S, R>(s, ciphertexts, start, rate * block + i);
-            s.store_shared::<u64>(stage(row, i), value);
-        }
-        s.sync_warp();
-        let word = |i| s.load_shared::<u64>(stage(s.lane(), i));
-        state = state.absorb(rate, word).permute();
-    }
+    let operation = s.block() * s.threads() + s.thread();
     if operation < batch.operations() {
+        let key = batch.row(operation);
+        let z = |i| s.load(z, SEED_WORDS * key + i);
+        let mut state: PerThread<S> = absorb_key(Id::of_row(s, ids, key), z);
+        let start = R::CIPHERTEXT_BYTES as u32 * operation;
+        for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
+            let words = ciphertext_words::<S, R>(s, ciphertexts, start, block);
+            state = state.absorb(SHA3_512.rate, |i| words[i as usize]).permute();
+        }
         state.output(SEED_WORDS, |i, word| {
             s.store(rejection_secrets, SEED_WORDS * operation + i, word);
         });
     }
 }
 
+/// Returns the words of block `block` of the padded input, each as [`ciphertext_word`] does. The
+/// length of the array is a multiple of 4 bytes.
+#[inline(always)]
+fn ciphertext_words<S: Simt, R: Ring>(
+    s: S,
+    ciphertexts: S::Global<u8>,
+    start: u32,
+    block: u32,
+) -> [u64; RATE] {
+    let bytes = R::CIPHERTEXT_BYTES as i32;
+    // The place of the block's first byte in the ciphertext, negative in the first block.
+    let first = (8 * SHA3_512.rate * block) as i32 - KEY_BYTES as i32;
+    // Its distance from the beginning of the array's word in which the ciphertext begins.
+    let place = (start % 4) as i32 + first;
+    // A thread loads whole words of 4 bytes, of which the first one may begin before the block.
+    // Words outside of the ciphertext are replaced by its last word. All their bytes are cleared.
+    let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
+    let loaded: [u32; 2 * RATE + 1] = array::from_fn(|k| {
+        let i = (start / 4).wrapping_add_signed((place >> 2) + k as i32);
+        s.load(s.cast::<u8, u32>(ciphertexts), i.min(last))
+    });
+    let half = |k: usize| {
+        let pair = u64::from(loaded[k + 1]) << 32 | u64::from(loaded[k]);
+        u64::from((pair >> (8 * (place & 3))) as u32)
+    };
+    // A mask for the first `count` bytes of a word.
+    let mask = |count: i32| match count.clamp(0, 8) {
+        8 => !0,
+        count => (1u64 << (8 * count)) - 1,
+    };
+    array::from_fn(|i| {
+        let before = first + 8 * i as i32;
+        let inside = mask(bytes - before) & !mask(-before);
+        let padding = SHA3_512.padding(input_bytes::<R>(), SHA3_512.rate * block + i as u32);
+        (half(2 * i) | half(2 * i + 1) << 32) & inside ^ padding
+    })
+}
+
+/// Number of words in a block of SHA3-512's input.
+const RATE: usize = SHA3_512.rate as usize;
 /// Number of input bytes before the ciphertext.
 const KEY_BYTES: u32 = ID_BYTES + 8 * SEED_WORDS;
 

@@ -8,13 +8,13 @@ pub mod mixed_radix;
 pub mod packed13;
 pub mod validate;
 
-use ctru_math::kernel::bits::PUBLIC_KEY_WIDTH;
+use ctru_math::kernel::bits::{self, PUBLIC_KEY_WIDTH};
 use ctru_math::kernel::secret_poly::{coefficient, nibble};
 use ctru_math::{Ring, SmallPoly};
 
 use crate::descriptor::Shape;
-use crate::kernels::{ID_BYTES, SEED_WORDS, row, warp, word_of_bytes};
-use crate::simt::Simt;
+use crate::kernels::{ID_BYTES, SEED_WORDS, four_bytes, row, warp};
+use crate::simt::{Simt, U32x4};
 
 /// An encoding of elements of `R_q`. Its functions run in one warp and convert between the byte
 /// string at [`STRING`] and the [`list`] of coefficients, both in shared memory.
@@ -32,6 +32,9 @@ pub(crate) trait Encoding<R: Ring> {
     /// up to a multiple of 8. The caller puts a barrier before and after the call.
     fn encode<S: Simt>(s: S);
 }
+
+/// Coefficients in a group, which is loaded or stored at once.
+const GROUP: u32 = bits::GROUP as u32;
 
 /// Address of the string in shared memory.
 pub(crate) const STRING: u32 = 0;
@@ -70,24 +73,28 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
 ) -> u32 {
     warp::transfer(
         s,
-        string_bytes::<R>(),
-        |i| if i < E::BYTES { s.load(keys, start + i) } else { 0 },
-        |i, byte| {
-            s.store_shared(STRING + i, byte);
-            if i < ID_BYTES {
-                id(i, byte);
-            }
+        string_bytes::<R>() / 4,
+        |i| match 4 * i < E::BYTES {
+            true => four_bytes(s, keys, start + 4 * i, start + E::BYTES),
+            false => 0,
         },
+        |i, word| s.store_shared(STRING + 4 * i, word),
     );
     s.sync_warp();
+    warp::for_each(s, ID_BYTES, |i| id(i, s.load_shared(STRING + i)));
     let excess = E::decode(s);
     s.sync_warp();
+    let (whole, rest) = (R::N as u32 / GROUP, R::N as u32 % GROUP);
     warp::transfer(
         s,
-        R::N as u32,
-        |i| s.load_shared::<u16>(list::<R>() + 2 * i),
-        |i, coefficient| s.store(h, key * row::<R>() + i, coefficient),
+        whole,
+        |i| s.load_shared::<U32x4>(list::<R>() + 2 * GROUP * i),
+        |i, group| s.store(s.cast::<u16, U32x4>(h), key * (row::<R>() / GROUP) + i, group),
     );
+    if s.lane() < rest {
+        let i = GROUP * whole + s.lane();
+        s.store(h, key * row::<R>() + i, s.load_shared::<u16>(list::<R>() + 2 * i));
+    }
     excess
 }
 
@@ -131,11 +138,19 @@ pub(crate) fn decode_secret<S: Simt, R: Ring>(
     key: u32,
 ) {
     let bound = SmallPoly::<R>::BOUND as u8;
+    let end = start + R::SECRET_POLY_BYTES as u32;
     warp::transfer(
         s,
-        R::N as u32,
-        |i| s.load(keys, start + i / 2) >> (4 * (i % 2)) & 15,
-        |i, nibble| s.store(f, key * row::<R>() + i, coefficient(bound, nibble) as u8),
+        row::<R>() / GROUP,
+        |i| four_bytes(s, keys, start + 4 * i, end),
+        |i, nibbles| {
+            let byte = |j: u32| coefficient(bound, (nibbles >> (4 * j) & 15) as u8) as u8;
+            let group = (0..GROUP).fold(0, |group, j| group | u64::from(byte(j)) << (8 * j));
+            // Clears the bytes from `n` on.
+            let inside = (R::N as u32 - GROUP * i).min(GROUP);
+            let group = group & u64::MAX >> (8 * (GROUP - inside));
+            s.store(s.cast::<u8, u64>(f), key * (row::<R>() / GROUP) + i, group);
+        },
     );
 }
 
@@ -160,8 +175,8 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     warp::transfer(
         s,
         SEED_WORDS,
-        |word| word_of_bytes(s, keys, start, 8 * SEED_WORDS, 8 * word),
-        |word, value| s.store(z, key * SEED_WORDS + word, value),
+        |i| [0, 4].map(|half| four_bytes(s, keys, start + 8 * i + half, start + 8 * SEED_WORDS)),
+        |i, [low, high]| s.store(z, key * SEED_WORDS + i, u64::from(high) << 32 | u64::from(low)),
     );
     excess
 }
@@ -239,8 +254,8 @@ macro_rules! key_kernels {
         ///
         /// Threads: one warp per key.
         /// Shared memory: the encoded key, the list of coefficients, and a list of half its length.
-        /// Arrays: `keys`, rows of [`public_key_bytes`]; `h`, in `0..q`; `ids`, rows of
-        /// [`ID_BYTES`](crate::kernels::ID_BYTES) bytes.
+        /// Arrays: `keys`, rows of [`public_key_bytes`], whose total length is a multiple of 4
+        /// bytes; `h`, in `0..q`; `ids`, rows of [`ID_BYTES`](crate::kernels::ID_BYTES) bytes.
         #[inline(always)]
         pub fn decode<S: Simt, R: Ring>(
             s: S,
@@ -281,8 +296,9 @@ macro_rules! key_kernels {
         /// Splits secret keys into their parts. The keys must be valid.
         ///
         /// Threads and shared memory: as for [`decode`].
-        /// Arrays: `keys`, rows of [`secret_key_bytes`]; `f`, signed bytes; `h` and `ids` as for
-        /// [`decode`]; `z`, rows of [`SEED_WORDS`](crate::kernels::SEED_WORDS) words.
+        /// Arrays: `keys`, rows of [`secret_key_bytes`], whose total length is a multiple of 4
+        /// bytes; `f`, signed bytes, and zeros from `n` on; `h` and `ids` as for [`decode`]; `z`,
+        /// rows of [`SEED_WORDS`](crate::kernels::SEED_WORDS) words.
         #[inline(always)]
         pub fn unpack_secret_key<S: Simt, R: Ring>(
             s: S,
@@ -300,7 +316,7 @@ macro_rules! key_kernels {
         /// Assembles secret keys from their parts.
         ///
         /// Threads and shared memory: as for [`decode`].
-        /// Arrays: as for [`unpack_secret_key`].
+        /// Arrays: `keys`, rows of [`secret_key_bytes`]; the others as for [`unpack_secret_key`].
         #[inline(always)]
         pub fn pack_secret_key<S: Simt, R: Ring>(
             s: S,
@@ -331,8 +347,8 @@ macro_rules! key_kernels {
         /// Decodes public keys that may be any bytes, and checks them.
         ///
         /// Threads and shared memory: as for [`decode`].
-        /// Arrays: `keys`, rows of [`public_key_bytes`]; `h` and `ids` as for [`decode`], without a
-        /// meaning for a row that is no key; `faults`, one word of
+        /// Arrays: `keys`, `h` and `ids` as for [`decode`], `h` and `ids` without a meaning for a
+        /// row that is no key; `faults`, one word of
         /// [`validate`](crate::kernels::keys::validate) per key, 0 for a key.
         #[inline(always)]
         pub fn validate<S: Simt, R: Ring>(

@@ -10,7 +10,7 @@ use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
 use crate::engine::device::batch::LoadedChunks;
-use crate::engine::device::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
+use crate::engine::device::buffers::{Array, DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use crate::engine::device::check::{ChunkCheck, Faults};
 use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
 use crate::engine::device::slot::{OnDevice, Slot};
@@ -69,22 +69,41 @@ impl<Q: Queue> OnDevice<Q> {
         })
     }
 
-    /// Returns ciphertexts of a chunk as kernels read them: in whole, aligned words of four bytes.
-    /// These are the rows of the caller's array, or, where the rows do not consist of such words, a
-    /// copy in the slot.
-    fn received<'a>(
-        &'a self,
-        ciphertexts: &'a Q::Memory,
+    /// Returns rows of `row` bytes each as kernels read them: in whole, aligned words of four bytes.
+    /// These are rows of the caller's array, or, where they do not consist of such words, a copy of
+    /// them in `copy`.
+    fn words<'a>(
+        &self,
+        memory: &'a Q::Memory,
+        row: usize,
         range: &Range<usize>,
+        copy: &'a Array<u8, Q>,
     ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
-        let (row, copy) = (self.set.ciphertext_bytes, &self.buffers.ciphertexts);
-        let rows = self.rows::<u8>(ciphertexts, row, range)?;
+        let rows = self.rows::<u8>(memory, row, range)?;
         let words = range.start * row..range.start * row + rows.len().next_multiple_of(4);
-        if self.queue.slice::<u32>(ciphertexts, words.clone()).is_ok() {
-            return self.queue.slice(ciphertexts, words);
+        if self.queue.slice::<u32>(memory, words.clone()).is_ok() {
+            return self.queue.slice(memory, words);
         }
         self.queue.copy(&rows, copy)?;
         self.queue.slice(copy, 0..words.len())
+    }
+
+    /// Returns rows of encapsulation keys as [`words`](Self::words).
+    fn encapsulation_keys<'a>(
+        &'a self,
+        keys: &'a Q::Memory,
+        range: &Range<usize>,
+    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+        self.words(keys, self.set.encapsulation_key_bytes, range, &self.buffers.keys)
+    }
+
+    /// Returns rows of decapsulation keys as [`words`](Self::words).
+    fn decapsulation_keys<'a>(
+        &'a self,
+        keys: &'a Q::Memory,
+        range: &Range<usize>,
+    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+        self.words(keys, self.set.decapsulation_key_bytes, range, &self.buffers.keys)
     }
 }
 
@@ -96,7 +115,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, range)?;
+        let rows = device.encapsulation_keys(keys, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
@@ -111,7 +130,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, range)?;
+        let rows = device.decapsulation_keys(keys, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
@@ -161,8 +180,8 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.encapsulation;
         let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
         let decoded = &device.buffers.decoded.encapsulation_key;
-        let row = set.encapsulation_key_bytes;
-        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
+        let (key, keys, encoded) =
+            key_of(part, keys, decoded, |keys, range| device.encapsulation_keys(keys, range))?;
         // Kernels write whole, aligned words of four bytes.
         let start = range.start * set.ciphertext_bytes;
         let is_aligned = device.queue.slice::<u32>(ciphertexts, start..start).is_ok();
@@ -193,10 +212,11 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, .. } = self;
         let range = &part.range;
         let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
-        let received = device.received(ciphertexts, range)?;
+        let copy = &device.buffers.ciphertexts;
+        let received = device.words(ciphertexts, device.set.ciphertext_bytes, range, copy)?;
         let decoded = &device.buffers.decoded;
-        let row = device.set.decapsulation_key_bytes;
-        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
+        let (key, keys, encoded) =
+            key_of(part, keys, decoded, |keys, range| device.decapsulation_keys(keys, range))?;
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
         if let Some(rows) = &encoded {
@@ -209,7 +229,7 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let rows = device.rows::<u8>(keys, device.set.encapsulation_key_bytes, &part.range)?;
+        let rows = device.encapsulation_keys(keys, &part.range)?;
         let to = &device.buffers.decoded.encapsulation_key;
         device.check_encapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
@@ -217,7 +237,7 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let rows = device.rows::<u8>(keys, device.set.decapsulation_key_bytes, &part.range)?;
+        let rows = device.decapsulation_keys(keys, &part.range)?;
         let to = &device.buffers.decoded;
         device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
@@ -232,20 +252,19 @@ impl<Q: Queue> Slot<Q> {
 /// The memory of the decoded keys of a chunk, their number, and the rows to decode to it.
 type KeysOf<'a, K, Q> = (&'a K, u32, Option<Rows<'a, u8, Q>>);
 
-/// Returns the keys of a chunk. Encoded keys have `row` bytes each, and must be decoded to
-/// `decoded`; a single key is decoded once in each slot.
+/// Returns the keys of a chunk. Encoded keys must be decoded to `decoded`; a single key is decoded
+/// once in each slot. `rows` returns rows of an array as kernels read them.
 fn key_of<'a, Q: Queue, K>(
-    device: &OnDevice<Q>,
     part: &Part,
     keys: RowKeys<'a, Q, K>,
-    row: usize,
     decoded: &'a K,
+    rows: impl Fn(&'a Q::Memory, &Range<usize>) -> Result<Rows<'a, u8, Q>, RuntimeError>,
 ) -> Result<KeysOf<'a, K, Q>, RuntimeError> {
     let count = part.range.len() as u32;
     Ok(match keys {
-        RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.rows(key, row, &(0..1))?)),
+        RowKeys::One(key) if part.is_first => (decoded, 1, Some(rows(key, &(0..1))?)),
         RowKeys::One(_) => (decoded, 1, None),
-        RowKeys::Each(rows) => (decoded, count, Some(device.rows(rows, row, &part.range)?)),
+        RowKeys::Each(keys) => (decoded, count, Some(rows(keys, &part.range)?)),
         RowKeys::Checked => (decoded, count, None),
         RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
             (&chunks[part.device % chunks.len()], 1, None)
