@@ -78,7 +78,8 @@ fn seed_rows<const N: usize>(count: usize) -> Vec<[u8; N]> {
 }
 
 /// Generates, encapsulates and decapsulates `count` times with keys in every form, and compares
-/// everything with the CPU. The ciphertexts begin at `offset` of an allocation.
+/// everything with the CPU. The ciphertexts and the encapsulation keys begin at `offset` of an
+/// allocation, and the decapsulation keys two bytes later. All of them may have any address.
 pub(crate) fn check_operations<P: ParameterSet, D: Device>(
     device: &D,
     engine: &DeviceEngine<P, D>,
@@ -101,9 +102,8 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
     let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
     let mut private = vec![DecapsulationKey::<P>::placeholder(); count];
     cpu.generate(expected_seeds, &mut public, &mut private).unwrap();
-    // Keys may have any address.
-    let public_rows = Rows::new(queue(), 1, count * P::ENCAPSULATION_KEY_BYTES);
-    let private_rows = Rows::new(queue(), 3, count * P::DECAPSULATION_KEY_BYTES);
+    let public_rows = Rows::new(queue(), offset, count * P::ENCAPSULATION_KEY_BYTES);
+    let private_rows = Rows::new(queue(), offset + 2, count * P::DECAPSULATION_KEY_BYTES);
     resident.generate(given, &public_rows.slice(), &private_rows.slice()).unwrap();
     assert!(public_rows.read() == concat(&public));
     assert!(private_rows.read() == concat(&private));
