@@ -131,9 +131,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// | array | bytes per row | address of the first row |
 /// |---|---|---|
-/// | encapsulation keys | [`ParameterSet::ENCAPSULATION_KEY_BYTES`] | any; a multiple of 4 is faster |
-/// | decapsulation keys | [`ParameterSet::DECAPSULATION_KEY_BYTES`] | any; a multiple of 4 is faster |
-/// | ciphertexts | [`ParameterSet::CIPHERTEXT_BYTES`] | any; a multiple of 4 is faster |
+/// | encapsulation keys | [`ParameterSet::ENCAPSULATION_KEY_BYTES`] | any; best a multiple of 4 |
+/// | decapsulation keys | [`ParameterSet::DECAPSULATION_KEY_BYTES`] | any; best a multiple of 4 |
+/// | ciphertexts | [`ParameterSet::CIPHERTEXT_BYTES`] | any; best a multiple of 4 |
 /// | seeds | 64 for key generation, 32 for encapsulation | a multiple of 8 |
 /// | shared secrets | 32 | a multiple of 8 |
 ///

@@ -69,9 +69,9 @@ impl<Q: Queue> OnDevice<Q> {
         })
     }
 
-    /// Returns rows of `row` bytes each as kernels read them: in whole, aligned words of four bytes.
-    /// These are rows of the caller's array, or, where they do not consist of such words, a copy of
-    /// them in `copy`.
+    /// Returns rows of `row` bytes each as kernels read them: in whole, aligned words of four
+    /// bytes. These are rows of the caller's array, or, where they do not consist of such words, a
+    /// copy of them in `copy`.
     fn words<'a>(
         &self,
         memory: &'a Q::Memory,
