@@ -18,8 +18,10 @@ import cupy
 OPERATIONS = 65536
 REPETITIONS = 15
 HASH_THREADS = 128
-# Bytes of shared memory that the descriptors of both kernels of products give.
+# The bytes of shared memory of `scheme::fused::shape::<R761>()`.
 SHARED_BYTES = 8832
+# Bytes of rows: a ciphertext, `f`, `ID(pk)`, a secret, coins and a message in whole words.
+CIPHERTEXT, SMALL, ID, SECRET, COINS, MESSAGE = 952, 768, 33, 32, 384, 48
 
 
 def random_bytes(count):
@@ -33,54 +35,54 @@ def main():
     module = cupy.RawModule(path=path)
     device = cupy.cuda.Device()
     blocks = device.attributes["MultiProcessorCount"]
-    ciphertexts = random_bytes(OPERATIONS * 952)
-    received = ciphertexts.copy()
-    f = cupy.random.randint(-2, 3, OPERATIONS * 768, dtype=cupy.int8)
-    h = cupy.random.randint(0, 4591, OPERATIONS * 768, dtype=cupy.uint16)
-    ids, z = random_bytes(OPERATIONS * 33), random_bytes(OPERATIONS * 32)
-    coins, messages = random_bytes(OPERATIONS * 384), random_bytes(OPERATIONS * 48)
+    ciphertexts = random_bytes(OPERATIONS * CIPHERTEXT)
+    f = cupy.random.randint(-2, 3, OPERATIONS * SMALL, dtype=cupy.int8)
+    h = cupy.random.randint(0, 4591, OPERATIONS * SMALL, dtype=cupy.uint16)
+    ids, z = random_bytes(OPERATIONS * ID), random_bytes(OPERATIONS * SECRET)
+    coins, messages = random_bytes(OPERATIONS * COINS), random_bytes(OPERATIONS * MESSAGE)
     decrypted = cupy.zeros_like(messages)
-    rejection, chosen, shared = (cupy.zeros(OPERATIONS * 32, cupy.uint8) for _ in range(3))
+    # The verification does not read what the hash writes, so that both can run at the same time.
+    hashed, rejection, shared = (cupy.zeros(OPERATIONS * SECRET, cupy.uint8) for _ in range(3))
     low = cupy.cuda.Stream(non_blocking=True)
     high = cupy.cuda.Stream(non_blocking=True, priority=-5)
 
-    def launch(name, grid, threads, arrays, operations):
+    def launch(name, grid, threads, arrays, operations, shared_bytes=0):
         numbers = (cupy.uint32(operations), cupy.uint32(operations))
-        shared_bytes = 0 if threads == HASH_THREADS else SHARED_BYTES
         function = module.get_function(name)
         function((grid,), (threads,), (*arrays, *numbers), shared_mem=shared_bytes)
 
     def product(name, *arrays):
         with low:
-            launch(name, OPERATIONS, 32, arrays, OPERATIONS)
+            launch(name, OPERATIONS, 32, arrays, OPERATIONS, SHARED_BYTES)
 
     def reject():
-        left = OPERATIONS
+        done = 0
         with high:
-            while left > 0:
-                operations = min(left, blocks * HASH_THREADS)
+            while done < OPERATIONS:
+                operations = min(OPERATIONS - done, blocks * HASH_THREADS)
+                rows = ((ids, ID), (z, SECRET), (ciphertexts, CIPHERTEXT), (hashed, SECRET))
+                arrays = [array[done * row :] for array, row in rows]
                 grid = -(-operations // HASH_THREADS)
-                arrays = (ids, z, ciphertexts, rejection)
                 launch("rejection_secret_761", grid, HASH_THREADS, arrays, operations)
-                left -= operations
+                done += operations
 
     def decrypt():
-        product("fused_decrypt_761", received, f, decrypted)
+        product("fused_decrypt_761", ciphertexts, f, decrypted)
 
     def verify():
-        product("fused_verify_761", h, coins, messages, received, chosen, shared)
+        product("fused_verify_761", h, coins, messages, ciphertexts, rejection, shared)
 
     def measure(*kernels):
         times = []
         for _ in range(REPETITIONS):
             device.synchronize()
-            begin, end, hashed = (cupy.cuda.Event() for _ in range(3))
+            begin, end, rejected = (cupy.cuda.Event() for _ in range(3))
             begin.record(low)
             high.wait_event(begin)
             for kernel in kernels:
                 kernel()
-            hashed.record(high)
-            low.wait_event(hashed)
+            rejected.record(high)
+            low.wait_event(rejected)
             end.record(low)
             end.synchronize()
             times.append(1000 * cupy.cuda.get_elapsed_time(begin, end))

@@ -165,8 +165,8 @@ fn check_callers<P: ParameterSet>() {
     });
 }
 
-/// Checks data on the device: a large batch, and batches of several chunks with ciphertexts that
-/// are aligned and that are not.
+/// Checks data on the device: a large batch, and batches of several chunks with ciphertexts and
+/// keys that are aligned and that are not.
 fn check_resident<P: ParameterSet>() {
     let device = cuda::open(0).unwrap();
     resident::check_operations(&device, &gpu::<P>(), operations(), false, 0);

@@ -170,6 +170,16 @@ pub fn turns<S: Simt, T: AtomicInteger>(s: S, turn: S::Global<T>, _: Batch) {
     }
 }
 
+/// Writes the exclusive or of three words per thread, and four bytes of the first two of them that
+/// the third one selects.
+#[inline(always)]
+pub fn instructions<S: Simt>(s: S, words: S::Global<u64>, results: S::Global<u64>, _: Batch) {
+    let i = thread_in_launch(s);
+    let [a, b, c] = [0, 1, 2].map(|k| s.load(words, 3 * i + k));
+    s.store(results, 2 * i, s.xor(a, b, c));
+    s.store(results, 2 * i + 1, s.byte_permute(a as u32, b as u32, c as u32).into());
+}
+
 /// Writes four votes of each warp to four words per thread: the ballot of the odd values, whether
 /// any and whether all of them are odd, and the lanes with the same value.
 #[inline(always)]
@@ -403,6 +413,9 @@ ctru_simt::kernels! {
     pub unsafe TURNS_U32 "turns_u32" = turns::<_, u32>(turn: u32[One; 1]) in SHAPE;
     /// [`turns`] counted in 64 bits.
     pub unsafe TURNS_I64 "turns_i64" = turns::<_, i64>(turn: i64[One; 1]) in SHAPE;
+    /// [`instructions`]
+    pub unsafe INSTRUCTIONS "instructions" = instructions(
+        words: u64[InWholeBlocks(1); 3], results: u64[InWholeBlocks(1); 2]) in SHAPE;
     /// [`votes`]
     pub unsafe VOTES "votes" = votes(
         values: u32[InWholeBlocks(1); 1], results: u32[InWholeBlocks(1); 4]) in SHAPE;

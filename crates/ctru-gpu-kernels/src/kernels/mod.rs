@@ -77,9 +77,22 @@ fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, fir
 #[inline(always)]
 fn four_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u32 {
     let last = (end - 1) / 4;
-    let word = |i: u32| u64::from(s.load(s.cast::<u8, u32>(memory), i.min(last)));
-    let pair = word(first / 4 + 1) << 32 | word(first / 4);
-    (pair >> (8 * (first % 4))) as u32
+    let [low, high] = [0, 1].map(|k| s.load(s.cast(memory), (first / 4 + k).min(last)));
+    inside_pair(low, high, first)
+}
+
+/// Returns the bytes `first..first + 8` of an array as [`four_bytes`] does.
+#[inline(always)]
+fn eight_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u64 {
+    let last = (end - 1) / 4;
+    let [a, b, c] = [0, 1, 2].map(|k| s.load(s.cast(memory), (first / 4 + k).min(last)));
+    u64::from(inside_pair(b, c, first)) << 32 | u64::from(inside_pair(a, b, first))
+}
+
+/// Returns four bytes of a pair of words, from byte `place % 4` of the first word on.
+#[inline(always)]
+fn inside_pair(low: u32, high: u32, place: u32) -> u32 {
+    ((u64::from(high) << 32 | u64::from(low)) >> (8 * (place % 4))) as u32
 }
 
 /// Returns `count <= 32` in a form that the compiler cannot evaluate. The compiler unrolls loops

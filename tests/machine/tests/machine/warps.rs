@@ -1,4 +1,4 @@
-//! Tests votes and matrix products.
+//! Tests votes, matrix products and other instructions of their own.
 
 use ctru_gpu_runtime::{Plain, Queue};
 use ctru_machine::*;
@@ -32,6 +32,25 @@ fn votes_of_warps() {
     let queue = queue();
     let (from, results) = (upload(&queue, &values), upload(&queue, &vec![0u32; 4 * values.len()]));
     queue.launch(&VOTES, &[&from, &results], Batch::each(values.len() as u32)).unwrap();
+    assert_eq!(download(&queue, &results), expected);
+}
+
+#[test]
+fn instructions_of_a_thread() {
+    let words = numbers(3 * 2 * THREADS as usize);
+    let expected: Vec<u64> = words
+        .as_chunks()
+        .0
+        .iter()
+        .flat_map(|&[a, b, c]| {
+            let bytes = [(a as u32).to_le_bytes(), (b as u32).to_le_bytes()].concat();
+            let chosen = [0, 4, 8, 12].map(|nibble| bytes[(c >> nibble & 7) as usize]);
+            [a ^ b ^ c, u32::from_le_bytes(chosen).into()]
+        })
+        .collect();
+    let queue = queue();
+    let (from, results) = (upload(&queue, &words), upload(&queue, &vec![0u64; expected.len()]));
+    queue.launch(&INSTRUCTIONS, &[&from, &results], Batch::each(2 * THREADS)).unwrap();
     assert_eq!(download(&queue, &results), expected);
 }
 

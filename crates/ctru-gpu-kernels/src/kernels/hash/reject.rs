@@ -11,7 +11,7 @@ use ctru_math::Ring;
 use super::derive::Id;
 use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, word_of_bytes};
+use crate::kernels::{ID_BYTES, SEED_WORDS, inside_pair, rolled, word_of_bytes};
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, one per operation.
@@ -68,16 +68,14 @@ fn ciphertext_words<S: Simt, R: Ring>(
     // Its distance from the beginning of the array's word in which the ciphertext begins.
     let place = (start % 4) as i32 + first;
     // A thread loads whole words of 4 bytes, of which the first one may begin before the block.
-    // Words outside of the ciphertext are replaced by its last word. All their bytes are cleared.
+    // Words after the ciphertext, and before the array, are replaced by the ciphertext's last word.
+    // Words before the ciphertext may belong to another one. All bytes outside are cleared.
     let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
     let loaded: [u32; 2 * RATE + 1] = array::from_fn(|k| {
         let i = (start / 4).wrapping_add_signed((place >> 2) + k as i32);
         s.load(s.cast::<u8, u32>(ciphertexts), i.min(last))
     });
-    let half = |k: usize| {
-        let pair = u64::from(loaded[k + 1]) << 32 | u64::from(loaded[k]);
-        u64::from((pair >> (8 * (place & 3))) as u32)
-    };
+    let half = |k: usize| u64::from(inside_pair(loaded[k], loaded[k + 1], place as u32));
     // A mask for the first `count` bytes of a word.
     let mask = |count: i32| match count.clamp(0, 8) {
         8 => !0,

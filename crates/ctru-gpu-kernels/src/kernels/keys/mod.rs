@@ -13,7 +13,7 @@ use ctru_math::kernel::secret_poly::{coefficient, nibble};
 use ctru_math::{Ring, SmallPoly};
 
 use crate::descriptor::Shape;
-use crate::kernels::{ID_BYTES, SEED_WORDS, four_bytes, row, warp};
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, four_bytes, row, warp};
 use crate::simt::{Simt, U32x4};
 
 /// An encoding of elements of `R_q`. Its functions run in one warp and convert between the byte
@@ -22,7 +22,8 @@ pub(crate) trait Encoding<R: Ring> {
     /// Length of the encoded polynomial in bytes.
     const BYTES: u32;
 
-    /// Decodes the string and writes the list. The caller puts a barrier before and after the call.
+    /// Decodes the string and writes the list. The bytes after the string and the list from `n` on
+    /// have no meaning. The caller puts a barrier before and after the call.
     ///
     /// The results of all threads are 0 if and only if the string is an encoding of the list,
     /// whose coefficients need not be below `q`.
@@ -84,6 +85,7 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     warp::for_each(s, ID_BYTES, |i| id(i, s.load_shared(STRING + i)));
     let excess = E::decode(s);
     s.sync_warp();
+    // What follows coefficient `n - 1` in the list is not stored.
     let (whole, rest) = (R::N as u32 / GROUP, R::N as u32 % GROUP);
     warp::transfer(
         s,
@@ -175,8 +177,8 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     warp::transfer(
         s,
         SEED_WORDS,
-        |i| [0, 4].map(|half| four_bytes(s, keys, start + 8 * i + half, start + 8 * SEED_WORDS)),
-        |i, [low, high]| s.store(z, key * SEED_WORDS + i, u64::from(high) << 32 | u64::from(low)),
+        |i| eight_bytes(s, keys, start + 8 * i, start + 8 * SEED_WORDS),
+        |i, word| s.store(z, key * SEED_WORDS + i, word),
     );
     excess
 }

@@ -17,7 +17,7 @@ use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State};
 use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
 use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
 use crate::kernels::scheme::{fused, select};
-use crate::kernels::{ID_BYTES, SEED_WORDS, rolled, warp, word_of_bytes};
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, rolled, warp};
 use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: two warps and one operation per block. The second warp uses the shared
@@ -165,7 +165,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     let id = Id { s, bytes: copied_keys, start: encoded };
     if warp == 0 {
         let start = encoded + E::BYTES;
-        let z = |word| word_of_bytes(s, copied_keys, start, 8 * SEED_WORDS, 8 * word);
+        let z = |word| eight_bytes(s, copied_keys, start + 8 * word, start + 8 * SEED_WORDS);
         reject::<S, R>(operation, id, z, ciphertext, rejection_secrets);
     } else {
         decode_secret::<S, R>(s, (copied_keys, key), f, operation);

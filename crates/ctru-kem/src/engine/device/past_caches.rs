@@ -2,8 +2,8 @@
 //!
 //! On an H200 with 16 cores, batches of 1024 to 16,384 with a key for each operation take 4 to 20 %
 //! less time if bytes of the caller go past the caches, and batches of 131,072 and more take up to
-//! 23 % less if results do. The other way round, most of them take more time. Batches of 65,536
-//! take as long or 5 to 9 % longer if bytes of the caller go past the caches, except with one key
+//! 23 % less if results do. The other way round, most of them take more time. For bytes of the
+//! caller in batches of 65,536, the measurements disagree, from 9 % less time to 9 % more
 //! (docs/benchmarks/h200-past-caches.jsonl).
 
 #![allow(unsafe_code)]

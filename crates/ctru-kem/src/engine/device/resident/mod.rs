@@ -131,11 +131,15 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// | array | bytes per row | address of the first row |
 /// |---|---|---|
-/// | encapsulation keys | [`ParameterSet::ENCAPSULATION_KEY_BYTES`] | any; best a multiple of 4 |
-/// | decapsulation keys | [`ParameterSet::DECAPSULATION_KEY_BYTES`] | any; best a multiple of 4 |
-/// | ciphertexts | [`ParameterSet::CIPHERTEXT_BYTES`] | any; best a multiple of 4 |
+/// | encapsulation keys | [`ParameterSet::ENCAPSULATION_KEY_BYTES`] | any |
+/// | decapsulation keys | [`ParameterSet::DECAPSULATION_KEY_BYTES`] | any |
+/// | ciphertexts | [`ParameterSet::CIPHERTEXT_BYTES`] | any |
 /// | seeds | 64 for key generation, 32 for encapsulation | a multiple of 8 |
 /// | shared secrets | 32 | a multiple of 8 |
+///
+/// Kernels read keys and ciphertexts in aligned words of 4 bytes. Chunks of rows that do not
+/// consist of such words inside their array are copied first, so an address and a length that are
+/// multiples of 4 are faster.
 ///
 /// Outputs must not overlap with one another or with inputs. If they do, their content is
 /// unspecified.
