@@ -71,21 +71,21 @@ impl<Q: Queue> OnDevice<Q> {
 
     /// Returns rows of `row` bytes each as kernels read them: in whole, aligned words of four
     /// bytes. These are rows of the caller's array, or, where they do not consist of such words, a
-    /// copy of them in `copy`.
+    /// copy of them in `copy`. Also returns whether they are the copy.
     fn words<'a>(
         &self,
         memory: &'a Q::Memory,
         row: usize,
         range: &Range<usize>,
         copy: &'a Array<u8, Q>,
-    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+    ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
         let rows = self.rows::<u8>(memory, row, range)?;
         let words = range.start * row..range.start * row + rows.len().next_multiple_of(4);
         if self.queue.slice::<u32>(memory, words.clone()).is_ok() {
-            return self.queue.slice(memory, words);
+            return Ok((self.queue.slice(memory, words)?, false));
         }
         self.queue.copy(&rows, copy)?;
-        self.queue.slice(copy, 0..words.len())
+        Ok((self.queue.slice(copy, 0..words.len())?, true))
     }
 
     /// Returns rows of encapsulation keys as [`words`](Self::words).
@@ -93,17 +93,25 @@ impl<Q: Queue> OnDevice<Q> {
         &'a self,
         keys: &'a Q::Memory,
         range: &Range<usize>,
-    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+    ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
         self.words(keys, self.set.encapsulation_key_bytes, range, &self.buffers.keys)
     }
 
-    /// Returns rows of decapsulation keys as [`words`](Self::words).
+    /// Returns rows of decapsulation keys as [`words`](Self::words). The caller gives them to
+    /// [`forget_copy`](Self::forget_copy) when it has launched the kernels that read them.
     fn decapsulation_keys<'a>(
         &'a self,
         keys: &'a Q::Memory,
         range: &Range<usize>,
-    ) -> Result<Rows<'a, u8, Q>, RuntimeError> {
+    ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
         self.words(keys, self.set.decapsulation_key_bytes, range, &self.buffers.keys)
+    }
+
+    /// Wipes rows of decapsulation keys if they are a copy. `launched` says whether the kernels
+    /// that read them have been launched; an error comes back in any case.
+    fn forget_copy(&self, rows: &Rows<'_, u8, Q>, is_copy: bool, launched: Outcome) -> Outcome {
+        let wiped = if is_copy { self.queue.wipe(rows) } else { Ok(()) };
+        launched.and(wiped)
     }
 }
 
@@ -115,7 +123,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let rows = device.encapsulation_keys(keys, range)?;
+        let (rows, _) = device.encapsulation_keys(keys, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
@@ -130,11 +138,11 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let rows = device.decapsulation_keys(keys, range)?;
+        let (rows, is_copy) = device.decapsulation_keys(keys, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
-        launches.issue(&device.queue)?;
+        device.forget_copy(&rows, is_copy, launches.issue(&device.queue))?;
         Ok(decoded)
     }
 
@@ -189,7 +197,7 @@ impl<Q: Queue> Slot<Q> {
         let to: &Q::Memory = if is_aligned { &sent } else { made };
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
-        if let Some(rows) = &encoded {
+        if let Some((rows, _)) = &encoded {
             device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         let given = given.memory();
@@ -213,23 +221,27 @@ impl<Q: Queue> Slot<Q> {
         let range = &part.range;
         let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
         let copy = &device.buffers.ciphertexts;
-        let received = device.words(ciphertexts, device.set.ciphertext_bytes, range, copy)?;
+        let (received, _) = device.words(ciphertexts, device.set.ciphertext_bytes, range, copy)?;
         let decoded = &device.buffers.decoded;
         let (key, keys, encoded) =
             key_of(part, keys, decoded, |keys, range| device.decapsulation_keys(keys, range))?;
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
-        if let Some(rows) = &encoded {
+        if let Some((rows, _)) = &encoded {
             device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         device.decapsulate(&mut launches, batch, key, &received, &secrets);
-        launches.issue(&device.queue)
+        let launched = launches.issue(&device.queue);
+        match &encoded {
+            Some((rows, is_copy)) => device.forget_copy(rows, *is_copy, launched),
+            None => launched,
+        }
     }
 
     /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let rows = device.encapsulation_keys(keys, &part.range)?;
+        let (rows, _) = device.encapsulation_keys(keys, &part.range)?;
         let to = &device.buffers.decoded.encapsulation_key;
         device.check_encapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
@@ -237,9 +249,11 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let rows = device.decapsulation_keys(keys, &part.range)?;
+        let (rows, is_copy) = device.decapsulation_keys(keys, &part.range)?;
         let to = &device.buffers.decoded;
-        device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
+        let launched =
+            device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults);
+        device.forget_copy(&rows, is_copy, launched)
     }
 
     /// Waits for the check of a chunk, and notes its first fault.
@@ -249,8 +263,9 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// The memory of the decoded keys of a chunk, their number, and the rows to decode to it.
-type KeysOf<'a, K, Q> = (&'a K, u32, Option<Rows<'a, u8, Q>>);
+/// The memory of the decoded keys of a chunk, their number, and the rows to decode to it with
+/// whether they are a copy.
+type KeysOf<'a, K, Q> = (&'a K, u32, Option<(Rows<'a, u8, Q>, bool)>);
 
 /// Returns the keys of a chunk. Encoded keys must be decoded to `decoded`; a single key is decoded
 /// once in each slot. `rows` returns rows of an array as kernels read them.
@@ -258,7 +273,7 @@ fn key_of<'a, Q: Queue, K>(
     part: &Part,
     keys: RowKeys<'a, Q, K>,
     decoded: &'a K,
-    rows: impl Fn(&'a Q::Memory, &Range<usize>) -> Result<Rows<'a, u8, Q>, RuntimeError>,
+    rows: impl Fn(&'a Q::Memory, &Range<usize>) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError>,
 ) -> Result<KeysOf<'a, K, Q>, RuntimeError> {
     let count = part.range.len() as u32;
     Ok(match keys {
