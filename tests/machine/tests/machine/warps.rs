@@ -1,4 +1,4 @@
-//! Tests votes, matrix products and other instructions of their own.
+//! Tests votes, matrix products, and instructions of single threads.
 
 use ctru_gpu_runtime::{Plain, Queue};
 use ctru_machine::*;

@@ -9,7 +9,7 @@ use core::array;
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
 
-use crate::kernels::{coin_words, row};
+use crate::kernels::{coin_words, inside_pair, row};
 use crate::simt::{Simt, U32x4};
 
 /// Number of phases of an operand.
@@ -88,10 +88,8 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
     let loaded: [u32; WORDS + 1] =
         array::from_fn(|k| s.load(s.cast::<u8, u32>(memory), (first / 4 + k as u32).min(last)));
-    let words: [u64; WORDS] = array::from_fn(|k| {
-        let pair = u64::from(loaded[k + 1]) << 32 | u64::from(loaded[k]);
-        u64::from((pair >> (8 * (first % 4))) as u32)
-    });
+    let words: [u64; WORDS] =
+        array::from_fn(|k| inside_pair(loaded[k], loaded[k + 1], first).into());
     let field = |i: usize| {
         let bit = R::Q2_BITS as usize * i;
         let above = if bit / 32 + 1 < WORDS { words[bit / 32 + 1] } else { 0 };

@@ -88,27 +88,20 @@ impl<Q: Queue> OnDevice<Q> {
         Ok((self.queue.slice(copy, 0..words.len())?, true))
     }
 
-    /// Returns rows of encapsulation keys as [`words`](Self::words).
-    fn encapsulation_keys<'a>(
+    /// Returns encoded keys of `row` bytes each as [`words`](Self::words). The caller gives
+    /// decapsulation keys to [`forget_copy`](Self::forget_copy) when it has launched the kernels
+    /// that read them.
+    fn keys<'a>(
         &'a self,
         keys: &'a Q::Memory,
+        row: usize,
         range: &Range<usize>,
     ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
-        self.words(keys, self.set.encapsulation_key_bytes, range, &self.buffers.keys)
+        self.words(keys, row, range, &self.buffers.keys)
     }
 
-    /// Returns rows of decapsulation keys as [`words`](Self::words). The caller gives them to
-    /// [`forget_copy`](Self::forget_copy) when it has launched the kernels that read them.
-    fn decapsulation_keys<'a>(
-        &'a self,
-        keys: &'a Q::Memory,
-        range: &Range<usize>,
-    ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
-        self.words(keys, self.set.decapsulation_key_bytes, range, &self.buffers.keys)
-    }
-
-    /// Wipes rows of decapsulation keys if they are a copy. `launched` says whether the kernels
-    /// that read them have been launched; an error comes back in any case.
+    /// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that
+    /// read them has failed. Returns the first error, that of the launch if there is one.
     fn forget_copy(&self, rows: &Rows<'_, u8, Q>, is_copy: bool, launched: Outcome) -> Outcome {
         let wiped = if is_copy { self.queue.wipe(rows) } else { Ok(()) };
         launched.and(wiped)
@@ -123,7 +116,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let (rows, _) = device.encapsulation_keys(keys, range)?;
+        let (rows, _) = device.keys(keys, device.set.encapsulation_key_bytes, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
@@ -138,7 +131,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
     ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, .. } = self;
-        let (rows, is_copy) = device.decapsulation_keys(keys, range)?;
+        let (rows, is_copy) = device.keys(keys, device.set.decapsulation_key_bytes, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
@@ -188,8 +181,8 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.encapsulation;
         let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
         let decoded = &device.buffers.decoded.encapsulation_key;
-        let (key, keys, encoded) =
-            key_of(part, keys, decoded, |keys, range| device.encapsulation_keys(keys, range))?;
+        let row = set.encapsulation_key_bytes;
+        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         // Kernels write whole, aligned words of four bytes.
         let start = range.start * set.ciphertext_bytes;
         let is_aligned = device.queue.slice::<u32>(ciphertexts, start..start).is_ok();
@@ -223,8 +216,8 @@ impl<Q: Queue> Slot<Q> {
         let copy = &device.buffers.ciphertexts;
         let (received, _) = device.words(ciphertexts, device.set.ciphertext_bytes, range, copy)?;
         let decoded = &device.buffers.decoded;
-        let (key, keys, encoded) =
-            key_of(part, keys, decoded, |keys, range| device.decapsulation_keys(keys, range))?;
+        let row = device.set.decapsulation_key_bytes;
+        let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
         if let Some((rows, _)) = &encoded {
@@ -241,7 +234,7 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the encapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_encapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let (rows, _) = device.encapsulation_keys(keys, &part.range)?;
+        let (rows, _) = device.keys(keys, device.set.encapsulation_key_bytes, &part.range)?;
         let to = &device.buffers.decoded.encapsulation_key;
         device.check_encapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults)
     }
@@ -249,7 +242,7 @@ impl<Q: Queue> Slot<Q> {
     /// Decodes the decapsulation keys of a chunk in the slot, and checks them.
     pub(super) fn check_decapsulation_part(&mut self, part: &Part, keys: &Q::Memory) -> Outcome {
         let Self { device, pinned } = self;
-        let (rows, is_copy) = device.decapsulation_keys(keys, &part.range)?;
+        let (rows, is_copy) = device.keys(keys, device.set.decapsulation_key_bytes, &part.range)?;
         let to = &device.buffers.decoded;
         let launched =
             device.check_decapsulation_keys(&rows, part.range.len(), to, &mut pinned.faults);
@@ -267,19 +260,20 @@ impl<Q: Queue> Slot<Q> {
 /// whether they are a copy.
 type KeysOf<'a, K, Q> = (&'a K, u32, Option<(Rows<'a, u8, Q>, bool)>);
 
-/// Returns the keys of a chunk. Encoded keys must be decoded to `decoded`; a single key is decoded
-/// once in each slot. `rows` returns rows of an array as kernels read them.
+/// Returns the keys of a chunk. Encoded keys have `row` bytes each, and must be decoded to
+/// `decoded`; a single key is decoded once in each slot.
 fn key_of<'a, Q: Queue, K>(
+    device: &'a OnDevice<Q>,
     part: &Part,
     keys: RowKeys<'a, Q, K>,
+    row: usize,
     decoded: &'a K,
-    rows: impl Fn(&'a Q::Memory, &Range<usize>) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError>,
 ) -> Result<KeysOf<'a, K, Q>, RuntimeError> {
     let count = part.range.len() as u32;
     Ok(match keys {
-        RowKeys::One(key) if part.is_first => (decoded, 1, Some(rows(key, &(0..1))?)),
+        RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.keys(key, row, &(0..1))?)),
         RowKeys::One(_) => (decoded, 1, None),
-        RowKeys::Each(keys) => (decoded, count, Some(rows(keys, &part.range)?)),
+        RowKeys::Each(rows) => (decoded, count, Some(device.keys(rows, row, &part.range)?)),
         RowKeys::Checked => (decoded, count, None),
         RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
             (&chunks[part.device % chunks.len()], 1, None)
