@@ -303,15 +303,18 @@ pub trait Simt: Copy {
     fn mma_m16n8k16_bf16(self, a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
 
     /// Returns four of the eight bytes of `low` and `high`. The low three bits of nibble `k` of
-    /// `selector` are the number of the byte that becomes byte `k` of the result.
+    /// `selector` are the number of the byte that becomes byte `k` of the result. If the high bit of
+    /// the nibble is set, each bit of byte `k` is the high bit of that byte.
     ///
     /// Source: PTX ISA, `prmt`.
     #[inline(always)]
     fn byte_permute(self, low: u32, high: u32, selector: u32) -> u32 {
         let bytes = u64::from(high) << 32 | u64::from(low);
         (0..4).fold(0, |word, k| {
-            let byte = bytes >> (8 * (selector >> (4 * k) & 7)) & 0xff;
-            word | (byte as u32) << (8 * k)
+            let nibble = selector >> (4 * k);
+            let byte = (bytes >> (8 * (nibble & 7))) as u8;
+            let byte = if nibble & 8 == 0 { byte } else { (byte as i8 >> 7) as u8 };
+            word | u32::from(byte) << (8 * k)
         })
     }
 

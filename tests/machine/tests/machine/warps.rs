@@ -44,7 +44,10 @@ fn instructions_of_a_thread() {
         .iter()
         .flat_map(|&[a, b, c]| {
             let bytes = [(a as u32).to_le_bytes(), (b as u32).to_le_bytes()].concat();
-            let chosen = [0, 4, 8, 12].map(|nibble| bytes[(c >> nibble & 7) as usize]);
+            let chosen = [0, 4, 8, 12].map(|place| {
+                let byte = bytes[(c >> place & 7) as usize];
+                if c >> place & 8 == 0 { byte } else { 0xff * u8::from(byte >= 0x80) }
+            });
             [a ^ b ^ c, u32::from_le_bytes(chosen).into()]
         })
         .collect();
