@@ -325,7 +325,7 @@ pub trait Simt: Copy {
     ///
     /// Source: PTX ISA, `lop3`.
     #[inline(always)]
-    fn xor(self, a: u64, b: u64, c: u64) -> u64 {
+    fn xor(self, a: u32, b: u32, c: u32) -> u32 {
         a ^ b ^ c
     }
 

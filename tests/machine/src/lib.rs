@@ -176,8 +176,9 @@ pub fn turns<S: Simt, T: AtomicInteger>(s: S, turn: S::Global<T>, _: Batch) {
 pub fn instructions<S: Simt>(s: S, words: S::Global<u64>, results: S::Global<u64>, _: Batch) {
     let i = thread_in_launch(s);
     let [a, b, c] = [0, 1, 2].map(|k| s.load(words, 3 * i + k));
-    s.store(results, 2 * i, s.xor(a, b, c));
-    s.store(results, 2 * i + 1, s.byte_permute(a as u32, b as u32, c as u32).into());
+    let [a, b, c] = [a, b, c].map(|word| word as u32);
+    s.store(results, 2 * i, s.xor(a, b, c).into());
+    s.store(results, 2 * i + 1, s.byte_permute(a, b, c).into());
 }
 
 /// Writes four votes of each warp to four words per thread: the ballot of the odd values, whether

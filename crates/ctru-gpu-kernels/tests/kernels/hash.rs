@@ -48,13 +48,17 @@ fn check_derivations<R: Ring>(operations: &Operations) {
         let (secret, seed) = sha3_512(&[operations.id(i), message]);
         (secret, shake256(&seed, R::COIN_BYTES))
     };
-    for kernels in [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_SMALL] {
+    for kernels in
+        [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_MIDDLE, &DERIVE_DECAPSULATION_SMALL]
+    {
         let (secrets, coins) = operations.decapsulate::<R>(kernels);
         for (i, message) in operations.messages.iter().enumerate() {
             assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, message));
         }
     }
-    for kernels in [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_SMALL] {
+    for kernels in
+        [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_MIDDLE, &DERIVE_ENCAPSULATION_SMALL]
+    {
         let (messages, secrets, coins) = operations.encapsulate::<R>(kernels);
         for (i, seed) in operations.seeds.iter().enumerate() {
             let mut message = shake256(seed, R::MESSAGE_BYTES);
@@ -66,7 +70,7 @@ fn check_derivations<R: Ring>(operations: &Operations) {
 }
 
 fn check_rejection<R: Ring>(operations: &Operations) {
-    for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_SMALL] {
+    for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_MIDDLE, &REJECTION_SECRET_SMALL] {
         let secrets = operations.reject::<R>(kernels);
         for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
             let z = &operations.z[operations.batch.row(i as u32) as usize];
@@ -207,6 +211,12 @@ fn traces<R: Ring>() {
                 &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
             ),
             trace(&DERIVE_DECAPSULATION, &[&messages, &ids, &seed_rows(), &coins()]),
+            trace(
+                &DERIVE_ENCAPSULATION_MIDDLE,
+                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
+            ),
+            trace(&DERIVE_DECAPSULATION_MIDDLE, &[&messages, &ids, &seed_rows(), &coins()]),
+            trace(&REJECTION_SECRET_MIDDLE, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&DERIVE_DECAPSULATION_SMALL, &[&messages, &ids, &seed_rows(), &coins()]),
             trace(&REJECTION_SECRET, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&REJECTION_SECRET_SMALL, &[&ids, &z, &ciphertexts, &seed_rows()]),

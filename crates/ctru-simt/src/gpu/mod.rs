@@ -237,18 +237,14 @@ impl Simt for Gpu {
         unsafe { prmt(low, high, selector) }
     }
     #[inline(always)]
-    fn xor(self, a: u64, b: u64, c: u64) -> u64 {
-        let half = |shift: u32| {
-            let result: u32;
-            // SAFETY: the instruction reads and writes registers only.
-            unsafe {
-                asm!("lop3.b32 {}, {}, {}, {}, 0x96;", out(reg32) result,
-                    in(reg32) (a >> shift) as u32, in(reg32) (b >> shift) as u32,
-                    in(reg32) (c >> shift) as u32, options(pure, nomem, nostack, preserves_flags))
-            }
-            u64::from(result)
-        };
-        half(0) | half(32) << 32
+    fn xor(self, a: u32, b: u32, c: u32) -> u32 {
+        let result;
+        // SAFETY: the instruction reads and writes registers only.
+        unsafe {
+            asm!("lop3.b32 {}, {}, {}, {}, 0x96;", out(reg32) result, in(reg32) a, in(reg32) b,
+                in(reg32) c, options(pure, nomem, nostack, preserves_flags))
+        }
+        result
     }
     #[inline(always)]
     fn cast<T: Word, U: Word>(self, memory: Global<T>) -> Global<U> {

@@ -48,7 +48,7 @@ fn instructions_of_a_thread() {
                 let byte = bytes[(c >> place & 7) as usize];
                 if c >> place & 8 == 0 { byte } else { 0xff * u8::from(byte >= 0x80) }
             });
-            [a ^ b ^ c, u32::from_le_bytes(chosen).into()]
+            [(a ^ b ^ c) & 0xffff_ffff, u32::from_le_bytes(chosen).into()]
         })
         .collect();
     let queue = queue();

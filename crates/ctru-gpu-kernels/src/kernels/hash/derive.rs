@@ -81,7 +81,7 @@ pub(crate) fn expand<T: State>(
 ) {
     const ROW: u32 = EXPANSION_WORDS - 1;
     const BYTES: u32 = 8 * EXPANSION_WORDS + ID_BYTES;
-    let state: T = SHAKE256.absorb_block(s, BYTES, |i| {
+    let state: T = SHAKE256.absorb_block((s, true), BYTES, |i| {
         let word = if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 };
         let row = if i == ROW { u64::from(operation) } else { 0 };
         (word + row) | id(i.wrapping_sub(EXPANSION_WORDS))
@@ -118,8 +118,8 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
             s.store(z, SEED_WORDS * operation + i, seed(SEED_WORDS + i));
         }
         let words = coin_words::<R>();
-        let state: PerThread<S> =
-            SHAKE256.absorb_block(s, 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
+        let state: PerThread<S> = SHAKE256
+            .absorb_block((s, true), 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
         let mut previous = 0;
         squeeze(s, state, skipped + words, |i, word| {
             if i < words {
@@ -156,7 +156,14 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
-        encapsulation::<R, PerThread<S>>(operation, seeds, id, messages, shared_secrets, coins);
+        encapsulation::<R, PerThread<S>>(
+            (operation, true),
+            seeds,
+            id,
+            messages,
+            shared_secrets,
+            coins,
+        );
     }
 }
 
@@ -178,7 +185,7 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
-        decapsulation::<R, PerThread<S>>(operation, messages, id, shared_secrets, coins);
+        decapsulation::<R, PerThread<S>>((operation, true), messages, id, shared_secrets, coins);
     }
 }
 
@@ -213,10 +220,11 @@ impl<S: Simt> Id<S> {
     }
 }
 
-/// Computes one operation of [`derive_encapsulation`] on a state of either kind.
+/// Computes one operation of [`derive_encapsulation`] on a state of any kind. Writes nothing if the
+/// operation does not exist; its inputs are then those of another one.
 #[inline(always)]
 pub(crate) fn encapsulation<R: Ring, T: State>(
-    operation: u32,
+    (operation, exists): (u32, bool),
     seeds: Words<T>,
     id: Id<T::Machine>,
     messages: Words<T>,
@@ -225,19 +233,19 @@ pub(crate) fn encapsulation<R: Ring, T: State>(
 ) {
     let s = id.s;
     let seed = |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 };
-    let stream = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, seed).permute();
+    let stream = SHAKE256.absorb_block::<T>((s, exists), 8 * SEED_WORDS, seed).permute();
     let message = |i| cut(R::MESSAGE_BYTES as u32, i, stream.lane(i));
     let words = message_words::<R>();
     stream.output(words, |i, word| {
         s.store(messages, words * operation + i, cut(R::MESSAGE_BYTES as u32, i, word));
     });
-    secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
+    secret_and_coins::<R, T>((operation, exists), id, message, shared_secrets, coins);
 }
 
-/// Computes one operation of [`derive_decapsulation`] on a state of either kind.
+/// Computes one operation of [`derive_decapsulation`] as [`encapsulation`] does.
 #[inline(always)]
 pub(crate) fn decapsulation<R: Ring, T: State>(
-    operation: u32,
+    (operation, exists): (u32, bool),
     messages: Words<T>,
     id: Id<T::Machine>,
     shared_secrets: Words<T>,
@@ -245,7 +253,7 @@ pub(crate) fn decapsulation<R: Ring, T: State>(
 ) {
     let words = message_words::<R>();
     let message = |i| if i < words { id.s.load(messages, words * operation + i) } else { 0 };
-    secret_and_coins::<R, T>(operation, id, message, shared_secrets, coins);
+    secret_and_coins::<R, T>((operation, exists), id, message, shared_secrets, coins);
 }
 
 /// Clears the bytes of `word` that are not among the first `bytes` bytes of a string, and returns
@@ -266,7 +274,7 @@ fn cut(bytes: u32, i: u32, word: u64) -> u64 {
 /// message.
 #[inline(always)]
 fn secret_and_coins<R: Ring, T: State>(
-    operation: u32,
+    (operation, exists): (u32, bool),
     id: Id<T::Machine>,
     message: impl Fn(u32) -> u64,
     shared_secrets: Words<T>,
@@ -277,11 +285,11 @@ fn secret_and_coins<R: Ring, T: State>(
     const { assert!(SHA3_512.blocks(ID_BYTES + R::MESSAGE_BYTES as u32) == 2) };
     let word = |i| id.followed_by(&message, i) ^ SHA3_512.padding(bytes, i);
     let rate = SHA3_512.rate;
-    let first = T::zero(s).absorb(rate, word).permute();
+    let first = T::zero(s, exists).absorb(rate, word).permute();
     let digest = first.absorb(rate, |i| word(rate + i)).permute();
     digest.output(SEED_WORDS, |i, word| s.store(shared_secrets, SEED_WORDS * operation + i, word));
 
-    let state = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, |i| {
+    let state = SHAKE256.absorb_block::<T>((s, exists), 8 * SEED_WORDS, |i| {
         let word = digest.lane(SEED_WORDS + i);
         if i < SEED_WORDS { word } else { 0 }
     });

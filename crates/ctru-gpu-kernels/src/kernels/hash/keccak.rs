@@ -21,8 +21,9 @@ const ROUNDS: u32 = 24;
 pub(crate) trait State: Copy {
     type Machine: Simt;
 
-    /// Returns the all-zero state.
-    fn zero(s: Self::Machine) -> Self;
+    /// Returns the all-zero state of an operation. Without an operation, [`output`](Self::output)
+    /// calls nothing.
+    fn zero(s: Self::Machine, exists: bool) -> Self;
 
     /// Returns the state with `word(i)` added (exclusive or) to every lane `i < lanes`.
     #[must_use]
@@ -54,7 +55,7 @@ impl<S: Simt> State for PerThread<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(s: S) -> Self {
+    fn zero(s: S, _: bool) -> Self {
         Self { s, lanes: [0; LANES as usize] }
     }
     #[inline(always)]
@@ -71,7 +72,7 @@ impl<S: Simt> State for PerThread<S> {
             let columns: [u64; 5] =
                 array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
             for i in 0..LANES as usize {
-                a[i] = s.xor(a[i], columns[(i + 4) % 5], columns[(i + 1) % 5].rotate_left(1));
+                a[i] = xor(*s, a[i], columns[(i + 4) % 5], columns[(i + 1) % 5].rotate_left(1));
             }
             let b: [u64; LANES as usize] = array::from_fn(|i| {
                 let source = before_pi(i as u32) as usize;
@@ -108,7 +109,7 @@ impl<S: Simt> State for PerWarp<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(s: S) -> Self {
+    fn zero(s: S, _: bool) -> Self {
         Self { s, lane: 0 }
     }
     #[inline(always)]
@@ -147,6 +148,143 @@ impl<S: Simt> State for PerWarp<S> {
         let lane = shuffle(self.s, self.lane, i % WARP);
         if i < LANES { lane } else { 0 }
     }
+}
+
+/// A state that two neighbouring threads of a warp hold. The thread with the even number holds the
+/// even bits of every lane, the other one the odd bits. So a rotation by an even number rotates
+/// both words, and a rotation by an odd number also exchanges them.
+#[derive(Copy, Clone)]
+pub(crate) struct PerPair<S> {
+    s: S,
+    lanes: [u32; LANES as usize],
+    exists: bool,
+}
+
+impl<S: Simt> PerPair<S> {
+    /// Returns 0 in the thread with the even bits, and 1 in the other one.
+    #[inline(always)]
+    fn parity(s: S) -> u32 {
+        s.lane() % 2
+    }
+
+    /// Returns the word of the other thread of the pair.
+    #[inline(always)]
+    fn other(s: S, word: u32) -> u32 {
+        s.shuffle(word, s.lane() ^ 1)
+    }
+
+    /// Returns this thread's bits of the lane whose bits the threads hold in `word`, rotated.
+    #[inline(always)]
+    fn rotate_left(s: S, word: u32, places: u32) -> u32 {
+        match places.is_multiple_of(2) {
+            true => word.rotate_left(places / 2),
+            false => Self::other(s, word).rotate_left(places / 2 + 1 - Self::parity(s)),
+        }
+    }
+
+    /// Returns a lane of the state.
+    #[inline(always)]
+    fn whole(&self, i: usize) -> u64 {
+        let other = Self::other(self.s, self.lanes[i]);
+        let is_odd = Self::parity(self.s) == 1;
+        let (even, odd) = if is_odd { (other, self.lanes[i]) } else { (self.lanes[i], other) };
+        spread(even) | spread(odd) << 1
+    }
+}
+
+impl<S: Simt> State for PerPair<S> {
+    type Machine = S;
+
+    #[inline(always)]
+    fn zero(s: S, exists: bool) -> Self {
+        Self { s, lanes: [0; LANES as usize], exists }
+    }
+    #[inline(always)]
+    fn absorb(mut self, lanes: u32, word: impl Fn(u32) -> u64) -> Self {
+        for i in 0..lanes {
+            self.lanes[i as usize] ^= even_bits(word(i) >> Self::parity(self.s));
+        }
+        self
+    }
+    #[inline(always)]
+    fn permute(mut self) -> Self {
+        let Self { s, lanes: a, .. } = &mut self;
+        let s = *s;
+        for round in 0..rolled(s, ROUNDS) {
+            let columns: [u32; 5] =
+                array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
+            let rotated = columns.map(|column| Self::rotate_left(s, column, 1));
+            for i in 0..LANES as usize {
+                a[i] = s.xor(a[i], columns[(i + 4) % 5], rotated[(i + 1) % 5]);
+            }
+            let b: [u32; LANES as usize] = array::from_fn(|i| {
+                let source = before_pi(i as u32) as usize;
+                Self::rotate_left(s, a[source], ROTATIONS[source])
+            });
+            for i in 0..LANES as usize {
+                let [b0, b1, b2] = [0, 1, 2].map(|k| b[right(i as u32, k) as usize]);
+                a[i] = b0 ^ (!b1 & b2);
+            }
+            a[0] ^= s.constant(&SPLIT_ROUND_CONSTANTS, 2 * round + Self::parity(s));
+        }
+        self
+    }
+    #[inline(always)]
+    fn output(self, lanes: u32, mut output: impl FnMut(u32, u64)) {
+        for i in 0..lanes {
+            let lane = self.whole(i as usize);
+            if self.exists && Self::parity(self.s) == 0 {
+                output(i, lane);
+            }
+        }
+    }
+    #[inline(always)]
+    fn lane(self, i: u32) -> u64 {
+        if i < LANES { self.whole(i as usize) } else { 0 }
+    }
+}
+
+/// Returns the bits of a number at even places.
+#[inline(always)]
+const fn even_bits(number: u64) -> u32 {
+    let mut bits = number & 0x5555_5555_5555_5555;
+    bits = (bits | bits >> 1) & 0x3333_3333_3333_3333;
+    bits = (bits | bits >> 2) & 0x0f0f_0f0f_0f0f_0f0f;
+    bits = (bits | bits >> 4) & 0x00ff_00ff_00ff_00ff;
+    bits = (bits | bits >> 8) & 0x0000_ffff_0000_ffff;
+    (bits | bits >> 16) as u32
+}
+
+/// Returns a number whose bits at even places are those of `bits`: the inverse of [`even_bits`].
+#[inline(always)]
+const fn spread(bits: u32) -> u64 {
+    let mut number = bits as u64;
+    number = (number | number << 16) & 0x0000_ffff_0000_ffff;
+    number = (number | number << 8) & 0x00ff_00ff_00ff_00ff;
+    number = (number | number << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    number = (number | number << 2) & 0x3333_3333_3333_3333;
+    (number | number << 1) & 0x5555_5555_5555_5555
+}
+
+/// The even bits and then the odd bits of each round constant.
+static SPLIT_ROUND_CONSTANTS: [u32; 2 * ROUNDS as usize] = {
+    let mut constants = [0; 2 * ROUNDS as usize];
+    let mut i = 0;
+    while i < constants.len() {
+        constants[i] = even_bits(ROUND_CONSTANTS[i / 2] >> (i % 2));
+        i += 1;
+    }
+    constants
+};
+
+/// Returns `a ^ b ^ c`, see [`Simt::xor`].
+#[inline(always)]
+fn xor<S: Simt>(s: S, a: u64, b: u64, c: u64) -> u64 {
+    let half = |shift: u32| {
+        let [a, b, c] = [a, b, c].map(|word| (word >> shift) as u32);
+        u64::from(s.xor(a, b, c)) << shift
+    };
+    half(0) | half(32)
 }
 
 #[inline(always)]
@@ -236,10 +374,10 @@ impl Sponge {
     #[inline(always)]
     pub(crate) fn absorb_block<T: State>(
         self,
-        s: T::Machine,
+        (s, exists): (T::Machine, bool),
         length: u32,
         word: impl Fn(u32) -> u64,
     ) -> T {
-        T::zero(s).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
+        T::zero(s, exists).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
     }
 }

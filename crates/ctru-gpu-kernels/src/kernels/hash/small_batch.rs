@@ -32,7 +32,14 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
-    derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, shared_secrets, coins);
+    derive::encapsulation::<R, PerWarp<S>>(
+        (operation, true),
+        seeds,
+        id,
+        messages,
+        shared_secrets,
+        coins,
+    );
 }
 
 /// Computes the same arrays as [`derive::derive_decapsulation`].
@@ -49,7 +56,7 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
-    derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
+    derive::decapsulation::<R, PerWarp<S>>((operation, true), messages, id, shared_secrets, coins);
 }
 
 /// Computes the same arrays as [`reject::rejection_secret`].
@@ -69,7 +76,7 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let z = |i| s.load(z, SEED_WORDS * key + i);
     let start = R::CIPHERTEXT_BYTES as u32 * operation;
     let rate = SHA3_512.rate;
-    let mut state: PerWarp<S> = reject::absorb_key(Id::of_row(s, ids, key), z);
+    let mut state: PerWarp<S> = reject::absorb_key(Id::of_row(s, ids, key), true, z);
     for block in 0..rolled(s, SHA3_512.blocks(reject::input_bytes::<R>())) {
         let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, start, rate * block + i);
         state = state.absorb(rate, word).permute();

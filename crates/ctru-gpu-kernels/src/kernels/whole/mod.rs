@@ -105,7 +105,14 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
         let id = Id::of_row(s, ids, operation);
         arrays.source.make(s, operation, id, seeds);
         let secrets = arrays.shared_secrets;
-        derive::encapsulation::<R, PerWarp<S>>(operation, seeds, id, messages, secrets, coins);
+        derive::encapsulation::<R, PerWarp<S>>(
+            (operation, true),
+            seeds,
+            id,
+            messages,
+            secrets,
+            coins,
+        );
     } else {
         warp::copy_bytes(s, (keys, start), E::BYTES, (copied_keys, operation));
         let key = warp::place_of_copy(start, E::BYTES, operation);
@@ -172,7 +179,13 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         s.sync_warp();
         fused::message::<S, R>(s, ciphertext, (f, operation), messages);
         s.sync_warp();
-        derive::decapsulation::<R, PerWarp<S>>(operation, messages, id, shared_secrets, coins);
+        derive::decapsulation::<R, PerWarp<S>>(
+            (operation, true),
+            messages,
+            id,
+            shared_secrets,
+            coins,
+        );
         decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
         s.sync_warp();
         fused::stage_key::<S, R>(s, h, operation);
@@ -202,7 +215,7 @@ fn reject<S: Simt, R: Ring>(
         let i = rate * block + s.lane().min(rate - 1);
         ciphertext_word::<S, R>(s, ciphertexts, start, i)
     };
-    let mut state: PerWarp<S> = absorb_key(id, z);
+    let mut state: PerWarp<S> = absorb_key(id, true, z);
     // Each block is loaded before the permutation of the block before it, which takes longer.
     let mut next = word(0);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
