@@ -223,8 +223,11 @@ test("a module that cannot be loaded is named, and the rest of the page works", 
   const failure = page.locator("#failure");
   await failure.waitFor();
   assert.match(await failure.innerText(), /cannot be loaded/);
-  assert.ok((await page.locator("#figures .rows li").count()) > 10);
-  assert.equal(await page.locator("#code .dials li").count(), 8);
+  // Both are drawn when their records have been loaded, which may be after the failure.
+  await page.locator("#figures .rows li").nth(10).waitFor();
+  const dials = page.locator("#code .dials li");
+  await dials.nth(7).waitFor();
+  assert.equal(await dials.count(), 8);
   await context.close();
 });
 
