@@ -215,6 +215,12 @@ macro_rules! for_each_kernel {
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
+            DERIVE_KEY_PAIR_MIDDLE "derive_key_pair_middle" =
+                hash::middle_batch::derive_key_pair(
+                    seeds: u64[EachOperation; 2 * SEED_WORDS],
+                    f_coins: u64[EachOperation; coin_words::<R>()],
+                    g_coins: u64[EachOperation; coin_words::<R>()],
+                    z: u64[EachOperation; SEED_WORDS]);
             DERIVE_ENCAPSULATION_MIDDLE "derive_encapsulation_middle" =
                 hash::middle_batch::derive_encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],

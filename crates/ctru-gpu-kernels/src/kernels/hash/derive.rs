@@ -42,7 +42,7 @@ pub fn expand_seeds<S: Simt, R: Ring>(
         // Each byte of the id is loaded once.
         let words: [u64; ID_WORDS] = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
         let id = |i: u32| words.get(i as usize).copied().unwrap_or(0);
-        expand::<PerThread<S>>(s, operation, SEED_WORDS, expansion, id, seeds);
+        expand::<PerThread<S>>(s, Own::alone(operation), SEED_WORDS, expansion, id, seeds);
     }
 }
 
@@ -61,7 +61,7 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        expand::<PerThread<S>>(s, operation, 2 * SEED_WORDS, expansion, |_| 0, seeds);
+        expand::<PerThread<S>>(s, Own::alone(operation), 2 * SEED_WORDS, expansion, |_| 0, seeds);
     }
 }
 
@@ -73,7 +73,7 @@ const ID_WORDS: usize = ID_BYTES.div_ceil(8) as usize;
 #[inline(always)]
 pub(crate) fn expand<T: State>(
     s: T::Machine,
-    operation: u32,
+    Own { operation, writes }: Own,
     words: u32,
     expansion: Words<T>,
     id: impl Fn(u32) -> u64,
@@ -81,12 +81,14 @@ pub(crate) fn expand<T: State>(
 ) {
     const ROW: u32 = EXPANSION_WORDS - 1;
     const BYTES: u32 = 8 * EXPANSION_WORDS + ID_BYTES;
-    let state: T = SHAKE256.absorb_block((s, true), BYTES, |i| {
+    let state: T = SHAKE256.absorb_block(s, BYTES, |i| {
         let word = if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 };
         let row = if i == ROW { u64::from(operation) } else { 0 };
         (word + row) | id(i.wrapping_sub(EXPANSION_WORDS))
     });
-    state.permute().output(words, |i, word| s.store(seeds, words * operation + i, word));
+    state.permute().output(writes, words, |i, word| {
+        s.store(seeds, words * operation + i, word);
+    });
 }
 
 /// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first
@@ -106,32 +108,46 @@ pub fn derive_key_pair<S: Simt, R: Ring>(
     z: S::Global<u64>,
     batch: Batch,
 ) {
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        key_pair::<R, PerThread<S>>(s, Own::alone(operation), seeds, [f_coins, g_coins], z);
+    }
+}
+
+/// Computes one operation of [`derive_key_pair`] on a state that one or two threads hold.
+#[inline(always)]
+pub(crate) fn key_pair<R: Ring, T: State>(
+    s: T::Machine,
+    Own { operation, writes }: Own,
+    seeds: Words<T>,
+    [f_coins, g_coins]: [Words<T>; 2],
+    z: Words<T>,
+) {
     let coin_bytes = R::COIN_BYTES as u32;
     // The coins of `g` begin inside a word of the stream, so each of their words combines bits of
     // two words of the stream.
     let (skipped, shift) = (coin_bytes / 8 + 1, 8 * (coin_bytes % 8));
     const { assert!(!R::COIN_BYTES.is_multiple_of(8)) };
-    let operation = own_operation(s);
-    if operation < batch.operations() {
-        let seed = |i| s.load(seeds, 2 * SEED_WORDS * operation + i);
+    let seed = |i| s.load(seeds, 2 * SEED_WORDS * operation + i);
+    if writes {
         for i in 0..SEED_WORDS {
             s.store(z, SEED_WORDS * operation + i, seed(SEED_WORDS + i));
         }
-        let words = coin_words::<R>();
-        let state: PerThread<S> = SHAKE256
-            .absorb_block((s, true), 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
-        let mut previous = 0;
-        squeeze(s, state, skipped + words, |i, word| {
-            if i < words {
-                s.store(f_coins, words * operation + i, word);
-            }
-            if i >= skipped {
-                let cut = previous >> shift | word << (64 - shift);
-                s.store(g_coins, words * operation + i - skipped, cut);
-            }
-            previous = word;
-        });
     }
+    let words = coin_words::<R>();
+    let state: T =
+        SHAKE256.absorb_block(s, 8 * SEED_WORDS, |i| if i < SEED_WORDS { seed(i) } else { 0 });
+    let mut previous = 0;
+    squeeze(s, writes, state, skipped + words, |i, word| {
+        if i < words {
+            s.store(f_coins, words * operation + i, word);
+        }
+        if i >= skipped {
+            let cut = previous >> shift | word << (64 - shift);
+            s.store(g_coins, words * operation + i - skipped, cut);
+        }
+        previous = word;
+    });
 }
 
 /// Derives the secrets of encapsulations from seeds: the message `m = SHAKE256(seed)`, then the
@@ -156,14 +172,8 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
-        encapsulation::<R, PerThread<S>>(
-            (operation, true),
-            seeds,
-            id,
-            messages,
-            shared_secrets,
-            coins,
-        );
+        let own = Own::alone(operation);
+        encapsulation::<R, PerThread<S>>(own, seeds, id, messages, shared_secrets, coins);
     }
 }
 
@@ -185,7 +195,23 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
-        decapsulation::<R, PerThread<S>>((operation, true), messages, id, shared_secrets, coins);
+        let own = Own::alone(operation);
+        decapsulation::<R, PerThread<S>>(own, messages, id, shared_secrets, coins);
+    }
+}
+
+/// An operation, and whether the thread that holds it writes its results.
+#[derive(Copy, Clone)]
+pub(crate) struct Own {
+    pub(crate) operation: u32,
+    pub(crate) writes: bool,
+}
+
+impl Own {
+    /// Returns an operation for a thread that writes every result that it holds.
+    #[inline(always)]
+    pub(crate) fn alone(operation: u32) -> Self {
+        Self { operation, writes: true }
     }
 }
 
@@ -220,40 +246,40 @@ impl<S: Simt> Id<S> {
     }
 }
 
-/// Computes one operation of [`derive_encapsulation`] on a state of any kind. Writes nothing if the
-/// operation does not exist; its inputs are then those of another one.
+/// Computes one operation of [`derive_encapsulation`] on a state of any kind.
 #[inline(always)]
 pub(crate) fn encapsulation<R: Ring, T: State>(
-    (operation, exists): (u32, bool),
+    own: Own,
     seeds: Words<T>,
     id: Id<T::Machine>,
     messages: Words<T>,
     shared_secrets: Words<T>,
     coins: Words<T>,
 ) {
-    let s = id.s;
+    let (s, Own { operation, writes }) = (id.s, own);
     let seed = |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 };
-    let stream = SHAKE256.absorb_block::<T>((s, exists), 8 * SEED_WORDS, seed).permute();
-    let message = |i| cut(R::MESSAGE_BYTES as u32, i, stream.lane(i));
+    let stream = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, seed).permute();
     let words = message_words::<R>();
-    stream.output(words, |i, word| {
+    let lane = stream.lanes(words);
+    let message = |i| cut(R::MESSAGE_BYTES as u32, i, lane(i));
+    stream.output(writes, words, |i, word| {
         s.store(messages, words * operation + i, cut(R::MESSAGE_BYTES as u32, i, word));
     });
-    secret_and_coins::<R, T>((operation, exists), id, message, shared_secrets, coins);
+    secret_and_coins::<R, T>(own, id, message, shared_secrets, coins);
 }
 
-/// Computes one operation of [`derive_decapsulation`] as [`encapsulation`] does.
+/// Computes one operation of [`derive_decapsulation`] on a state of any kind.
 #[inline(always)]
 pub(crate) fn decapsulation<R: Ring, T: State>(
-    (operation, exists): (u32, bool),
+    own: Own,
     messages: Words<T>,
     id: Id<T::Machine>,
     shared_secrets: Words<T>,
     coins: Words<T>,
 ) {
     let words = message_words::<R>();
-    let message = |i| if i < words { id.s.load(messages, words * operation + i) } else { 0 };
-    secret_and_coins::<R, T>((operation, exists), id, message, shared_secrets, coins);
+    let message = |i| if i < words { id.s.load(messages, words * own.operation + i) } else { 0 };
+    secret_and_coins::<R, T>(own, id, message, shared_secrets, coins);
 }
 
 /// Clears the bytes of `word` that are not among the first `bytes` bytes of a string, and returns
@@ -274,7 +300,7 @@ fn cut(bytes: u32, i: u32, word: u64) -> u64 {
 /// message.
 #[inline(always)]
 fn secret_and_coins<R: Ring, T: State>(
-    (operation, exists): (u32, bool),
+    Own { operation, writes }: Own,
     id: Id<T::Machine>,
     message: impl Fn(u32) -> u64,
     shared_secrets: Words<T>,
@@ -285,26 +311,35 @@ fn secret_and_coins<R: Ring, T: State>(
     const { assert!(SHA3_512.blocks(ID_BYTES + R::MESSAGE_BYTES as u32) == 2) };
     let word = |i| id.followed_by(&message, i) ^ SHA3_512.padding(bytes, i);
     let rate = SHA3_512.rate;
-    let first = T::zero(s, exists).absorb(rate, word).permute();
+    let first = T::zero(s).absorb(rate, word).permute();
     let digest = first.absorb(rate, |i| word(rate + i)).permute();
-    digest.output(SEED_WORDS, |i, word| s.store(shared_secrets, SEED_WORDS * operation + i, word));
+    digest.output(writes, SEED_WORDS, |i, word| {
+        s.store(shared_secrets, SEED_WORDS * operation + i, word);
+    });
 
-    let state = SHAKE256.absorb_block::<T>((s, exists), 8 * SEED_WORDS, |i| {
-        let word = digest.lane(SEED_WORDS + i);
+    let lane = digest.lanes(2 * SEED_WORDS);
+    let state = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, |i| {
+        let word = lane(SEED_WORDS + i);
         if i < SEED_WORDS { word } else { 0 }
     });
     let words = coin_words::<R>();
-    squeeze(s, state, words, |i, word| s.store(coins, words * operation + i, word));
+    squeeze(s, writes, state, words, |i, word| s.store(coins, words * operation + i, word));
 }
 
-/// Calls `output(i, word)` for the first `words` words of the output stream. Each permutation of
-/// `state` gives one block of the stream.
+/// Calls `output(i, word)` for the first `words` words of the output stream if the thread `writes`.
+/// Each permutation of `state` gives one block of the stream.
 #[inline(always)]
-fn squeeze<T: State>(s: T::Machine, mut state: T, words: u32, mut output: impl FnMut(u32, u64)) {
+fn squeeze<T: State>(
+    s: T::Machine,
+    writes: bool,
+    mut state: T,
+    words: u32,
+    mut output: impl FnMut(u32, u64),
+) {
     let rate = SHAKE256.rate;
     for block in 0..rolled(s, words.div_ceil(rate)) {
         state = state.permute();
-        state.output(rate, |i, word| {
+        state.output(writes, rate, |i, word| {
             if rate * block + i < words {
                 output(rate * block + i, word);
             }

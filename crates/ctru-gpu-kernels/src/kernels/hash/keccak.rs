@@ -21,9 +21,8 @@ const ROUNDS: u32 = 24;
 pub(crate) trait State: Copy {
     type Machine: Simt;
 
-    /// Returns the all-zero state of an operation. Without an operation, [`output`](Self::output)
-    /// calls nothing.
-    fn zero(s: Self::Machine, exists: bool) -> Self;
+    /// Returns the all-zero state.
+    fn zero(s: Self::Machine) -> Self;
 
     /// Returns the state with `word(i)` added (exclusive or) to every lane `i < lanes`.
     #[must_use]
@@ -33,12 +32,13 @@ pub(crate) trait State: Copy {
     #[must_use]
     fn permute(self) -> Self;
 
-    /// Calls `output(i, lane)` for every lane `i < lanes`. Each thread makes its calls in ascending
-    /// order of `i`.
-    fn output(self, lanes: u32, output: impl FnMut(u32, u64));
+    /// Calls `output(i, lane)` for every lane `i < lanes` if the thread `writes`. Each thread makes
+    /// its calls in ascending order of `i`.
+    fn output(self, writes: bool, lanes: u32, output: impl FnMut(u32, u64));
 
-    /// Returns lane `i`, or 0 if `i` is 25 or more.
-    fn lane(self, i: u32) -> u64;
+    /// Returns a function whose argument `i` is a number and whose result is lane `i`. The result
+    /// means nothing if `i` is `lanes` or more.
+    fn lanes(self, lanes: u32) -> impl Fn(u32) -> u64;
 }
 
 /// An array of 64-bit words in global memory, as [`State::Machine`] represents it.
@@ -55,7 +55,7 @@ impl<S: Simt> State for PerThread<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(s: S, _: bool) -> Self {
+    fn zero(s: S) -> Self {
         Self { s, lanes: [0; LANES as usize] }
     }
     #[inline(always)]
@@ -87,14 +87,16 @@ impl<S: Simt> State for PerThread<S> {
         self
     }
     #[inline(always)]
-    fn output(self, lanes: u32, mut output: impl FnMut(u32, u64)) {
+    fn output(self, writes: bool, lanes: u32, mut output: impl FnMut(u32, u64)) {
         for i in 0..lanes {
-            output(i, self.lanes[i as usize]);
+            if writes {
+                output(i, self.lanes[i as usize]);
+            }
         }
     }
     #[inline(always)]
-    fn lane(self, i: u32) -> u64 {
-        self.lanes.get(i as usize).copied().unwrap_or(0)
+    fn lanes(self, _: u32) -> impl Fn(u32) -> u64 {
+        move |i| self.lanes.get(i as usize).copied().unwrap_or(0)
     }
 }
 
@@ -109,7 +111,7 @@ impl<S: Simt> State for PerWarp<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(s: S, _: bool) -> Self {
+    fn zero(s: S) -> Self {
         Self { s, lane: 0 }
     }
     #[inline(always)]
@@ -137,16 +139,15 @@ impl<S: Simt> State for PerWarp<S> {
         self
     }
     #[inline(always)]
-    fn output(self, lanes: u32, mut output: impl FnMut(u32, u64)) {
+    fn output(self, writes: bool, lanes: u32, mut output: impl FnMut(u32, u64)) {
         let i = self.s.lane();
-        if i < lanes {
+        if writes && i < lanes {
             output(i, self.lane);
         }
     }
     #[inline(always)]
-    fn lane(self, i: u32) -> u64 {
-        let lane = shuffle(self.s, self.lane, i % WARP);
-        if i < LANES { lane } else { 0 }
+    fn lanes(self, _: u32) -> impl Fn(u32) -> u64 {
+        move |i| shuffle(self.s, self.lane, i % WARP)
     }
 }
 
@@ -157,7 +158,6 @@ impl<S: Simt> State for PerWarp<S> {
 pub(crate) struct PerPair<S> {
     s: S,
     lanes: [u32; LANES as usize],
-    exists: bool,
 }
 
 impl<S: Simt> PerPair<S> {
@@ -196,20 +196,21 @@ impl<S: Simt> State for PerPair<S> {
     type Machine = S;
 
     #[inline(always)]
-    fn zero(s: S, exists: bool) -> Self {
-        Self { s, lanes: [0; LANES as usize], exists }
+    fn zero(s: S) -> Self {
+        Self { s, lanes: [0; LANES as usize] }
     }
     #[inline(always)]
     fn absorb(mut self, lanes: u32, word: impl Fn(u32) -> u64) -> Self {
-        for i in 0..lanes {
-            self.lanes[i as usize] ^= even_bits(word(i) >> Self::parity(self.s));
-        }
+        let mut words = [0; LANES as usize];
+        in_rows(lanes, |i| words[i as usize] = word(i));
+        in_rows(lanes, |i| {
+            self.lanes[i as usize] ^= even_bits(words[i as usize] >> Self::parity(self.s));
+        });
         self
     }
     #[inline(always)]
     fn permute(mut self) -> Self {
-        let Self { s, lanes: a, .. } = &mut self;
-        let s = *s;
+        let Self { s, lanes: mut a } = self;
         for round in 0..rolled(s, ROUNDS) {
             let columns: [u32; 5] =
                 array::from_fn(|x| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20]);
@@ -217,30 +218,50 @@ impl<S: Simt> State for PerPair<S> {
             for i in 0..LANES as usize {
                 a[i] = s.xor(a[i], columns[(i + 4) % 5], rotated[(i + 1) % 5]);
             }
-            let b: [u32; LANES as usize] = array::from_fn(|i| {
-                let source = before_pi(i as u32) as usize;
-                Self::rotate_left(s, a[source], ROTATIONS[source])
+            let b: [[u32; 5]; 5] = array::from_fn(|y| {
+                array::from_fn(|x| {
+                    let source = before_pi((x + 5 * y) as u32) as usize;
+                    Self::rotate_left(s, a[source], ROTATIONS[source])
+                })
             });
-            for i in 0..LANES as usize {
-                let [b0, b1, b2] = [0, 1, 2].map(|k| b[right(i as u32, k) as usize]);
-                a[i] = b0 ^ (!b1 & b2);
+            for (y, row) in b.iter().enumerate() {
+                for x in 0..5 {
+                    a[x + 5 * y] = row[x] ^ (!row[(x + 1) % 5] & row[(x + 2) % 5]);
+                }
             }
             a[0] ^= s.constant(&SPLIT_ROUND_CONSTANTS, 2 * round + Self::parity(s));
         }
+        self.lanes = a;
         self
     }
     #[inline(always)]
-    fn output(self, lanes: u32, mut output: impl FnMut(u32, u64)) {
-        for i in 0..lanes {
-            let lane = self.whole(i as usize);
-            if self.exists && Self::parity(self.s) == 0 {
-                output(i, lane);
+    fn output(self, writes: bool, lanes: u32, mut output: impl FnMut(u32, u64)) {
+        let lane = self.lanes(lanes);
+        in_rows(lanes, |i| {
+            if writes {
+                output(i, lane(i));
             }
-        }
+        });
     }
     #[inline(always)]
-    fn lane(self, i: u32) -> u64 {
-        if i < LANES { self.whole(i as usize) } else { 0 }
+    fn lanes(self, lanes: u32) -> impl Fn(u32) -> u64 {
+        let mut whole = [0; LANES as usize];
+        in_rows(lanes, |i| whole[i as usize] = self.whole(i as usize));
+        move |i| whole.get(i as usize).copied().unwrap_or(0)
+    }
+}
+
+/// Calls `work(i)` for every `i < lanes`, in rows of five calls. The compiler unrolls these short
+/// loops, unlike one long loop. Only lanes whose numbers are constant can be in registers, so `work`
+/// should be short too.
+#[inline(always)]
+fn in_rows(lanes: u32, mut work: impl FnMut(u32)) {
+    for y in 0..lanes.div_ceil(5) {
+        for x in 0..5 {
+            if 5 * y + x < lanes {
+                work(5 * y + x);
+            }
+        }
     }
 }
 
@@ -374,10 +395,10 @@ impl Sponge {
     #[inline(always)]
     pub(crate) fn absorb_block<T: State>(
         self,
-        (s, exists): (T::Machine, bool),
+        s: T::Machine,
         length: u32,
         word: impl Fn(u32) -> u64,
     ) -> T {
-        T::zero(s, exists).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
+        T::zero(s).absorb(self.rate, |i| word(i) ^ self.padding(length, i))
     }
 }

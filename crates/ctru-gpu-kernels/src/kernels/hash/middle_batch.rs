@@ -4,7 +4,7 @@
 
 use ctru_math::Ring;
 
-use super::derive::{self, Id};
+use super::derive::{self, Id, Own};
 use super::keccak::PerPair;
 use super::reject;
 use crate::descriptor::{Batch, Shape};
@@ -16,12 +16,33 @@ pub const fn shape<R: Ring>() -> Shape {
     Shape::new(128, 64, 0)
 }
 
-/// Returns the operation of this thread's pair, and whether it exists. If not, it is the last one
-/// of the batch.
+/// Returns the operation of this thread's pair. The first thread of the pair writes its results. A
+/// pair without an operation computes the last one again and writes nothing, because all threads of
+/// a warp must shuffle.
 #[inline(always)]
-fn own_operation<S: Simt>(s: S, batch: Batch) -> (u32, bool) {
-    let operation = (s.block() * s.threads() + s.thread()) / 2;
-    (operation.min(batch.operations() - 1), operation < batch.operations())
+fn own_operation<S: Simt>(s: S, batch: Batch) -> Own {
+    let thread = s.block() * s.threads() + s.thread();
+    let (operation, operations) = (thread / 2, batch.operations());
+    Own {
+        operation: operation.min(operations - 1),
+        writes: operation < operations && thread.is_multiple_of(2),
+    }
+}
+
+/// Computes the same arrays as [`derive::derive_key_pair`].
+///
+/// Threads: two per operation.
+#[inline(always)]
+pub fn derive_key_pair<S: Simt, R: Ring>(
+    s: S,
+    seeds: S::Global<u64>,
+    f_coins: S::Global<u64>,
+    g_coins: S::Global<u64>,
+    z: S::Global<u64>,
+    batch: Batch,
+) {
+    let own = own_operation(s, batch);
+    derive::key_pair::<R, PerPair<S>>(s, own, seeds, [f_coins, g_coins], z);
 }
 
 /// Computes the same arrays as [`derive::derive_encapsulation`].
@@ -38,7 +59,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let own = own_operation(s, batch);
-    let id = Id::of_row(s, ids, batch.row(own.0));
+    let id = Id::of_row(s, ids, batch.row(own.operation));
     derive::encapsulation::<R, PerPair<S>>(own, seeds, id, messages, shared_secrets, coins);
 }
 
@@ -55,7 +76,7 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let own = own_operation(s, batch);
-    let id = Id::of_row(s, ids, batch.row(own.0));
+    let id = Id::of_row(s, ids, batch.row(own.operation));
     derive::decapsulation::<R, PerPair<S>>(own, messages, id, shared_secrets, coins);
 }
 
@@ -73,5 +94,5 @@ pub fn rejection_secret<S: Simt, R: Ring>(
 ) {
     let own = own_operation(s, batch);
     let arrays = (ids, z, ciphertexts, rejection_secrets);
-    reject::rejection::<PerPair<S>, R>(s, own, batch.row(own.0), arrays);
+    reject::rejection::<PerPair<S>, R>(s, own, batch.row(own.operation), arrays);
 }

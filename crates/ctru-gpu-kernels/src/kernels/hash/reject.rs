@@ -8,7 +8,7 @@ use core::array;
 
 use ctru_math::Ring;
 
-use super::derive::Id;
+use super::derive::{Id, Own};
 use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, inside_pair, rolled, word_of_bytes};
@@ -40,7 +40,7 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let operation = s.block() * s.threads() + s.thread();
     if operation < batch.operations() {
         let arrays = (ids, z, ciphertexts, rejection_secrets);
-        rejection::<PerThread<S>, R>(s, (operation, true), batch.row(operation), arrays);
+        rejection::<PerThread<S>, R>(s, Own::alone(operation), batch.row(operation), arrays);
     }
 }
 
@@ -53,23 +53,22 @@ type Arrays<S> = (
 );
 
 /// Computes one operation of [`rejection_secret`], with the key of row `key`, on a state that one
-/// or two threads hold. Writes nothing if the operation does not exist; its inputs are then those
-/// of another one.
+/// or two threads hold.
 #[inline(always)]
 pub(super) fn rejection<T: State, R: Ring>(
     s: T::Machine,
-    (operation, exists): (u32, bool),
+    Own { operation, writes }: Own,
     key: u32,
     (ids, z, ciphertexts, rejection_secrets): Arrays<T::Machine>,
 ) {
     let z = |i| s.load(z, SEED_WORDS * key + i);
-    let mut state: T = absorb_key(Id::of_row(s, ids, key), exists, z);
+    let mut state: T = absorb_key(Id::of_row(s, ids, key), z);
     let start = R::CIPHERTEXT_BYTES as u32 * operation;
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
         let words = ciphertext_words::<T::Machine, R>(s, ciphertexts, start, block);
         state = state.absorb(SHA3_512.rate, |i| words[i as usize]).permute();
     }
-    state.output(SEED_WORDS, |i, word| {
+    state.output(writes, SEED_WORDS, |i, word| {
         s.store(rejection_secrets, SEED_WORDS * operation + i, word);
     });
 }
@@ -123,10 +122,10 @@ pub(crate) const fn input_bytes<R: Ring>() -> u32 {
 /// Returns a state that has absorbed `ID(pk) || z`, which is shorter than one block. `z` returns
 /// the words of `z`.
 #[inline(always)]
-pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, exists: bool, z: impl Fn(u32) -> u64) -> T {
+pub(crate) fn absorb_key<T: State>(id: Id<T::Machine>, z: impl Fn(u32) -> u64) -> T {
     const { assert!(KEY_BYTES < 8 * SHA3_512.rate) };
     let z = |i| if i < SEED_WORDS { z(i) } else { 0 };
-    T::zero(id.s, exists).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
+    T::zero(id.s).absorb(SHA3_512.rate, |i| id.followed_by(z, i))
 }
 
 /// Returns word `i` of the padded input with zeros in place of the bytes that [`absorb_key`]

@@ -4,7 +4,7 @@
 
 use ctru_math::Ring;
 
-use super::derive::{self, Id};
+use super::derive::{self, Id, Own};
 use super::keccak::{PerWarp, SHA3_512, State};
 use super::reject;
 use crate::descriptor::{Batch, Shape};
@@ -32,14 +32,8 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
-    derive::encapsulation::<R, PerWarp<S>>(
-        (operation, true),
-        seeds,
-        id,
-        messages,
-        shared_secrets,
-        coins,
-    );
+    let own = Own::alone(operation);
+    derive::encapsulation::<R, PerWarp<S>>(own, seeds, id, messages, shared_secrets, coins);
 }
 
 /// Computes the same arrays as [`derive::derive_decapsulation`].
@@ -56,7 +50,8 @@ pub fn derive_decapsulation<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
-    derive::decapsulation::<R, PerWarp<S>>((operation, true), messages, id, shared_secrets, coins);
+    let own = Own::alone(operation);
+    derive::decapsulation::<R, PerWarp<S>>(own, messages, id, shared_secrets, coins);
 }
 
 /// Computes the same arrays as [`reject::rejection_secret`].
@@ -76,11 +71,12 @@ pub fn rejection_secret<S: Simt, R: Ring>(
     let z = |i| s.load(z, SEED_WORDS * key + i);
     let start = R::CIPHERTEXT_BYTES as u32 * operation;
     let rate = SHA3_512.rate;
-    let mut state: PerWarp<S> = reject::absorb_key(Id::of_row(s, ids, key), true, z);
+    let mut state: PerWarp<S> = reject::absorb_key(Id::of_row(s, ids, key), z);
     for block in 0..rolled(s, SHA3_512.blocks(reject::input_bytes::<R>())) {
         let word = |i| reject::ciphertext_word::<S, R>(s, ciphertexts, start, rate * block + i);
         state = state.absorb(rate, word).permute();
     }
-    state
-        .output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+    state.output(true, SEED_WORDS, |i, word| {
+        s.store(rejection_secrets, SEED_WORDS * operation + i, word);
+    });
 }

@@ -12,7 +12,7 @@ pub mod packed13;
 use ctru_math::Ring;
 
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::hash::derive::{self, Id};
+use crate::kernels::hash::derive::{self, Id, Own};
 use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State};
 use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
 use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
@@ -73,7 +73,7 @@ impl<S: Simt> SeedSource<S> for Expanded<S> {
     #[inline(always)]
     fn make(self, s: S, operation: u32, id: Id<S>, seeds: S::Global<u64>) {
         let words = |i| id.followed_by(|_| 0, i);
-        derive::expand::<PerWarp<S>>(s, operation, SEED_WORDS, self.0, words, seeds);
+        derive::expand::<PerWarp<S>>(s, Own::alone(operation), SEED_WORDS, self.0, words, seeds);
         s.sync_warp();
     }
 }
@@ -105,14 +105,8 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
         let id = Id::of_row(s, ids, operation);
         arrays.source.make(s, operation, id, seeds);
         let secrets = arrays.shared_secrets;
-        derive::encapsulation::<R, PerWarp<S>>(
-            (operation, true),
-            seeds,
-            id,
-            messages,
-            secrets,
-            coins,
-        );
+        let own = Own::alone(operation);
+        derive::encapsulation::<R, PerWarp<S>>(own, seeds, id, messages, secrets, coins);
     } else {
         warp::copy_bytes(s, (keys, start), E::BYTES, (copied_keys, operation));
         let key = warp::place_of_copy(start, E::BYTES, operation);
@@ -179,13 +173,8 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         s.sync_warp();
         fused::message::<S, R>(s, ciphertext, (f, operation), messages);
         s.sync_warp();
-        derive::decapsulation::<R, PerWarp<S>>(
-            (operation, true),
-            messages,
-            id,
-            shared_secrets,
-            coins,
-        );
+        let own = Own::alone(operation);
+        derive::decapsulation::<R, PerWarp<S>>(own, messages, id, shared_secrets, coins);
         decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
         s.sync_warp();
         fused::stage_key::<S, R>(s, h, operation);
@@ -215,7 +204,7 @@ fn reject<S: Simt, R: Ring>(
         let i = rate * block + s.lane().min(rate - 1);
         ciphertext_word::<S, R>(s, ciphertexts, start, i)
     };
-    let mut state: PerWarp<S> = absorb_key(id, true, z);
+    let mut state: PerWarp<S> = absorb_key(id, z);
     // Each block is loaded before the permutation of the block before it, which takes longer.
     let mut next = word(0);
     for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
@@ -223,8 +212,9 @@ fn reject<S: Simt, R: Ring>(
         next = word(block + 1);
         state = state.permute();
     }
-    state
-        .output(SEED_WORDS, |i, word| s.store(rejection_secrets, SEED_WORDS * operation + i, word));
+    state.output(true, SEED_WORDS, |i, word| {
+        s.store(rejection_secrets, SEED_WORDS * operation + i, word);
+    });
 }
 
 /// Defines the kernels for one encoding of public keys.

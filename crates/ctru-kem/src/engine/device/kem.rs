@@ -12,9 +12,10 @@ use super::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers, Pinned, SEED,
 };
 use super::check::ChunkCheck;
+use super::hashes;
 use super::launches::Launches;
 use super::options::Products;
-use super::set::{SMALL_BATCH, WHOLE_BATCH, WHOLE_CHUNK};
+use super::set::{WHOLE_BATCH, WHOLE_CHUNK};
 use super::slot::{OnDevice, Slot, target};
 use super::staged::{Operation, Staged};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
@@ -246,15 +247,6 @@ pub(super) fn expanding_blocks(count: usize) -> usize {
     count.div_ceil(OPERATIONS)
 }
 
-/// Returns `small` for batches of at most [`SMALL_BATCH`] operations, else `large`.
-fn by_size(
-    whole: usize,
-    small: &'static RingKernels,
-    large: &'static RingKernels,
-) -> &'static RingKernels {
-    if whole <= SMALL_BATCH { small } else { large }
-}
-
 /// Functions that take a list of launches add their kernels to it. The kernels run when the list is
 /// issued.
 impl<Q: Queue> OnDevice<Q> {
@@ -276,7 +268,8 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seeds], all);
             given = seeds;
         }
-        launches.add(&table::DERIVE_KEY_PAIR, &[given, coins, g_coins, z], all);
+        let derive = hashes::DERIVE_KEY_PAIR.of(launches.whole);
+        launches.add(derive, &[given, coins, g_coins, z], all);
         launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
         launches.add_in(Order::Beside, &table::SAMPLE, &[g_coins, small], all);
         tree.invert(launches, &self.queue, count, f, operands, products)?;
@@ -304,11 +297,7 @@ impl<Q: Queue> OnDevice<Q> {
             given = seeds;
         }
         launches.add(
-            by_size(
-                launches.whole,
-                &table::DERIVE_ENCAPSULATION_SMALL,
-                &table::DERIVE_ENCAPSULATION,
-            ),
+            hashes::DERIVE_ENCAPSULATION.of(launches.whole),
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
@@ -444,17 +433,12 @@ impl<Q: Queue> OnDevice<Q> {
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
         let ids = &encapsulation_key.ids;
         // The rejection hash is the longest hash, and it does not depend on the decryption.
-        let reject =
-            by_size(launches.whole, &table::REJECTION_SECRET_SMALL, &table::REJECTION_SECRET);
+        let reject = hashes::REJECTION_SECRET.of(launches.whole);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         launches.add_in(Order::Beside, reject, &memory, batch);
         self.decrypt(launches, batch, ciphertexts, f);
         launches.add(
-            by_size(
-                launches.whole,
-                &table::DERIVE_DECAPSULATION_SMALL,
-                &table::DERIVE_DECAPSULATION,
-            ),
+            hashes::DERIVE_DECAPSULATION.of(launches.whole),
             &[messages, ids, shared_secrets, coins],
             batch,
         );

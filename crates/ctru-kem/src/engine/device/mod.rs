@@ -30,6 +30,7 @@ pub mod cuda;
 mod deal;
 mod gate;
 mod groups;
+mod hashes;
 mod inversion;
 mod kem;
 mod launches;

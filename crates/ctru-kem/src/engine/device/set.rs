@@ -16,11 +16,6 @@ use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::ParameterSet;
 
-/// The largest batch for which one warp hashes each state. In a larger batch, one thread hashes
-/// each state, even if its chunks are small, because other chunks fill the GPU. On an H200, warps
-/// are faster for 1024 operations and threads are faster for 4096.
-pub(super) const SMALL_BATCH: usize = 2048;
-
 /// The largest chunk for which one kernel does whole encapsulations or decapsulations. On an H200,
 /// this is faster for 512 operations, and separate kernels are faster for 1024.
 pub(super) const WHOLE_CHUNK: usize = 512;
