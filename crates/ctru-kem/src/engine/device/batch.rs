@@ -5,9 +5,12 @@
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
 
+use core::hint;
 use core::ops::Range;
+use core::time::Duration;
 use std::format;
 use std::string::ToString;
+use std::time::Instant;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -36,6 +39,10 @@ const LEAST_LOADED: usize = 4096;
 
 /// The least number of bytes of a batch whose chunks may be twice as large if the host copies.
 const LARGE_BATCH: usize = 512 << 20;
+
+/// How long the caller's thread spins for the last chunks of a batch before it sleeps. A thread
+/// that sleeps takes some microseconds to wake up.
+const SPIN: Duration = Duration::from_micros(100);
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
 /// are full.
@@ -99,7 +106,7 @@ impl Moving {
         // Copies and launches have fixed costs.
         let (slots, least, most, bytes) = match self {
             Self::Pinned(bytes) => (4, 4 * MIB, usize::MAX, bytes),
-            Self::Copied(bytes) => (2, MIB / 4, 8 * MIB, bytes),
+            Self::Copied(bytes) => (2, MIB / 4, 6 * MIB, bytes),
             Self::KeyPairs(bytes) => (4, MIB, 16 * MIB, bytes),
             Self::CopiedKeyPairs(bytes) => (2, MIB, 8 * MIB, bytes),
             Self::LoadedKeys => return Limits { slots: 2, least: LEAST_LOADED, most: usize::MAX },
@@ -286,6 +293,10 @@ impl<D: Device> Batches<D> {
                     scope.spawn(move |_| deal.serve(device, work));
                 }
                 deal.serve(own, &work);
+                let start = Instant::now();
+                while !deal.is_done() && start.elapsed() < SPIN {
+                    hint::spin_loop();
+                }
             });
         }
         let (done, failure) = deal.end();
@@ -526,9 +537,9 @@ mod tests {
             let Limits { slots, least, most } = moving.limits(count);
             (slots, least, most)
         };
-        assert_eq!(of(Moving::Copied(2142), 1), (2, 256, 2048));
-        assert_eq!(of(Moving::Copied(2142), 1 << 20), (2, 256, 4096));
-        assert_eq!(of(Moving::Copied(1052), 1), (2, 256, 4096));
+        assert_eq!(of(Moving::Copied(2110), 1), (2, 256, 2048));
+        assert_eq!(of(Moving::Copied(2110), 1 << 20), (2, 256, 4096));
+        assert_eq!(of(Moving::Copied(952), 1), (2, 512, 4096));
         assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 4096));
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (2, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, 2048);
