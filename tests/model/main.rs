@@ -223,10 +223,10 @@ fn run_batches(fate: Fate) {
         let other = thread::spawn(move || other.serve(0, &others_work));
         deal.serve(0, &work);
         other.join().expect("the thread's assertions hold");
-        let is_done = deal.is_done();
         let deal = Arc::try_unwrap(deal).unwrap_or_else(|_| panic!("nobody serves any more"));
-        assert_eq!(is_done, (0..CHUNKS).all(|chunk| begun[chunk].load(Ordering::Relaxed) == 1));
-        (deal.end(), begun)
+        let (is_done, end) = (deal.is_done(), deal.end());
+        assert_eq!(is_done, end.0.len() == CHUNKS);
+        (end, begun)
     };
     let canceller = (fate == Fate::Cancellation).then(|| {
         thread::spawn(move || {

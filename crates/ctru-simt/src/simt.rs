@@ -303,8 +303,8 @@ pub trait Simt: Copy {
     fn mma_m16n8k16_bf16(self, a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
 
     /// Returns four of the eight bytes of `low` and `high`. The low three bits of nibble `k` of
-    /// `selector` are the number of the byte that becomes byte `k` of the result. If the high bit of
-    /// the nibble is set, each bit of byte `k` is the high bit of that byte.
+    /// `selector` are the number of the byte that becomes byte `k` of the result. If the high bit
+    /// of the nibble is set, each bit of byte `k` is the high bit of that byte.
     ///
     /// Source: PTX ISA, `prmt`.
     #[inline(always)]

@@ -251,9 +251,11 @@ impl<S: Simt> State for PerPair<S> {
     }
 }
 
-/// Calls `work(i)` for every `i < lanes`, in rows of five calls. The compiler unrolls these short
-/// loops, unlike one long loop. Only lanes whose numbers are constant can be in registers, so `work`
-/// should be short too.
+/// Calls `work(i)` for every `i < lanes`, in rows of five calls.
+///
+/// A state can be in registers only if the numbers of its lanes are constants, so the compiler must
+/// unroll each loop over lanes. It does not unroll one long loop, but it does unroll these short
+/// ones, if `work` is short as well.
 #[inline(always)]
 fn in_rows(lanes: u32, mut work: impl FnMut(u32)) {
     for y in 0..lanes.div_ceil(5) {
