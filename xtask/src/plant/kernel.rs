@@ -360,8 +360,10 @@ impl<'a> Kernel<'a> {
             Kind::GuardedProduct if line.trim().starts_with("mma.") => {
                 vec![format!("@%mp0 {}", line.trim())]
             }
+            // The assembler removes a shuffle whose result is never read.
             Kind::ShuffleWidth if unguarded && statement.is("shfl.sync.idx") => {
                 let mut operands = statement.operands.clone();
+                self.is_read(operands.first()?, site).then_some(())?;
                 *operands.get_mut(3)? = "%m3";
                 let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
                 vec!["sub.s32 %m3, 31, %m1;".into(), shuffle]
@@ -369,7 +371,6 @@ impl<'a> Kernel<'a> {
             Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
                 let mut operands = statement.operands.clone();
                 let lane = operands.get(2)?.to_owned();
-                // The assembler removes a shuffle whose result is never read.
                 self.is_read(operands[0], site).then_some(())?;
                 *operands.get_mut(2)? = "%m3";
                 let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
