@@ -20,7 +20,7 @@ const WARPS_DECAPSULATE: usize = 512;
 /// 15 % less so for 4096 to 16,384 operations, and as long for 65,536.
 const PAIRS: usize = 32768;
 
-/// Kernels with the same result.
+/// Kernels with the same result, of which the size of a batch decides.
 pub(super) struct BySize {
     /// Kernels in ascending order of the largest batches that they serve.
     smaller: &'static [(usize, &'static RingKernels)],
@@ -60,5 +60,35 @@ impl BySize {
     pub(super) fn of(&self, whole: usize) -> &'static RingKernels {
         let serves = |(most, _): &&(usize, _)| whole <= *most;
         self.smaller.iter().find(serves).map_or(self.others, |(_, kernels)| kernels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctru_math::R761;
+
+    use super::*;
+
+    #[test]
+    fn larger_batches_hash_with_fewer_threads() {
+        let name = |hash: &BySize, whole| hash.of(whole).of::<R761>().name();
+        for (whole, derive) in [
+            (0, "derive_encapsulation_small_761"),
+            (WARPS_ENCAPSULATE, "derive_encapsulation_small_761"),
+            (WARPS_ENCAPSULATE + 1, "derive_encapsulation_middle_761"),
+            (PAIRS, "derive_encapsulation_middle_761"),
+            (PAIRS + 1, "derive_encapsulation_761"),
+        ] {
+            assert_eq!(name(&DERIVE_ENCAPSULATION, whole), derive);
+        }
+        assert_eq!(name(&DERIVE_KEY_PAIR, 1), "derive_key_pair_middle_761");
+        assert_eq!(name(&DERIVE_KEY_PAIR, PAIRS + 1), "derive_key_pair_761");
+        for (whole, decapsulate) in
+            [(WARPS_DECAPSULATE, "small_761"), (WARPS_DECAPSULATE + 1, "middle_761")]
+        {
+            for hash in [&DERIVE_DECAPSULATION, &REJECTION_SECRET] {
+                assert!(name(hash, whole).ends_with(decapsulate));
+            }
+        }
     }
 }
