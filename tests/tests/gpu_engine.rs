@@ -1,6 +1,7 @@
 //! Compares the device engine on a GPU with the CPU engine, in batches that fill the GPU.
 //!
-//! The tests need a GPU. `CTRU_GPU_OPERATIONS` sets the size of the batches (default: 4096).
+//! The tests need a GPU. `CTRU_GPU_OPERATIONS` sets the size of the largest batches (default:
+//! 40,960, in which one thread holds each Keccak state; two do in batches of 4096).
 #![cfg(feature = "cuda")]
 // A failure in a helper is a failed test. One test lends memory to the engine.
 #![allow(clippy::unwrap_used, unsafe_code)]
@@ -25,15 +26,17 @@ use ctru_kem::{
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 
-/// The seeds of the tests. Batches of 4096 operations cross row 2^32.
+/// The seeds of the tests. Batches of 4096 operations and more cross row 2^32.
 const SEEDS: Expand<'_> = Expand {
     seed: b"master seed of the keys of tests",
     context: Context::literal(b"tests of the engine on a GPU"),
     first: (1 << 32) - 1000,
 };
 
-fn operations() -> usize {
-    std::env::var("CTRU_GPU_OPERATIONS").map_or(4096, |count| count.parse().unwrap())
+/// Returns the sizes of batches: one that hashes with two threads per operation, and one that fills
+/// the GPU.
+fn operations() -> [usize; 2] {
+    [4096, std::env::var("CTRU_GPU_OPERATIONS").map_or(40_960, |count| count.parse().unwrap())]
 }
 
 /// The memory that holds a batch's keys and ciphertexts.
@@ -111,13 +114,14 @@ fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
     DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
 }
 
-/// Checks a large batch in each kind of memory.
+/// Checks large batches in each kind of memory.
 fn check_large<P: ParameterSet>() {
-    let count = operations();
     let engine = gpu::<P>();
-    let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, Place::Loaded);
-    for place in [Place::Host, Place::Pinned, Place::Loaded] {
-        assert_eq!(hash::<P, _>(&engine, count, place), expected, "{place:?}");
+    for count in operations() {
+        let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, Place::Loaded);
+        for place in [Place::Host, Place::Pinned, Place::Loaded] {
+            assert_eq!(hash::<P, _>(&engine, count, place), expected, "{count}, {place:?}");
+        }
     }
 }
 
@@ -165,11 +169,13 @@ fn check_callers<P: ParameterSet>() {
     });
 }
 
-/// Checks data on the device: a large batch, and batches of several chunks with ciphertexts and
+/// Checks data on the device: large batches, and batches of several chunks with ciphertexts and
 /// keys that are aligned and that are not.
 fn check_resident<P: ParameterSet>() {
     let device = cuda::open(0).unwrap();
-    resident::check_operations(&device, &gpu::<P>(), operations(), false, 0);
+    for count in operations() {
+        resident::check_operations(&device, &gpu::<P>(), count, false, 0);
+    }
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(device, options).unwrap();
     for (count, seeds_each, offset) in [(1, true, 0), (97, false, 1), (289, true, 4)] {

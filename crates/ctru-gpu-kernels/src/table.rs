@@ -201,8 +201,21 @@ macro_rules! for_each_kernel {
                     f_coins: u64[EachOperation; coin_words::<R>()],
                     g_coins: u64[EachOperation; coin_words::<R>()],
                     z: u64[EachOperation; SEED_WORDS]);
+            DERIVE_KEY_PAIR_MIDDLE "derive_key_pair_middle" =
+                hash::middle_batch::derive_key_pair(
+                    seeds: u64[EachOperation; 2 * SEED_WORDS],
+                    f_coins: u64[EachOperation; coin_words::<R>()],
+                    g_coins: u64[EachOperation; coin_words::<R>()],
+                    z: u64[EachOperation; SEED_WORDS]);
             DERIVE_ENCAPSULATION "derive_encapsulation" =
                 hash::derive::derive_encapsulation(
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    ids: u8[EachOrShared; ID_BYTES],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
+            DERIVE_ENCAPSULATION_MIDDLE "derive_encapsulation_middle" =
+                hash::middle_batch::derive_encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],
                     ids: u8[EachOrShared; ID_BYTES],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -215,27 +228,8 @@ macro_rules! for_each_kernel {
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_KEY_PAIR_MIDDLE "derive_key_pair_middle" =
-                hash::middle_batch::derive_key_pair(
-                    seeds: u64[EachOperation; 2 * SEED_WORDS],
-                    f_coins: u64[EachOperation; coin_words::<R>()],
-                    g_coins: u64[EachOperation; coin_words::<R>()],
-                    z: u64[EachOperation; SEED_WORDS]);
-            DERIVE_ENCAPSULATION_MIDDLE "derive_encapsulation_middle" =
-                hash::middle_batch::derive_encapsulation(
-                    seeds: u64[EachOperation; SEED_WORDS],
-                    ids: u8[EachOrShared; ID_BYTES],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION "derive_decapsulation" =
                 hash::derive::derive_decapsulation(
-                    messages: u64[EachOperation; message_words::<R>()],
-                    ids: u8[EachOrShared; ID_BYTES],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_DECAPSULATION_SMALL "derive_decapsulation_small" =
-                hash::small_batch::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],
                     ids: u8[EachOrShared; ID_BYTES],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
@@ -246,8 +240,20 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOrShared; ID_BYTES],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
+            DERIVE_DECAPSULATION_SMALL "derive_decapsulation_small" =
+                hash::small_batch::derive_decapsulation(
+                    messages: u64[EachOperation; message_words::<R>()],
+                    ids: u8[EachOrShared; ID_BYTES],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             REJECTION_SECRET "rejection_secret" =
                 hash::reject::rejection_secret(
+                    ids: u8[EachOrShared; ID_BYTES],
+                    z: u64[EachOrShared; SEED_WORDS],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    rejection_secrets: u64[EachOperation; SEED_WORDS]);
+            REJECTION_SECRET_MIDDLE "rejection_secret_middle" =
+                hash::middle_batch::rejection_secret(
                     ids: u8[EachOrShared; ID_BYTES],
                     z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
@@ -257,12 +263,6 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOrShared; ID_BYTES],
                     z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
-                    rejection_secrets: u64[EachOperation; SEED_WORDS]);
-            REJECTION_SECRET_MIDDLE "rejection_secret_middle" =
-                hash::middle_batch::rejection_secret(
-                    ids: u8[EachOrShared; ID_BYTES],
-                    z: u64[EachOrShared; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             ENCAPSULATE_MIXED_RADIX "encapsulate_mixed_radix" =
                 whole::mixed_radix::encapsulate(

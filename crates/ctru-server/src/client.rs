@@ -59,11 +59,11 @@ impl fmt::Debug for Client {
 #[must_use]
 pub fn is_retryable(status: &Status) -> bool {
     match status.code() {
-        Code::Unavailable | Code::ResourceExhausted => true,
+        // The server never answers `Unknown`. tonic does for it, for example if a balancer ends an
+        // answer because the server behind it has died.
+        Code::Unavailable | Code::ResourceExhausted | Code::Unknown => true,
         // A status that did not come from the server has a cause on this side.
-        Code::Unknown | Code::Internal | Code::Cancelled => {
-            std::error::Error::source(status).is_some()
-        }
+        Code::Internal | Code::Cancelled => std::error::Error::source(status).is_some(),
         _ => false,
     }
 }
@@ -185,5 +185,23 @@ impl Client {
         request: DecapsulateRequest,
     ) -> Result<DecapsulateResponse, Status> {
         self.repeat(async |mut calls| calls.decapsulate(request.clone()).await).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_without_an_answer_of_the_server_are_repeated() {
+        // What tonic makes of an answer that ends without a status.
+        assert!(is_retryable(&Status::unknown("missing grpc-status trailer")));
+        assert!(is_retryable(&Status::unavailable("stops")));
+        assert!(is_retryable(&Status::resource_exhausted("busy")));
+        assert!(is_retryable(&Status::from_error("lost".into())));
+        for answer in [Status::internal("fault"), Status::cancelled("gone")] {
+            assert!(!is_retryable(&answer));
+        }
+        assert!(!is_retryable(&Status::invalid_argument("scheme.set")));
     }
 }

@@ -304,7 +304,7 @@ pub trait Simt: Copy {
 
     /// Returns four of the eight bytes of `low` and `high`. The low three bits of nibble `k` of
     /// `selector` are the number of the byte that becomes byte `k` of the result. If the high bit
-    /// of the nibble is set, each bit of byte `k` is the high bit of that byte.
+    /// of the nibble is set, each bit of byte `k` is the high bit of the byte with that number.
     ///
     /// Source: PTX ISA, `prmt`.
     #[inline(always)]

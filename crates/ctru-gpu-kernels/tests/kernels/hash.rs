@@ -214,18 +214,18 @@ fn traces<R: Ring>() {
                 &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
             ),
             trace(
+                &DERIVE_ENCAPSULATION_MIDDLE,
+                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
+            ),
+            trace(
                 &DERIVE_ENCAPSULATION_SMALL,
                 &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
             ),
             trace(&DERIVE_DECAPSULATION, &[&messages, &ids, &seed_rows(), &coins()]),
-            trace(
-                &DERIVE_ENCAPSULATION_MIDDLE,
-                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
-            ),
             trace(&DERIVE_DECAPSULATION_MIDDLE, &[&messages, &ids, &seed_rows(), &coins()]),
-            trace(&REJECTION_SECRET_MIDDLE, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&DERIVE_DECAPSULATION_SMALL, &[&messages, &ids, &seed_rows(), &coins()]),
             trace(&REJECTION_SECRET, &[&ids, &z, &ciphertexts, &seed_rows()]),
+            trace(&REJECTION_SECRET_MIDDLE, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&REJECTION_SECRET_SMALL, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&SELECT, &[&ciphertexts, &expected, &z, &seeds]),
         ]

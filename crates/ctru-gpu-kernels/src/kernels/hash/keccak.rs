@@ -1,5 +1,5 @@
-//! Keccak-f\[1600\] on a state that one thread or one warp holds, and the two hash functions of the
-//! scheme: SHAKE256 and SHA3-512.
+//! Keccak-f\[1600\] on a state that one thread, two threads or one warp hold, and the two hash
+//! functions of the scheme: SHAKE256 and SHA3-512.
 //!
 //! Source: FIPS 202.
 
@@ -12,12 +12,10 @@ use crate::simt::{Simt, WARP};
 const LANES: u32 = 25;
 const ROUNDS: u32 = 24;
 
-/// A Keccak state. Its lane `x + 5 y` is the lane `(x, y)` of FIPS 202. The trait allows hashes to
-/// be written once for states in one thread and states in one warp.
+/// A Keccak state. Its lane `x + 5 y` is the lane `(x, y)` of FIPS 202. With the trait, hashes are
+/// written once for states in one thread, in two threads and in one warp.
 ///
-/// Closures receive lane numbers. A method may call a closure with numbers of 25 or more and then
-/// ignores the result. The threads of a warp call a closure together. So a closure may contain
-/// shuffles, but not under a condition that depends on the lane number.
+/// All threads of a warp call a method together, because threads that share a state shuffle.
 pub(crate) trait State: Copy {
     type Machine: Simt;
 
@@ -25,6 +23,10 @@ pub(crate) trait State: Copy {
     fn zero(s: Self::Machine) -> Self;
 
     /// Returns the state with `word(i)` added (exclusive or) to every lane `i < lanes`.
+    ///
+    /// It may call `word` with numbers of `lanes` or more and then ignores the result. All threads
+    /// of a warp call `word` together, each perhaps with a number of its own. So `word` may
+    /// shuffle, but not under a condition that depends on the number.
     #[must_use]
     fn absorb(self, lanes: u32, word: impl Fn(u32) -> u64) -> Self;
 
@@ -33,11 +35,13 @@ pub(crate) trait State: Copy {
     fn permute(self) -> Self;
 
     /// Calls `output(i, lane)` for every lane `i < lanes` if the thread `writes`. Each thread makes
-    /// its calls in ascending order of `i`.
+    /// its calls in ascending order of `i`. `output` must not shuffle, because not all threads call
+    /// it.
     fn output(self, writes: bool, lanes: u32, output: impl FnMut(u32, u64));
 
     /// Returns a function whose argument `i` is a number and whose result is lane `i`. The result
-    /// means nothing if `i` is `lanes` or more.
+    /// means nothing if `i` is `lanes` or more. All threads of a warp call the function together,
+    /// because it may shuffle.
     fn lanes(self, lanes: u32) -> impl Fn(u32) -> u64;
 }
 

@@ -1,6 +1,6 @@
-//! The hashing kernels that encapsulation and decapsulation need, with two threads per operation.
-//! They serve batches in which one thread per operation would take longer than all other work.
-//! Their arrays and results are those of the kernels for large batches.
+//! The hashing kernels with two threads per operation. They serve batches in which a hash by one
+//! thread would take longer than the other work of the GPU. Their arrays and results are those of
+//! the kernels with one thread per operation.
 
 use ctru_math::Ring;
 

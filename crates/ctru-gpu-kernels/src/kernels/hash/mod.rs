@@ -1,8 +1,8 @@
 //! Hashing: derives seeds, messages, shared secrets, coins and rejection secrets.
 //!
-//! [`derive`](mod@derive) and [`reject`] use one thread per operation, and each thread holds a
-//! whole Keccak state. [`small_batch`] uses one warp per operation. It serves batches that are too
-//! small to occupy the GPU with one thread per operation. [`middle_batch`] uses two threads.
+//! In [`derive`](mod@derive) and [`reject`], one thread per operation holds a whole Keccak state; in
+//! [`middle_batch`], two threads hold it, and in [`small_batch`], a warp. The smaller a batch is,
+//! the more threads per operation it takes to occupy the GPU.
 
 pub mod derive;
 pub(crate) mod keccak;

@@ -40,9 +40,13 @@ const LEAST_LOADED: usize = 4096;
 /// The least number of bytes of a batch whose chunks may be twice as large if the host copies.
 const LARGE_BATCH: usize = 512 << 20;
 
-/// How long the caller's thread spins for the last chunks of a batch before it sleeps. A thread
+/// How long the caller's thread spins for the other threads of a batch before it sleeps. A thread
 /// that sleeps takes some microseconds to wake up.
 const SPIN: Duration = Duration::from_micros(100);
+
+/// The most operations of a chunk whose bytes the host copies. Larger chunks would be too few for
+/// the copies to overlap with transfers.
+const MOST_COPIED: usize = 4096;
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
 /// are full.
@@ -106,7 +110,9 @@ impl Moving {
         // Copies and launches have fixed costs.
         let (slots, least, most, bytes) = match self {
             Self::Pinned(bytes) => (4, 4 * MIB, usize::MAX, bytes),
-            Self::Copied(bytes) => (2, MIB / 4, 6 * MIB, bytes),
+            Self::Copied(bytes) => {
+                (2, MIB / 4, bytes.saturating_mul(MOST_COPIED).min(8 * MIB), bytes)
+            }
             Self::KeyPairs(bytes) => (4, MIB, 16 * MIB, bytes),
             Self::CopiedKeyPairs(bytes) => (2, MIB, 8 * MIB, bytes),
             Self::LoadedKeys => return Limits { slots: 2, least: LEAST_LOADED, most: usize::MAX },
@@ -287,14 +293,18 @@ impl<D: Device> Batches<D> {
         };
         // The first thread is the caller's.
         if let Some((&own, others)) = deal.servers().split_first() {
+            let serving = AtomicUsize::new(others.len());
             self.threads.in_place_scope(|scope| {
                 for &device in others {
-                    let (deal, work) = (&deal, &work);
-                    scope.spawn(move |_| deal.serve(device, work));
+                    let (deal, work, serving) = (&deal, &work, &serving);
+                    scope.spawn(move |_| {
+                        deal.serve(device, work);
+                        serving.fetch_sub(1, Ordering::Relaxed);
+                    });
                 }
                 deal.serve(own, &work);
                 let start = Instant::now();
-                while !deal.is_done() && start.elapsed() < SPIN {
+                while serving.load(Ordering::Relaxed) > 0 && start.elapsed() < SPIN {
                     hint::spin_loop();
                 }
             });
@@ -539,7 +549,9 @@ mod tests {
         };
         assert_eq!(of(Moving::Copied(2110), 1), (2, 256, 2048));
         assert_eq!(of(Moving::Copied(2110), 1 << 20), (2, 256, 4096));
-        assert_eq!(of(Moving::Copied(952), 1), (2, 512, 4096));
+        assert_eq!(of(Moving::Copied(952), 1), (2, 512, MOST_COPIED));
+        assert_eq!(of(Moving::Copied(952), 1 << 20), (2, 512, 2 * MOST_COPIED));
+        assert_eq!(of(Moving::Copied(1600), 1), (2, 256, MOST_COPIED));
         assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 4096));
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (2, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, 2048);

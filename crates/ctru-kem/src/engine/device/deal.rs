@@ -38,8 +38,6 @@ pub(super) struct Deal<'a, S, C, E> {
     queues: Vec<Mutex<VecDeque<(Chunk, C)>>>,
     /// The number of cancellations so far, and at the beginning of the batch.
     cancellations: (&'a AtomicU64, u64),
-    /// The number of chunks.
-    chunks: usize,
     progress: Mutex<Progress<E>>,
 }
 
@@ -66,7 +64,6 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
         }
         Self {
             slots,
-            chunks: queues.iter().map(VecDeque::len).sum(),
             queues: queues.into_iter().map(Mutex::new).collect(),
             cancellations: (cancellations, cancellations.load(Ordering::Acquire)),
             progress: Mutex::new(Progress { done: Vec::new(), failure: None }),
@@ -97,11 +94,6 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
                 Err(error) => progress.failure = progress.failure.take().or(Some(error)),
             }
         }
-    }
-
-    /// Returns whether all chunks are done.
-    pub(super) fn is_done(&self) -> bool {
-        lock(&self.progress).done.len() == self.chunks
     }
 
     fn goes_on(&self) -> bool {

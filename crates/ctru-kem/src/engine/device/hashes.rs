@@ -1,30 +1,34 @@
-//! The kernels that hash, by the size of a batch: one warp, two threads or one thread hold each
-//! Keccak state.
+//! Chooses the kernels that hash by the size of a batch: a warp, two threads or one thread hold
+//! each Keccak state.
 //!
-//! One thread needs the fewest instructions, but takes the longest time. So it is best for batches
-//! that fill the GPU with other work. The size of the batch counts and not that of its chunks,
-//! because the other chunks fill the GPU.
+//! The fewer threads hold a state, the fewer instructions a hash needs, and the longer it takes.
+//! One thread is best in batches that give the GPU other work in the meantime. The size of the
+//! batch counts and not that of its chunks, because this work is that of the other chunks.
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::table;
 
-/// The largest batch of encapsulations in which a warp holds each state. On an H200, pairs of
-/// threads take as long for 2048 operations, and 10 % longer for 1024.
-const WARPS_ENCAPSULATE: usize = 1024;
+/// The largest batch of encapsulations in which a warp holds each state.
+const WARPS_ENCAPSULATE: usize = for_tests(1, 1024);
 
-/// The largest batch of decapsulations in which a warp holds each state. On an H200, whole
-/// decapsulations take 10 % less with pairs of threads for 1024 operations, and 30 % less for 2048.
-const WARPS_DECAPSULATE: usize = 512;
+/// The largest batch of decapsulations in which a warp holds each state.
+const WARPS_DECAPSULATE: usize = for_tests(2, 512);
 
-/// The largest batch in which two threads hold each state. On an H200, whole operations take up to
-/// 15 % less so for 4096 to 16,384 operations, and as long for 65,536.
-const PAIRS: usize = 32768;
+/// The largest batch in which two threads hold each state.
+const PAIRS: usize = for_tests(3, 32768);
 
-/// Kernels with the same result, of which the size of a batch decides.
+/// Returns a limit. Tests of this module have a smaller one, because the emulator takes long for
+/// large batches.
+const fn for_tests(in_tests: usize, limit: usize) -> usize {
+    if cfg!(test) { in_tests } else { limit }
+}
+
+/// Kernels with the same results, of which the size of a batch chooses one.
 pub(super) struct BySize {
-    /// Kernels in ascending order of the largest batches that they serve.
+    /// The kernels for small batches, each with the largest batch that it serves, in ascending
+    /// order.
     smaller: &'static [(usize, &'static RingKernels)],
-    /// The kernels for all other batches.
+    /// The kernels for all larger batches.
     others: &'static RingKernels,
 }
 
@@ -65,30 +69,83 @@ impl BySize {
 
 #[cfg(test)]
 mod tests {
-    use ctru_math::R761;
+    use std::vec;
+    use std::vec::Vec;
+
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+    use ctru_math::R653;
 
     use super::*;
+    use crate::engine::{
+        Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds,
+    };
+    use crate::{Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, SharedSecret};
+
+    type Set = CtruPrime653;
 
     #[test]
     fn larger_batches_hash_with_fewer_threads() {
-        let name = |hash: &BySize, whole| hash.of(whole).of::<R761>().name();
-        for (whole, derive) in [
-            (0, "derive_encapsulation_small_761"),
-            (WARPS_ENCAPSULATE, "derive_encapsulation_small_761"),
-            (WARPS_ENCAPSULATE + 1, "derive_encapsulation_middle_761"),
-            (PAIRS, "derive_encapsulation_middle_761"),
-            (PAIRS + 1, "derive_encapsulation_761"),
+        for (hash, whole, name) in [
+            (&DERIVE_KEY_PAIR, 0, "derive_key_pair_middle_653"),
+            (&DERIVE_KEY_PAIR, PAIRS, "derive_key_pair_middle_653"),
+            (&DERIVE_KEY_PAIR, PAIRS + 1, "derive_key_pair_653"),
+            (&DERIVE_ENCAPSULATION, 0, "derive_encapsulation_small_653"),
+            (&DERIVE_ENCAPSULATION, WARPS_ENCAPSULATE, "derive_encapsulation_small_653"),
+            (&DERIVE_ENCAPSULATION, WARPS_ENCAPSULATE + 1, "derive_encapsulation_middle_653"),
+            (&DERIVE_ENCAPSULATION, PAIRS, "derive_encapsulation_middle_653"),
+            (&DERIVE_ENCAPSULATION, PAIRS + 1, "derive_encapsulation_653"),
+            (&DERIVE_DECAPSULATION, WARPS_DECAPSULATE, "derive_decapsulation_small_653"),
+            (&DERIVE_DECAPSULATION, WARPS_DECAPSULATE + 1, "derive_decapsulation_middle_653"),
+            (&DERIVE_DECAPSULATION, PAIRS, "derive_decapsulation_middle_653"),
+            (&DERIVE_DECAPSULATION, PAIRS + 1, "derive_decapsulation_653"),
+            (&REJECTION_SECRET, WARPS_DECAPSULATE, "rejection_secret_small_653"),
+            (&REJECTION_SECRET, WARPS_DECAPSULATE + 1, "rejection_secret_middle_653"),
+            (&REJECTION_SECRET, PAIRS, "rejection_secret_middle_653"),
+            (&REJECTION_SECRET, PAIRS + 1, "rejection_secret_653"),
         ] {
-            assert_eq!(name(&DERIVE_ENCAPSULATION, whole), derive);
+            assert_eq!(hash.of(whole).of::<R653>().name(), name);
         }
-        assert_eq!(name(&DERIVE_KEY_PAIR, 1), "derive_key_pair_middle_761");
-        assert_eq!(name(&DERIVE_KEY_PAIR, PAIRS + 1), "derive_key_pair_761");
-        for (whole, decapsulate) in
-            [(WARPS_DECAPSULATE, "small_761"), (WARPS_DECAPSULATE + 1, "middle_761")]
-        {
-            for hash in [&DERIVE_DECAPSULATION, &REJECTION_SECRET] {
-                assert!(name(hash, whole).ends_with(decapsulate));
-            }
+    }
+
+    /// Compares batches of each size, which all kernels of this module hash, with the CPU. Every
+    /// second ciphertext is rejected.
+    #[test]
+    fn batches_of_all_sizes_equal_the_cpu() {
+        let seeds = Expand { seed: &[7; 32], context: Context::literal(b"sizes"), first: 3 };
+        let options = DeviceOptions { chunk: 4, slots: 1, ..DeviceOptions::default() };
+        let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+        let cpu = CpuEngine::with_threads(1).unwrap();
+        for count in 1..=PAIRS + 1 {
+            assert!(results(&device, seeds, count) == results(&cpu, seeds, count), "{count}");
         }
+    }
+
+    /// Returns the results of all operations. Keys are loaded, because a few operations with other
+    /// keys take one kernel, which does not hash with kernels of this module.
+    fn results<E: Engine<Set>>(engine: &E, seeds: Expand<'_>, count: usize) -> Vec<Vec<u8>> {
+        let mut public = vec![EncapsulationKey::placeholder(); count];
+        let mut private = vec![DecapsulationKey::placeholder(); count];
+        engine.generate(Seeds::Expand(seeds), &mut public, &mut private).unwrap();
+        let mut ciphertexts = vec![Ciphertext::default(); count];
+        let mut secrets = vec![SharedSecret::default(); count];
+        let keys = engine.load_encapsulation_keys(&public).unwrap();
+        let seeds = Seeds::Expand(seeds);
+        engine.encapsulate(Keys::Loaded(&keys), seeds, &mut ciphertexts, &mut secrets).unwrap();
+        for ciphertext in ciphertexts.iter_mut().step_by(2) {
+            let mut bytes = ciphertext.as_ref().to_vec();
+            bytes[0] ^= 1;
+            *ciphertext = Ciphertext::from_bytes(&bytes).unwrap();
+        }
+        let mut received = vec![SharedSecret::default(); count];
+        let keys = engine.load_decapsulation_keys(&private).unwrap();
+        engine.decapsulate(Keys::Loaded(&keys), &ciphertexts, &mut received).unwrap();
+        for (i, (received, secret)) in received.iter().zip(&secrets).enumerate() {
+            assert_eq!(received == secret, i % 2 == 1);
+        }
+        let mut rows: Vec<Vec<u8>> = public.iter().map(|key| key.as_ref().to_vec()).collect();
+        rows.extend(private.iter().map(|key| key.as_ref().to_vec()));
+        rows.extend(ciphertexts.iter().map(|ciphertext| ciphertext.as_ref().to_vec()));
+        rows.extend(secrets.iter().chain(&received).map(|secret| secret.as_ref().to_vec()));
+        rows
     }
 }
