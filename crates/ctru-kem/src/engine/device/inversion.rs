@@ -18,8 +18,9 @@ use super::launches::Launches;
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
 
-/// The approximate number of roots of a chunk. The roots are inverted in parallel.
-const ROOTS: usize = 16;
+/// The approximate number of roots of a chunk. The roots are inverted in parallel. Fewer roots take
+/// more levels, and the inversion of more roots occupies more of the GPU.
+const ROOTS: usize = 4;
 
 /// The nodes of a product tree on the device.
 #[derive(Debug)]
