@@ -8,11 +8,12 @@
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::table;
 
-/// The largest batch of encapsulations in which a warp holds each state.
+/// The largest batch of encapsulations in which a warp holds each state. The limits measured best
+/// on an H200 (docs/benchmarks/h200-sizes.jsonl).
 const WARPS_ENCAPSULATE: usize = for_tests(1, 1024);
 
 /// The largest batch of decapsulations in which a warp holds each state.
-const WARPS_DECAPSULATE: usize = for_tests(2, 512);
+const WARPS_DECAPSULATE: usize = for_tests(2, 128);
 
 /// The largest batch in which two threads hold each state.
 const PAIRS: usize = for_tests(3, 32768);

@@ -18,9 +18,23 @@ use super::launches::Launches;
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
 
-/// The approximate number of roots of a chunk. The roots are inverted in parallel. Fewer roots take
-/// more levels, and the inversion of more roots occupies more of the GPU.
-const ROOTS: usize = 4;
+/// The largest and the smallest result of [`roots_of`].
+const MOST_ROOTS: usize = 16;
+const LEAST_ROOTS: usize = 2;
+
+/// Returns the approximate number of roots of each chunk in a batch of `whole` operations. The roots
+/// of a chunk are inverted in parallel.
+///
+/// With more roots there are fewer levels, one after the other, for which a small batch waits. The
+/// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. These
+/// numbers measured best on an H200 (docs/benchmarks/h200-sizes.jsonl).
+const fn roots_of(whole: usize) -> usize {
+    match whole {
+        0..=1024 => MOST_ROOTS,
+        1025..=4096 => 8,
+        _ => LEAST_ROOTS,
+    }
+}
 
 /// The nodes of a product tree on the device.
 #[derive(Debug)]
@@ -60,7 +74,7 @@ impl<Q: Queue> Roots<Q> {
     /// Allocates the memory, and computes the matrices if the device does not have them yet.
     fn new(queue: &Q, set: &Set, maps: &SharedMaps<Q>) -> Result<Self, RuntimeError> {
         // A level of more nodes has a level above it.
-        const MOST: usize = padded(2 * ROOTS);
+        const MOST: usize = padded(2 * MOST_ROOTS);
         Ok(Self {
             maps: maps.get(queue, set.chain)?,
             powers: Powers::new(queue, set.chain, MOST)?,
@@ -75,13 +89,14 @@ impl<Q: Queue> Roots<Q> {
     }
 }
 
-/// Returns the number of nodes of each level, from the level above the leaves up to the roots.
+/// Returns the number of nodes of each level, from the level above the leaves up to the roots. There
+/// are `roots` roots or up to twice as many, or fewer if there are fewer leaves.
 ///
 /// A level has half as many nodes as the level below it. If the level below has an odd number of
 /// nodes, its last node has no sibling and is copied to the level above. There is at least one
 /// level.
-fn level_sizes(leaves: usize) -> impl ExactSizeIterator<Item = usize> {
-    let levels = (leaves / ROOTS).checked_ilog2().unwrap_or(0).max(1);
+fn level_sizes(leaves: usize, roots: usize) -> impl ExactSizeIterator<Item = usize> {
+    let levels = (leaves / roots).checked_ilog2().unwrap_or(0).max(1);
     (1..levels + 1).map(move |level| leaves.div_ceil(1 << level))
 }
 
@@ -93,7 +108,7 @@ impl<Q: Queue> Tree<Q> {
         leaves: usize,
         inversion: RootInversion<Q>,
     ) -> Result<Self, RuntimeError> {
-        let levels = level_sizes(leaves).map(|nodes| queue.allocate(nodes * set.row));
+        let levels = level_sizes(leaves, LEAST_ROOTS).map(|nodes| queue.allocate(nodes * set.row));
         let levels = levels.collect::<Result<_, _>>()?;
         Ok(Self { levels, inversion, roots: OnceLock::new() })
     }
@@ -132,12 +147,12 @@ impl<Q: Queue> Tree<Q> {
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        let set = launches.set;
+        let (set, whole) = (launches.set, launches.whole);
         let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
             launches.add(kernels, memory, Batch::each(count as u32));
         };
         let tree = &self.levels;
-        let sizes: Vec<usize> = level_sizes(count).collect();
+        let sizes: Vec<usize> = level_sizes(count, roots_of(whole)).collect();
         let top = sizes.len() - 1;
         let roots = if count <= self.inversion.powers { self.roots(queue, set)? } else { None };
         let nodes = |level: usize| match roots {
