@@ -22,8 +22,8 @@ use super::set::Set;
 const MOST_ROOTS: usize = 16;
 const LEAST_ROOTS: usize = 2;
 
-/// Returns the approximate number of roots of each chunk in a batch of `whole` operations. The roots
-/// of a chunk are inverted in parallel.
+/// Returns the approximate number of roots of each chunk in a batch of `whole` operations. The
+/// roots of a chunk are inverted in parallel.
 ///
 /// With more roots there are fewer levels, one after the other, for which a small batch waits. The
 /// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. These
@@ -89,8 +89,8 @@ impl<Q: Queue> Roots<Q> {
     }
 }
 
-/// Returns the number of nodes of each level, from the level above the leaves up to the roots. There
-/// are `roots` roots or up to twice as many, or fewer if there are fewer leaves.
+/// Returns the number of nodes of each level, from the level above the leaves up to the roots.
+/// There are `roots` roots or up to twice as many, or fewer if there are fewer leaves.
 ///
 /// A level has half as many nodes as the level below it. If the level below has an odd number of
 /// nodes, its last node has no sibling and is copied to the level above. There is at least one
