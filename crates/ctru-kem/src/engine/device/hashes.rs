@@ -13,7 +13,7 @@ use ctru_gpu_kernels::table;
 const WARPS_ENCAPSULATE: usize = for_tests(1, 1024);
 
 /// The largest batch of decapsulations in which a warp holds each state.
-const WARPS_DECAPSULATE: usize = for_tests(2, 128);
+const WARPS_DECAPSULATE: usize = for_tests(2, 255);
 
 /// The largest batch in which two threads hold each state.
 const PAIRS: usize = for_tests(3, 32768);
