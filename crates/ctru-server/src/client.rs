@@ -55,12 +55,13 @@ impl fmt::Debug for Client {
 }
 
 /// Returns whether a call that ended with this status may be repeated: the server is going down or
-/// has too much to do, or the connection was lost.
+/// has too much to do, the connection was lost, or a proxy answered in place of the server.
 #[must_use]
 pub fn is_retryable(status: &Status) -> bool {
     match status.code() {
-        // The server never answers `Unknown`. tonic does for it, for example if a balancer ends an
-        // answer because the server behind it has died.
+        // The server never answers `Unknown`. tonic does for it, if a balancer ends an answer
+        // because the server behind it has died, and for most failures of HTTP that a proxy
+        // reports.
         Code::Unavailable | Code::ResourceExhausted | Code::Unknown => true,
         // A status that did not come from the server has a cause on this side.
         Code::Internal | Code::Cancelled => std::error::Error::source(status).is_some(),
@@ -195,10 +196,14 @@ mod tests {
     #[test]
     fn calls_without_an_answer_of_the_server_are_repeated() {
         // What tonic makes of an answer that ends without a status.
-        assert!(is_retryable(&Status::unknown("missing grpc-status trailer")));
+        assert!(is_retryable(&Status::unknown("protocol error: missing grpc-status trailer")));
         assert!(is_retryable(&Status::unavailable("stops")));
         assert!(is_retryable(&Status::resource_exhausted("busy")));
         assert!(is_retryable(&Status::from_error("lost".into())));
+        let mut broken = Status::internal("h2 protocol error");
+        assert!(!is_retryable(&broken));
+        broken.set_source(std::sync::Arc::new(std::io::Error::other("lost")));
+        assert!(is_retryable(&broken));
         for answer in [Status::internal("fault"), Status::cancelled("gone")] {
             assert!(!is_retryable(&answer));
         }

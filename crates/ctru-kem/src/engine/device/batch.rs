@@ -44,8 +44,9 @@ const LARGE_BATCH: usize = 512 << 20;
 /// that sleeps takes some microseconds to wake up.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// The most operations of a chunk whose bytes the host copies. Larger chunks would be too few for
-/// the copies to overlap with transfers.
+/// The most operations of a chunk of encapsulations or decapsulations whose bytes the host copies,
+/// in a batch of less than [`LARGE_BATCH`] bytes. Larger chunks would be too few for the copies to
+/// overlap with transfers.
 const MOST_COPIED: usize = 4096;
 
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels

@@ -216,7 +216,8 @@ impl Footprint {
         let hashed =
             8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
         let copied = copied_bytes(keys) + copied_bytes(ciphertext_bytes);
-        // The last term is the product tree, which has at most as many nodes as leaves.
+        // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
+        // less than one node to each level.
         let polynomials = row + 2 * row + 2 * row + 2 * row;
         Self {
             device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + copied + polynomials,

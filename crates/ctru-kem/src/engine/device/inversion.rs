@@ -26,8 +26,9 @@ const LEAST_ROOTS: usize = 2;
 /// roots of a chunk are inverted in parallel.
 ///
 /// With more roots there are fewer levels, one after the other, for which a small batch waits. The
-/// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. These
-/// numbers measured best on an H200 (docs/benchmarks/h200-sizes.jsonl).
+/// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. Over both
+/// kinds of key generation with n = 761, these numbers measured best on an H200
+/// (docs/benchmarks/h200-sizes.jsonl).
 const fn roots_of(whole: usize) -> usize {
     match whole {
         0..=1024 => MOST_ROOTS,
@@ -180,5 +181,31 @@ impl<Q: Queue> Tree<Q> {
         }
         run(&table::DIVIDE_LEAVES, &[of_level(0), f, inverses], count);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree is allocated for the most leaves and the fewest roots, and serves every smaller chunk
+    /// of every batch.
+    #[test]
+    fn levels_fit_into_the_memory_of_the_tree() {
+        for most in [1, 2, 33, 256, 1025, 4096, 4100] {
+            let allocated: Vec<usize> = level_sizes(most, LEAST_ROOTS).collect();
+            for leaves in (1..=most).filter(|leaves| leaves % 7 == 1 || most - leaves < 3) {
+                for roots in [roots_of(1), roots_of(1025), roots_of(4097)] {
+                    let sizes: Vec<usize> = level_sizes(leaves, roots).collect();
+                    assert!(sizes.len() <= allocated.len());
+                    assert!(sizes.iter().zip(&allocated).all(|(used, there)| used <= there));
+                    // `Roots` has memory for twice as many roots as the most.
+                    let top = *sizes.last().unwrap();
+                    assert!(top <= 2 * roots && (top >= roots.min(leaves.div_ceil(2))), "{leaves}");
+                    let below = [leaves].into_iter().chain(sizes.iter().copied());
+                    assert!(below.zip(&sizes).all(|(below, &above)| above == below.div_ceil(2)));
+                }
+            }
+        }
     }
 }
