@@ -18,6 +18,7 @@
 //! the sums for the high bytes, multiplies them by 128, and then adds the products by the low
 //! bytes.
 
+use core::array;
 use core::marker::PhantomData;
 
 use ctru_math::Ring;
@@ -82,7 +83,7 @@ impl<R: Ring> Geometry<R> {
         assert!(Self::SMALL_COPY % 128 == 32 && Self::LARGE_COPY.is_multiple_of(128));
         assert!(Self::LARGE_PHASE % 128 == 112 || Self::LARGE_PHASE % 128 == 48);
         assert!((R::N - 1).is_multiple_of(4) && Self::OUTER as usize <= MAX_TILES);
-        assert!(2 * Self::DIAGONALS as usize + 2 <= MAX_WORDS);
+        assert!(Self::INNER as usize <= MAX_INNER);
     };
 }
 
@@ -138,8 +139,8 @@ pub fn multiply_small<S: Simt, R: Ring>(
 
 /// The maximum number of tiles in an unreduced product.
 const MAX_TILES: usize = 20;
-/// The maximum number of words of a phase of the small operand that a thread holds.
-const MAX_WORDS: usize = 26;
+/// The maximum number of tiles that cover the rows of `B_0`.
+const MAX_INNER: usize = 5;
 
 /// A thread's sums in each tile of the unreduced product. Either only the first half is in use, or
 /// each half holds the sums for one byte of the large operand.
@@ -370,7 +371,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Adds `A_w B_w` to the sums, for byte `left` of the left operand and `BYTES` bytes of the
     /// right operand from byte `right` on. Each byte of the right operand has its own sums.
     #[inline(always)]
-    fn accumulate<const BYTES: u32>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
+    fn accumulate<const BYTES: usize>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
         let s = self.s;
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
@@ -381,36 +382,40 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             + Geometry::<R>::SMALL_PHASE * w
             + (Geometry::<R>::ORIGIN + TILE_ROWS + 4 * j)
             - (i - copy);
-        let mut a = [0; MAX_WORDS];
-        for k in 0..2 * Geometry::<R>::DIAGONALS + 2 {
-            a[k as usize] = s.load_shared::<u32>(small - 8 * k);
-        }
+        let word = |k: u32| s.load_shared::<u32>(small - 8 * k);
         // Column i of B_w is phase i - w, or phase i - w + 8 one row later if i < w.
         let large = Self::large_phase(right, i.wrapping_sub(w) % PHASES)
             + if i < w { Geometry::<R>::LARGE_COPY } else { 0 }
             + 4 * j;
-        for column in 0..Geometry::<R>::INNER {
-            for byte in 0..BYTES {
-                let large = large + Geometry::<R>::LARGE_BYTE * byte + TILE_COLUMNS * column;
-                let b = [s.load_shared::<u32>(large), s.load_shared::<u32>(large + 16)];
-                for d in 0..Geometry::<R>::DIAGONALS {
-                    let (tile, k) = ((d + 2 * column) as usize, 2 * d as usize);
-                    if tile < Geometry::<R>::OUTER as usize {
-                        let sum = &mut sums[byte as usize][tile];
-                        *sum = s.mma_m16n8k32([a[k + 2], a[k + 3], a[k], a[k + 1]], b, *sum);
+        let entry = |byte: u32, column: u32, half: u32| {
+            let column = TILE_COLUMNS * column + TILE_ROWS * half;
+            s.load_shared::<u32>(large + Geometry::<R>::LARGE_BYTE * byte + column)
+        };
+        let mut b = [[[0; 2]; BYTES]; MAX_INNER];
+        for (column, b) in b[..Geometry::<R>::INNER as usize].iter_mut().enumerate() {
+            *b = array::from_fn(|byte| [0, 1].map(|half| entry(byte as u32, column as u32, half)));
+        }
+        // Diagonal by diagonal, because its four words occupy fewer registers than all words.
+        let mut a = [0, 0, word(0), word(1)];
+        for d in 0..Geometry::<R>::DIAGONALS {
+            a = [a[2], a[3], word(2 * d + 2), word(2 * d + 3)];
+            for (column, b) in b[..Geometry::<R>::INNER as usize].iter().enumerate() {
+                let tile = d as usize + 2 * column;
+                if tile < Geometry::<R>::OUTER as usize {
+                    for (sums, &b) in sums.iter_mut().zip(b) {
+                        sums[tile] = s.mma_m16n8k32([a[2], a[3], a[0], a[1]], b, sums[tile]);
                     }
                 }
             }
         }
         if Geometry::<R>::OVERHANG && w >= PHASES / 2 {
             let column = Geometry::<R>::INNER;
-            for byte in 0..BYTES {
-                let large = large + Geometry::<R>::LARGE_BYTE * byte + TILE_COLUMNS * column;
-                let b = [s.load_shared::<u32>(large), 0];
+            for (byte, sums) in sums[..BYTES].iter_mut().enumerate() {
+                let b = [entry(byte as u32, column, 0), 0];
                 for tile in 2 * column..Geometry::<R>::OUTER {
-                    let k = 2 * (tile - 2 * column) as usize;
-                    let sum = &mut sums[byte as usize][tile as usize];
-                    *sum = s.mma_m16n8k32([a[k + 2], a[k + 3], 0, 0], b, *sum);
+                    let k = 2 * (tile - 2 * column);
+                    let sum = &mut sums[tile as usize];
+                    *sum = s.mma_m16n8k32([word(k + 2), word(k + 3), 0, 0], b, *sum);
                 }
             }
         }
