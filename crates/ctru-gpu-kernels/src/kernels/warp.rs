@@ -107,33 +107,47 @@ pub(crate) fn copy_bytes<S: Simt>(
     transfer(s, end - first, |i| s.load(from, first + i), |i, word| s.store(to, place + i, word));
 }
 
-/// Compares the bytes `from..from + bytes` of shared memory with the bytes `to..to + bytes` of the
-/// array. If all bytes are equal, every thread returns 0; otherwise at least one thread returns
-/// another number. `from` and `to` must be congruent modulo 4.
+/// Loads the bytes `to..to + bytes <= 2048` of an array. Returns a function that compares them with
+/// the bytes of shared memory from byte `from` on: if all bytes are equal, every thread returns 0;
+/// otherwise at least one thread returns another number. `from` and `to` must be congruent modulo
+/// 4. What a warp does between the two calls need not wait for the loads.
 #[inline(always)]
-pub(crate) fn compare_bytes<S: Simt>(
+pub(crate) fn comparison<S: Simt>(
     s: S,
-    from: u32,
     memory: S::Global<u8>,
     to: u32,
     bytes: u32,
-) -> u32 {
+) -> impl Fn(u32) -> u32 {
+    const ROUNDS: usize = 16;
     let Words { before, first, count, after } = Words::of(to, bytes);
-    let mut difference = 0;
-    for k in 0..count.div_ceil(WARP) {
-        // Threads past the end compare the last word again, which needs no branch.
-        let i = (WARP * k + s.lane()).min(count - 1);
-        let word = s.load(s.cast::<u8, u32>(memory), first + i);
-        difference |= word ^ s.load_shared::<u32>(from + before + 4 * i);
+    let rounds = (bytes / 4).div_ceil(WARP);
+    debug_assert!(rounds as usize <= ROUNDS);
+    // Threads past the end compare the last word again, which needs no branch.
+    let index = move |round: usize| (WARP * round as u32 + s.lane()).min(count - 1);
+    let words: [u32; ROUNDS] = core::array::from_fn(|round| match (round as u32) < rounds {
+        true => s.load(s.cast::<u8, u32>(memory), first + index(round)),
+        false => 0,
+    });
+    // The bytes before and after the whole words, which lane 0 to 2 and lane 3 to 5 compare.
+    let lane = s.lane();
+    let edge = if lane < before {
+        Some(lane)
+    } else {
+        (3 <= lane && lane - 3 < after).then(|| bytes - after + lane - 3)
+    };
+    let byte = edge.map(|i| (i, s.load(memory, to + i)));
+    move |from| {
+        let mut difference = 0;
+        for (round, word) in words.into_iter().enumerate() {
+            if (round as u32) < rounds {
+                difference |= word ^ s.load_shared::<u32>(from + before + 4 * index(round));
+            }
+        }
+        if let Some((i, byte)) = byte {
+            difference |= u32::from(byte ^ s.load_shared::<u8>(from + i));
+        }
+        difference
     }
-    let edge = |i: u32| u32::from(s.load(memory, to + i) ^ s.load_shared::<u8>(from + i));
-    if s.lane() < before {
-        difference |= edge(s.lane());
-    }
-    if s.lane() < after {
-        difference |= edge(bytes - after + s.lane());
-    }
-    difference
 }
 
 /// A range of bytes, split into aligned 4-byte words and the bytes before and after them.

@@ -34,7 +34,8 @@ pub fn encrypt<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     warp::for_each(s, warp::groups(R::N), |group| {
-        let codeword = codeword::<S, R>(s, messages, operation, group);
+        let word = |i| s.load(messages, operation * message_words::<R>() + i);
+        let codeword = codeword::<R>(group, word);
         // The coefficients from `n` on must be 0, because they become the padding bits.
         let sigma: [u16; GROUP] = core::array::from_fn(|j| {
             let i = group * GROUP as u32 + j as u32;
@@ -47,17 +48,11 @@ pub fn encrypt<S: Simt, R: Ring>(
 }
 
 /// Returns the E8 codeword of group `group` of a message, with one bit per coefficient. Returns 0
-/// for groups after the end of the message.
+/// for groups after the end of the message. `word` returns the words of the message.
 #[inline(always)]
-pub(crate) fn codeword<S: Simt, R: Ring>(
-    s: S,
-    messages: S::Global<u64>,
-    operation: u32,
-    group: u32,
-) -> u8 {
+pub(crate) fn codeword<R: Ring>(group: u32, word: impl Fn(u32) -> u64) -> u8 {
     let nibble = if group < (R::CODED_COEFFS / GROUP) as u32 {
-        let word = s.load(messages, operation * message_words::<R>() + group / 16);
-        (word >> (4 * (group % 16))) as u8 & 15
+        (word(group / 16) >> (4 * (group % 16))) as u8 & 15
     } else {
         0
     };

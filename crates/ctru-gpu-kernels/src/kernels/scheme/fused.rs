@@ -17,22 +17,27 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{ciphertext_block, coins_block, large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::product::{modulo_q, positive};
-use crate::kernels::warp;
+use crate::kernels::{message_words, warp};
 use crate::simt::Simt;
 
 /// Returns the number of bytes that a packed ciphertext needs in shared memory: whole groups, and
 /// up to 3 bytes before the first group for alignment.
-const fn string_bytes<R: Ring>() -> u32 {
+pub(crate) const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
 }
 
-/// Returns the block shape: one warp and one operation per block. The ciphertext lies after the
-/// unreduced product in shared memory.
-#[must_use]
-pub const fn shape<R: Ring>() -> Shape {
+/// Returns the address of the message in shared memory, a multiple of 8. Before it lie the operands
+/// and later, in their place, the unreduced product and the packed ciphertext.
+const fn message_start<R: Ring>() -> u32 {
     let (product, string) =
         (polyphase::end::<R>(), polyphase::end_of_plain::<R>() + string_bytes::<R>());
-    warp::shape(if product > string { product } else { string })
+    if product > string { product } else { string.next_multiple_of(8) }
+}
+
+/// Returns the block shape: one warp and one operation per block.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    warp::shape(message_start::<R>() + 8 * message_words::<R>())
 }
 
 /// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and then encodes, rounds and
@@ -55,7 +60,8 @@ pub fn encrypt<S: Simt, R: Ring>(
 ) {
     stage_key::<S, R>(s, h, batch.row(s.block()));
     let bytes = R::CIPHERTEXT_BYTES as u32;
-    let string = ciphertext::<S, R>(s, coins, messages, bytes * s.block());
+    multiply::<S, R>(s, coins, messages);
+    let string = ciphertext::<S, R>(s, bytes * s.block());
     warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
 }
 
@@ -80,10 +86,12 @@ pub fn verify<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     stage_key::<S, R>(s, h, batch.row(s.block()));
+    multiply::<S, R>(s, coins, messages);
+    let secrets = (rejection_secrets, shared_secrets, shared_secrets);
+    let choose = select::choice(s, s.block(), secrets);
     let bytes = R::CIPHERTEXT_BYTES as u32;
-    let string = ciphertext::<S, R>(s, coins, messages, bytes * s.block());
-    let difference = warp::compare_bytes(s, string, received, bytes * s.block(), bytes);
-    select::choose(s, difference, rejection_secrets, shared_secrets, shared_secrets);
+    let compare = warp::comparison(s, received, bytes * s.block(), bytes);
+    choose(compare(ciphertext::<S, R>(s, bytes * s.block())));
 }
 
 /// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
@@ -130,42 +138,43 @@ pub(crate) fn stage_key<S: Simt, R: Ring>(s: S, h: S::Global<u16>, key: u32) {
     Polyphase::<S, R>::new(s).stage_large(|block| large_block::<S, R>(s, h, key, block));
 }
 
-/// Encrypts the block's operation with the key that [`stage_key`] wrote, packs the ciphertext in
-/// shared memory and returns its address, which is congruent modulo 4 to `start`: the ciphertext's
-/// first byte in an array.
+/// Samples the small polynomial of the block's operation and multiplies it by the key that
+/// [`stage_key`] wrote. The unreduced product and the message are then in shared memory.
 #[inline(always)]
-pub(crate) fn ciphertext<S: Simt, R: Ring>(
-    s: S,
-    coins: S::Global<u64>,
-    messages: S::Global<u64>,
-    start: u32,
-) -> u32 {
-    let operation = s.block();
+pub(crate) fn multiply<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, messages: S::Global<u64>) {
+    let (operation, words) = (s.block(), message_words::<R>());
+    warp::for_each(s, words, |i| {
+        s.store_shared(message_start::<R>() + 8 * i, s.load(messages, words * operation + i));
+    });
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_small(|block| coins_block::<S, R>(s, coins, operation, block));
     polyphase.multiply(positive::<R>());
+}
+
+/// Computes the ciphertext of the product and the message that [`multiply`] left, packs it in
+/// shared memory and returns its address, which is congruent modulo 4 to `start`: the ciphertext's
+/// first byte in an array.
+#[inline(always)]
+pub(crate) fn ciphertext<S: Simt, R: Ring>(s: S, start: u32) -> u32 {
     let string = polyphase::end_of_plain::<R>() + start % 4;
-    polyphase.for_each_row(|group, folded| {
-        let sigma = folded.map(modulo_q::<R>);
-        let rounded = ciphertext_group::<S, R>(s, messages, operation, group, sigma);
+    Polyphase::<S, R>::new(s).for_each_row(|group, folded| {
+        let codeword = codeword::<R>(group, |i| s.load_shared(message_start::<R>() + 8 * i));
+        let rounded = ciphertext_group::<R>(codeword, group, folded.map(modulo_q::<R>));
         warp::pack_group(s, R::Q2_BITS, string, group, rounded);
     });
     s.sync_warp();
     string
 }
 
-/// Computes the coefficients of group `group` of a ciphertext. `sigma` holds the coefficients of `h
-/// r` in this group, in `0..q`. The coefficients from `n` on are 0, because they become the padding
-/// bits.
+/// Computes the coefficients of group `group` of a ciphertext. `codeword` is that of the message in
+/// this group, and `sigma` holds the coefficients of `h r`, in `0..q`. The coefficients from `n` on
+/// are 0, because they become the padding bits.
 #[inline(always)]
-pub(crate) fn ciphertext_group<S: Simt, R: Ring>(
-    s: S,
-    messages: S::Global<u64>,
-    operation: u32,
+pub(crate) fn ciphertext_group<R: Ring>(
+    codeword: u8,
     group: u32,
     sigma: [u16; GROUP],
 ) -> [u16; GROUP] {
-    let codeword = codeword::<S, R>(s, messages, operation, group);
     array::from_fn(|j| {
         let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
         let value = compress_with_codeword::<R>(sigma[j], codeword, j);

@@ -1,41 +1,50 @@
 //! Encryption and verification for batches with one public key. A block multiplies the key's matrix
-//! by the small polynomials of 32 operations (module `toeplitz`).
+//! by the small polynomials of 16 operations (module `toeplitz`). Then each warp encrypts some of
+//! these operations, one after the other, as [`fused`](super::fused) does.
 //!
 //! All operations use row 0 of `h`, even if the batch is not shared.
 
 use ctru_math::Ring;
 
-use super::fused::ciphertext_group;
+use super::encrypt::codeword;
+use super::fused::{ciphertext_group, string_bytes};
 use super::select;
-use super::tiles::CiphertextTile;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{SmallBlock, coins_block};
-use crate::kernels::product::toeplitz::{self, MatrixProduct, Tile};
+use crate::kernels::product::toeplitz::{self, MatrixProduct};
 use crate::kernels::product::{modulo_q, positive};
-use crate::simt::{Simt, WARP};
+use crate::kernels::{message_words, warp};
+use crate::simt::Simt;
 
-/// Number of 8-column tiles per block. A block has 32 columns, one per lane of a warp.
-const COLUMN_TILES: usize = 4;
+/// Number of 8-column tiles per block.
+const COLUMN_TILES: usize = 2;
 
-type Product<S, R> = MatrixProduct<S, R, 2, 1, COLUMN_TILES>;
+pub(crate) type Product<S, R> = MatrixProduct<S, R, 2, 1, COLUMN_TILES>;
 
-/// Returns the address of the warps' tiles of ciphertext in shared memory.
-const fn tiles<R: Ring>() -> u32 {
+/// Returns the address of the messages of the block's operations in shared memory.
+const fn messages_start<R: Ring>() -> u32 {
     Product::<(), R>::END
 }
 
-/// Returns the block shape: four warps and 32 operations per block. The shared memory has room for
-/// one tile of ciphertext per warp.
+/// Returns the address of the packed ciphertexts in shared memory, one per warp.
+const fn strings<R: Ring>() -> u32 {
+    messages_start::<R>() + 8 * message_words::<R>() * Product::<(), R>::COLUMNS
+}
+
+/// Returns the block shape: 16 operations per block. The shared memory has room for the messages,
+/// and for one ciphertext per warp.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    const { assert!(Product::<(), R>::COLUMNS == WARP) };
-    Product::<(), R>::shape(WARP, toeplitz::WARPS * CiphertextTile::<(), R>::BYTES)
+    let warps = Product::<(), R>::WARPS;
+    let behind = strings::<R>() + warps * string_bytes::<R>() - Product::<(), R>::END;
+    Product::<(), R>::shape(Product::<(), R>::COLUMNS, behind)
 }
 
 /// Encrypts messages for one key as [`fused::encrypt`](super::fused::encrypt) does.
 ///
-/// Threads: four warps per 32 operations.
-/// Shared memory: the key's matrix, the operands, and one tile of ciphertext per warp.
+/// Threads: four warps per 16 operations, eight for `n = 1277`.
+/// Shared memory: the key's matrix and the operands; later, in their place, the product; the
+/// messages; one packed ciphertext per warp.
 /// Arrays: `h`, one row, in `0..q`; `coins`; `messages`; `ciphertexts`.
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
@@ -46,9 +55,11 @@ pub fn encrypt<S: Simt, R: Ring>(
     ciphertexts: S::Global<u8>,
     batch: Batch,
 ) {
-    for_each_tile_of_ciphertexts::<S, R>(s, h, coins, messages, batch, |number, tile| {
-        tile.write(ciphertexts, number, batch.operations());
-    });
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let write = |operation| {
+        move |string| warp::write_bytes(s, string, ciphertexts, bytes * operation, bytes)
+    };
+    for_each_ciphertext::<S, R, _>(s, h, coins, messages, batch, write);
 }
 
 /// Verifies ciphertexts for one key as [`fused::verify`](super::fused::verify) does.
@@ -68,65 +79,69 @@ pub fn verify<S: Simt, R: Ring>(
     shared_secrets: S::Global<u64>,
     batch: Batch,
 ) {
-    // Lane k compares the parts of the ciphertext of column k that this warp computes.
-    let mut difference = 0;
-    for_each_tile_of_ciphertexts::<S, R>(s, h, coins, messages, batch, |number, tile| {
-        difference |= tile.difference(received, number, batch.operations());
-    });
-    // All warps have finished with their tiles, so their memory can be reused.
-    s.sync_block();
-    select::choose_by_lane(
-        s,
-        tiles::<R>(),
-        difference,
-        batch.operations(),
-        rejection_secrets,
-        shared_secrets,
-    );
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let secrets = (rejection_secrets, shared_secrets, shared_secrets);
+    let verify = |operation| {
+        let choose = select::choice(s, operation, secrets);
+        let compare = warp::comparison(s, received, bytes * operation, bytes);
+        move |string| choose(compare(string))
+    };
+    for_each_ciphertext::<S, R, _>(s, h, coins, messages, batch, verify);
 }
 
 /// Multiplies `h` by one polynomial per operation. `source(operation, block)` returns a block of
-/// its coefficients. Calls `output(number, tile)` for each tile of the products, which are in
-/// `0..q`.
+/// its coefficients. The products modulo `q` are then in shared memory.
 #[inline(always)]
-pub(crate) fn for_each_tile<S: Simt, R: Ring>(
+pub(crate) fn multiply<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     source: impl Fn(u32, u32) -> SmallBlock,
     batch: Batch,
-    output: impl FnMut(u32, Tile<COLUMN_TILES>),
-) {
+) -> Product<S, R> {
     let product = Product::<S, R>::new(s);
     product.stage_matrix(|i| i32::from(s.load(h, i)), toeplitz::split_modulo_q::<R>);
-    product.stage_operands(|column, block| {
-        // Columns after the end of the batch repeat the last operation.
-        [source((WARP * s.block() + column).min(batch.operations() - 1), block)]
-    });
-    product.multiply(positive::<R>(), modulo_q::<R>, output);
+    product.stage_operands(|column, block| [source(product.operation(column, batch), block)]);
+    product.multiply(positive::<R>(), modulo_q::<R>);
+    product
 }
 
-/// Encrypts the messages and calls `output(number, tile)` for each tile of the ciphertexts.
+/// Encrypts the messages. For each operation, calls `output(operation)`, packs the ciphertext in
+/// shared memory from byte `string` on, and calls the returned function with `string`, which is
+/// congruent modulo 4 to the index of the ciphertext's first byte in an array of ciphertexts. All
+/// lanes of a warp make each call together.
 #[inline(always)]
-fn for_each_tile_of_ciphertexts<S: Simt, R: Ring>(
+fn for_each_ciphertext<S: Simt, R: Ring, F: Fn(u32)>(
     s: S,
     h: S::Global<u16>,
     coins: S::Global<u64>,
     messages: S::Global<u64>,
     batch: Batch,
-    mut output: impl FnMut(u32, CiphertextTile<S, R>),
+    output: impl Fn(u32) -> F,
 ) {
-    let tiles =
-        CiphertextTile::<S, R>::new(s, tiles::<R>() + CiphertextTile::<S, R>::BYTES * s.warp());
+    let words = message_words::<R>();
+    let message = |column: u32| messages_start::<R>() + 8 * words * column;
+    let staged = Product::<S, R>::new(s);
+    let mut k = s.thread();
+    while k < words * Product::<S, R>::COLUMNS {
+        let (column, word) = (k / words, k % words);
+        let row = words * staged.operation(column, batch);
+        s.store_shared(message(column) + 8 * word, s.load(messages, row + word));
+        k += s.threads();
+    }
     let source = |operation, block| coins_block::<S, R>(s, coins, operation, block);
-    for_each_tile::<S, R>(s, h, source, batch, |number, tile| {
-        let group = toeplitz::group(s, number);
-        tile.for_each_column(s, |column, sigma| {
-            let operation = (WARP * s.block() + column).min(batch.operations() - 1);
-            let values = ciphertext_group::<S, R>(s, messages, operation, group, sigma);
-            tiles.set_group(column, s.lane() / 4, values);
+    let product = multiply::<S, R>(s, h, source, batch);
+    product.for_each_operation(batch, |column, operation| {
+        let output = output(operation);
+        let start = R::CIPHERTEXT_BYTES as u32 * operation;
+        let string = strings::<R>() + string_bytes::<R>() * product.warp() + start % 4;
+        warp::for_each(s, warp::groups(R::N), |group| {
+            let word = |i| s.load_shared(message(column) + 8 * i);
+            let codeword = codeword::<R>(group, word);
+            let values = ciphertext_group::<R>(codeword, group, product.group(column, group));
+            warp::pack_group(s, R::Q2_BITS, string, group, values);
         });
         s.sync_warp();
-        output(number, tiles);
+        output(string);
         s.sync_warp();
     });
 }

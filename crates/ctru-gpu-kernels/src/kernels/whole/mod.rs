@@ -118,7 +118,8 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
     s.sync_block();
     if warp == 1 {
         let bytes = R::CIPHERTEXT_BYTES as u32;
-        let string = fused::ciphertext::<S, R>(s, coins, messages, bytes * operation);
+        fused::multiply::<S, R>(s, coins, messages);
+        let string = fused::ciphertext::<S, R>(s, bytes * operation);
         warp::write_bytes(s, string, arrays.ciphertexts, bytes * operation, bytes);
     }
 }
@@ -179,12 +180,15 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         s.sync_warp();
         fused::stage_key::<S, R>(s, h, operation);
         s.sync_warp();
-        string = fused::ciphertext::<S, R>(s, coins, messages, ciphertext.1);
+        fused::multiply::<S, R>(s, coins, messages);
+        string = fused::ciphertext::<S, R>(s, ciphertext.1);
     }
     s.sync_block();
     if warp == 1 {
-        let difference = warp::compare_bytes(s, string, ciphertext.0, ciphertext.1, bytes);
-        select::choose(s, difference, rejection_secrets, shared_secrets, arrays.results);
+        let secrets = (rejection_secrets, shared_secrets, arrays.results);
+        let choose = select::choice(s, operation, secrets);
+        let compare = warp::comparison(s, ciphertext.0, ciphertext.1, bytes);
+        choose(compare(string));
     }
 }
 

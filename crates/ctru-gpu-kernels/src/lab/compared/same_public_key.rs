@@ -8,15 +8,14 @@ pub use crate::kernels::scheme::same_public_key::shape;
 use crate::descriptor::Batch;
 use crate::kernels::product::operand::small_block;
 use crate::kernels::product::store_row;
-use crate::kernels::product::toeplitz;
-use crate::kernels::scheme::same_public_key::for_each_tile;
+use crate::kernels::scheme::same_public_key;
 use crate::kernels::warp;
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 
 /// Computes `product = large * small` in `R_q`. All operations share `large`.
 ///
-/// Threads: four warps per 32 operations.
-/// Shared memory: the matrix of `large`, and the operands.
+/// Threads: four warps per 32 operations, eight for `n = 1277`.
+/// Shared memory: the matrix of `large` and the operands; later, in their place, the product.
 /// Arrays: `large`, one row, in `0..q`; `small`, any small polynomials as signed bytes; `product`,
 /// in `0..q`.
 #[inline(always)]
@@ -28,13 +27,10 @@ pub fn multiply<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let source = |operation, block| small_block::<S, R>(s, small, operation, block);
-    for_each_tile::<S, R>(s, large, source, batch, |number, tile| {
-        let group = toeplitz::group(s, number);
-        tile.for_each_column(s, |column, coefficients| {
-            let operation = WARP * s.block() + column;
-            if group < warp::groups(R::N) && operation < batch.operations() {
-                store_row::<S, R>(s, product, operation, group, coefficients);
-            }
+    let products = same_public_key::multiply::<S, R>(s, large, source, batch);
+    products.for_each_operation(batch, |column, operation| {
+        warp::for_each(s, warp::groups(R::N), |group| {
+            store_row::<S, R>(s, product, operation, group, products.group(column, group));
         });
     });
 }

@@ -8,14 +8,14 @@ pub use crate::kernels::scheme::same_secret_key::shape;
 use crate::descriptor::Batch;
 use crate::kernels::product::operand::large_block;
 use crate::kernels::product::store_row;
-use crate::kernels::scheme::same_secret_key::for_each_group;
+use crate::kernels::scheme::same_secret_key;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
 /// Computes `product = large * small` modulo `q2`. All operations share `small`.
 ///
-/// Threads: four warps per 32 operations.
-/// Shared memory: the matrix of `small`, and the operands.
+/// Threads: four warps per 32 operations, eight for `n = 1277`.
+/// Shared memory: the matrix of `small` and the operands; later, in their place, the product.
 /// Arrays: `large`, in `0..q2`; `small`, one row, any small polynomial as signed bytes; `product`,
 /// in `0..q2`.
 #[inline(always)]
@@ -27,9 +27,10 @@ pub fn multiply<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let source = |operation, block| large_block::<S, R>(s, large, operation, block);
-    for_each_group::<S, R>(s, small, source, batch, |operation, group, values| {
-        if group < warp::groups(R::N) && operation < batch.operations() {
-            store_row::<S, R>(s, product, operation, group, values);
-        }
+    let products = same_secret_key::multiply::<S, R>(s, small, source, batch);
+    products.for_each_operation(batch, |column, operation| {
+        warp::for_each(s, warp::groups(R::N), |group| {
+            store_row::<S, R>(s, product, operation, group, products.group(column, group));
+        });
     });
 }

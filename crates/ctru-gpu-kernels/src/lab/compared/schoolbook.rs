@@ -21,7 +21,7 @@ use crate::simt::Simt;
 
 type Product<S, R> = MatrixProduct<S, R, 2, 1, 1>;
 
-/// Returns the block shape: four warps and one product per block.
+/// Returns the block shape: one product per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     Product::<(), R>::shape(1, 0)
@@ -29,8 +29,9 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Computes `product = large * small` in `R_q`.
 ///
-/// Threads: four warps per product.
-/// Shared memory: the matrix of `large`, and the eight columns of the second matrix.
+/// Threads: four warps per product, eight for `n = 1277`.
+/// Shared memory: the matrix of `large` and the eight columns of the second matrix; later, in their
+/// place, the product.
 /// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, any small
 /// polynomials as signed bytes; `product`, in `0..q`.
 /// Source: CTRU-Prime paper, Algorithm 7.
@@ -53,12 +54,10 @@ pub fn multiply_small<S: Simt, R: Ring>(
         let bytes = small_block::<S, R>(s, small, operation, block);
         [bytes.map(|word| if column == 0 { word } else { 0 })]
     });
-    matrix_product.multiply(positive::<R>(), modulo_q::<R>, |number, tile| {
-        let group = toeplitz::group(s, number);
-        tile.for_each_column(s, |column, coefficients| {
-            if column == 0 && group < warp::groups(R::N) {
-                store_row::<S, R>(s, product, operation, group, coefficients);
-            }
+    matrix_product.multiply(positive::<R>(), modulo_q::<R>);
+    if matrix_product.warp() == 0 {
+        warp::for_each(s, warp::groups(R::N), |group| {
+            store_row::<S, R>(s, product, operation, group, matrix_product.group(0, group));
         });
-    });
+    }
 }
