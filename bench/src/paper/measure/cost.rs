@@ -10,7 +10,7 @@ pub(crate) struct Work {
     /// Permutations of Keccak-f\[1600\].
     pub(crate) permutations: f64,
     /// Products of polynomials whose coefficients are bytes. A coefficient modulo `q` or `q2`
-    /// counts as two bytes.
+    /// counts as two bytes; the product of two such polynomials counts as three products.
     pub(crate) byte_products: f64,
 }
 
@@ -62,8 +62,8 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "same_secret_key_decrypt" => (0, 2.0),
         // An operation is a leaf: one of the two factors of a product.
         "multiply_leaves" => (0, 0.5),
-        "multiply_nodes" => (0, 2.0),
-        "divide_nodes" => (0, 4.0),
+        "multiply_nodes" => (0, 1.5),
+        "divide_nodes" => (0, 3.0),
         "divide_leaves" => (0, 2.0),
         // An operation is 16 coefficients of eight products of a matrix and a vector.
         "frobenius" => (0, 4.0 * 16.0 * 8.0 / R::N as f64),

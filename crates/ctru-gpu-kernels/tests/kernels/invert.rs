@@ -138,12 +138,14 @@ macro_rules! properties {
             }
             #[test]
             fn extreme_levels() {
-                let largest = [<$ring>::Q as u16 - 1].repeat(<$ring>::N);
-                let largest = vec![Poly::from_coefficients(&largest).unwrap(); 3];
-                for bound in [-1, 1].map(|sign| sign * SmallPoly::<$ring>::BOUND as i8) {
-                    let leaves = [bound].repeat(<$ring>::N);
+                // The largest coefficient, and the largest one with the largest low byte, 127.
+                let largest = [<$ring>::Q - 1, (<$ring>::Q & !127) - 1];
+                for (largest, sign) in largest.into_iter().zip([-1, 1]) {
+                    let nodes = [largest as u16].repeat(<$ring>::N);
+                    let nodes = vec![Poly::from_coefficients(&nodes).unwrap(); 3];
+                    let leaves = [sign * SmallPoly::<$ring>::BOUND as i8].repeat(<$ring>::N);
                     let leaves = vec![SmallPoly::from_coefficients(&leaves).unwrap(); 3];
-                    check_levels::<$ring>(&largest, &leaves, &largest[..2]);
+                    check_levels::<$ring>(&nodes, &leaves, &nodes[..2]);
                 }
             }
             #[test]

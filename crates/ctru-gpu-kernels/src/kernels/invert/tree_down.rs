@@ -59,5 +59,5 @@ pub fn divide_nodes<S: Simt, R: Ring>(
     polyphase.stage_large(|block| large_block::<S, R>(s, parents, node / 2, block));
     polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, node ^ 1, batch, block));
     polyphase.multiply_large_ones();
-    polyphase.store_modulo_q(inverses, node);
+    polyphase.store_high_modulo_q(inverses, node);
 }

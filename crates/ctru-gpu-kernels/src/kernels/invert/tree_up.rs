@@ -64,7 +64,7 @@ pub fn multiply_nodes<S: Simt, R: Ring>(
     polyphase.stage_large(|block| large_block::<S, R>(s, nodes, 2 * node, block));
     polyphase.stage_second_large(|block| node_or_one::<S, R>(s, nodes, 2 * node + 1, batch, block));
     polyphase.multiply_large_ones();
-    polyphase.store_modulo_q(parents, node);
+    polyphase.store_high_modulo_q(parents, node);
 }
 
 /// Returns block `block` of leaf `index`. After the last leaf, returns that block of the polynomial

@@ -42,11 +42,34 @@ pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
         let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
         assert!(3 * 2 * coefficient < 1 << 31);
     }
+    canonical::<R>(times_modulo_q::<R>(x as u32, 1))
+}
+
+/// Returns [`HIGH`] times a number modulo `q`, in `0..q`.
+///
+/// Input: at least 0.
+#[inline(always)]
+pub(crate) fn high_modulo_q<R: Ring>(x: i32) -> u16 {
+    canonical::<R>(times_modulo_q::<R>(x as u32, HIGH as u32))
+}
+
+/// Returns `factor` times a number modulo `q`, in `0..2 q`. `factor` is a constant below `q`, so
+/// that the compiler divides.
+///
+/// Source: Shoup's multiplication, as in [`ctru_math::reduce::Shoup`].
+#[inline(always)]
+pub(crate) fn times_modulo_q<R: Ring>(x: u32, factor: u32) -> u32 {
+    let reciprocal = ((u64::from(factor) << 32) / u64::from(R::Q)) as u32;
     // For numbers below 2^32, this reciprocal gives the exact quotient or one less.
-    let reciprocal = const { ((1u64 << 32) / R::Q as u64) as u32 };
-    let quotient = ((u64::from(x as u32) * u64::from(reciprocal)) >> 32) as u32;
-    let remainder = (x as u32).wrapping_sub(quotient.wrapping_mul(R::Q));
-    remainder.min(remainder.wrapping_sub(R::Q)) as u16
+    let quotient = ((u64::from(x) * u64::from(reciprocal)) >> 32) as u32;
+    // The remainder fits in 32 bits, so the low halves of both products are enough.
+    x.wrapping_mul(factor).wrapping_sub(quotient.wrapping_mul(R::Q))
+}
+
+/// Reduces a number in `0..2 q` to `0..q`.
+#[inline(always)]
+fn canonical<R: Ring>(x: u32) -> u16 {
+    x.min(x.wrapping_sub(R::Q)) as u16
 }
 
 /// Writes group `group` of row `operation` of an array of polynomials.

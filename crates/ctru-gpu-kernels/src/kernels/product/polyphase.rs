@@ -17,6 +17,18 @@
 //! suffice, a thread keeps the sums for both bytes at the same time. Otherwise it first computes
 //! the sums for the high bytes, multiplies them by 128, and then adds the products by the low
 //! bytes.
+//!
+//! Two large operands take three products of bytes instead of four: with `P0` the product of the
+//! low bytes, `P2` that of the high bytes and `P1` that of the sums of both bytes, the product is
+//!
+//! ```text
+//! P0 + 128 (P1 - P0 - P2) + 128^2 P2 = 128 (P1 + e (P0 - 128 P2)) modulo q, 128 e = -127.
+//! ```
+//!
+//! So one set of sums is enough. A thread multiplies it by -128 after `P2` and by `e` after `P0`.
+//! The sums of bytes replace the low bytes in shared memory.
+//!
+//! Source: A. Karatsuba and Yu. Ofman, "Multiplication of multidigit numbers on automata" (1962).
 
 use core::array;
 use core::marker::PhantomData;
@@ -24,10 +36,13 @@ use core::marker::PhantomData;
 use ctru_math::Ring;
 
 use super::operand::{LargeBlock, PHASES, SmallBlock, large_block, small_block};
-use super::{HIGH, modulo_q, positive, store_row};
+use super::{HIGH, high_modulo_q, modulo_q, positive, store_row, times_modulo_q};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
 use crate::simt::{Simt, U32x4, WARP};
+
+/// The largest low byte and the largest high byte of a large operand.
+const LARGEST: [u32; 2] = [127, 63];
 
 /// Number of rows in a tile of the product.
 const TILE_ROWS: u32 = 16;
@@ -66,7 +81,7 @@ impl<R: Ring> Geometry<R> {
     const LARGE: u32 = Self::COPIES * Self::SMALL_COPY;
     /// Bytes per phase of the large operand, for one byte of the coefficients. This is half a tile
     /// more than whole tiles, so that the eight phases begin in different banks. The extra bytes
-    /// also hold the overhang.
+    /// hold the overhang, or zeros.
     const LARGE_PHASE: u32 = Self::INNER * TILE_COLUMNS + TILE_COLUMNS / 2;
     /// Bytes per copy of the phases. There are two copies: one unchanged, and one shifted by one
     /// row.
@@ -84,6 +99,7 @@ impl<R: Ring> Geometry<R> {
         assert!(Self::LARGE_PHASE % 128 == 112 || Self::LARGE_PHASE % 128 == 48);
         assert!((R::N - 1).is_multiple_of(4) && Self::OUTER as usize <= MAX_TILES);
         assert!(Self::INNER as usize <= MAX_INNER);
+        assert!(Self::SMALL_PHASE.is_multiple_of(16) && Self::COPIES == 4);
     };
 }
 
@@ -146,6 +162,13 @@ const MAX_INNER: usize = 5;
 /// each half holds the sums for one byte of the large operand.
 type Sums = [[[i32; 4]; MAX_TILES]; 2];
 
+/// How a product reads the bytes of its operands. Bytes below 128 are the same in both ways.
+#[derive(Copy, Clone)]
+enum Bytes {
+    Signed,
+    Unsigned,
+}
+
 /// A product in a warp's shared memory. The *left* operand forms the matrices `A_w`, and the
 /// *right* operand forms the matrices `B_w`. If one operand is small and one is large, the left one
 /// is small.
@@ -174,6 +197,11 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         // keep both bytes.
         self.stage_left(0, |block| source(block)[0]);
         self.stage_left(1, |block| source(block)[1]);
+        // `add_high_bytes` also reads the first word of each copy, which nothing else writes.
+        let (byte, copy) = (self.s.lane() / 4, self.s.lane() % 4);
+        if byte < 2 {
+            self.s.store_shared(Self::left(byte) + Geometry::<R>::SMALL_COPY * copy, 0u32);
+        }
     }
 
     /// Returns the address of byte `byte` of the left operand. A small operand has only byte 0.
@@ -219,7 +247,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
             let address =
                 start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
-            // Nothing reads the eighth word of a phase and copy.
+            // The eighth word is the first one of the next phase, which no tile reads.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }
@@ -240,8 +268,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     #[inline(always)]
     fn stage_right<const BYTES: usize>(self, source: impl Fn(u32) -> [SmallBlock; BYTES]) {
         let s = self.s;
-        let blocks = Geometry::<R>::INNER * TILE_COLUMNS / 4
-            + if Geometry::<R>::OVERHANG { TILE_COLUMNS / 8 } else { 0 };
+        let blocks = Geometry::<R>::LARGE_PHASE / 4;
         let mut before = [[0; PHASES as usize]; BYTES];
         for round in 0..blocks.div_ceil(WARP) {
             let block = WARP * round + s.lane();
@@ -294,7 +321,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.s.sync_warp();
         if Geometry::<R>::SIDE_BY_SIDE {
             for w in 0..rolled(self.s, PHASES) {
-                self.accumulate::<2>(0, 0, w, &mut sums);
+                self.accumulate::<2>(Bytes::Signed, 0, 0, w, &mut sums);
             }
             let [low, high] = &mut sums;
             let tiles = ..Geometry::<R>::OUTER as usize;
@@ -305,9 +332,9 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             }
         } else {
             self.for_each_sum(&mut sums, |_| offset);
-            self.accumulate_phases(0, 1, &mut sums);
+            self.accumulate_phases(Bytes::Signed, 0, 1, &mut sums);
             self.for_each_sum(&mut sums, |sum| HIGH * sum);
-            self.accumulate_phases(0, 0, &mut sums);
+            self.accumulate_phases(Bytes::Signed, 0, 0, &mut sums);
         }
         self.finish(&sums);
     }
@@ -318,27 +345,78 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     pub(crate) fn multiply_small_ones(self, offset: i32) {
         let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
         self.s.sync_warp();
-        self.accumulate_phases(0, 0, &mut sums);
+        self.accumulate_phases(Bytes::Signed, 0, 0, &mut sums);
         self.finish(&sums);
     }
 
-    /// Multiplies two large operands with coefficients in `0..q`. The unreduced product replaces
-    /// the operands. Its coefficients are not negative and are correct modulo `q`.
+    /// Multiplies two large operands with coefficients of up to 13 bits. The unreduced product,
+    /// divided by [`HIGH`] modulo `q`, replaces the operands. Its coefficients are not negative.
+    /// [`store_high_modulo_q`](Self::store_high_modulo_q) multiplies it by [`HIGH`] again.
     #[inline(always)]
     pub(crate) fn multiply_large_ones(self) {
-        // A coefficient is at most a carry of weight 128 plus the sums of products of bytes. The
-        // reduction modulo x^n - x - 1 adds three coefficients.
-        const { assert!(3 * (128 * R::Q as u64 + 2 * R::N as u64 * 127 * 127) < 1 << 31) };
+        const { Self::LARGE_ONES };
         let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
-        let carry = |sum| HIGH * i32::from(modulo_q::<R>(sum));
         self.s.sync_warp();
-        self.accumulate_phases(1, 1, &mut sums);
-        self.for_each_sum(&mut sums, carry);
-        self.accumulate_phases(0, 1, &mut sums);
-        self.accumulate_phases(1, 0, &mut sums);
-        self.for_each_sum(&mut sums, carry);
-        self.accumulate_phases(0, 0, &mut sums);
+        self.accumulate_phases(Bytes::Unsigned, 1, 1, &mut sums);
+        self.for_each_sum(&mut sums, |sum| Self::OFFSET - HIGH * sum);
+        self.accumulate_phases(Bytes::Unsigned, 0, 0, &mut sums);
+        self.for_each_sum(&mut sums, |sum| times_modulo_q::<R>(sum as u32, Self::E) as i32);
+        self.s.sync_warp();
+        self.add_high_bytes();
+        self.s.sync_warp();
+        self.accumulate_phases(Bytes::Unsigned, 0, 0, &mut sums);
         self.finish(&sums);
+    }
+
+    /// The constant `e` of a product of two large operands, with `HIGH e = 1 - HIGH` modulo `q`.
+    const E: u32 = {
+        let mut multiple = R::Q + 1 - HIGH as u32;
+        while !multiple.is_multiple_of(HIGH as u32) {
+            multiple += R::Q;
+        }
+        multiple / HIGH as u32
+    };
+
+    /// A multiple of `q` that is at least [`HIGH`] times the product of the high bytes.
+    const OFFSET: i32 =
+        (HIGH as u32 * R::N as u32 * LARGEST[1] * LARGEST[1]).next_multiple_of(R::Q) as i32;
+
+    /// Checks the ranges in [`multiply_large_ones`](Self::multiply_large_ones).
+    const LARGE_ONES: () = {
+        let [low, high] = LARGEST;
+        assert!(low + high < 1 << 8);
+        // The sums after the second product.
+        assert!(Self::OFFSET as u64 + R::N as u64 * ((low * low) as u64) < 1 << 31);
+        // The sums after the third product. The reduction modulo x^n - x - 1 adds three of them.
+        let sum = 2 * R::Q as u64 + R::N as u64 * ((low + high) * (low + high)) as u64;
+        assert!(Self::E < R::Q && 3 * sum < 1 << 31);
+    };
+
+    /// Replaces the low bytes of both large operands by the sums of their low and high bytes.
+    #[inline(always)]
+    fn add_high_bytes(self) {
+        // Eight threads share a copy of the left operand.
+        let (copy, i) = (self.s.lane() / 8, self.s.lane() % 8);
+        let first = Geometry::<R>::SMALL_COPY * copy + 16 * i;
+        for k in 0..PHASES * Geometry::<R>::SMALL_PHASE / 128 {
+            let place = first + 128 * k;
+            self.add_vector(Self::left(0) + place, Self::left(1) + place);
+        }
+        let vectors = Geometry::<R>::LARGE_BYTE / 16;
+        for round in 0..vectors.div_ceil(WARP) {
+            let vector = WARP * round + self.s.lane();
+            if vector < vectors {
+                let [low, high] = [0, 1].map(|byte| Self::large_phase(byte, 0) + 16 * vector);
+                self.add_vector(low, high);
+            }
+        }
+    }
+
+    /// Adds the 16 bytes at the address `from` to those at the address `to`. No sum exceeds a byte.
+    #[inline(always)]
+    fn add_vector(self, to: u32, from: u32) {
+        let [U32x4(a), U32x4(b)] = [to, from].map(|address| self.s.load_shared(address));
+        self.s.store_shared(to, U32x4(array::from_fn(|k| a[k] + b[k])));
     }
 
     /// Replaces each of the first sums by the result of `f`.
@@ -354,9 +432,9 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Adds the products `A_w B_w` of all phases to the first sums, for byte `left` of the left
     /// operand and byte `right` of the right operand.
     #[inline(always)]
-    fn accumulate_phases(self, left: u32, right: u32, sums: &mut Sums) {
+    fn accumulate_phases(self, kind: Bytes, left: u32, right: u32, sums: &mut Sums) {
         for w in 0..rolled(self.s, PHASES) {
-            self.accumulate::<1>(left, right, w, sums);
+            self.accumulate::<1>(kind, left, right, w, sums);
         }
     }
 
@@ -371,8 +449,19 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Adds `A_w B_w` to the sums, for byte `left` of the left operand and `BYTES` bytes of the
     /// right operand from byte `right` on. Each byte of the right operand has its own sums.
     #[inline(always)]
-    fn accumulate<const BYTES: usize>(self, left: u32, right: u32, w: u32, sums: &mut Sums) {
+    fn accumulate<const BYTES: usize>(
+        self,
+        kind: Bytes,
+        left: u32,
+        right: u32,
+        w: u32,
+        sums: &mut Sums,
+    ) {
         let s = self.s;
+        let mma = |a, b, c| match kind {
+            Bytes::Signed => s.mma_m16n8k32(a, b, c),
+            Bytes::Unsigned => s.mma_m16n8k32_u8(a, b, c),
+        };
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
         // words 2 d to 2 d + 3.
@@ -403,7 +492,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 let tile = d as usize + 2 * column;
                 if tile < Geometry::<R>::OUTER as usize {
                     for (sums, &b) in sums.iter_mut().zip(b) {
-                        sums[tile] = s.mma_m16n8k32([a[2], a[3], a[0], a[1]], b, sums[tile]);
+                        sums[tile] = mma([a[2], a[3], a[0], a[1]], b, sums[tile]);
                     }
                 }
             }
@@ -415,7 +504,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 for tile in 2 * column..Geometry::<R>::OUTER {
                     let k = 2 * (tile - 2 * column);
                     let sum = &mut sums[tile as usize];
-                    *sum = s.mma_m16n8k32([word(k + 2), word(k + 3), 0, 0], b, *sum);
+                    *sum = mma([word(k + 2), word(k + 3), 0, 0], b, *sum);
                 }
             }
         }
@@ -446,8 +535,21 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// must be in the input range of [`modulo_q`].
     #[inline(always)]
     pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
+        self.store(products, index, modulo_q::<R>);
+    }
+
+    /// Stores [`HIGH`] times the product modulo `q` as row `index` of an array of polynomials.
+    #[inline(always)]
+    pub(crate) fn store_high_modulo_q(self, products: S::Global<u16>, index: u32) {
+        self.store(products, index, high_modulo_q::<R>);
+    }
+
+    /// Stores `reduced(c)` for each coefficient `c` of the product as row `index` of an array of
+    /// polynomials.
+    #[inline(always)]
+    fn store(self, products: S::Global<u16>, index: u32, reduced: impl Fn(i32) -> u16) {
         self.for_each_row(|group, folded| {
-            store_row::<S, R>(self.s, products, index, group, folded.map(modulo_q::<R>));
+            store_row::<S, R>(self.s, products, index, group, folded.map(&reduced));
         });
     }
 
