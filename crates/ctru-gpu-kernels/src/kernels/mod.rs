@@ -63,10 +63,11 @@ pub const fn coin_words<R: Ring>() -> u32 {
 /// negative, as a number modulo `2^32`.
 #[inline(always)]
 fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, first: u32) -> u64 {
+    let memory = s.tail(memory, row);
     (0..8).fold(0, |word, k| {
         let i = first.wrapping_add(k);
         // The load is unconditional, so there is no branch and eight loads are in flight at once.
-        let byte = s.load(memory, row + i.min(bytes - 1));
+        let byte = s.load(memory, i.min(bytes - 1));
         word | if i < bytes { u64::from(byte) << (8 * k) } else { 0 }
     })
 }

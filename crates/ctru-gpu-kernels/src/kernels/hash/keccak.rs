@@ -186,13 +186,34 @@ impl<S: Simt> PerPair<S> {
         }
     }
 
-    /// Returns a lane of the state.
+    /// Returns this thread's bits of a lane.
+    #[inline(always)]
+    fn own_bits(s: S, lane: u64) -> u32 {
+        // The bytes with even and with odd numbers. The places of their bits that this thread holds
+        // are then those of a number with the digits (b, b', k, k', p) to the base 2: the bit
+        // 2 (2 k + k') + parity of byte 2 (2 b + b') + p.
+        let [even, odd] = [0x6420, 0x7531].map(|bytes| {
+            let [low, high] = [lane as u32, (lane >> 32) as u32];
+            s.byte_permute(low, high, bytes)
+        });
+        let parity = Self::parity(s);
+        let bits = even >> parity & 0x5555_5555 | odd << (1 - parity) & 0xaaaa_aaaa;
+        // The digits become (b, b', k, p, k') and then (b, b', p, k, k').
+        exchange(exchange(bits, 1, 0x2222_2222), 2, 0x0c0c_0c0c)
+    }
+
+    /// Returns a lane of the state: the inverse of [`own_bits`](Self::own_bits).
     #[inline(always)]
     fn whole(&self, i: usize) -> u64 {
-        let other = Self::other(self.s, self.lanes[i]);
-        let is_odd = Self::parity(self.s) == 1;
-        let (even, odd) = if is_odd { (other, self.lanes[i]) } else { (self.lanes[i], other) };
-        spread(even) | spread(odd) << 1
+        let s = self.s;
+        let bits = exchange(exchange(self.lanes[i], 2, 0x0c0c_0c0c), 1, 0x2222_2222);
+        let other = Self::other(s, bits);
+        let is_odd = Self::parity(s) == 1;
+        let (first, second) = if is_odd { (other, bits) } else { (bits, other) };
+        let even = first & 0x5555_5555 | second << 1 & 0xaaaa_aaaa;
+        let odd = first >> 1 & 0x5555_5555 | second & 0xaaaa_aaaa;
+        let [low, high] = [0x5140, 0x7362].map(|bytes| s.byte_permute(even, odd, bytes));
+        u64::from(high) << 32 | u64::from(low)
     }
 }
 
@@ -208,7 +229,7 @@ impl<S: Simt> State for PerPair<S> {
         let mut words = [0; LANES as usize];
         in_rows(lanes, |i| words[i as usize] = word(i));
         in_rows(lanes, |i| {
-            self.lanes[i as usize] ^= even_bits(words[i as usize] >> Self::parity(self.s));
+            self.lanes[i as usize] ^= Self::own_bits(self.s, words[i as usize]);
         });
         self
     }
@@ -282,15 +303,12 @@ const fn even_bits(number: u64) -> u32 {
     (bits | bits >> 16) as u32
 }
 
-/// Returns a number whose bits at even places are those of `bits`: the inverse of [`even_bits`].
+/// Exchanges each bit of `word` whose place is in `mask` with the bit `distance` places higher, and
+/// returns the result.
 #[inline(always)]
-const fn spread(bits: u32) -> u64 {
-    let mut number = bits as u64;
-    number = (number | number << 16) & 0x0000_ffff_0000_ffff;
-    number = (number | number << 8) & 0x00ff_00ff_00ff_00ff;
-    number = (number | number << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    number = (number | number << 2) & 0x3333_3333_3333_3333;
-    (number | number << 1) & 0x5555_5555_5555_5555
+const fn exchange(word: u32, distance: u32, mask: u32) -> u32 {
+    let differences = (word ^ word >> distance) & mask;
+    word ^ differences ^ differences << distance
 }
 
 /// The even bits and then the odd bits of each round constant.

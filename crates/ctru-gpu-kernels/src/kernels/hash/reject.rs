@@ -11,7 +11,7 @@ use ctru_math::Ring;
 use super::derive::{Id, Own};
 use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::{ID_BYTES, SEED_WORDS, inside_pair, rolled, word_of_bytes};
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, rolled, word_of_bytes};
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, one per operation.
@@ -64,49 +64,95 @@ pub(super) fn rejection<T: State, R: Ring>(
     let z = |i| s.load(z, SEED_WORDS * key + i);
     let mut state: T = absorb_key(Id::of_row(s, ids, key), z);
     let start = R::CIPHERTEXT_BYTES as u32 * operation;
-    for block in 0..rolled(s, SHA3_512.blocks(input_bytes::<R>())) {
-        let words = ciphertext_words::<T::Machine, R>(s, ciphertexts, start, block);
-        state = state.absorb(SHA3_512.rate, |i| words[i as usize]).permute();
+    let end = start + R::CIPHERTEXT_BYTES as u32;
+    let first = eight_bytes(s, ciphertexts, start, end) << (64 - 8 * FIRST_BYTES);
+    state = state.absorb(SHA3_512.rate, |i| if i == SHA3_512.rate - 1 { first } else { 0 });
+
+    // The rest of the ciphertext begins in the first word of `rest`.
+    let place = start + FIRST_BYTES;
+    let memory = s.cast::<u8, u32>(ciphertexts);
+    let mut rest = s.tail(memory, place / 4);
+    let mut reader = Reader { s, selector: 0x3210 + 0x1111 * (place % 4), word: s.load(rest, 0) };
+    for _ in 0..rolled(s, inner_blocks::<R>()) {
+        // The words arrive while the state is permuted.
+        let loaded = array::from_fn(|k| s.load(rest, k as u32 + 1));
+        rest = s.tail(rest, 2 * SHA3_512.rate);
+        state = state.permute();
+        let words = reader.words(loaded);
+        state = state.absorb(SHA3_512.rate, |i| words[i as usize]);
     }
-    state.output(writes, SEED_WORDS, |i, word| {
+    // The indices are not computed from `rest`. Its value before the last step would then occupy
+    // registers as well.
+    let next = place / 4 + 2 * SHA3_512.rate * inner_blocks::<R>() + 1;
+    let last = (end - 1) / 4;
+    let loaded = array::from_fn(|k| match k < last_block_bytes::<R>().div_ceil(4) as usize {
+        true => s.load(memory, (next + k as u32).min(last)),
+        false => 0,
+    });
+    state = state.permute();
+    let words = reader.words(loaded);
+    let word = |i| last_word::<R>(i, words[i as usize]);
+    state.absorb(SHA3_512.rate, word).permute().output(writes, SEED_WORDS, |i, word| {
         s.store(rejection_secrets, SEED_WORDS * operation + i, word);
     });
 }
 
-/// Returns the words of block `block` of the padded input, each as [`ciphertext_word`] does. The
-/// length of the array is a multiple of 4 bytes.
-#[inline(always)]
-fn ciphertext_words<S: Simt, R: Ring>(
+/// Reads blocks of bytes that follow one another in words of 4 bytes, of which two blocks may share
+/// one.
+struct Reader<S> {
     s: S,
-    ciphertexts: S::Global<u8>,
-    start: u32,
-    block: u32,
-) -> [u64; RATE] {
-    let bytes = R::CIPHERTEXT_BYTES as i32;
-    // The place of the block's first byte in the ciphertext, negative in the first block.
-    let first = (8 * SHA3_512.rate * block) as i32 - KEY_BYTES as i32;
-    // Its distance from the beginning of the array's word in which the ciphertext begins.
-    let place = (start % 4) as i32 + first;
-    // A thread loads whole words of 4 bytes, of which the first one may begin before the block.
-    // Words after the ciphertext, and before the array, are replaced by the ciphertext's last word.
-    // Words before the ciphertext may belong to another one. All bytes outside are cleared.
-    let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
-    let loaded: [u32; 2 * RATE + 1] = array::from_fn(|k| {
-        let i = (start / 4).wrapping_add_signed((place >> 2) + k as i32);
-        s.load(s.cast::<u8, u32>(ciphertexts), i.min(last))
-    });
-    let half = |k: usize| u64::from(inside_pair(loaded[k], loaded[k + 1], place as u32));
-    // A mask for the first `count` bytes of a word.
-    let mask = |count: i32| match count.clamp(0, 8) {
-        8 => !0,
-        count => (1u64 << (8 * count)) - 1,
+    /// Selects four bytes of two neighbouring words, see [`Simt::byte_permute`]: those from the
+    /// byte on with which blocks begin.
+    selector: u32,
+    /// The word in which the next block begins.
+    word: u32,
+}
+
+impl<S: Simt> Reader<S> {
+    /// Returns the words of the next block. `loaded` are the words of 4 bytes that follow the one
+    /// in which the block begins. The block after it begins in the last of them.
+    #[inline(always)]
+    fn words(&mut self, loaded: [u32; 2 * RATE]) -> [u64; RATE] {
+        let Self { s, selector, word } = *self;
+        let half = |k: usize| {
+            let low = if k == 0 { word } else { loaded[k - 1] };
+            u64::from(s.byte_permute(low, loaded[k], selector))
+        };
+        self.word = loaded[2 * RATE - 1];
+        array::from_fn(|i| half(2 * i) | half(2 * i + 1) << 32)
+    }
+}
+
+/// Returns word `i` of the last block with its padding. The bytes of `word` after the ciphertext
+/// have no meaning.
+#[inline(always)]
+fn last_word<R: Ring>(i: u32, word: u64) -> u64 {
+    let inside = match last_block_bytes::<R>().saturating_sub(8 * i) {
+        0 => 0,
+        count @ 1..8 => word & ((1 << (8 * count)) - 1),
+        8.. => word,
     };
-    array::from_fn(|i| {
-        let before = first + 8 * i as i32;
-        let inside = mask(bytes - before) & !mask(-before);
-        let padding = SHA3_512.padding(input_bytes::<R>(), SHA3_512.rate * block + i as u32);
-        (half(2 * i) | half(2 * i + 1) << 32) & inside ^ padding
-    })
+    inside ^ SHA3_512.padding(input_bytes::<R>(), SHA3_512.rate * (inner_blocks::<R>() + 1) + i)
+}
+
+/// Number of the ciphertext's bytes in the first block.
+const FIRST_BYTES: u32 = 8 * SHA3_512.rate - KEY_BYTES;
+const _: () = assert!(0 < FIRST_BYTES && FIRST_BYTES < 8);
+
+/// Returns the number of blocks that hold bytes of the ciphertext only.
+const fn inner_blocks<R: Ring>() -> u32 {
+    (R::CIPHERTEXT_BYTES as u32 - FIRST_BYTES) / (8 * SHA3_512.rate)
+}
+
+/// Returns the number of the ciphertext's bytes in the last block.
+const fn last_block_bytes<R: Ring>() -> u32 {
+    const {
+        let bytes = (R::CIPHERTEXT_BYTES as u32 - FIRST_BYTES) % (8 * SHA3_512.rate);
+        assert!(SHA3_512.blocks(input_bytes::<R>()) == 1 + inner_blocks::<R>() + 1);
+        // The word in which the last block begins is loaded with the block before it.
+        assert!(0 < bytes);
+        bytes
+    }
 }
 
 /// Number of words in a block of SHA3-512's input.
