@@ -22,6 +22,11 @@ use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
+/// The least number of operations of a chunk with one key for which the engine multiplies the key's
+/// matrix by the other operands. Smaller chunks have too few blocks of 16 operations to occupy an
+/// H200.
+const SAME_KEY_CHUNK: u32 = 4096;
+
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
     /// Encoded keys on the host, one after the other. Without a check, they must be keys.
@@ -504,15 +509,16 @@ impl<Q: Queue> OnDevice<Q> {
         launches.add(kernels, &[ciphertexts, f, messages], batch);
     }
 
-    /// Returns the fused kernels for a batch: `same_key` if one key serves all operations and the
-    /// engine multiplies with [`Products::SameKey`], else `each`. A fused kernel does sampling,
-    /// product, rounding and coding in one launch.
+    /// Returns the fused kernels for a batch: `same_key` if one key serves all operations, and the
+    /// batch is large or the engine multiplies with [`Products::SameKey`], else `each`. A fused
+    /// kernel does sampling, product, rounding and coding in one launch.
     fn fused(
         &self,
         batch: Batch,
         each: &'static RingKernels,
         same_key: &'static RingKernels,
     ) -> &'static RingKernels {
-        if self.products == Products::SameKey && batch.is_shared() { same_key } else { each }
+        let is_large = batch.operations() >= SAME_KEY_CHUNK || self.products == Products::SameKey;
+        if batch.is_shared() && is_large { same_key } else { each }
     }
 }

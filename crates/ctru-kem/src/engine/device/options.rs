@@ -90,11 +90,12 @@ impl Default for Merging {
 pub enum Products {
     /// An incomplete NTT on CUDA cores, with separate kernels for sampling, rounding and coding.
     Ntt,
-    /// Matrix products on tensor cores. One kernel does sampling, product, rounding and coding.
+    /// Matrix products on tensor cores. One kernel does sampling, product, rounding and coding. In
+    /// large chunks with one key for all operations, it multiplies the key's matrix by the matrix
+    /// of all other operands.
     Polyphase,
-    /// The same as [`Polyphase`](Self::Polyphase) for batches with one key per operation. If one
-    /// key serves all operations, the engine multiplies the key's full Toeplitz matrix by the
-    /// matrix of all other operands.
+    /// The same as [`Polyphase`](Self::Polyphase), but with the key's matrix in small chunks with
+    /// one key too.
     SameKey,
 }
 
