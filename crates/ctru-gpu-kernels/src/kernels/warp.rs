@@ -1,6 +1,6 @@
 //! Common functions of the kernels that use one warp per operation.
 //!
-//! Each block is one warp, so a barrier costs almost nothing. Neighbouring threads access
+//! Barriers of a warp cost almost nothing. Neighbouring threads access
 //! neighbouring elements of a row, so the hardware coalesces the accesses.
 
 use ctru_math::kernel::bits::{self, GROUP};
@@ -14,6 +14,15 @@ const IN_FLIGHT: usize = 8;
 /// Returns the block shape: one warp and one operation per block.
 pub(crate) const fn shape(shared_bytes: u32) -> Shape {
     Shape::new(WARP, 1, shared_bytes)
+}
+
+/// Returns the number of the thread's warp in its block. Because the number comes from a shuffle,
+/// the assembler knows that it is the same in the whole warp, and that the warp does not diverge
+/// where a branch depends on it. Otherwise each barrier and shuffle after the branch would take a
+/// detour.
+#[inline(always)]
+pub(crate) fn number<S: Simt>(s: S) -> u32 {
+    s.shuffle(s.warp(), 0)
 }
 
 /// Calls `store(i, load(i))` for every `i < count`. A thread issues several loads before the first

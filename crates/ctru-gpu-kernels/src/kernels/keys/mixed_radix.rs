@@ -29,20 +29,21 @@ impl<R: Ring> Encoding<R> for MixedRadix {
         let excess = Cell::new(0);
         if s.lane() == 0 {
             let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let root = low_bytes(s, plan.root_offset() as u32, bytes);
+            let root = low_bytes::<S, R>(s, plan.root_offset() as u32, bytes);
             let (quotient, root) = plan.root().divide(root);
             excess.set(quotient);
-            s.store_shared(list::<R>(depth), root as u16);
+            s.store_shared(list::<S, R>(s, depth), root as u16);
         }
         for number in (0..depth).rev() {
             s.sync_warp();
             let level = s.constant(plan.levels(), number);
-            let (next, values) = (list::<R>(number + 1), list::<R>(number));
+            let (next, values) = (list::<S, R>(s, number + 1), list::<S, R>(s, number));
             warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
                 let value = s.load_shared::<u16>(next + 2 * pair);
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, odd_radix }) => {
-                        let joined = low_bytes(s, offset, bytes) | u32::from(value) << (8 * bytes);
+                        let joined =
+                            low_bytes::<S, R>(s, offset, bytes) | u32::from(value) << (8 * bytes);
                         let ([even, odd], reduced) = split(level.radix, odd_radix, joined);
                         excess.set(excess.get() | reduced);
                         s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
@@ -60,13 +61,13 @@ impl<R: Ring> Encoding<R> for MixedRadix {
         let depth = plan.levels().len() as u32;
         for number in 0..depth {
             let level = s.constant(plan.levels(), number);
-            let (values, next) = (list::<R>(number), list::<R>(number + 1));
+            let (values, next) = (list::<S, R>(s, number), list::<S, R>(s, number + 1));
             warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
                 match Pair::new(&level, pair) {
                     Some(Pair { offset, bytes, .. }) => {
                         let both = s.load_shared::<u32>(values + 4 * pair);
                         let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
-                        set_low_bytes(s, offset, bytes, joined);
+                        set_low_bytes::<S, R>(s, offset, bytes, joined);
                         s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
                     }
                     None => {
@@ -78,15 +79,16 @@ impl<R: Ring> Encoding<R> for MixedRadix {
         }
         if s.lane() == 0 {
             let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let root = u32::from(s.load_shared::<u16>(list::<R>(depth)));
-            set_low_bytes(s, plan.root_offset() as u32, bytes, root);
+            let root = u32::from(s.load_shared::<u16>(list::<S, R>(s, depth)));
+            set_low_bytes::<S, R>(s, plan.root_offset() as u32, bytes, root);
         }
     }
 }
 
 /// Returns the address of the list of level `number`. Level 0 is the list of coefficients.
-const fn list<R: Ring>(number: u32) -> u32 {
-    if number.is_multiple_of(2) { keys::list::<R>() } else { keys::half_list::<R>() }
+#[inline(always)]
+fn list<S: Simt, R: Ring>(s: S, number: u32) -> u32 {
+    if number.is_multiple_of(2) { keys::list::<S, R>(s) } else { keys::half_list::<S, R>(s) }
 }
 
 /// The parameters of a pair. They differ for the last pair of a level.
@@ -120,9 +122,9 @@ impl Pair {
 
 /// Returns `bytes <= 2` bytes of the string as a number.
 #[inline(always)]
-fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
+fn low_bytes<S: Simt, R: Ring>(s: S, offset: u32, bytes: u32) -> u32 {
     let byte = |k: u32| match k < bytes {
-        true => u32::from(s.load_shared::<u8>(keys::STRING + offset + k)) << (8 * k),
+        true => u32::from(s.load_shared::<u8>(keys::string::<S, R>(s) + offset + k)) << (8 * k),
         false => 0,
     };
     byte(0) | byte(1)
@@ -130,10 +132,10 @@ fn low_bytes<S: Simt>(s: S, offset: u32, bytes: u32) -> u32 {
 
 /// Writes the low `bytes <= 2` bytes of a number to the string.
 #[inline(always)]
-fn set_low_bytes<S: Simt>(s: S, offset: u32, bytes: u32, number: u32) {
+fn set_low_bytes<S: Simt, R: Ring>(s: S, offset: u32, bytes: u32, number: u32) {
     for k in 0..2 {
         if k < bytes {
-            s.store_shared(keys::STRING + offset + k, (number >> (8 * k)) as u8);
+            s.store_shared(keys::string::<S, R>(s) + offset + k, (number >> (8 * k)) as u8);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Converts encoded keys to arrays and back, and checks them. There is one set of kernels per
 //! encoding of public keys: [`mixed_radix`] and [`packed13`].
 //!
-//! One warp converts one key. Shared memory holds the public key both as a string of bytes and as a
-//! list of coefficients.
+//! One warp converts one key. Its part of shared memory holds the public key both as a string of
+//! bytes and as a list of coefficients.
 
 pub mod mixed_radix;
 pub mod packed13;
@@ -12,12 +12,12 @@ use ctru_math::kernel::bits::{self, PUBLIC_KEY_WIDTH};
 use ctru_math::kernel::secret_poly::{coefficient, nibble};
 use ctru_math::{Ring, SmallPoly};
 
-use crate::descriptor::Shape;
+use crate::descriptor::{Batch, Shape};
 use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, four_bytes, row, warp};
-use crate::simt::{Simt, U32x4};
+use crate::simt::{Simt, U32x4, WARP};
 
 /// An encoding of elements of `R_q`. Its functions run in one warp and convert between the byte
-/// string at [`STRING`] and the [`list`] of coefficients, both in shared memory.
+/// string at [`string`] and the [`list`] of coefficients, both in shared memory.
 pub(crate) trait Encoding<R: Ring> {
     /// Length of the encoded polynomial in bytes.
     const BYTES: u32;
@@ -37,8 +37,9 @@ pub(crate) trait Encoding<R: Ring> {
 /// Coefficients in a group, which is loaded or stored at once.
 const GROUP: u32 = bits::GROUP as u32;
 
-/// Address of the string in shared memory.
-pub(crate) const STRING: u32 = 0;
+/// Number of keys per block, one per warp. A multiprocessor holds 32 blocks at most, so with one key
+/// per block it would hold only half as many warps as it can.
+const KEYS: u32 = 2;
 
 /// Returns the number of bytes reserved for the string: whole groups with 13 bits per coefficient.
 /// The other encoding is shorter.
@@ -46,19 +47,39 @@ const fn string_bytes<R: Ring>() -> u32 {
     (PUBLIC_KEY_WIDTH * warp::groups(R::N)).next_multiple_of(16)
 }
 
-/// Returns the address of the list of coefficients in shared memory, a multiple of 16.
-pub(crate) const fn list<R: Ring>() -> u32 {
-    STRING + string_bytes::<R>()
+/// Returns the number of bytes of a warp's part of shared memory, a multiple of 16.
+const fn part_bytes<R: Ring>() -> u32 {
+    (string_bytes::<R>() + 3 * row::<R>()).next_multiple_of(16)
 }
 
-/// Returns the address of a second list in shared memory, with half as many 16-bit values.
-pub(crate) const fn half_list<R: Ring>() -> u32 {
-    list::<R>() + 2 * row::<R>()
+/// Returns the address of the warp's string in shared memory, a multiple of 16.
+#[inline(always)]
+pub(crate) fn string<S: Simt, R: Ring>(s: S) -> u32 {
+    part_bytes::<R>() * s.warp()
 }
 
-/// Returns the block shape: one warp and one key per block.
+/// Returns the address of the warp's list of coefficients in shared memory, a multiple of 16.
+#[inline(always)]
+pub(crate) fn list<S: Simt, R: Ring>(s: S) -> u32 {
+    string::<S, R>(s) + string_bytes::<R>()
+}
+
+/// Returns the address of the warp's second list in shared memory, with half as many 16-bit values.
+#[inline(always)]
+pub(crate) fn half_list<S: Simt, R: Ring>(s: S) -> u32 {
+    list::<S, R>(s) + 2 * row::<R>()
+}
+
+/// Returns the block shape: two keys per block, one per warp.
 pub(crate) const fn shape<R: Ring>() -> Shape {
-    warp::shape(half_list::<R>() + row::<R>())
+    Shape::new(KEYS * WARP, KEYS, KEYS * part_bytes::<R>())
+}
+
+/// Returns the key of this thread's warp, or `None` if the batch ends before it.
+#[inline(always)]
+pub(crate) fn own_key<S: Simt>(s: S, batch: Batch) -> Option<u32> {
+    let key = KEYS * s.block() + warp::number(s);
+    (key < batch.operations()).then_some(key)
 }
 
 /// Decodes the public key that begins at byte `start` of `keys` and stores it as row `key` of `h`.
@@ -79,10 +100,10 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
             true => four_bytes(s, keys, start + 4 * i, start + E::BYTES),
             false => 0,
         },
-        |i, word| s.store_shared(STRING + 4 * i, word),
+        |i, word| s.store_shared(string::<S, R>(s) + 4 * i, word),
     );
     s.sync_warp();
-    warp::for_each(s, ID_BYTES, |i| id(i, s.load_shared(STRING + i)));
+    warp::for_each(s, ID_BYTES, |i| id(i, s.load_shared(string::<S, R>(s) + i)));
     let excess = E::decode(s);
     s.sync_warp();
     // What follows coefficient `n - 1` in the list is not stored.
@@ -90,12 +111,12 @@ pub(crate) fn decode_public<S: Simt, R: Ring, E: Encoding<R>>(
     warp::transfer(
         s,
         whole,
-        |i| s.load_shared::<U32x4>(list::<R>() + 2 * GROUP * i),
+        |i| s.load_shared::<U32x4>(list::<S, R>(s) + 2 * GROUP * i),
         |i, group| s.store(s.cast::<u16, U32x4>(h), key * (row::<R>() / GROUP) + i, group),
     );
     if s.lane() < rest {
         let i = GROUP * whole + s.lane();
-        s.store(h, key * row::<R>() + i, s.load_shared::<u16>(list::<R>() + 2 * i));
+        s.store(h, key * row::<R>() + i, s.load_shared::<u16>(list::<S, R>(s) + 2 * i));
     }
     excess
 }
@@ -112,7 +133,7 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
         s,
         row::<R>(),
         |i| if i < R::N as u32 { s.load(h, key * row::<R>() + i) } else { 0 },
-        |i, coefficient| s.store_shared(list::<R>() + 2 * i, coefficient),
+        |i, coefficient| s.store_shared(list::<S, R>(s) + 2 * i, coefficient),
     );
     s.sync_warp();
     E::encode(s);
@@ -120,7 +141,7 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     warp::transfer(
         s,
         E::BYTES,
-        |i| s.load_shared::<u8>(STRING + i),
+        |i| s.load_shared::<u8>(string::<S, R>(s) + i),
         |i, byte| s.store(keys, start + i, byte),
     );
 }
@@ -156,7 +177,7 @@ pub(crate) fn decode_secret<S: Simt, R: Ring>(
     );
 }
 
-/// Decodes secret keys. A secret key consists of the secret polynomial `f`, the public key, which
+/// Decodes secret key `key`. A secret key consists of the secret polynomial `f`, the public key, which
 /// [`decode_public`] reads, and `z`. Returns what [`decode_public`] returns.
 #[inline(always)]
 pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
@@ -166,8 +187,8 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     h: S::Global<u16>,
     ids: S::Global<u8>,
     z: S::Global<u64>,
+    key: u32,
 ) -> u32 {
-    let key = s.block();
     let start = key * secret_bytes::<R, E>();
     decode_secret::<S, R>(s, (keys, start), f, key);
     let start = start + R::SECRET_POLY_BYTES as u32;
@@ -183,7 +204,7 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     excess
 }
 
-/// Encodes secret keys in the format that [`unpack_secret`] reads.
+/// Encodes secret key `key` in the format that [`unpack_secret`] reads.
 #[inline(always)]
 pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -191,8 +212,8 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     h: S::Global<u16>,
     z: S::Global<u64>,
     keys: S::Global<u8>,
+    key: u32,
 ) {
-    let key = s.block();
     let start = key * secret_bytes::<R, E>();
     let bound = SmallPoly::<R>::BOUND as u8;
     let packed = |i: u32| nibble(bound, s.load(f, key * row::<R>() + i) as i8);
@@ -214,14 +235,14 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Writes the public keys that the secret keys contain.
+/// Writes the public key that secret key `key` contains.
 #[inline(always)]
 pub(crate) fn write_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
     secret_keys: S::Global<u8>,
     public_keys: S::Global<u8>,
+    key: u32,
 ) {
-    let key = s.block();
     let start = key * secret_bytes::<R, E>() + R::SECRET_POLY_BYTES as u32;
     warp::transfer(
         s,
@@ -234,7 +255,7 @@ pub(crate) fn write_public<S: Simt, R: Ring, E: Encoding<R>>(
 /// Defines the kernels for one encoding of public keys.
 macro_rules! key_kernels {
     ($encoding:ident) => {
-        /// Returns the block shape: one warp and one key per block.
+        /// Returns the block shape: two keys per block, one per warp.
         #[must_use]
         pub const fn shape<R: Ring>() -> $crate::descriptor::Shape {
             $crate::kernels::keys::shape::<R>()
@@ -264,19 +285,20 @@ macro_rules! key_kernels {
             keys: S::Global<u8>,
             h: S::Global<u16>,
             ids: S::Global<u8>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            let key = s.block();
-            let start = key * <$encoding as Encoding<R>>::BYTES;
-            let id = |i, byte| s.store(ids, key * $crate::kernels::ID_BYTES + i, byte);
-            // The result is unused, because the keys have been checked.
-            let _ = $crate::kernels::keys::decode_public::<S, R, $encoding>(
-                s,
-                (keys, start),
-                h,
-                key,
-                id,
-            );
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                let start = key * <$encoding as Encoding<R>>::BYTES;
+                let id = |i, byte| s.store(ids, key * $crate::kernels::ID_BYTES + i, byte);
+                // The result is unused, because the keys have been checked.
+                let _ = $crate::kernels::keys::decode_public::<S, R, $encoding>(
+                    s,
+                    (keys, start),
+                    h,
+                    key,
+                    id,
+                );
+            }
         }
 
         /// Encodes public keys.
@@ -288,11 +310,12 @@ macro_rules! key_kernels {
             s: S,
             h: S::Global<u16>,
             keys: S::Global<u8>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            let key = s.block();
-            let start = key * <$encoding as Encoding<R>>::BYTES;
-            $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                let start = key * <$encoding as Encoding<R>>::BYTES;
+                $crate::kernels::keys::encode_public::<S, R, $encoding>(s, h, key, (keys, start));
+            }
         }
 
         /// Splits secret keys into their parts. The keys must be valid.
@@ -309,10 +332,14 @@ macro_rules! key_kernels {
             h: S::Global<u16>,
             ids: S::Global<u8>,
             z: S::Global<u64>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            // As for `decode`.
-            let _ = $crate::kernels::keys::unpack_secret::<S, R, $encoding>(s, keys, f, h, ids, z);
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                // As for `decode`.
+                let _ = $crate::kernels::keys::unpack_secret::<S, R, $encoding>(
+                    s, keys, f, h, ids, z, key,
+                );
+            }
         }
 
         /// Assembles secret keys from their parts.
@@ -326,9 +353,11 @@ macro_rules! key_kernels {
             h: S::Global<u16>,
             z: S::Global<u64>,
             keys: S::Global<u8>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::pack_secret::<S, R, $encoding>(s, f, h, z, keys);
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                $crate::kernels::keys::pack_secret::<S, R, $encoding>(s, f, h, z, keys, key);
+            }
         }
 
         /// Writes the public keys that secret keys contain.
@@ -341,9 +370,16 @@ macro_rules! key_kernels {
             s: S,
             secret_keys: S::Global<u8>,
             public_keys: S::Global<u8>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::write_public::<S, R, $encoding>(s, secret_keys, public_keys);
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                $crate::kernels::keys::write_public::<S, R, $encoding>(
+                    s,
+                    secret_keys,
+                    public_keys,
+                    key,
+                );
+            }
         }
 
         /// Decodes public keys that may be any bytes, and checks them.
@@ -359,11 +395,13 @@ macro_rules! key_kernels {
             h: S::Global<u16>,
             ids: S::Global<u8>,
             faults: S::Global<u64>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::validate::validate_public::<S, R, $encoding>(
-                s, keys, h, ids, faults,
-            );
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                $crate::kernels::keys::validate::validate_public::<S, R, $encoding>(
+                    s, keys, h, ids, faults, key,
+                );
+            }
         }
 
         /// Splits secret keys that may be any bytes into their parts, and checks them.
@@ -381,11 +419,13 @@ macro_rules! key_kernels {
             ids: S::Global<u8>,
             z: S::Global<u64>,
             faults: S::Global<u64>,
-            _: $crate::descriptor::Batch,
+            batch: $crate::descriptor::Batch,
         ) {
-            $crate::kernels::keys::validate::validate_secret::<S, R, $encoding>(
-                s, keys, f, h, ids, z, faults,
-            );
+            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
+                $crate::kernels::keys::validate::validate_secret::<S, R, $encoding>(
+                    s, keys, f, h, ids, z, faults, key,
+                );
+            }
         }
     };
 }

@@ -20,20 +20,20 @@ impl<R: Ring> Encoding<R> for Packed13 {
     #[inline(always)]
     fn decode<S: Simt>(s: S) -> u32 {
         warp::for_each(s, warp::groups(R::N), |group| {
-            let values = warp::unpack_group(s, PUBLIC_KEY_WIDTH, keys::STRING, group);
-            warp::store_group(s, keys::list::<R>(), group, values);
+            let values = warp::unpack_group(s, PUBLIC_KEY_WIDTH, keys::string::<S, R>(s), group);
+            warp::store_group(s, keys::list::<S, R>(s), group, values);
         });
         // The bits after the last coefficient, which end the last byte.
         let bits = PUBLIC_KEY_WIDTH * R::N as u32 % 8;
-        let last = s.load_shared::<u8>(keys::STRING + R::PACKED13_BYTES as u32 - 1);
+        let last = s.load_shared::<u8>(keys::string::<S, R>(s) + R::PACKED13_BYTES as u32 - 1);
         if bits == 0 { 0 } else { u32::from(last) >> bits }
     }
 
     #[inline(always)]
     fn encode<S: Simt>(s: S) {
         warp::for_each(s, warp::groups(R::N), |group| {
-            let values = warp::load_group(s, keys::list::<R>(), group);
-            warp::pack_group(s, PUBLIC_KEY_WIDTH, keys::STRING, group, values);
+            let values = warp::load_group(s, keys::list::<S, R>(s), group);
+            warp::pack_group(s, PUBLIC_KEY_WIDTH, keys::string::<S, R>(s), group, values);
         });
     }
 }

@@ -32,7 +32,7 @@ pub const ZERO: u64 = 4;
 /// The position of the lowest exponent whose coefficient is `q` or more, plus 1.
 pub const COEFFICIENT: u32 = 16;
 
-/// Decodes and checks public keys. Row `key` of `keys` is the string of block `key`.
+/// Decodes and checks public key `key`.
 #[inline(always)]
 pub(crate) fn validate_public<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -40,14 +40,15 @@ pub(crate) fn validate_public<S: Simt, R: Ring, E: Encoding<R>>(
     h: S::Global<u16>,
     ids: S::Global<u8>,
     faults: S::Global<u64>,
+    key: u32,
 ) {
-    let key = s.block();
     let id = |i, byte| s.store(ids, key * ID_BYTES + i, byte);
     let excess = decode_public::<S, R, E>(s, (keys, key * E::BYTES), h, key, id);
-    store_faults::<S, R>(s, excess, 0, faults);
+    store_faults::<S, R>(s, excess, 0, (faults, key));
 }
 
-/// Decodes and checks secret keys. Row `key` of `keys` is the key of block `key`.
+/// Decodes and checks secret key `key`.
+#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]
 pub(crate) fn validate_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,
@@ -57,10 +58,11 @@ pub(crate) fn validate_secret<S: Simt, R: Ring, E: Encoding<R>>(
     ids: S::Global<u8>,
     z: S::Global<u64>,
     faults: S::Global<u64>,
+    key: u32,
 ) {
-    let excess = unpack_secret::<S, R, E>(s, keys, f, h, ids, z);
-    let secret = secret_fault::<S, R>(s, keys, s.block() * secret_bytes::<R, E>());
-    store_faults::<S, R>(s, excess, secret, faults);
+    let excess = unpack_secret::<S, R, E>(s, keys, f, h, ids, z, key);
+    let secret = secret_fault::<S, R>(s, keys, key * secret_bytes::<R, E>());
+    store_faults::<S, R>(s, excess, secret, (faults, key));
 }
 
 /// Checks nibbles of `f`, whose string begins at byte `start`. The results of all threads are 0 if
@@ -91,10 +93,15 @@ fn secret_fault<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, start: u32) -> u32 
 }
 
 /// Checks the list of coefficients that [`decode_public`] has left in shared memory with the result
-/// `excess`, and stores the word of the block's key. The secret polynomial is at fault if `secret`
+/// `excess`, and stores the word of key `key`. The secret polynomial is at fault if `secret`
 /// is 1 in any thread.
 #[inline(always)]
-fn store_faults<S: Simt, R: Ring>(s: S, excess: u32, secret: u32, faults: S::Global<u64>) {
+fn store_faults<S: Simt, R: Ring>(
+    s: S,
+    excess: u32,
+    secret: u32,
+    (faults, key): (S::Global<u64>, u32),
+) {
     let n = R::N as u32;
     let mut any = 0;
     let mut large = n;
@@ -102,7 +109,7 @@ fn store_faults<S: Simt, R: Ring>(s: S, excess: u32, secret: u32, faults: S::Glo
     while first < n {
         // Threads past the end check the last coefficient again, which needs no branch.
         let i = (first + s.lane()).min(n - 1);
-        let coefficient = u32::from(s.load_shared::<u16>(list::<R>() + 2 * i));
+        let coefficient = u32::from(s.load_shared::<u16>(list::<S, R>(s) + 2 * i));
         any |= coefficient;
         // All bits are set if the coefficient is below `q`.
         let below = (coefficient.wrapping_sub(R::Q) as i32 >> 31) as u32;
@@ -116,7 +123,7 @@ fn store_faults<S: Simt, R: Ring>(s: S, excess: u32, secret: u32, faults: S::Glo
     let large = warp::reduce(s, large, u32::min);
     let large = (large + 1) & ((large.wrapping_sub(n) as i32 >> 31) as u32);
     if s.lane() == 0 {
-        s.store(faults, s.block(), flags | u64::from(large) << COEFFICIENT);
+        s.store(faults, key, flags | u64::from(large) << COEFFICIENT);
     }
 }
 

@@ -147,13 +147,6 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         Self { s, ring: PhantomData }
     }
 
-    /// Returns the number of this thread's warp. Because the number comes from a shuffle, the
-    /// assembler knows that a branch that depends on it does not divide a warp.
-    #[inline(always)]
-    pub(crate) fn warp(self) -> u32 {
-        self.s.shuffle(self.s.warp(), 0)
-    }
-
     /// Returns the operation of a column of this block. Columns after the end of the batch repeat
     /// the last operation.
     #[inline(always)]
@@ -166,7 +159,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     #[inline(always)]
     pub(crate) fn for_each_operation(self, batch: Batch, output: impl Fn(u32, u32)) {
         let first = Self::COLUMNS * self.s.block();
-        let mut column = self.warp();
+        let mut column = warp::number(self.s);
         while column < Self::COLUMNS && first + column < batch.operations() {
             output(column, first + column);
             column += Self::WARPS;
@@ -191,8 +184,10 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
                 let x = Self::LARGEST as i32 - (4 * word + b as u32) as i32;
                 split(entry::<R>(PHASES as i32 * x + phase as i32, &coefficient))
             });
-            for byte in 0..KEY {
-                let packed = (0..4).fold(0, |packed, b| packed | bytes[b][byte] << (8 * b));
+            let packed: [u32; KEY] = array::from_fn(|byte| {
+                (0..4).fold(0, |packed, b| packed | bytes[b][byte] << (8 * b))
+            });
+            for (byte, &packed) in packed.iter().enumerate() {
                 s.store_shared(Self::key(byte as u32, COPIES - 1, phase) + 4 * word, packed);
             }
             k += s.threads();
@@ -234,12 +229,10 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         let mut k = s.thread();
         while k < Self::COLUMNS * blocks {
             let (column, block) = (k / blocks, k % blocks);
-            let bytes = source(column, block);
-            for byte in 0..OPERAND {
+            for (byte, words) in source(column, block).iter().enumerate() {
                 let address = Self::operand(byte as u32, column) + 4 * block;
                 for phase in 0..PHASES {
-                    let word = bytes[byte][phase as usize];
-                    s.store_shared(address + Self::OPERAND_PHASE * phase, word);
+                    s.store_shared(address + Self::OPERAND_PHASE * phase, words[phase as usize]);
                 }
             }
             k += s.threads();
@@ -333,12 +326,13 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         let v = Self::VALUES * s.warp();
         unrolled!(outer < Self::OUTER, {
             for columns in 0..COLUMN_TILES as u32 {
-                for part in 0..4 {
-                    let coefficient =
-                        |value: usize| residue(sums[value][outer as usize][columns as usize][part]);
+                for part in 0..4u32 {
+                    let coefficient = |value: usize| {
+                        residue(sums[value][outer as usize][columns as usize][part as usize])
+                    };
                     let row = if part < 2 { upper_row(i) } else { upper_row(i) - 4 };
                     let group = TILE_ROWS * outer + row;
-                    let column = COLUMN_TILE * columns + 2 * j + part as u32 % 2;
+                    let column = COLUMN_TILE * columns + 2 * j + part % 2;
                     let address = Self::coefficient(column, group, v);
                     if Self::VALUES == 2 {
                         let pair = u32::from(coefficient(0)) | u32::from(coefficient(1)) << 16;
@@ -368,7 +362,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         let U32x4(words) = s.load_shared(Self::COLUMN * column + 2 * PHASES * group);
         let rotation = column / 2 % 4;
         let [a, b, c, d] = words;
-        let [a, b, c, d] = if rotation % 2 == 0 { [a, b, c, d] } else { [b, c, d, a] };
+        let [a, b, c, d] = if rotation.is_multiple_of(2) { [a, b, c, d] } else { [b, c, d, a] };
         let pairs = if rotation / 2 == 0 { [a, b, c, d] } else { [c, d, a, b] };
         let (last, v) = (R::N as u32 / PHASES, R::N as u32 % PHASES);
         // Row n of the matrix equals row 0.

@@ -133,7 +133,7 @@ fn for_each_ciphertext<S: Simt, R: Ring, F: Fn(u32)>(
     product.for_each_operation(batch, |column, operation| {
         let output = output(operation);
         let start = R::CIPHERTEXT_BYTES as u32 * operation;
-        let string = strings::<R>() + string_bytes::<R>() * product.warp() + start % 4;
+        let string = strings::<R>() + string_bytes::<R>() * s.warp() + start % 4;
         warp::for_each(s, warp::groups(R::N), |group| {
             let word = |i| s.load_shared(message(column) + 8 * i);
             let codeword = codeword::<R>(group, word);

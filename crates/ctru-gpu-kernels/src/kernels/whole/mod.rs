@@ -35,15 +35,6 @@ pub const fn ciphertext_copy<R: Ring>() -> u32 {
     copied_bytes(R::CIPHERTEXT_BYTES as u32)
 }
 
-/// Returns the number of the thread's warp in its block. Because the number comes from a shuffle,
-/// the assembler knows that it is the same in the whole warp, and that the warp does not diverge
-/// where a branch depends on it. Otherwise each barrier and shuffle after the branch would take a
-/// detour.
-#[inline(always)]
-fn warp_number<S: Simt>(s: S) -> u32 {
-    s.shuffle(s.warp(), 0)
-}
-
 /// The arrays of an encapsulation in global memory.
 #[derive(Copy, Clone)]
 struct Encapsulation<S: Simt, X> {
@@ -96,7 +87,7 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
     batch: Batch,
 ) {
     let Encapsulation { keys, copied_keys, ids, h, seeds, messages, coins, .. } = arrays;
-    let (operation, warp) = (s.block(), warp_number(s));
+    let (operation, warp) = (s.block(), warp::number(s));
     let start = E::BYTES * batch.row(operation);
     if warp == 0 {
         let id_row = ID_BYTES * operation;
@@ -146,7 +137,7 @@ struct Decapsulation<S: Simt> {
 fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>, batch: Batch) {
     let Decapsulation { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
     let Decapsulation { rejection_secrets, shared_secrets, .. } = arrays;
-    let (operation, warp) = (s.block(), warp_number(s));
+    let (operation, warp) = (s.block(), warp::number(s));
     let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
     let mut string = 0;

@@ -55,7 +55,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
         [bytes.map(|word| if column == 0 { word } else { 0 })]
     });
     matrix_product.multiply(positive::<R>(), modulo_q::<R>);
-    if matrix_product.warp() == 0 {
+    if warp::number(s) == 0 {
         warp::for_each(s, warp::groups(R::N), |group| {
             store_row::<S, R>(s, product, operation, group, matrix_product.group(0, group));
         });

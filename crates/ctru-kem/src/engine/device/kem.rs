@@ -25,7 +25,7 @@ use crate::keys::SharedSecret;
 /// The least number of operations of a chunk with one key for which the engine multiplies the key's
 /// matrix by the other operands. Smaller chunks have too few blocks of 16 operations to occupy an
 /// H200.
-const SAME_KEY_CHUNK: u32 = 4096;
+const SAME_KEY_CHUNK: u32 = 8192;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
