@@ -52,8 +52,10 @@ pub(crate) fn choice<S: Simt>(
     operation: u32,
     (rejection_secrets, shared_secrets, results): Secrets<S>,
 ) -> impl Fn(u32) {
-    let i = SEED_WORDS * operation + s.lane() % SEED_WORDS;
-    let (rejection, secret) = (s.load(rejection_secrets, i), s.load(shared_secrets, i));
+    let word = (s.lane() < SEED_WORDS).then(|| {
+        let i = SEED_WORDS * operation + s.lane();
+        (i, s.load(rejection_secrets, i), s.load(shared_secrets, i))
+    });
     move |difference| {
         // The number comes from a shuffle, so the compiler knows nothing about its value. If it
         // knew that the number is the result of a comparison, it could branch.
@@ -61,7 +63,7 @@ pub(crate) fn choice<S: Simt>(
         for distance in [16, 8, 4, 2, 1] {
             rejected |= s.shuffle(rejected, s.lane() ^ distance);
         }
-        if s.lane() < SEED_WORDS {
+        if let Some((i, rejection, secret)) = word {
             let mask = u64::from(rejected).wrapping_neg();
             s.store(results, i, secret ^ (mask & (secret ^ rejection)));
         }
