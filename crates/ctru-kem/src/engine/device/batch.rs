@@ -90,7 +90,9 @@ enum Moving {
     /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
     /// keys.
     KeyPairs(usize),
-    /// Key pairs to memory that is not pinned.
+    /// Private keys to pinned memory.
+    PrivateKeys(usize),
+    /// Key pairs, or private keys, to memory that is not pinned.
     CopiedKeyPairs(usize),
     /// The keys are loaded in chunks.
     LoadedKeys,
@@ -127,9 +129,10 @@ impl Moving {
                 let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
                 (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
             }
-            Self::KeyPairs(bytes) => {
-                let most = bytes.saturating_mul(LEAST_PINNED).max(8 * MIB);
-                (4, MIB, [most, 32 * MIB], bytes)
+            Self::KeyPairs(bytes) | Self::PrivateKeys(bytes) => {
+                let operations = bytes.saturating_mul(LEAST_PINNED);
+                let least = if matches!(self, Self::KeyPairs(_)) { MIB } else { operations };
+                (4, least, [operations.max(8 * MIB), 32 * MIB], bytes)
             }
             Self::CopiedKeyPairs(bytes) => (8, MIB, [8 * MIB, 16 * MIB], bytes),
             Self::LoadedKeys => {
@@ -352,6 +355,7 @@ impl<D: Device> Batches<D> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let count = decapsulation_keys.len() / decapsulation_key_bytes;
         let moving = match self.moved(count, [encapsulation_keys, decapsulation_keys]) {
+            (bytes, true) if encapsulation_keys.is_empty() => Moving::PrivateKeys(bytes),
             (bytes, true) => Moving::KeyPairs(bytes),
             (bytes, false) => Moving::CopiedKeyPairs(bytes),
         };
@@ -577,6 +581,8 @@ mod tests {
         assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST_COPIED));
         assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 2048));
         assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
+        assert_eq!(of(Moving::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
+        assert_eq!(of(Moving::PrivateKeys(1571), 1 << 20), (4, LEAST_PINNED, 16384));
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
         assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
@@ -602,7 +608,18 @@ mod tests {
         });
         let (first, second) = (slots.take(), slots.take());
         assert_eq!(*first + *second, 8000);
-        assert!(slots.try_take().is_none());
+        assert!(slots.try_take_last().is_none());
+    }
+
+    #[test]
+    fn slots_are_taken_from_both_ends() {
+        let slots = Slots::new(vec![0, 1, 2, 3]);
+        let (first, last) = (slots.take(), slots.try_take_last().unwrap());
+        assert_eq!((*first, *last), (0, 3));
+        drop((first, last));
+        // What is given back last does not go first.
+        let all = [(); 4].map(|()| slots.take());
+        assert_eq!(all.map(|slot| *slot), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -22,10 +22,11 @@ use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// The least number of operations of a chunk with one key for which the engine multiplies the key's
-/// matrix by the other operands. Smaller chunks have too few blocks of 16 operations to occupy an
-/// H200.
-const SAME_KEY_CHUNK: u32 = 8192;
+/// The least number of operations of a chunk with one key that is encrypted by the matrix of this
+/// key. Smaller chunks have too few blocks of 16 operations to occupy an H200.
+const SAME_KEY_ENCRYPTION: u32 = 8192;
+/// The same for a chunk that is decapsulated.
+const SAME_KEY_DECAPSULATION: u32 = 4096;
 
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
@@ -464,7 +465,8 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch);
             return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
         }
-        let kernels = self.fused(batch, &table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
+        let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, SAME_KEY_ENCRYPTION);
+        let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
         launches.add(kernels, &[&key.h, coins, messages, to], batch);
     }
 
@@ -485,7 +487,8 @@ impl<Q: Queue> OnDevice<Q> {
             let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
             return launches.add_in(Order::Join, &table::SELECT, &memory, batch);
         }
-        let kernels = self.fused(batch, &table::FUSED_VERIFY, &table::SAME_PUBLIC_KEY_VERIFY);
+        let same_key = (&table::SAME_PUBLIC_KEY_VERIFY, SAME_KEY_DECAPSULATION);
+        let kernels = self.fused(batch, &table::FUSED_VERIFY, same_key);
         let memory: [&Q::Memory; 6] =
             [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
         launches.add_in(Order::Join, kernels, &memory, batch);
@@ -505,20 +508,21 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch);
             return launches.add(&table::DECODE_MESSAGE, &[products, messages], batch);
         }
-        let kernels = self.fused(batch, &table::FUSED_DECRYPT, &table::SAME_SECRET_KEY_DECRYPT);
+        let same_key = (&table::SAME_SECRET_KEY_DECRYPT, SAME_KEY_DECAPSULATION);
+        let kernels = self.fused(batch, &table::FUSED_DECRYPT, same_key);
         launches.add(kernels, &[ciphertexts, f, messages], batch);
     }
 
     /// Returns the fused kernels for a batch: `same_key` if one key serves all operations, and the
-    /// batch is large or the engine multiplies with [`Products::SameKey`], else `each`. A fused
-    /// kernel does sampling, product, rounding and coding in one launch.
+    /// batch has at least `least` operations or the engine multiplies with [`Products::SameKey`];
+    /// else `each`. A fused kernel does sampling, product, rounding and coding in one launch.
     fn fused(
         &self,
         batch: Batch,
         each: &'static RingKernels,
-        same_key: &'static RingKernels,
+        (same_key, least): (&'static RingKernels, u32),
     ) -> &'static RingKernels {
-        let is_large = batch.operations() >= SAME_KEY_CHUNK || self.products == Products::SameKey;
+        let is_large = batch.operations() >= least || self.products == Products::SameKey;
         if batch.is_shared() && is_large { same_key } else { each }
     }
 }
