@@ -105,9 +105,9 @@ pub(crate) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
     s.threads().min(count)
 }
 
-/// Evaluates an expression for each number `i < count <= 18`, without a loop. A thread's arrays live
-/// in registers only if their indices are constant, and the compiler does not unroll loops whose
-/// body is large.
+/// Evaluates an expression for each number `i < count <= 18`, without a loop. A thread's arrays
+/// live in registers only if their indices are constant, and the compiler does not unroll loops
+/// whose body is large.
 macro_rules! unrolled {
     ($i:ident < $count:expr, $body:expr) => {
         unrolled!($i, $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);

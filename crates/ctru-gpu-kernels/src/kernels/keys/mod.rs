@@ -37,8 +37,8 @@ pub(crate) trait Encoding<R: Ring> {
 /// Coefficients in a group, which is loaded or stored at once.
 const GROUP: u32 = bits::GROUP as u32;
 
-/// Number of keys per block, one per warp. A multiprocessor holds 32 blocks at most, so with one key
-/// per block it would hold only half as many warps as it can.
+/// Number of keys per block, one per warp. A multiprocessor holds at most 32 blocks, so with one
+/// key per block it would hold only half as many warps as it can.
 const KEYS: u32 = 2;
 
 /// Returns the number of bytes reserved for the string: whole groups with 13 bits per coefficient.
@@ -64,7 +64,8 @@ pub(crate) fn list<S: Simt, R: Ring>(s: S) -> u32 {
     string::<S, R>(s) + string_bytes::<R>()
 }
 
-/// Returns the address of the warp's second list in shared memory, with half as many 16-bit values.
+/// Returns the address of the warp's second list in shared memory, with half as many 16-bit
+/// values.
 #[inline(always)]
 pub(crate) fn half_list<S: Simt, R: Ring>(s: S) -> u32 {
     list::<S, R>(s) + 2 * row::<R>()
@@ -177,8 +178,8 @@ pub(crate) fn decode_secret<S: Simt, R: Ring>(
     );
 }
 
-/// Decodes secret key `key`. A secret key consists of the secret polynomial `f`, the public key, which
-/// [`decode_public`] reads, and `z`. Returns what [`decode_public`] returns.
+/// Decodes secret key `key`. A secret key consists of the secret polynomial `f`, the public key,
+/// which [`decode_public`] reads, and `z`. Returns what [`decode_public`] returns.
 #[inline(always)]
 pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     s: S,

@@ -23,7 +23,9 @@
 //! entries depends only on the tile's diagonal, and the words of one diagonal serve all tiles on
 //! it, for all operations. Phase `p` is the list of `t(8 x + p)` for all `x`; a negative `v - w`
 //! takes phase `v - w + 8`, one place before. Shared memory holds the phases in reverse order, in
-//! four copies that are shifted by 0 to 3 bytes, as in [`polyphase`](super::polyphase).
+//! eight copies that are shifted by 0 to 7 bytes, so that each thread can load any eight
+//! neighbouring bytes at once. A thread's part of a tile is two such loads. No other tile shares
+//! them, so no register has to be copied to another one, where an instruction expects it.
 //!
 //! Either the key or the operands have coefficients of up to 13 bits, which are split into bytes of
 //! 7 and 6 bits. The coefficients of the other side are signed bytes. The threads first sum the
@@ -193,8 +195,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
             k += s.threads();
         }
         s.sync_block();
-        // Byte `7 - copy` of the phase is the first byte of the other copies. Nothing reads the bytes
-        // after the last word of a phase.
+        // Byte `7 - copy` of the phase is the first byte of the other copies. Nothing reads the
+        // bytes after the last word of a phase.
         let mut k = s.thread();
         while k < PHASES * words {
             let (phase, word) = (k / words, k % words);
