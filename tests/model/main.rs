@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU64 as Plain;
 use std::time::Duration;
 
 use counter::Counter;
-use deal::{Deal, Plan, ranges};
+use deal::{Deal, Plan};
 use gate::Gate;
 use groups::call::{End, Entry};
 use groups::{Groups, Limits};
@@ -205,7 +205,7 @@ fn run_batches(fate: Fate) {
     let cancellations = leak(AtomicU64::new(0));
     let batch = |fate| {
         let plan = Plan { count: OPERATIONS, chunk: 2, first: 0 };
-        let parts = ranges(plan.count, plan.chunk);
+        let parts = plan.ranges();
         let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
         // How often each chunk has been worked on.
         let begun = Arc::new([const { Plain::new(0) }; CHUNKS]);
@@ -238,7 +238,8 @@ fn run_batches(fate: Fate) {
     let times = |chunk: usize| begun[chunk].load(Ordering::Relaxed);
     let failed = if let Fate::Failure(chunk) = fate { Some(chunk) } else { None };
     assert_eq!(failure, failed.filter(|&chunk| times(chunk) == 1));
-    let expected: Vec<_> = ranges(OPERATIONS, 2)
+    let expected: Vec<_> = [0..2, 2..4, 4..5]
+        .into_iter()
         .enumerate()
         .filter(|&(chunk, _)| times(chunk) == 1 && Some(chunk) != failed)
         .map(|(_, range)| range)
@@ -287,7 +288,7 @@ fn a_batch_that_has_failed_begins_no_chunk() {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
         let plan = Plan { count: 3, chunk: 1, first: 0 };
-        let deal = || Deal::new(slots, cancellations, plan, ranges(3, 1));
+        let deal = || Deal::new(slots, cancellations, plan, plan.ranges());
         let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
             if chunk.number == 1 { Err("on purpose") } else { Ok(()) }
         };

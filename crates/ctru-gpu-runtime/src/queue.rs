@@ -70,6 +70,19 @@ pub trait Device: Clone + Debug + Send + Sync {
     /// [`RuntimeError`] if the device cannot create another queue.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
 
+    /// Creates a queue that the device prefers to those of greater rank: if kernels of several
+    /// queues wait, those of the queue with the lowest rank begin first. Copies are not ordered by
+    /// rank. A device knows only a few ranks, and all greater ones are like its last one, which is
+    /// the rank of the queues that [`queue`](Self::queue) returns. If a device knows a single rank,
+    /// as this implementation does, it orders nothing.
+    ///
+    /// # Errors
+    /// Those of [`queue`](Self::queue).
+    fn ranked_queue(&self, rank: usize) -> Result<Self::Queue, RuntimeError> {
+        let _ = rank;
+        self.queue()
+    }
+
     /// Pins the memory of a vector in place. This takes some microseconds per page.
     ///
     /// # Errors

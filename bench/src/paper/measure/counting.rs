@@ -96,7 +96,11 @@ impl<D: Device> Device for CountingDevice<D> {
     type Registration = D::Registration;
 
     fn queue(&self) -> Result<Self::Queue, RuntimeError> {
-        Ok(CountingQueue { queue: self.device.queue()?, log: self.log.clone() })
+        self.ranked_queue(usize::MAX)
+    }
+
+    fn ranked_queue(&self, rank: usize) -> Result<Self::Queue, RuntimeError> {
+        Ok(CountingQueue { queue: self.device.ranked_queue(rank)?, log: self.log.clone() })
     }
 
     fn register<T: Send>(

@@ -104,6 +104,7 @@ functions! {
     fn cuCtxPushCurrent_v2(context: CUcontext);
     fn cuCtxPopCurrent_v2(context: *mut CUcontext);
     fn cuCtxSynchronize();
+    fn cuCtxGetStreamPriorityRange(last: *mut c_int, first: *mut c_int);
     fn cuModuleLoadDataEx(
         module: *mut CUmodule,
         image: *const c_void,
@@ -168,7 +169,7 @@ functions! {
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);
     fn cuMemsetD8Async(pointer: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
-    fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
+    fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamDestroy_v2(stream: CUstream);
     fn cuStreamSynchronize(stream: CUstream);
     fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);

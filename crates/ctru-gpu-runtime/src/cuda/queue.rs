@@ -23,7 +23,11 @@ impl Device for CudaDevice {
     type Registration = CudaRegistration;
 
     fn queue(&self) -> Result<CudaQueue, RuntimeError> {
-        Ok(CudaQueue(Arc::new(Stream::new(*self)?)))
+        self.ranked_queue(usize::MAX)
+    }
+
+    fn ranked_queue(&self, rank: usize) -> Result<CudaQueue, RuntimeError> {
+        Ok(CudaQueue(Arc::new(Stream::new(*self, rank)?)))
     }
 
     fn register<T: Send>(

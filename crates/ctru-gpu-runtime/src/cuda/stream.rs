@@ -47,12 +47,19 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    pub(super) fn new(device: CudaDevice) -> Result<Self, RuntimeError> {
+    /// Creates a stream of this rank; see [`Device::ranked_queue`](crate::Device::ranked_queue).
+    pub(super) fn new(device: CudaDevice, rank: usize) -> Result<Self, RuntimeError> {
         let followed = CudaEvent::new(device, UNTIMED)?;
         let _current = device.enter()?;
+        let (mut last, mut first) = (0, 0);
+        // SAFETY: both numbers may be written, and a device is current.
+        unsafe { driver::cuCtxGetStreamPriorityRange(&raw mut last, &raw mut first) }?;
+        // A lower number is a higher priority.
+        let rank = i32::try_from(rank).unwrap_or(i32::MAX);
+        let priority = first.saturating_add(rank).min(last);
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` may be written, and a device is current.
-        unsafe { driver::cuStreamCreate(&raw mut raw, NON_BLOCKING) }?;
+        // SAFETY: `raw` may be written, a device is current, and the priority is in its range.
+        unsafe { driver::cuStreamCreateWithPriority(&raw mut raw, NON_BLOCKING, priority) }?;
         Ok(Self::from_parts(device, raw, false, followed))
     }
 

@@ -45,6 +45,8 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
+/* The priorities of streams. */
+enum { FIRST_PRIORITY = -2, LAST_PRIORITY = 0 };
 #define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
 
 typedef struct head {
@@ -509,12 +511,20 @@ int cuMemsetD8Async(void *to, unsigned char value, size_t bytes, stream *s) {
     LEAVE(value ? INVALID : 0);
 }
 
-int cuStreamCreate(stream **result, unsigned flags) {
+int cuCtxGetStreamPriorityRange(int *last, int *first) {
+    ENTER;
+    *last = LAST_PRIORITY;
+    *first = FIRST_PRIORITY;
+    LEAVE(0);
+}
+
+int cuStreamCreateWithPriority(stream **result, unsigned flags, int priority) {
     ENTER;
     *result = calloc(1, sizeof **result);
     (*result)->next = streams;
     streams = *result;
-    LEAVE(flags == 1 ? 0 : INVALID);
+    int is_in_range = FIRST_PRIORITY <= priority && priority <= LAST_PRIORITY;
+    LEAVE(flags == 1 && is_in_range ? 0 : INVALID);
 }
 
 int cuStreamDestroy_v2(stream *s) {

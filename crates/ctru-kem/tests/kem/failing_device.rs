@@ -91,10 +91,15 @@ impl Device for FailingDevice {
     type Registration = <EmulatedDevice as Device>::Registration;
 
     fn queue(&self) -> Result<FailingQueue, RuntimeError> {
+        self.ranked_queue(usize::MAX)
+    }
+
+    fn ranked_queue(&self, rank: usize) -> Result<FailingQueue, RuntimeError> {
         self.state.call()?;
         let under_way = Arc::new(AtomicBool::new(false));
         self.state.under_way.lock().unwrap().push(Arc::clone(&under_way));
-        Ok(FailingQueue { queue: self.device.queue()?, state: Arc::clone(&self.state), under_way })
+        let queue = self.device.ranked_queue(rank)?;
+        Ok(FailingQueue { queue, state: Arc::clone(&self.state), under_way })
     }
 
     fn register<T: Send>(

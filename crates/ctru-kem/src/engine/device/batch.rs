@@ -37,7 +37,11 @@ use crate::keys::SharedSecret;
 /// slots. The chunks of these keys must not depend on the other memory of a batch.
 const LEAST_LOADED: usize = 4096;
 
-/// The least number of bytes of a batch whose chunks may be twice as large if the host copies.
+/// The least number of operations per chunk if the device moves bytes to or from pinned memory of
+/// the caller, unless it generates both keys of each pair.
+const LEAST_PINNED: usize = 2048;
+
+/// The least number of bytes of a batch whose chunks may be larger.
 const LARGE_BATCH: usize = 512 << 20;
 
 /// How long the caller's thread spins for the other threads of a batch before it sleeps. A thread
@@ -94,8 +98,9 @@ enum Moving {
 
 /// The sizes between which chunks are cut.
 struct Limits {
-    /// The number of slots for each chunk of a batch that can fill only some of the slots.
-    slots: usize,
+    /// The number of chunks of a batch that can fill only some of the slots, in sixteenths of the
+    /// number of slots.
+    sixteenths: usize,
     /// The least number of operations of such chunks.
     least: usize,
     /// The largest number of operations of a chunk.
@@ -104,29 +109,39 @@ struct Limits {
 
 impl Moving {
     /// Returns the limits for a batch of `count` operations.
+    ///
+    /// Half of the slots are enough to hide most of the copies of the host, and a quarter to hide
+    /// most of the transfers. Copies and launches have fixed costs. Larger chunks keep the GPU
+    /// busier, but there must be enough of them that copies of the host overlap with transfers. The
+    /// numbers measured best on an H200.
     fn limits(self, count: usize) -> Limits {
         const MIB: usize = 1 << 20;
-        // Slots per chunk, the least bytes of a chunk, and the most. Half of the slots are enough
-        // to hide most of the copies of the host, and a quarter to hide most of the transfers.
-        // Copies and launches have fixed costs.
-        let (slots, least, most, bytes) = match self {
-            Self::Pinned(bytes) => (4, 4 * MIB, usize::MAX, bytes),
-            Self::Copied(bytes) => {
-                (2, MIB / 4, bytes.saturating_mul(MOST_COPIED).min(8 * MIB), bytes)
+        // The least number of bytes of a chunk, and the most in batches that are not large and in
+        // those that are.
+        let (sixteenths, least, most, bytes) = match self {
+            Self::Pinned(bytes) => {
+                let least = (3 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
+                (5, least, [usize::MAX; 2], bytes)
             }
-            Self::KeyPairs(bytes) => (4, MIB, 16 * MIB, bytes),
-            Self::CopiedKeyPairs(bytes) => (2, MIB, 8 * MIB, bytes),
-            Self::LoadedKeys => return Limits { slots: 2, least: LEAST_LOADED, most: usize::MAX },
+            Self::Copied(bytes) => {
+                let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
+                (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
+            }
+            Self::KeyPairs(bytes) => {
+                let most = bytes.saturating_mul(LEAST_PINNED).max(8 * MIB);
+                (4, MIB, [most, 32 * MIB], bytes)
+            }
+            Self::CopiedKeyPairs(bytes) => (8, MIB, [8 * MIB, 16 * MIB], bytes),
+            Self::LoadedKeys => {
+                return Limits { sixteenths: 8, least: LEAST_LOADED, most: usize::MAX };
+            }
         };
-        // Larger chunks keep the GPU busier, but there must be enough of them that copies of the
-        // host overlap with transfers.
-        let most =
-            if count.saturating_mul(bytes) < LARGE_BATCH { most } else { most.saturating_mul(2) };
+        let is_large = count.saturating_mul(bytes) >= LARGE_BATCH;
         let power_of_two = |operations: usize| 1usize << operations.max(1).ilog2();
         Limits {
-            slots,
+            sixteenths,
             least: (least / bytes).next_multiple_of(MULTIPLE),
-            most: power_of_two(most / bytes),
+            most: power_of_two(most[usize::from(is_large)] / bytes),
         }
     }
 }
@@ -153,7 +168,12 @@ impl<D: Device> Batches<D> {
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
-            let slot = |_| Slot::new(device.queue()?, set, chunk, products, roots.clone());
+            // The kernels of the first slots go first, so that the chunks of a batch end one after
+            // the other, and the results of one are transferred while others are computed.
+            let slot = |rank| {
+                let queue = device.ranked_queue(rank)?;
+                Slot::new(queue, set, chunk, products, roots.clone())
+            };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =
@@ -239,10 +259,10 @@ impl<D: Device> Batches<D> {
         &self.slots[device]
     }
 
-    /// Returns the number of operations per chunk for batches of `count` operations whose keys are
-    /// loaded in chunks, or whose data is on the device.
-    pub(super) fn loaded_chunk(&self, count: usize) -> usize {
-        self.plan(count, Moving::LoadedKeys).chunk
+    /// Returns the plan of a batch of `count` operations whose keys are loaded in chunks, or whose
+    /// data is on the device. All its chunks have the same size, except for the last one.
+    pub(super) fn loaded_plan(&self, count: usize) -> Plan {
+        self.plan(count, Moving::LoadedKeys)
     }
 
     /// Returns the plan of a batch of `count` operations.
@@ -254,8 +274,8 @@ impl<D: Device> Batches<D> {
             Moving::LoadedKeys => 0,
             _ => self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len(),
         };
-        let Limits { slots, least, most } = moving.limits(count);
-        let parts = self.slots().div_ceil(slots);
+        let Limits { sixteenths, least, most } = moving.limits(count);
+        let parts = (sixteenths * self.slots()).div_ceil(16);
         let chunk = even_chunk(count, parts, least, most.min(self.chunk));
         Plan { count, chunk, first }
     }
@@ -264,7 +284,8 @@ impl<D: Device> Batches<D> {
     /// are all pinned.
     fn moved<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> (usize, bool) {
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
-        let are_pinned = slices.iter().all(|slice| self.registry.is_registered(slice));
+        let is_pinned = |slice: &[u8]| slice.is_empty() || self.registry.is_registered(slice);
+        let are_pinned = slices.into_iter().all(is_pinned);
         (bytes.div_ceil(count.max(1)).max(1), are_pinned)
     }
 
@@ -330,22 +351,16 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let count = decapsulation_keys.len() / decapsulation_key_bytes;
-        let moving = match (&*encapsulation_keys, &*decapsulation_keys) {
-            ([], private) => match self.moved(count, [private]) {
-                (bytes, true) => Moving::Pinned(bytes),
-                (bytes, false) => Moving::CopiedKeyPairs(bytes),
-            },
-            (public, private) => match self.moved(count, [public, private]) {
-                (bytes, true) => Moving::KeyPairs(bytes),
-                (bytes, false) => Moving::CopiedKeyPairs(bytes),
-            },
+        let moving = match self.moved(count, [encapsulation_keys, decapsulation_keys]) {
+            (bytes, true) => Moving::KeyPairs(bytes),
+            (bytes, false) => Moving::CopiedKeyPairs(bytes),
         };
         let plan = self.plan(count, moving);
-        let mut encapsulation_keys =
-            encapsulation_keys.chunks_mut(plan.chunk * encapsulation_key_bytes);
-        let parts = decapsulation_keys
-            .chunks_mut(plan.chunk * decapsulation_key_bytes)
-            .map(|keys| (encapsulation_keys.next().unwrap_or_default(), keys));
+        let parts = parts(plan, encapsulation_keys, encapsulation_key_bytes).zip(parts(
+            plan,
+            decapsulation_keys,
+            decapsulation_key_bytes,
+        ));
         self.run(plan, parts, |slot, chunk, (encapsulation_keys, decapsulation_keys)| {
             let Chunk { operations, batch, .. } = chunk;
             slot.generate(seeds, operations, *batch, encapsulation_keys, decapsulation_keys)
@@ -365,8 +380,8 @@ impl<D: Device> Batches<D> {
             return self.merger.encapsulate(&self.on(), keys, seeds, ciphertexts, secrets);
         }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
-        let ciphertexts = ciphertexts.chunks_mut(plan.chunk * self.set.ciphertext_bytes);
-        let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
+        let ciphertexts = parts(plan, ciphertexts, self.set.ciphertext_bytes);
+        let parts = ciphertexts.zip(parts(plan, secrets, 1));
         self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
             let keys = keys.of_chunk(chunk, self.set.encapsulation_key_bytes);
             slot.encapsulate(keys, seeds, &chunk.operations, chunk.batch, ciphertexts, secrets)
@@ -385,9 +400,10 @@ impl<D: Device> Batches<D> {
             return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
         }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
-        let ciphertexts = ciphertexts.chunks(plan.chunk * self.set.ciphertext_bytes);
-        let parts = ciphertexts.zip(secrets.chunks_mut(plan.chunk));
-        self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
+        let row = self.set.ciphertext_bytes;
+        self.run(plan, parts(plan, secrets, 1), |slot, chunk, secrets| {
+            let Range { start, end } = chunk.operations;
+            let ciphertexts = &ciphertexts[start * row..end * row];
             let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
             slot.decapsulate(keys, chunk.batch, ciphertexts, secrets)
         })
@@ -426,7 +442,7 @@ impl<D: Device> Batches<D> {
         load: impl Fn(&mut Slot<D::Queue>, &[u8]) -> Result<K, RuntimeError>,
     ) -> Result<LoadedChunks<K>, EngineError> {
         let (devices, count) = (self.devices.len(), keys.len() / row);
-        let chunk = self.plan(count, Moving::LoadedKeys).chunk;
+        let chunk = self.loaded_plan(count).chunk;
         let load = |(number, keys): (usize, &[u8])| {
             self.slots[number % devices].take().settled(|slot| load(slot, keys))
         };
@@ -515,6 +531,12 @@ impl<K> BatchKeys<'_, K> {
     }
 }
 
+/// Cuts rows of `row` elements, one per operation, into a part for each chunk. The parts of no rows
+/// are empty.
+fn parts<T>(plan: Plan, mut rows: &mut [T], row: usize) -> impl Iterator<Item = &mut [T]> {
+    plan.ranges().map(move |range| rows.split_off_mut(..range.len() * row).unwrap_or_default())
+}
+
 /// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
 ///
 /// If the batch cannot fill `parts` chunks of `most` operations, it is divided evenly into at most
@@ -545,21 +567,25 @@ mod tests {
     #[test]
     fn chunks_that_the_host_copies_are_smaller_and_more() {
         let of = |moving: Moving, count| {
-            let Limits { slots, least, most } = moving.limits(count);
-            (slots, least, most)
+            let Limits { sixteenths, least, most } = moving.limits(count);
+            (sixteenths, least, most)
         };
-        assert_eq!(of(Moving::Copied(2110), 1), (2, 256, 2048));
-        assert_eq!(of(Moving::Copied(2110), 1 << 20), (2, 256, 4096));
-        assert_eq!(of(Moving::Copied(952), 1), (2, 512, MOST_COPIED));
-        assert_eq!(of(Moving::Copied(952), 1 << 20), (2, 512, 2 * MOST_COPIED));
-        assert_eq!(of(Moving::Copied(1600), 1), (2, 256, MOST_COPIED));
-        assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 4096));
-        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (2, 512, 4096));
-        assert_eq!(of(Moving::Pinned(2142), 1).1, 2048);
+        assert_eq!(of(Moving::Copied(2110), 1), (8, 256, 2048));
+        assert_eq!(of(Moving::Copied(2110), 1 << 20), (8, 256, 4096));
+        assert_eq!(of(Moving::Copied(952), 1), (8, 512, MOST_COPIED));
+        assert_eq!(of(Moving::Copied(952), 1 << 20), (8, 512, 2 * MOST_COPIED));
+        assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST_COPIED));
+        assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 2048));
+        assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
+        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
+        assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
+        assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
         assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
-        for moving in [Moving::Pinned(usize::MAX), Moving::Copied(usize::MAX)] {
-            assert_eq!((of(moving, 1).1, of(moving, 1).2), (0, 1));
-        }
+        assert_eq!(
+            (of(Moving::Copied(usize::MAX), 1).1, of(Moving::Copied(usize::MAX), 1).2),
+            (0, 1)
+        );
+        assert_eq!(of(Moving::Pinned(usize::MAX), 1).2, 1);
     }
 
     #[test]

@@ -22,6 +22,14 @@ pub(super) struct Plan {
     pub(super) first: usize,
 }
 
+impl Plan {
+    /// Returns the operations of each chunk.
+    pub(super) fn ranges(self) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
+        let Self { count, chunk, .. } = self;
+        (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
+    }
+}
+
 /// A part of a batch.
 pub(super) struct Chunk {
     pub(super) number: usize,
@@ -57,7 +65,7 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
     ) -> Self {
         let devices = slots.len();
         let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
-        for ((number, operations), part) in ranges(plan.count, plan.chunk).enumerate().zip(parts) {
+        for ((number, operations), part) in plan.ranges().enumerate().zip(parts) {
             let device = (plan.first + number) % devices;
             let chunk = Chunk { number, device, operations, batch: plan.count };
             queues[device].push_back((chunk, part));
@@ -108,12 +116,4 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
         done.sort_by_key(|range| range.start);
         (done, failure)
     }
-}
-
-/// Returns the ranges of length `chunk` into which `0..count` is cut. The last one may be shorter.
-pub(super) fn ranges(
-    count: usize,
-    chunk: usize,
-) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
-    (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
 }

@@ -29,7 +29,7 @@ pub(super) const SENT_OF_EIGHT: usize = 2;
 
 /// The largest batch of key generation in which the device sends all encapsulation keys for which
 /// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
-const SENT_BATCH: usize = 16384;
+const SENT_BATCH: usize = 8192;
 
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
 /// memory of the slot. If there are more, the device reads them from the caller's memory. On an

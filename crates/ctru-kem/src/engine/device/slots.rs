@@ -3,6 +3,7 @@
 //! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
 
 use core::ops::{Deref, DerefMut};
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use std::vec::Vec;
 
@@ -21,7 +22,7 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Slots<S> {
     all: Vec<Mutex<S>>,
     /// The indices of the free slots.
-    free: Mutex<Vec<usize>>,
+    free: Mutex<BTreeSet<usize>>,
     /// Signals that a slot has been given back.
     returned: Condvar,
 }
@@ -42,18 +43,23 @@ impl<S> Slots<S> {
         self.all.iter().for_each(|slot| work(&mut lock(slot)));
     }
 
-    /// Takes a slot if one is free.
+    /// Takes the first free slot, if there is one.
     pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
-        let index = lock(&self.free).pop()?;
+        let index = lock(&self.free).pop_first()?;
         Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
     }
 
-    /// Waits until a slot is free and takes it. Of several free slots, it takes the one that was
-    /// given back last.
+    /// Takes the last free slot, if there is one.
+    pub(super) fn try_take_last(&self) -> Option<Taken<'_, S>> {
+        let index = lock(&self.free).pop_last()?;
+        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
+    }
+
+    /// Waits until a slot is free, and takes the first free one.
     pub(super) fn take(&self) -> Taken<'_, S> {
         let mut free = lock(&self.free);
         loop {
-            if let Some(index) = free.pop() {
+            if let Some(index) = free.pop_first() {
                 drop(free);
                 return Taken { slots: self, index, slot: lock(&self.all[index]) };
             }
@@ -86,7 +92,7 @@ impl<S> DerefMut for Taken<'_, S> {
 
 impl<S> Drop for Taken<'_, S> {
     fn drop(&mut self) {
-        lock(&self.slots.free).push(self.index);
+        lock(&self.slots.free).insert(self.index);
         self.slots.returned.notify_one();
     }
 }

@@ -260,7 +260,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
                 let chunks = chunks(loaded);
                 if chunks.len() != 1 {
                     check_length("loaded keys", count, chunks.len())?;
-                    let chunk = self.engine.batches.loaded_chunk(count);
+                    let chunk = self.engine.batches.loaded_plan(count).chunk;
                     let what = "chunks of the engine that loaded the keys";
                     check_length(what, chunk, chunks.chunk)?;
                 }
@@ -410,6 +410,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             },
             |_, _| Ok(()),
         )?;
-        Ok(LoadedChunks { chunks, keys: count, chunk: self.engine.batches.loaded_chunk(count) })
+        let chunk = self.engine.batches.loaded_plan(count).chunk;
+        Ok(LoadedChunks { chunks, keys: count, chunk })
     }
 }

@@ -8,7 +8,6 @@ use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 
 use crate::engine::EngineError;
 use crate::engine::device::batch::Batches;
-use crate::engine::device::deal::ranges;
 use crate::engine::device::slot::Slot;
 use crate::engine::device::slots::{Slots, Taken};
 
@@ -32,11 +31,13 @@ struct UnderWay<'a, Q: Queue>(Vec<(Taken<'a, Slot<Q>>, Option<Part>)>);
 
 impl<'a, Q: Queue> UnderWay<'a, Q> {
     /// Takes a slot for each chunk, at most half of the device's slots, so that other calls find
-    /// free ones. Waits for the first slot only.
+    /// free ones. Waits for a slot only if none is free. Takes the last slots, which have the same
+    /// rank: ranks order transfers, and this batch has none.
     fn take(slots: &'a Slots<Slot<Q>>, chunks: usize) -> Self {
         let most = slots.len().div_ceil(2).min(chunks);
-        let first = (most != 0).then(|| slots.take());
-        let others = core::iter::from_fn(|| slots.try_take()).take(most.saturating_sub(1));
+        let first = || slots.try_take_last().unwrap_or_else(|| slots.take());
+        let first = (most != 0).then(first);
+        let others = core::iter::from_fn(|| slots.try_take_last()).take(most.saturating_sub(1));
         Self(first.into_iter().chain(others).map(|slot| (slot, None)).collect())
     }
 }
@@ -87,14 +88,14 @@ impl<D: Device> Batches<D> {
         mut finish: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<usize, RuntimeError> {
         let before = self.cancellations();
-        let chunks = ranges(count, self.loaded_chunk(count));
-        let mut under_way = UnderWay::take(self.slots_of(device), chunks.len());
+        let plan = self.loaded_plan(count);
+        let mut under_way = UnderWay::take(self.slots_of(device), plan.ranges().len());
         let slots = under_way.0.len();
         for (slot, _) in &under_way.0 {
             slot.device.queue.follow(after)?;
         }
         let mut done = 0;
-        for (number, range) in chunks.enumerate() {
+        for (number, range) in plan.ranges().enumerate() {
             if self.cancellations() != before {
                 break;
             }
