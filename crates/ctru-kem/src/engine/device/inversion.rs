@@ -188,6 +188,11 @@ impl<Q: Queue> Tree<Q> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn chunks_of_larger_batches_have_fewer_roots() {
+        assert_eq!([0, 1024, 1025, 4096, 4097, 1 << 20].map(roots_of), [16, 16, 8, 8, 2, 2]);
+    }
+
     /// A tree is allocated for the most leaves and the fewest roots, and serves every smaller chunk
     /// of every batch.
     #[test]
