@@ -525,7 +525,8 @@ impl<K> BatchKeys<'_, K> {
                 ChunkKeys::Loaded(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
             }
             Self::Loaded(loaded) => {
-                ChunkKeys::Loaded(&loaded.chunks[chunk.number], (end - start) as u32)
+                let keys = chunk.operations.len() as u32;
+                ChunkKeys::Loaded(&loaded.chunks[chunk.number], keys)
             }
         }
     }
@@ -609,7 +610,7 @@ mod tests {
         });
         let (first, second) = (slots.take(), slots.take());
         assert_eq!(*first + *second, 8000);
-        assert!(slots.try_take().is_none());
+        assert!(slots.try_take_last().is_none());
     }
 
     #[test]

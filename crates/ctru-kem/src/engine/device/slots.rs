@@ -43,12 +43,6 @@ impl<S> Slots<S> {
         self.all.iter().for_each(|slot| work(&mut lock(slot)));
     }
 
-    /// Takes the first free slot, if there is one.
-    pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
-        let index = lock(&self.free).pop_first()?;
-        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
-    }
-
     /// Takes the last free slot, if there is one.
     pub(super) fn try_take_last(&self) -> Option<Taken<'_, S>> {
         let index = lock(&self.free).pop_last()?;
