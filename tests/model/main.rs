@@ -20,6 +20,7 @@ mod groups;
 #[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
 mod slots;
 
+use std::cell::Cell;
 use std::panic::catch_unwind;
 use std::sync::atomic::AtomicU64 as Plain;
 use std::time::Duration;
@@ -343,8 +344,9 @@ fn call(
 ) -> Called {
     loop {
         let Some(mut entry) = groups.enter(tag, 1, gives_up) else { return Called::GivenUp };
-        let lane = &lanes[entry.lane()];
-        let row = entry.rows().start;
+        let (lane, rows) = (&lanes[entry.lane()], entry.rows());
+        assert_eq!(rows.len(), 1);
+        let row = rows.start;
         lane[row].store(input, Ordering::Relaxed);
         match &mut entry {
             Entry::Lead(leader) => {
@@ -383,11 +385,14 @@ fn call(
     }
 }
 
-/// Checks that all lanes are free and that nobody waits for a turn.
+/// Checks that all lanes are free, that nobody waits for a turn, and that a lone call is counted as
+/// a group.
 fn check_idle(groups_and_lanes: (&Groups<u8, u8>, &Lanes)) {
     for tag in [1, 2] {
+        let closed = groups_and_lanes.0.closed();
         let called = call(groups_and_lanes, (tag, 9), Leading::Works, || false);
         assert_eq!(called, Called::Done);
+        assert_eq!(groups_and_lanes.0.closed(), closed + 1);
     }
 }
 
@@ -521,6 +526,82 @@ fn calls_give_up_before_the_gate() {
         flag.store(1, Ordering::Release);
         gate.wake_all();
         for thread in [other, giving_up] {
+            thread.join().expect("the thread's assertions hold");
+        }
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that a call gives up before the gate although nobody leaves.
+#[test]
+fn calls_give_up_while_nobody_leaves() {
+    let orders = explore(None, || {
+        let gate: &Gate = leak(Gate::new(1, 1));
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let place = gate.enter(|| false);
+        let giving_up = thread::spawn(move || {
+            assert!(gate.enter(|| flag.load(Ordering::Acquire) != 0).is_none());
+        });
+        flag.store(1, Ordering::Release);
+        gate.wake_all();
+        giving_up.join().expect("the thread's assertions hold");
+        drop(place);
+    });
+    assert!(orders > 1);
+}
+
+/// Checks that as many callers as the gate allows pass one that sleeps in some order, and that no
+/// more of them do in any order.
+#[test]
+fn few_callers_pass_one_that_sleeps() {
+    const PASSES: usize = 2;
+    let most: &Plain = leak(Plain::new(0));
+    explore(Some(3), move || {
+        let gate: &Gate = leak(Gate::new(1, PASSES));
+        let (sleeps, has_entered) = (leak(AtomicU64::new(0)), leak(AtomicU64::new(0)));
+        let mut place = gate.enter(|| false);
+        let sleeper = thread::spawn(move || {
+            let place = gate.enter(|| {
+                sleeps.store(1, Ordering::SeqCst);
+                false
+            });
+            has_entered.store(1, Ordering::SeqCst);
+            drop(place);
+        });
+        let mut passed = 0;
+        for _ in 0..PASSES + 2 {
+            let waits = sleeps.load(Ordering::SeqCst) != 0;
+            drop(place);
+            place = gate.enter(|| false);
+            passed += u64::from(waits && has_entered.load(Ordering::SeqCst) == 0);
+        }
+        assert!(passed <= PASSES as u64, "{passed} have passed");
+        most.fetch_max(passed, Ordering::Relaxed);
+        drop(place);
+        sleeper.join().expect("the thread's assertions hold");
+    });
+    assert_eq!(most.load(Ordering::Relaxed), PASSES as u64);
+}
+
+/// Checks that nobody wakes up before the gate unless there is a place. Nobody passes those that
+/// sleep.
+#[test]
+fn nobody_wakes_up_in_vain() {
+    let orders = explore(Some(3), || {
+        let gate: &Gate = leak(Gate::new(1, 0));
+        let pass = || {
+            // The gate asks before the caller sleeps, and after it has woken up in vain.
+            let asked = Cell::new(0);
+            let place = gate.enter(|| {
+                asked.set(asked.get() + 1);
+                false
+            });
+            assert!(asked.get() <= 1, "woken in vain");
+            drop(place);
+        };
+        let threads = [(); 2].map(|()| thread::spawn(pass));
+        pass();
+        for thread in threads {
             thread.join().expect("the thread's assertions hold");
         }
     });

@@ -595,12 +595,12 @@ fn calibration_keeps_to_the_limit() {
     assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
 }
 
-/// Uses a product tree of several levels, some of which end with a node without a sibling.
-#[test]
-fn keys_through_a_deep_tree() {
-    type P = CtruPrime761;
+/// Uses a product tree of several levels, some of which end with a node without a sibling. Its
+/// roots are inverted by powers in chunks of at most `powers` operations.
+fn check_keys_through_a_deep_tree<P: ParameterSet>(powers: usize) {
     const COUNT: usize = 4 * 16 + 5;
-    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
+    let powers = Some(powers);
+    let options = DeviceOptions { chunk: COUNT, slots: 1, powers, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
@@ -611,6 +611,12 @@ fn keys_through_a_deep_tree() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
     assert!((encapsulation_keys, decapsulation_keys) == expected);
+}
+
+#[test]
+fn keys_through_a_deep_tree() {
+    check_keys_through_a_deep_tree::<CtruPrime761>(0);
+    check_keys_through_a_deep_tree::<CtruPrime653>(usize::MAX);
 }
 
 #[test]
