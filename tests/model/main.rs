@@ -551,6 +551,64 @@ fn calls_give_up_while_nobody_goes_on() {
     assert!(orders > 1);
 }
 
+/// What becomes of a group that another call has joined.
+#[derive(Copy, Clone, PartialEq)]
+enum Joined {
+    /// Its leader does not go on, and the other call gives up.
+    Open,
+    /// It is closed, and then the other call would like to give up.
+    Closed,
+    /// The other call leaves before it has filled its rows.
+    Left,
+}
+
+/// Lets a call join the group of another one in some orders. Returns whether it has joined.
+fn join(joined: Joined) -> bool {
+    let groups = &Shared::new([1; 3]).groups;
+    let flag: &AtomicU64 = leak(AtomicU64::new(0));
+    let Some(Entry::Lead(mut leader)) = groups.enter(1, 1, || false) else {
+        panic!("nobody else has opened a group")
+    };
+    let other = thread::spawn(move || {
+        let gives_up = || flag.load(Ordering::Acquire) != 0;
+        let Some(Entry::Join(mut joiner)) = groups.enter(1, 1, gives_up) else { return false };
+        match joined {
+            Joined::Open => assert_eq!(joiner.wait(gives_up), End::GivenUp),
+            Joined::Closed => assert_eq!(joiner.wait(gives_up), End::Done),
+            Joined::Left => {}
+        }
+        true
+    });
+    let give_up = || {
+        flag.store(1, Ordering::Release);
+        groups.wake_all();
+    };
+    if joined == Joined::Open {
+        give_up();
+        return other.join().expect("the thread's assertions hold");
+    }
+    leader.ask();
+    let whole = leader.close(|| false);
+    give_up();
+    leader.issued();
+    leader.end(Ok(()));
+    drop(leader);
+    let has_joined = other.join().expect("the thread's assertions hold");
+    assert_eq!(whole, Some(1 + usize::from(has_joined)));
+    has_joined
+}
+
+#[test]
+fn calls_give_up_until_their_group_is_closed() {
+    for joined in [Joined::Open, Joined::Closed, Joined::Left] {
+        let times: &Plain = leak(Plain::new(0));
+        explore(None, move || {
+            times.fetch_add(join(joined).into(), Ordering::Relaxed);
+        });
+        assert!(times.load(Ordering::Relaxed) > 0);
+    }
+}
+
 /// Checks that lanes are wiped between groups, and that wiping ends while calls go on.
 #[test]
 fn lanes_are_wiped_while_calls_meet() {
