@@ -620,18 +620,39 @@ fn lanes_are_wiped_while_calls_meet() {
             })
         });
         let mut wiped = 0;
-        // Twice, because the first time leaves nothing behind.
-        for _ in 0..2 {
-            shared.groups.for_each_lane(|lane| {
-                shared.lanes[lane].iter().for_each(|row| row.store(0, Ordering::Relaxed));
-                wiped += 1;
-            });
-        }
+        shared.groups.for_each_lane(|lane| {
+            shared.lanes[lane].iter().for_each(|row| row.store(0, Ordering::Relaxed));
+            wiped += 1;
+        });
         for thread in threads {
             thread.join().expect("the thread's assertions hold");
         }
-        assert_eq!(wiped, 2);
+        assert_eq!(wiped, 1);
         check_idle(shared);
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that no call has a lane while it is wiped, also if it has been wiped before.
+#[test]
+fn lanes_of_calls_are_not_wiped() {
+    let orders = explore(None, || {
+        let groups = &Shared::new([1; 3]).groups;
+        let in_use: &Plain = leak(Plain::new(0));
+        let wiping = thread::spawn(move || {
+            for _ in 0..2 {
+                groups.for_each_lane(|_| assert_eq!(in_use.load(Ordering::Relaxed), 0));
+            }
+        });
+        for _ in 0..2 {
+            let entry = groups.enter(1, 1, || false);
+            in_use.store(1, Ordering::Relaxed);
+            // The other thread can run here.
+            groups.closed();
+            in_use.store(0, Ordering::Relaxed);
+            drop(entry);
+        }
+        wiping.join().expect("the thread's assertions hold");
     });
     assert!(orders > 100);
 }
@@ -687,7 +708,7 @@ fn calls_give_up_before_the_gate() {
 
 /// Checks that a call gives up before the gate although nobody leaves.
 #[test]
-fn calls_give_up_while_nobody_leaves() {
+fn calls_give_up_before_the_gate_while_nobody_leaves() {
     let orders = explore(None, || {
         let gate: &Gate = leak(Gate::new(1, 1));
         let flag: &AtomicU64 = leak(AtomicU64::new(0));
@@ -706,7 +727,7 @@ fn calls_give_up_while_nobody_leaves() {
 /// Checks that as many callers as the gate allows pass one that sleeps in some order, and that no
 /// more of them do in any order.
 #[test]
-fn few_callers_pass_one_that_sleeps() {
+fn few_callers_pass_one_that_sleeps_before_the_gate() {
     const PASSES: usize = 2;
     let most: &Plain = leak(Plain::new(0));
     explore(Some(3), move || {
@@ -739,7 +760,7 @@ fn few_callers_pass_one_that_sleeps() {
 /// Checks that nobody wakes up before the gate unless there is a place. Nobody passes those that
 /// sleep.
 #[test]
-fn nobody_wakes_up_in_vain() {
+fn nobody_wakes_up_before_the_gate_in_vain() {
     let orders = explore(Some(3), || {
         let gate: &Gate = leak(Gate::new(1, 0));
         let pass = || {
