@@ -35,7 +35,7 @@ struct Inputs<P: ParameterSet> {
 impl<P: ParameterSet> Inputs<P> {
     fn new(caller: u8, count: usize) -> Self {
         let private: Vec<_> = (0..count as u8)
-            .map(|i| DecapsulationKey::<P>::generate_deterministic(&[caller; 32], &[i; 32]))
+            .map(|i| DecapsulationKey::generate_deterministic(&[32 * caller + i; 32], &[i; 32]))
             .collect();
         let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
         let mut sent: Vec<_> =
