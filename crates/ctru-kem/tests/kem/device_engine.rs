@@ -5,6 +5,7 @@ use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::device::Merging;
 use ctru_kem::engine::{
     Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Products,
     Seeds,
@@ -678,4 +679,15 @@ fn memory_is_bounded() {
     assert_eq!((one.chunk(), one.slots()), (1, 1));
     assert_eq!((many.chunk(), many.slots()), (8, 6));
     assert_eq!(many.device_bytes(), 48 * one.device_bytes());
+
+    let pinned = |devices, chunk, slots, (rows, under_way)| {
+        let merging = Merging { rows, under_way, ..Merging::default() };
+        let options = DeviceOptions { chunk, slots, merging, ..emulated() };
+        let devices = vec![EmulatedDevice::new(); devices];
+        DeviceEngine::<CtruPrime761, _>::over(devices, options).unwrap().pinned_bytes()
+    };
+    // Without small batches, and with two times as many groups as are under way on each device.
+    let each = pinned(1, 1, 1, (0, 1));
+    assert!(each > 0 && pinned(2, 8, 3, (0, 1)) == 48 * each);
+    assert_eq!(pinned(2, 8, 3, (4, 5)), (48 + 2 * 2 * 5 * 4) * each);
 }
