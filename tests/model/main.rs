@@ -20,6 +20,7 @@ mod groups;
 #[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
 mod slots;
 
+use std::cell::Cell;
 use std::panic::catch_unwind;
 use std::sync::atomic::AtomicU64 as Plain;
 use std::time::Duration;
@@ -323,45 +324,91 @@ enum Called {
     GivenUp,
 }
 
-/// The rows of each lane. Nothing but the groups orders the accesses of threads to a row, so that a
-/// thread that is too early reads an old value in some order.
-type Lanes = [[AtomicU64; 2]];
-
-/// Makes groups of two rows, of which one is under way at a time.
-fn groups(lanes: usize) -> (&'static Groups<u8, u8>, &'static Lanes) {
-    let limits = Limits { lanes, rows: 2, issuing: 1, under_way: 1, spin: Duration::ZERO };
-    let rows = |_| [(); 2].map(|()| AtomicU64::new(0));
-    (leak(Groups::new(limits)), leak((0..lanes).map(rows).collect::<Vec<_>>()))
+/// Groups of two rows, and what their calls share.
+struct Shared {
+    groups: Groups<u8, u8>,
+    limits: Limits,
+    /// The rows of each lane. Nothing but the groups orders the accesses of threads to a row, so
+    /// that a thread that is too early reads an old value in some order.
+    lanes: Vec<[AtomicU64; 2]>,
+    /// How many groups are being issued now, and at most so far.
+    issuing: [Plain; 2],
+    /// How many groups are closed and not done now, and at most so far.
+    under_way: [Plain; 2],
 }
 
-/// Makes a call with one row, whose input is `input`. The work of a group makes `10 * input`.
+impl Shared {
+    fn new([lanes, issuing, under_way]: [usize; 3]) -> &'static Self {
+        let limits = Limits { lanes, rows: 2, issuing, under_way, spin: Duration::ZERO };
+        let rows = |_| [(); 2].map(|()| AtomicU64::new(0));
+        leak(Self {
+            groups: Groups::new(limits),
+            limits,
+            lanes: (0..lanes).map(rows).collect(),
+            issuing: Default::default(),
+            under_way: Default::default(),
+        })
+    }
+}
+
+/// Counts one more, and checks that there are at most `limit`.
+fn begin([now, most]: &[Plain; 2], limit: usize) {
+    let count = now.fetch_add(1, Ordering::Relaxed) + 1;
+    assert!(count <= limit as u64, "more groups than the limit");
+    most.fetch_max(count, Ordering::Relaxed);
+}
+
+/// Makes a call with one row, whose input is `input`. The row holds `input` and the tag. The work
+/// of a group multiplies it by 10.
 fn call(
-    (groups, lanes): (&Groups<u8, u8>, &Lanes),
+    shared: &Shared,
     (tag, input): (u8, u64),
     leading: Leading,
     gives_up: impl Fn() -> bool + Copy,
 ) -> Called {
+    let Shared { groups, limits, lanes, issuing, under_way } = shared;
+    let input = 100 * u64::from(tag) + input;
     loop {
         let Some(mut entry) = groups.enter(tag, 1, gives_up) else { return Called::GivenUp };
-        let lane = &lanes[entry.lane()];
-        let row = entry.rows().start;
+        let (lane, rows) = (&lanes[entry.lane()], entry.rows());
+        assert_eq!(rows.len(), 1);
+        let row = rows.start;
         lane[row].store(input, Ordering::Relaxed);
         match &mut entry {
             Entry::Lead(leader) => {
                 if leading == (Leading::Panics { closes: false }) {
                     return Called::Panicked;
                 }
-                leader.ask();
-                let Some(whole) = leader.close(gives_up) else { return Called::GivenUp };
+                // Nobody gives up whose turn has come.
+                let whole =
+                    if leader.ask() { leader.close(|| true) } else { leader.close(gives_up) };
+                let Some(whole) = whole else {
+                    assert!(gives_up());
+                    return Called::GivenUp;
+                };
                 if leading == (Leading::Panics { closes: true }) {
                     return Called::Panicked;
                 }
-                for row in &lane[..whole] {
-                    let input = row.load(Ordering::Relaxed);
-                    assert!((1..10).contains(&input), "a row is not filled: {input}");
+                begin(under_way, limits.under_way);
+                begin(issuing, limits.issuing);
+                let inputs: Vec<u64> =
+                    lane[..whole].iter().map(|row| row.load(Ordering::Relaxed)).collect();
+                let tags = inputs.iter().map(|input| input / 100);
+                assert!(tags.eq(vec![u64::from(tag); whole]), "rows of others, or not filled");
+                // Loom runs others where threads use the same mutex, and not at every step.
+                let let_others_run = || {
+                    if limits.issuing.max(limits.under_way) > 1 {
+                        groups.closed();
+                    }
+                };
+                let_others_run();
+                issuing[0].fetch_sub(1, Ordering::Relaxed);
+                leader.issued();
+                for (row, input) in lane.iter().zip(inputs) {
                     row.store(10 * input, Ordering::Relaxed);
                 }
-                leader.issued();
+                let_others_run();
+                under_way[0].fetch_sub(1, Ordering::Relaxed);
                 if leading == Leading::Fails {
                     leader.end(Err(7));
                     return Called::Failed;
@@ -383,17 +430,20 @@ fn call(
     }
 }
 
-/// Checks that all lanes are free and that nobody waits for a turn.
-fn check_idle(groups_and_lanes: (&Groups<u8, u8>, &Lanes)) {
+/// Checks that all lanes are free, that nobody waits for a turn, and that a lone call is counted as
+/// a group.
+fn check_idle(shared: &Shared) {
     for tag in [1, 2] {
-        let called = call(groups_and_lanes, (tag, 9), Leading::Works, || false);
-        assert_eq!(called, Called::Done);
+        let closed = shared.groups.closed();
+        assert_eq!(call(shared, (tag, 9), Leading::Works, || false), Called::Done);
+        assert_eq!(shared.groups.closed(), closed + 1);
     }
 }
 
-/// Lets three threads call with these tags, and checks how the calls of the first one end.
-fn meet(lanes: usize, tags: [u8; 3], leading: Leading) {
-    let shared = groups(lanes);
+/// Lets three threads call with these tags, and checks how the calls of the first one end. Returns
+/// what they have shared.
+fn meet(limits: [usize; 3], tags: [u8; 3], leading: Leading) -> &'static Shared {
+    let shared = Shared::new(limits);
     let threads = [1, 2].map(|i| {
         thread::spawn(move || {
             assert_ne!(
@@ -412,21 +462,47 @@ fn meet(lanes: usize, tags: [u8; 3], leading: Leading) {
         Leading::Panics { .. } => [Called::Done, Called::Panicked],
     };
     assert!(allowed.contains(&called));
-    check_idle(shared);
+    shared
 }
 
+/// Lets three threads call with these tags in every order. Returns the least number of groups, and
+/// the most groups that were being issued, and that were under way.
+fn meet_in_every_order(interruptions: usize, limits: [usize; 3], tags: [u8; 3]) -> [u64; 3] {
+    let groups: &Plain = leak(Plain::new(u64::MAX));
+    let [issuing, under_way]: &[Plain; 2] = leak(Default::default());
+    let orders = explore(Some(interruptions), move || {
+        let shared = meet(limits, tags, Leading::Works);
+        groups.fetch_min(shared.groups.closed(), Ordering::Relaxed);
+        issuing.fetch_max(shared.issuing[1].load(Ordering::Relaxed), Ordering::Relaxed);
+        under_way.fetch_max(shared.under_way[1].load(Ordering::Relaxed), Ordering::Relaxed);
+        check_idle(shared);
+    });
+    assert!(orders > 100);
+    [groups, issuing, under_way].map(|number| number.load(Ordering::Relaxed))
+}
+
+/// Checks that two calls with the same tag meet in some order.
 #[test]
 fn calls_meet() {
-    assert!(explore(Some(3), || meet(2, [1, 1, 1], Leading::Works)) > 100);
-    assert!(explore(Some(3), || meet(1, [1, 2, 1], Leading::Works)) > 100);
+    assert_eq!(meet_in_every_order(3, [2, 1, 1], [1, 1, 1]), [2, 1, 1]);
+    assert_eq!(meet_in_every_order(3, [1, 1, 1], [1, 2, 1]), [2, 1, 1]);
+}
+
+/// Checks that there are as many groups at the same time as the limits allow.
+#[test]
+fn calls_use_the_limits() {
+    for (limits, most) in [([2, 1, 2], [1, 2]), ([2, 2, 1], [1, 1]), ([2, 2, 2], [2, 2])] {
+        assert_eq!(meet_in_every_order(2, limits, [1, 2, 1])[1..], most);
+    }
 }
 
 #[test]
 fn calls_meet_a_leader_that_fails() {
-    assert!(explore(Some(3), || meet(1, [1, 1, 1], Leading::Fails)) > 100);
-    for closes in [false, true] {
-        let leading = Leading::Panics { closes };
-        assert!(explore(Some(3), move || meet(1, [1, 1, 1], leading)) > 100);
+    for leading in
+        [Leading::Fails, Leading::Panics { closes: false }, Leading::Panics { closes: true }]
+    {
+        let meet = move || check_idle(meet([1, 1, 1], [1, 1, 1], leading));
+        assert!(explore(Some(3), meet) > 100);
     }
 }
 
@@ -434,14 +510,14 @@ fn calls_meet_a_leader_that_fails() {
 #[test]
 fn calls_give_up() {
     let orders = explore(INTERRUPTIONS, || {
-        let shared = groups(1);
+        let shared = Shared::new([1; 3]);
         let flag: &AtomicU64 = leak(AtomicU64::new(0));
         let other = thread::spawn(move || {
             assert_eq!(call(shared, (1, 2), Leading::Works, || false), Called::Done);
         });
         let canceller = thread::spawn(move || {
             flag.store(1, Ordering::Release);
-            shared.0.wake_all();
+            shared.groups.wake_all();
         });
         let gives_up = || flag.load(Ordering::Acquire) != 0;
         let called = call(shared, (1, 1), Leading::Works, gives_up);
@@ -454,19 +530,98 @@ fn calls_give_up() {
     assert!(orders > 100);
 }
 
+/// Checks that a call gives up waiting for a lane although no other call goes on, and that a call
+/// alone has its turn at once.
+#[test]
+fn calls_give_up_while_nobody_goes_on() {
+    let orders = explore(None, || {
+        let groups = &Shared::new([1; 3]).groups;
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let Some(Entry::Lead(mut leader)) = groups.enter(1, 1, || false) else {
+            panic!("nobody else has opened a group")
+        };
+        let giving_up = thread::spawn(move || {
+            assert!(groups.enter(2, 1, || flag.load(Ordering::Acquire) != 0).is_none());
+        });
+        flag.store(1, Ordering::Release);
+        groups.wake_all();
+        giving_up.join().expect("the thread's assertions hold");
+        assert!(leader.ask() && leader.close(|| true) == Some(1));
+    });
+    assert!(orders > 1);
+}
+
+/// What becomes of a group that another call has joined.
+#[derive(Copy, Clone, PartialEq)]
+enum Joined {
+    /// Its leader does not go on, and the other call gives up.
+    Open,
+    /// It is closed, and then the other call would like to give up.
+    Closed,
+    /// The other call leaves before it has filled its rows.
+    Left,
+}
+
+/// Lets a call join the group of another one in some orders. Returns whether it has joined.
+fn join(joined: Joined) -> bool {
+    let groups = &Shared::new([1; 3]).groups;
+    let flag: &AtomicU64 = leak(AtomicU64::new(0));
+    let Some(Entry::Lead(mut leader)) = groups.enter(1, 1, || false) else {
+        panic!("nobody else has opened a group")
+    };
+    let other = thread::spawn(move || {
+        let gives_up = || flag.load(Ordering::Acquire) != 0;
+        let Some(Entry::Join(mut joiner)) = groups.enter(1, 1, gives_up) else { return false };
+        match joined {
+            Joined::Open => assert_eq!(joiner.wait(gives_up), End::GivenUp),
+            Joined::Closed => assert_eq!(joiner.wait(gives_up), End::Done),
+            Joined::Left => {}
+        }
+        true
+    });
+    let give_up = || {
+        flag.store(1, Ordering::Release);
+        groups.wake_all();
+    };
+    if joined == Joined::Open {
+        give_up();
+        return other.join().expect("the thread's assertions hold");
+    }
+    leader.ask();
+    let whole = leader.close(|| false);
+    give_up();
+    leader.issued();
+    leader.end(Ok(()));
+    drop(leader);
+    let has_joined = other.join().expect("the thread's assertions hold");
+    assert_eq!(whole, Some(1 + usize::from(has_joined)));
+    has_joined
+}
+
+#[test]
+fn calls_give_up_until_their_group_is_closed() {
+    for joined in [Joined::Open, Joined::Closed, Joined::Left] {
+        let times: &Plain = leak(Plain::new(0));
+        explore(None, move || {
+            times.fetch_add(join(joined).into(), Ordering::Relaxed);
+        });
+        assert!(times.load(Ordering::Relaxed) > 0);
+    }
+}
+
 /// Checks that lanes are wiped between groups, and that wiping ends while calls go on.
 #[test]
 fn lanes_are_wiped_while_calls_meet() {
     let orders = explore(INTERRUPTIONS, || {
-        let shared = groups(1);
+        let shared = Shared::new([1; 3]);
         let threads = [1, 2].map(|input| {
             thread::spawn(move || {
                 assert_eq!(call(shared, (1, input), Leading::Works, || false), Called::Done);
             })
         });
         let mut wiped = 0;
-        shared.0.for_each_lane(|lane| {
-            shared.1[lane].iter().for_each(|row| row.store(0, Ordering::Relaxed));
+        shared.groups.for_each_lane(|lane| {
+            shared.lanes[lane].iter().for_each(|row| row.store(0, Ordering::Relaxed));
             wiped += 1;
         });
         for thread in threads {
@@ -474,6 +629,30 @@ fn lanes_are_wiped_while_calls_meet() {
         }
         assert_eq!(wiped, 1);
         check_idle(shared);
+    });
+    assert!(orders > 100);
+}
+
+/// Checks that no call has a lane while it is wiped, also if it has been wiped before.
+#[test]
+fn lanes_of_calls_are_not_wiped() {
+    let orders = explore(None, || {
+        let groups = &Shared::new([1; 3]).groups;
+        let in_use: &Plain = leak(Plain::new(0));
+        let wiping = thread::spawn(move || {
+            for _ in 0..2 {
+                groups.for_each_lane(|_| assert_eq!(in_use.load(Ordering::Relaxed), 0));
+            }
+        });
+        for _ in 0..2 {
+            let entry = groups.enter(1, 1, || false);
+            in_use.store(1, Ordering::Relaxed);
+            // The other thread can run here.
+            groups.closed();
+            in_use.store(0, Ordering::Relaxed);
+            drop(entry);
+        }
+        wiping.join().expect("the thread's assertions hold");
     });
     assert!(orders > 100);
 }
@@ -527,6 +706,82 @@ fn calls_give_up_before_the_gate() {
     assert!(orders > 100);
 }
 
+/// Checks that a call gives up before the gate although nobody leaves.
+#[test]
+fn calls_give_up_before_the_gate_while_nobody_leaves() {
+    let orders = explore(None, || {
+        let gate: &Gate = leak(Gate::new(1, 1));
+        let flag: &AtomicU64 = leak(AtomicU64::new(0));
+        let place = gate.enter(|| false);
+        let giving_up = thread::spawn(move || {
+            assert!(gate.enter(|| flag.load(Ordering::Acquire) != 0).is_none());
+        });
+        flag.store(1, Ordering::Release);
+        gate.wake_all();
+        giving_up.join().expect("the thread's assertions hold");
+        drop(place);
+    });
+    assert!(orders > 1);
+}
+
+/// Checks that as many callers as the gate allows pass one that sleeps in some order, and that no
+/// more of them do in any order.
+#[test]
+fn few_callers_pass_one_that_sleeps_before_the_gate() {
+    const PASSES: usize = 2;
+    let most: &Plain = leak(Plain::new(0));
+    explore(Some(3), move || {
+        let gate: &Gate = leak(Gate::new(1, PASSES));
+        let (sleeps, has_entered) = (leak(AtomicU64::new(0)), leak(AtomicU64::new(0)));
+        let mut place = gate.enter(|| false);
+        let sleeper = thread::spawn(move || {
+            let place = gate.enter(|| {
+                sleeps.store(1, Ordering::SeqCst);
+                false
+            });
+            has_entered.store(1, Ordering::SeqCst);
+            drop(place);
+        });
+        let mut passed = 0;
+        for _ in 0..PASSES + 2 {
+            let waits = sleeps.load(Ordering::SeqCst) != 0;
+            drop(place);
+            place = gate.enter(|| false);
+            passed += u64::from(waits && has_entered.load(Ordering::SeqCst) == 0);
+        }
+        assert!(passed <= PASSES as u64, "{passed} have passed");
+        most.fetch_max(passed, Ordering::Relaxed);
+        drop(place);
+        sleeper.join().expect("the thread's assertions hold");
+    });
+    assert_eq!(most.load(Ordering::Relaxed), PASSES as u64);
+}
+
+/// Checks that nobody wakes up before the gate unless there is a place. Nobody passes those that
+/// sleep.
+#[test]
+fn nobody_wakes_up_before_the_gate_in_vain() {
+    let orders = explore(Some(3), || {
+        let gate: &Gate = leak(Gate::new(1, 0));
+        let pass = || {
+            // The gate asks before the caller sleeps, and after it has woken up in vain.
+            let asked = Cell::new(0);
+            let place = gate.enter(|| {
+                asked.set(asked.get() + 1);
+                false
+            });
+            assert!(asked.get() <= 1, "woken in vain");
+            drop(place);
+        };
+        let threads = [(); 2].map(|()| thread::spawn(pass));
+        pass();
+        for thread in threads {
+            thread.join().expect("the thread's assertions hold");
+        }
+    });
+    assert!(orders > 100);
+}
+
 /// Checks that the model finds a place that is not given back.
 #[test]
 fn the_model_finds_calls_that_do_not_leave() {
@@ -537,6 +792,6 @@ fn the_model_finds_calls_that_do_not_leave() {
 /// Checks that the model finds a call that waits forever.
 #[test]
 fn the_model_finds_calls_that_get_no_lane() {
-    let wait = || drop(groups(0).0.enter(1, 1, || false));
+    let wait = || drop(Shared::new([0, 1, 1]).groups.enter(1, 1, || false));
     catch_unwind(|| explore(INTERRUPTIONS, wait)).expect_err("the fault is there");
 }

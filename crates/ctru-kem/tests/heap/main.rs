@@ -187,6 +187,26 @@ fn devices() {
     assert_eq!(in_use(), 0, "words of secrets after wiping");
 }
 
+/// Checks that [`DeviceEngine::wipe`] also removes the secrets of small batches, which meet in
+/// memory of their own.
+#[test]
+fn small_batches_on_devices() {
+    type P = CtruPrime653;
+    let _alone = alone();
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let case = Case::<P>::watched();
+    let public = [(); COUNT].map(|()| case.public.clone());
+    let mut ciphertexts = [(); COUNT].map(|()| Ciphertext::default());
+    let mut secrets = [(); COUNT].map(|()| SharedSecret::default());
+    let seeds = Seeds::Each(&[*SEED; COUNT]);
+    engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
+    assert!(ciphertexts[0] == case.ciphertext);
+    assert!(in_use() > 100, "the memory holds no secrets, so this test tests nothing");
+    engine.wipe().unwrap();
+    assert_eq!(in_use(), 0, "words of secrets after wiping");
+}
+
 /// Checks that the allocator finds a secret that is not wiped.
 #[test]
 fn planted() {

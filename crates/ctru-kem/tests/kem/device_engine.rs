@@ -5,6 +5,7 @@ use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_kem::engine::device::Merging;
 use ctru_kem::engine::{
     Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Products,
     Seeds,
@@ -595,12 +596,12 @@ fn calibration_keeps_to_the_limit() {
     assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
 }
 
-/// Uses a product tree of several levels, some of which end with a node without a sibling.
-#[test]
-fn keys_through_a_deep_tree() {
-    type P = CtruPrime761;
+/// Uses a product tree of several levels, some of which end with a node without a sibling. Its
+/// roots are inverted by powers in chunks of at most `powers` operations.
+fn check_keys_through_a_deep_tree<P: ParameterSet>(powers: usize) {
     const COUNT: usize = 4 * 16 + 5;
-    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
+    let powers = Some(powers);
+    let options = DeviceOptions { chunk: COUNT, slots: 1, powers, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
@@ -611,6 +612,12 @@ fn keys_through_a_deep_tree() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
     assert!((encapsulation_keys, decapsulation_keys) == expected);
+}
+
+#[test]
+fn keys_through_a_deep_tree() {
+    check_keys_through_a_deep_tree::<CtruPrime761>(0);
+    check_keys_through_a_deep_tree::<CtruPrime653>(usize::MAX);
 }
 
 #[test]
@@ -672,4 +679,15 @@ fn memory_is_bounded() {
     assert_eq!((one.chunk(), one.slots()), (1, 1));
     assert_eq!((many.chunk(), many.slots()), (8, 6));
     assert_eq!(many.device_bytes(), 48 * one.device_bytes());
+
+    let pinned = |devices, chunk, slots, (rows, under_way)| {
+        let merging = Merging { rows, under_way, ..Merging::default() };
+        let options = DeviceOptions { chunk, slots, merging, ..emulated() };
+        let devices = vec![EmulatedDevice::new(); devices];
+        DeviceEngine::<CtruPrime761, _>::over(devices, options).unwrap().pinned_bytes()
+    };
+    // Without small batches, and with two times as many groups as are under way on each device.
+    let each = pinned(1, 1, 1, (0, 1));
+    assert!(each > 0 && pinned(2, 8, 3, (0, 1)) == 48 * each);
+    assert_eq!(pinned(2, 8, 3, (4, 5)), (48 + 2 * 2 * 5 * 4) * each);
 }

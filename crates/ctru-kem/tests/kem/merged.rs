@@ -35,7 +35,7 @@ struct Inputs<P: ParameterSet> {
 impl<P: ParameterSet> Inputs<P> {
     fn new(caller: u8, count: usize) -> Self {
         let private: Vec<_> = (0..count as u8)
-            .map(|i| DecapsulationKey::<P>::generate_deterministic(&[caller; 32], &[i; 32]))
+            .map(|i| DecapsulationKey::generate_deterministic(&[32 * caller + i; 32], &[i; 32]))
             .collect();
         let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
         let mut sent: Vec<_> =
@@ -152,6 +152,28 @@ fn callers_share_launches() {
     let together = device.launches() - alone;
     // At most one launch is under way, so the batches of the others meet while it runs.
     assert!(together <= CALLERS * BATCHES / 2, "{together} launches");
+}
+
+/// Checks that batches are merged up to the number of operations of a group, and up to 64 KiB of
+/// keys or of ciphertexts.
+#[test]
+fn larger_batches_are_not_merged() {
+    type P = CtruPrime653;
+    const ROWS: usize = (64 << 10) / P::ENCAPSULATION_KEY_BYTES;
+    const { assert!(P::ENCAPSULATION_KEY_BYTES > P::CIPHERTEXT_BYTES) };
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
+    for (rows, merged, larger) in [(3, 3, 4), (128, ROWS, ROWS + 1)] {
+        let options =
+            DeviceOptions { chunk: 128, slots: 1, merging: merging(rows, 1), ..emulated() };
+        let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+        for (count, launches) in [(0, 0), (1, 1), (merged, 2), (larger, 2)] {
+            let mut ciphertexts = vec![Ciphertext::default(); count];
+            let mut secrets = vec![SharedSecret::default(); count];
+            let seeds = Seeds::Expand(expand(&1));
+            engine.encapsulate(Keys::One(&key), seeds, &mut ciphertexts, &mut secrets).unwrap();
+            assert_eq!(engine.common_launches(), launches, "{count} operations");
+        }
+    }
 }
 
 /// Gives keys to an engine as rows, of which one caller's second one is not a key. Checks that only

@@ -275,7 +275,7 @@ impl<D: Device> Batches<D> {
     fn plan(&self, count: usize, moving: Moving) -> Plan {
         let first = match moving {
             Moving::LoadedKeys => 0,
-            _ => self.batches.fetch_add(1, Ordering::Relaxed) % self.devices.len(),
+            _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
         let Limits { sixteenths, least, most } = moving.limits(count);
         let parts = (sixteenths * self.slots()).div_ceil(16);
@@ -529,7 +529,8 @@ impl<K> BatchKeys<'_, K> {
                 ChunkKeys::Loaded(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
             }
             Self::Loaded(loaded) => {
-                ChunkKeys::Loaded(&loaded.chunks[chunk.number], (end - start) as u32)
+                let keys = chunk.operations.len() as u32;
+                ChunkKeys::Loaded(&loaded.chunks[chunk.number], keys)
             }
         }
     }
@@ -551,9 +552,14 @@ fn even_chunk(count: usize, parts: usize, least: usize, most: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::vec;
 
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+
     use super::*;
+    use crate::CtruPrime653;
+    use crate::engine::device::options::Merging;
 
     #[test]
     fn chunks_are_even_but_not_too_small() {
@@ -583,6 +589,8 @@ mod tests {
         assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
         assert_eq!(of(Moving::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
         assert_eq!(of(Moving::PrivateKeys(1571), 1 << 20), (4, LEAST_PINNED, 16384));
+        assert_eq!(of(Moving::KeyPairs(1000), 1), (4, 1280, 8192));
+        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1), (8, 512, 2048));
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
         assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
@@ -634,5 +642,59 @@ mod tests {
         });
         assert!(panicked);
         assert_eq!(*slots.take(), 7);
+    }
+
+    /// Makes batches on `devices` devices, with `slots` slots each.
+    fn batches(devices: usize, slots: usize) -> Batches<EmulatedDevice> {
+        let merging = Merging { rows: 0, ..Merging::default() };
+        let options = DeviceOptions { chunk: 512, slots, merging, ..DeviceOptions::default() };
+        let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
+        Batches::new(Set::of::<CtruPrime653>(), devices, options).unwrap()
+    }
+
+    #[test]
+    fn batches_begin_with_different_devices_unless_keys_are_loaded() {
+        const DEVICES: usize = 3;
+        let batches = batches(DEVICES, 1);
+        let devices = |plan: Plan| {
+            let devices = Mutex::new(vec![DEVICES; plan.ranges().len()]);
+            let note = |_: &mut _, chunk: &Chunk, ()| {
+                devices.lock().unwrap()[chunk.number] = chunk.device;
+                Ok(())
+            };
+            batches.run(plan, plan.ranges().map(|_| ()), note).unwrap();
+            devices.into_inner().unwrap()
+        };
+        for first in [0, 1, 2, 0] {
+            assert_eq!(devices(batches.plan(1, Moving::Copied(1000))), [first]);
+            assert_eq!(devices(batches.loaded_plan(1025)), [0, 1, 2]);
+        }
+        let plan = batches.plan(1025, Moving::Copied(1000));
+        assert_eq!((plan.chunk, devices(plan)), (512, vec![1, 2, 0]));
+        // The number of batches starts again at 0 some day.
+        batches.batches.store(usize::MAX, Ordering::Relaxed);
+        assert_eq!(devices(batches.plan(1025, Moving::Copied(1000))), [0, 0, 1]);
+    }
+
+    #[test]
+    fn small_batches_fill_a_part_of_the_slots() {
+        // Chunks for half of eight slots, of the least number of operations and of more.
+        let batches = batches(2, 4);
+        let chunk = |count| batches.plan(count, Moving::Copied(2000)).chunk;
+        assert_eq!([1024, 1025, 1 << 20].map(chunk), [256, 512, 512]);
+    }
+
+    #[test]
+    fn moved_bytes_are_those_of_an_operation() {
+        let batches = batches(1, 1);
+        let pinned = batches.devices()[0].register(vec![0; 20]).unwrap();
+        let ordinary = [0; 10];
+        assert_eq!(batches.moved(10, [&pinned, &ordinary]), (3, false));
+        assert_eq!(batches.moved(9, [&ordinary, &ordinary]), (3, false));
+        assert_eq!(batches.moved(9, [&pinned]), (3, true));
+        assert_eq!(batches.moved(5, [&[], &pinned]), (4, true));
+        // At least one byte, by which limits are divided.
+        assert_eq!(batches.moved(5, [&[], &[]]), (1, true));
+        assert_eq!(batches.moved(0, [&[]]), (1, true));
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Plan {
     pub(super) count: usize,
     /// The number of operations of each chunk except the last one.
     pub(super) chunk: usize,
-    /// The index of the first chunk's device.
+    /// The index of the first chunk's device, modulo the number of devices.
     pub(super) first: usize,
 }
 
@@ -66,7 +66,7 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
         let devices = slots.len();
         let mut queues: Vec<VecDeque<(Chunk, C)>> = (0..devices).map(|_| VecDeque::new()).collect();
         for ((number, operations), part) in plan.ranges().enumerate().zip(parts) {
-            let device = (plan.first + number) % devices;
+            let device = plan.first.wrapping_add(number) % devices;
             let chunk = Chunk { number, device, operations, batch: plan.count };
             queues[device].push_back((chunk, part));
         }

@@ -186,7 +186,44 @@ impl<Q: Queue> Tree<Q> {
 
 #[cfg(test)]
 mod tests {
+    use ctru_gpu_runtime::Device;
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+
     use super::*;
+    use crate::CtruPrime653;
+
+    /// Checks that the arrays for wiping are all that a tree allocates, except for the matrices.
+    #[test]
+    fn all_memory_of_a_tree_is_wiped() {
+        let device = EmulatedDevice::new();
+        let queue = device.queue().unwrap();
+        let set = Set::of::<CtruPrime653>();
+        let maps = SharedMaps::new();
+        maps.get(&queue, set.chain).unwrap();
+        let used = || {
+            let memory = device.memory_info().unwrap();
+            memory.total - memory.free
+        };
+        let before = used();
+        let tree = Tree::new(&queue, set, 101, RootInversion { powers: 100, maps }).unwrap();
+        let wiped = || tree.memory().map(|array| size_of::<u16>() * array.len()).sum::<usize>();
+        let levels = wiped();
+        assert!(levels > 0 && levels == used() - before);
+        // Only the chunks that are small enough need more memory.
+        let f = queue.allocate(101 * set.row).unwrap();
+        let [inverses, scratch] = [(); 2].map(|()| queue.allocate(101 * set.row).unwrap());
+        let mut launches = Launches::new(set, 101);
+        let before = used() - levels;
+        tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch).unwrap();
+        assert_eq!(used() - before, levels);
+        tree.invert(&mut launches, &queue, 100, &f, &inverses, &scratch).unwrap();
+        assert!(wiped() > levels && wiped() == used() - before);
+    }
+
+    #[test]
+    fn chunks_of_larger_batches_have_fewer_roots() {
+        assert_eq!([0, 1024, 1025, 4096, 4097, 1 << 20].map(roots_of), [16, 16, 8, 8, 2, 2]);
+    }
 
     /// A tree is allocated for the most leaves and the fewest roots, and serves every smaller chunk
     /// of every batch.
