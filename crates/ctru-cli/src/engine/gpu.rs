@@ -49,9 +49,9 @@ pub(crate) struct GpuArgs {
 enum ProductsArg {
     /// Incomplete NTT on CUDA cores
     Ntt,
-    /// Matrix products on tensor cores
+    /// Matrix products on tensor cores; large chunks with one key multiply by its matrix
     Polyphase,
-    /// Matrix products on tensor cores, with a full matrix if all operations use one key
+    /// The same, with the key's matrix in small chunks too
     SameKey,
 }
 

@@ -3,6 +3,7 @@
 //! Barriers of a warp cost almost nothing. Neighbouring threads access
 //! neighbouring elements of a row, so the hardware coalesces the accesses.
 
+use ctru_math::Ring;
 use ctru_math::kernel::bits::{self, GROUP};
 
 use crate::descriptor::Shape;
@@ -116,21 +117,21 @@ pub(crate) fn copy_bytes<S: Simt>(
     transfer(s, end - first, |i| s.load(from, first + i), |i, word| s.store(to, place + i, word));
 }
 
-/// Loads the bytes `to..to + bytes <= 2048` of an array. Returns a function that compares them with
-/// the bytes of shared memory from byte `from` on: if all bytes are equal, every thread returns 0;
-/// otherwise at least one thread returns another number. `from` and `to` must be congruent modulo
-/// 4. What a warp does between the two calls need not wait for the loads.
+/// Loads the ciphertext that begins at byte `to` of an array. Returns a function that compares it
+/// with the bytes of shared memory from byte `from` on: if all bytes are equal, every thread
+/// returns 0; otherwise at least one thread returns another number. `from` and `to` must be
+/// congruent modulo 4. What a warp does between the two calls need not wait for the loads.
 #[inline(always)]
-pub(crate) fn comparison<S: Simt>(
+pub(crate) fn comparison<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
     to: u32,
-    bytes: u32,
 ) -> impl Fn(u32) -> u32 {
     const ROUNDS: usize = 16;
+    const { assert!(R::CIPHERTEXT_BYTES <= ROUNDS * 4 * WARP as usize) };
+    let bytes = R::CIPHERTEXT_BYTES as u32;
     let Words { before, first, count, after } = Words::of(to, bytes);
     let rounds = (bytes / 4).div_ceil(WARP);
-    debug_assert!(rounds as usize <= ROUNDS);
     // Threads past the end compare the last word again, which needs no branch.
     let index = move |round: usize| (WARP * round as u32 + s.lane()).min(count - 1);
     let words: [u32; ROUNDS] = core::array::from_fn(|round| match (round as u32) < rounds {

@@ -261,30 +261,31 @@ fn check_traces<R: Ring>() {
         assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
     }
     for Keys { unpack, pack, encoding, .. } in encodings::<R>() {
+        // Two keys, one per warp of a block.
         let h = Poly::<R>::one();
         let f = coins.clone().map(|coins| sample::sample_secret::<R>(&array(&coins)));
         let unpacking = [0u8, 0xff].map(|z| {
             let f = secret_poly::pack(&f[usize::from(z & 1)]);
             let key = [f.as_ref(), &encoding(&h), &[z; 32]].concat();
             vec![
-                strings(&[key]),
-                blank::<u8>(width),
-                blank::<u16>(width),
-                blank::<u8>(ID_BYTES as usize),
-                blank::<u64>(SEED_WORDS as usize),
+                strings(&[key.clone(), key]),
+                blank::<u8>(2 * width),
+                blank::<u16>(2 * width),
+                blank::<u8>(2 * ID_BYTES as usize),
+                blank::<u64>(2 * SEED_WORDS as usize),
             ]
         });
-        assert_same_trace(unpack.of::<R>(), unpacking, Batch::each(1));
+        assert_same_trace(unpack.of::<R>(), unpacking, Batch::each(2));
         let packing = [0u8, 0xff].map(|z| {
             let f = signed(f[usize::from(z & 1)].coefficients());
             vec![
-                Buffer::new(&padded(&[f], row::<R>(), 0)),
-                Buffer::new(&padded(&[h.coefficients().to_vec()], row::<R>(), 0)),
-                Buffer::new(&words(&[vec![z; 32]], SEED_WORDS, 0)),
-                blank::<u8>(R::SECRET_POLY_BYTES + encoding(&h).len() + 32),
+                Buffer::new(&padded(&[f.clone(), f], row::<R>(), 0)),
+                Buffer::new(&padded(&vec![h.coefficients().to_vec(); 2], row::<R>(), 0)),
+                Buffer::new(&words(&[vec![z; 32], vec![z; 32]], SEED_WORDS, 0)),
+                blank::<u8>(2 * (R::SECRET_POLY_BYTES + encoding(&h).len() + 32)),
             ]
         });
-        assert_same_trace(pack.of::<R>(), packing, Batch::each(1));
+        assert_same_trace(pack.of::<R>(), packing, Batch::each(2));
     }
 }
 

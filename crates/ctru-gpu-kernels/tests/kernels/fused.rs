@@ -234,18 +234,18 @@ macro_rules! properties {
                 #![proptest_config(ProptestConfig::with_cases(4))]
                 #[test]
                 fn encrypt_blocks_with_one_key(key in poly::<$ring>(),
-                    operations in vec(operation::<$ring>(), 31..70)) {
+                    operations in vec(operation::<$ring>(), 15..35)) {
                     check_encrypt::<$ring>(&[key], &operations);
                 }
                 #[test]
                 fn decrypt_blocks_with_one_key(f in secret::<$ring>(),
-                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 31..70)) {
+                    ciphertexts in vec(bytes(<$ring>::CIPHERTEXT_BYTES), 15..35)) {
                     check_decrypt::<$ring>(&[f], &ciphertexts);
                 }
             }
             #[test]
             fn traces() {
-                check_traces::<$ring>(2);
+                check_traces::<$ring>(19);
             }
             #[test]
             fn extremes() {

@@ -96,7 +96,7 @@ fn one_by_many(
     many: RangeInclusive<i64>,
 ) -> impl Strategy<Value = (Vec<Vec<i64>>, Vec<Vec<i64>>)> {
     let numbers = move |range: RangeInclusive<i64>| numbers(n, *range.start(), *range.end());
-    let count = prop_oneof![Just(1usize), Just(32), Just(33), 1usize..70];
+    let count = prop_oneof![Just(1usize), Just(16), Just(17), 1usize..35];
     (vec(numbers(one), 1), count.prop_flat_map(move |count| vec(numbers(many.clone()), count)))
 }
 

@@ -46,6 +46,12 @@ unsafe impl Send for Stream {}
 // handle 2 stays on one thread, as for `Send`.
 unsafe impl Sync for Stream {}
 
+/// Returns the priority of a rank. A lower number is a higher priority; `first` is the highest one
+/// and `last` the lowest one.
+fn priority(first: c_int, last: c_int, rank: usize) -> c_int {
+    first.saturating_add(c_int::try_from(rank).unwrap_or(c_int::MAX)).min(last)
+}
+
 impl Stream {
     /// Creates a stream of this rank; see [`Device::ranked_queue`](crate::Device::ranked_queue).
     pub(super) fn new(device: CudaDevice, rank: usize) -> Result<Self, RuntimeError> {
@@ -54,9 +60,7 @@ impl Stream {
         let (mut last, mut first) = (0, 0);
         // SAFETY: both numbers may be written, and a device is current.
         unsafe { driver::cuCtxGetStreamPriorityRange(&raw mut last, &raw mut first) }?;
-        // A lower number is a higher priority.
-        let rank = i32::try_from(rank).unwrap_or(i32::MAX);
-        let priority = first.saturating_add(rank).min(last);
+        let priority = priority(first, last, rank);
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current, and the priority is in its range.
         unsafe { driver::cuStreamCreateWithPriority(&raw mut raw, NON_BLOCKING, priority) }?;
@@ -217,5 +221,16 @@ impl Drop for CudaEvent {
 impl fmt::Debug for CudaEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaEvent({:?})", self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greater_ranks_have_lower_priorities() {
+        assert_eq!([0, 1, 2, 3, usize::MAX].map(|rank| priority(-2, 0, rank)), [-2, -1, 0, 0, 0]);
+        assert_eq!([0, usize::MAX].map(|rank| priority(0, 0, rank)), [0, 0]);
     }
 }

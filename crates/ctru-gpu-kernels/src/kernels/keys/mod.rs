@@ -37,9 +37,9 @@ pub(crate) trait Encoding<R: Ring> {
 /// Coefficients in a group, which is loaded or stored at once.
 const GROUP: u32 = bits::GROUP as u32;
 
-/// Number of keys per block, one per warp. A multiprocessor holds at most 32 blocks, so with one
-/// key per block it would hold only half as many warps as it can.
-const KEYS: u32 = 2;
+/// Number of keys per block, one per warp. A multiprocessor holds at most 32 blocks. With two keys
+/// each, shared memory has room for 28 of them for `n = 761`, and for 18 for `n = 1277`.
+pub(crate) const KEYS: u32 = 2;
 
 /// Returns the number of bytes reserved for the string: whole groups with 13 bits per coefficient.
 /// The other encoding is shorter.

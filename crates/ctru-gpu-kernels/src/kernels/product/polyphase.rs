@@ -247,7 +247,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
             let address =
                 start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
-            // The eighth word is the first one of the next phase, which no tile reads.
+            // The eighth word is the first one of the next phase, which no tile reads, but
+            // `add_high_bytes` does.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }

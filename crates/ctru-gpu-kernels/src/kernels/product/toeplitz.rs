@@ -9,11 +9,11 @@
 //! ```text
 //! t(d) = h_d                       for 0 < d < n,
 //! t(n) = h_0,
-//! t(d) = h_(d + n) + h_(d + n - 1)  for -n < d <= 0, where h_n is h_0,
+//! t(d) = h_(d + n) + h_(d + n - 1)  for 1 - n < d <= 0, where h_n is h_0,
 //! ```
 //!
-//! and the matrix needs memory only for its `2 n` diagonals. With `i = 8 m + v` and `j = 8 l + w`,
-//! the product `c` of the operand `r` is
+//! and the matrix needs memory only for its `2 n - 1` diagonals. With `i = 8 m + v` and
+//! `j = 8 l + w`, the product `c` of the operand `r` is
 //!
 //! ```text
 //! c[8 m + v] = sum over w < 8 and l of A[m][l] r[8 l + w],   A[m][l] = t(8 (m - l) + v - w).
@@ -24,8 +24,8 @@
 //! it, for all operations. Phase `p` is the list of `t(8 x + p)` for all `x`; a negative `v - w`
 //! takes phase `v - w + 8`, one place before. Shared memory holds the phases in reverse order, in
 //! eight copies that are shifted by 0 to 7 bytes, so that each thread can load any eight
-//! neighbouring bytes at once. A thread's part of a tile is two such loads. No other tile shares
-//! them, so no register has to be copied to another one, where an instruction expects it.
+//! neighbouring bytes at once. A thread's part of a diagonal is two such loads. No other diagonal
+//! shares them, so no register has to be copied to another one, where an instruction expects it.
 //!
 //! Either the key or the operands have coefficients of up to 13 bits, which are split into bytes of
 //! 7 and 6 bits. The coefficients of the other side are signed bytes. The threads first sum the
@@ -98,8 +98,8 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     const LARGEST: u32 = TILE_ROWS * Self::OUTER - 1;
     /// Bytes per phase of the key's matrix.
     const KEY_PHASE: u32 = TILE_ROWS * Self::OUTER + TILE_COLUMNS * Self::INNER;
-    /// Bytes per copy of the phases. This is 32 bytes more than the phases need, so that
-    /// copies begin in different banks.
+    /// Bytes per copy of the phases. This is 32 bytes more than the phases need, so that four
+    /// neighbouring copies begin in different banks.
     const KEY_COPY: u32 = PHASES * Self::KEY_PHASE + 32;
     /// Bytes of all copies, for one byte of the key's coefficients.
     const KEY_BYTE: u32 = COPIES * Self::KEY_COPY;
@@ -348,8 +348,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 
     /// Returns the address of coefficient `8 group + v` of a column of the product. The pairs of a
-    /// group are rotated by a number that depends on the column, so that the lanes that store pairs
-    /// at the same time access different banks.
+    /// group are rotated by a number that depends on the column, so that at most two of the lanes
+    /// that store pairs at the same time access the same bank.
     #[inline(always)]
     fn coefficient(column: u32, group: u32, v: u32) -> u32 {
         let pair = (v / 2 + column / 2) % 4;

@@ -90,7 +90,7 @@ pub fn verify<S: Simt, R: Ring>(
     let secrets = (rejection_secrets, shared_secrets, shared_secrets);
     let choose = select::choice(s, s.block(), secrets);
     let bytes = R::CIPHERTEXT_BYTES as u32;
-    let compare = warp::comparison(s, received, bytes * s.block(), bytes);
+    let compare = warp::comparison::<S, R>(s, received, bytes * s.block());
     choose(compare(ciphertext::<S, R>(s, bytes * s.block())));
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn message<S: Simt, R: Ring>(
     });
 }
 
-/// Writes row `key` of `h` to shared memory, for [`ciphertext`].
+/// Writes row `key` of `h` to shared memory, for [`multiply`].
 #[inline(always)]
 pub(crate) fn stage_key<S: Simt, R: Ring>(s: S, h: S::Global<u16>, key: u32) {
     Polyphase::<S, R>::new(s).stage_large(|block| large_block::<S, R>(s, h, key, block));

@@ -83,7 +83,7 @@ pub fn verify<S: Simt, R: Ring>(
     let secrets = (rejection_secrets, shared_secrets, shared_secrets);
     let verify = |operation| {
         let choose = select::choice(s, operation, secrets);
-        let compare = warp::comparison(s, received, bytes * operation, bytes);
+        let compare = warp::comparison::<S, R>(s, received, bytes * operation);
         move |string| choose(compare(string))
     };
     for_each_ciphertext::<S, R, _>(s, h, coins, messages, batch, verify);

@@ -21,8 +21,9 @@ use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, rolled, warp};
 use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: two warps and one operation per block. The second warp uses the shared
-/// memory for keys and for products in turn.
+/// memory for keys, where it has the second part, and for products in turn.
 const fn shape<R: Ring>() -> Shape {
+    const { assert!(keys::KEYS == 2) };
     let (key, product) = (keys::shape::<R>().shared_bytes(), fused::shape::<R>().shared_bytes());
     Shape::new(2 * WARP, 1, if key > product { key } else { product })
 }
@@ -178,7 +179,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     if warp == 1 {
         let secrets = (rejection_secrets, shared_secrets, arrays.results);
         let choose = select::choice(s, operation, secrets);
-        let compare = warp::comparison(s, ciphertext.0, ciphertext.1, bytes);
+        let compare = warp::comparison::<S, R>(s, ciphertext.0, ciphertext.1);
         choose(compare(string));
     }
 }

@@ -112,10 +112,10 @@ struct Limits {
 impl Moving {
     /// Returns the limits for a batch of `count` operations.
     ///
-    /// Half of the slots are enough to hide most of the copies of the host, and a quarter to hide
-    /// most of the transfers. Copies and launches have fixed costs. Larger chunks keep the GPU
-    /// busier, but there must be enough of them that copies of the host overlap with transfers. The
-    /// numbers measured best on an H200.
+    /// Half of the slots are enough to hide most of the copies of the host, and a quarter, or 5/16,
+    /// to hide most of the transfers. Copies and launches have fixed costs. Larger chunks keep the
+    /// GPU busier, but there must be enough of them that copies of the host overlap with transfers.
+    /// The numbers were chosen by measurements on H200s.
     fn limits(self, count: usize) -> Limits {
         const MIB: usize = 1 << 20;
         // The least number of bytes of a chunk, and the most in batches that are not large and in
@@ -129,10 +129,12 @@ impl Moving {
                 let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
                 (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
             }
-            Self::KeyPairs(bytes) | Self::PrivateKeys(bytes) => {
-                let operations = bytes.saturating_mul(LEAST_PINNED);
-                let least = if matches!(self, Self::KeyPairs(_)) { MIB } else { operations };
-                (4, least, [operations.max(8 * MIB), 32 * MIB], bytes)
+            Self::KeyPairs(bytes) => {
+                (4, MIB, [bytes.saturating_mul(LEAST_PINNED).max(8 * MIB), 32 * MIB], bytes)
+            }
+            Self::PrivateKeys(bytes) => {
+                let least = bytes.saturating_mul(LEAST_PINNED);
+                (4, least, [least.max(8 * MIB), 32 * MIB], bytes)
             }
             Self::CopiedKeyPairs(bytes) => (8, MIB, [8 * MIB, 16 * MIB], bytes),
             Self::LoadedKeys => {
@@ -181,7 +183,9 @@ impl<D: Device> Batches<D> {
         };
         let slots: Vec<Slots<_>> =
             devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
-        let queues: Result<Vec<_>, RuntimeError> = devices.iter().map(Device::queue).collect();
+        // The kernels of small batches go first, so that they do not wait for those of large ones.
+        let queues: Result<Vec<_>, RuntimeError> =
+            devices.iter().map(|device| device.ranked_queue(0)).collect();
         let mut queues = queues.map_err(EngineError::device)?;
         let merger = Merger::new(&queues, set, chunk, products, merging);
         let merger = merger.map_err(EngineError::device)?;

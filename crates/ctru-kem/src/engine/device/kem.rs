@@ -22,12 +22,6 @@ use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// The least number of operations of a chunk with one key that is encrypted by the matrix of this
-/// key. Smaller chunks have too few blocks of 16 operations to occupy an H200.
-const SAME_KEY_ENCRYPTION: u32 = 8192;
-/// The same for a chunk that is decapsulated.
-const SAME_KEY_DECAPSULATION: u32 = 4096;
-
 /// The keys of a chunk: one key for all operations, or one key per operation.
 pub(super) enum ChunkKeys<'a, K> {
     /// Encoded keys on the host, one after the other. Without a check, they must be keys.
@@ -465,7 +459,7 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch);
             return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
         }
-        let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, SAME_KEY_ENCRYPTION);
+        let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
         launches.add(kernels, &[&key.h, coins, messages, to], batch);
     }
@@ -487,7 +481,7 @@ impl<Q: Queue> OnDevice<Q> {
             let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
             return launches.add_in(Order::Join, &table::SELECT, &memory, batch);
         }
-        let same_key = (&table::SAME_PUBLIC_KEY_VERIFY, SAME_KEY_DECAPSULATION);
+        let same_key = (&table::SAME_PUBLIC_KEY_VERIFY, self.set.matrix_decapsulation);
         let kernels = self.fused(batch, &table::FUSED_VERIFY, same_key);
         let memory: [&Q::Memory; 6] =
             [&key.h, coins, messages, received, rejection_secrets, shared_secrets];
@@ -508,21 +502,41 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch);
             return launches.add(&table::DECODE_MESSAGE, &[products, messages], batch);
         }
-        let same_key = (&table::SAME_SECRET_KEY_DECRYPT, SAME_KEY_DECAPSULATION);
+        let same_key = (&table::SAME_SECRET_KEY_DECRYPT, self.set.matrix_decapsulation);
         let kernels = self.fused(batch, &table::FUSED_DECRYPT, same_key);
         launches.add(kernels, &[ciphertexts, f, messages], batch);
     }
 
-    /// Returns the fused kernels for a batch: `same_key` if one key serves all operations, and the
-    /// batch has at least `least` operations or the engine multiplies with [`Products::SameKey`];
-    /// else `each`. A fused kernel does sampling, product, rounding and coding in one launch.
+    /// Returns the fused kernels for a batch: `same_key` if the batch is multiplied [by a
+    /// matrix](by_matrix), else `each`. A fused kernel does sampling, product, rounding and coding
+    /// in one launch.
     fn fused(
         &self,
         batch: Batch,
         each: &'static RingKernels,
         (same_key, least): (&'static RingKernels, u32),
     ) -> &'static RingKernels {
-        let is_large = batch.operations() >= least || self.products == Products::SameKey;
-        if batch.is_shared() && is_large { same_key } else { each }
+        if by_matrix(self.products, batch, least) { same_key } else { each }
+    }
+}
+
+/// Returns whether the operations of a batch are multiplied by the matrix of their key: if they
+/// have one key, and there are at least `least` of them or the engine multiplies with
+/// [`Products::SameKey`].
+fn by_matrix(products: Products, batch: Batch, least: u32) -> bool {
+    batch.is_shared() && (batch.operations() >= least || products == Products::SameKey)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_batches_with_one_key_take_its_matrix() {
+        let polyphase = |batch| by_matrix(Products::Polyphase, batch, 8);
+        assert!(polyphase(Batch::shared(8)) && polyphase(Batch::shared(9)));
+        assert!(!polyphase(Batch::shared(7)) && !polyphase(Batch::each(8)));
+        let same_key = |batch| by_matrix(Products::SameKey, batch, 8);
+        assert!(same_key(Batch::shared(2)) && !same_key(Batch::each(8)));
     }
 }

@@ -52,6 +52,11 @@ pub(super) struct Set {
     /// The largest number of key generations of a chunk for which inversion by powers is faster
     /// than division steps on an H200, as far as it was measured.
     pub(super) powers: usize,
+    /// The least number of operations of a chunk with one key that is encrypted by the matrix of
+    /// this key. Smaller chunks have too few blocks of 16 operations to occupy an H200.
+    pub(super) matrix_encryption: u32,
+    /// The same for a chunk that is decapsulated.
+    pub(super) matrix_decapsulation: u32,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Overwrites rows of encapsulation keys with placeholders.
@@ -82,6 +87,9 @@ impl Set {
                     653 | 761 => 8192,
                     _ => 2048,
                 },
+                // For n = 1277, blocks need twice as many threads, and have not been measured.
+                matrix_encryption: if P::Ring::N == 1277 { u32::MAX } else { 8192 },
+                matrix_decapsulation: if P::Ring::N == 1277 { u32::MAX } else { 4096 },
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());

@@ -31,8 +31,8 @@ struct UnderWay<'a, Q: Queue>(Vec<(Taken<'a, Slot<Q>>, Option<Part>)>);
 
 impl<'a, Q: Queue> UnderWay<'a, Q> {
     /// Takes a slot for each chunk, at most half of the device's slots, so that other calls find
-    /// free ones. Waits for a slot only if none is free. Takes the last slots, which have the same
-    /// rank: ranks order transfers, and this batch has none.
+    /// free ones. Waits for a slot only if none is free. Takes the last slots: the first ones,
+    /// whose kernels go first, are for batches whose results are transferred.
     fn take(slots: &'a Slots<Slot<Q>>, chunks: usize) -> Self {
         let most = slots.len().div_ceil(2).min(chunks);
         let first = || slots.try_take_last().unwrap_or_else(|| slots.take());
