@@ -48,8 +48,8 @@ unsafe impl Sync for Stream {}
 
 /// Returns the priority of a rank. A lower number is a higher priority; `first` is the highest one
 /// and `last` the lowest one.
-fn priority(first: c_int, last: c_int, rank: usize) -> c_int {
-    first.saturating_add(c_int::try_from(rank).unwrap_or(c_int::MAX)).min(last)
+fn priority(first: i32, last: i32, rank: usize) -> i32 {
+    first.saturating_add(i32::try_from(rank).unwrap_or(i32::MAX)).min(last)
 }
 
 impl Stream {
