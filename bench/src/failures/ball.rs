@@ -65,3 +65,25 @@ fn cumulants(block: &Block, t: f64) -> [f64; 3] {
     let ratio = first / value;
     [-value.ln() / 2.0, -ratio / 2.0, -(second / value - ratio * ratio) / 2.0]
 }
+
+#[cfg(test)]
+mod tests {
+    use ctru_math::{R653, R761, R1277};
+
+    use super::*;
+
+    /// Source: ePrint 2026/1350. Its figures are those of one term for each byte of the message,
+    /// which has two blocks.
+    #[test]
+    fn published_bounds() {
+        let published = [
+            (Set::of::<R653>(), -315.0),
+            (Set::of::<R761>(), -163.0),
+            (Set::of::<R1277>(), -103.0),
+        ];
+        for (set, log2) in published {
+            let distance = worst_block(&set) - 1.0 - log2;
+            assert!(distance.abs() < 0.25, "{}: {distance}", set.n);
+        }
+    }
+}
