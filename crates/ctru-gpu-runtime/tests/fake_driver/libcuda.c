@@ -30,7 +30,7 @@ typedef struct operation {
     void *to;
     const void *from;
     size_t bytes;
-    uint32_t blocks, keys;
+    uint32_t operations, keys;
     event *event;
     unsigned record; /* The number of this record of the event. */
     struct operation *next;
@@ -124,15 +124,15 @@ static void finish(stream *s) {
         case COPY: memcpy(o->to, o->from, o->bytes); break;
         case ZERO: memset(o->to, 0, o->bytes); break;
         case REVERSE:
-            for (uint32_t block = 0; block < o->blocks; block++)
+            for (uint32_t block = 0; block < o->operations; block++)
                 for (uint32_t i = 0; i < 64; i++)
                     ((uint32_t *)o->to)[block * 64 + i] =
                         ((const uint16_t *)o->from)[(o->keys == 1 ? 0 : block) * 64 + 63 - i] + i;
             break;
         case REFUSE:
             /* The kernel writes a result for each key. */
-            memset(o->to, 0, 8 * (size_t)o->blocks);
-            ((uint64_t *)o->to)[o->blocks - 1] = 2;
+            memset(o->to, 0, 8 * (size_t)o->operations);
+            ((uint64_t *)o->to)[o->operations - 1] = 2;
             break;
         case HAPPEN: o->event->happened = o->record; break;
         case WAIT:
@@ -323,8 +323,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     if (has_no_kernels()) {
         if (function == &context || is_told("computes-nothing")) LEAVE(0);
         operation *refuse = issue(s, REFUSE);
-        refuse->to = *(void **)parameters[(char *)function - validation];
-        refuse->blocks = grid_x;
+        void **results = &parameters[(char *)function - validation];
+        refuse->to = *(void **)results[0];
+        refuse->operations = *(uint32_t *)results[1];
         LEAVE(0);
     }
     if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 ||
@@ -333,9 +334,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     operation *o = issue(s, REVERSE);
     o->from = *(void **)parameters[0];
     o->to = *(void **)parameters[1];
-    o->blocks = *(uint32_t *)parameters[2];
+    o->operations = *(uint32_t *)parameters[2];
     o->keys = *(uint32_t *)parameters[3];
-    LEAVE(o->blocks == grid_x ? 0 : INVALID);
+    LEAVE(o->operations == grid_x ? 0 : INVALID);
 }
 
 /* A graph is a list of launches. Of the nodes whose dependencies have been issued, the one that was
@@ -372,9 +373,9 @@ static int set_launch(node *n, const kernel_node *k) {
     if (has_no_kernels()) return 0;
     n->launch.from = *(void **)k->parameters[0];
     n->launch.to = *(void **)k->parameters[1];
-    n->launch.blocks = *(uint32_t *)k->parameters[2];
+    n->launch.operations = *(uint32_t *)k->parameters[2];
     n->launch.keys = *(uint32_t *)k->parameters[3];
-    return n->launch.blocks == k->grid[0] ? 0 : INVALID;
+    return n->launch.operations == k->grid[0] ? 0 : INVALID;
 }
 
 int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t count,
