@@ -116,7 +116,8 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     /// Address of the first byte after the operands.
     const OPERANDS_END: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
 
-    /// Bytes per column of the product, again with 16 bytes for the banks.
+    /// Bytes per column of the product. The coefficients are followed by 16 bytes, so that
+    /// neighbouring columns begin in different banks.
     const COLUMN: u32 = 2 * PHASES * TILE_ROWS * Self::OUTER + 16;
     /// Address of the first byte that neither the operands nor the product occupy, a multiple of
     /// 16.
@@ -289,8 +290,9 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
                 words(s.load_shared(tile + TILE_COLUMNS * inner as u32))
             });
         }
-        // The first eight bytes of diagonal 0 for each value of v, and those four bytes later. The
-        // next diagonals have numbers that are greater by 16.
+        // The addresses of the thread's part of diagonal 0 for each value of v: that of its first
+        // eight bytes, whose largest x is x, and that of its last eight. On the next diagonal, x is
+        // greater by 16.
         let first: [[u32; 2]; MAX_VALUES] = array::from_fn(|value| {
             let v = Self::VALUES * s.warp() + value as u32;
             let before = u32::from(v < w);
@@ -305,9 +307,9 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         let values = Self::VALUES as usize;
         unrolled!(d < Self::DIAGONALS, {
             for (value, sums) in sums[..values].iter_mut().enumerate() {
-                let [[a, b0], [c, d0]] =
+                let [upper, lower] =
                     first[value].map(|first| words(s.load_shared(first - TILE_ROWS * d)));
-                let a = [a, b0, c, d0];
+                let a = [upper[0], upper[1], lower[0], lower[1]];
                 for inner in 0..Self::INNER {
                     let tile = (d + 2 * inner).wrapping_sub(2 * (Self::INNER - 1));
                     if tile < Self::OUTER {
