@@ -190,8 +190,8 @@ impl<S: Simt> PerPair<S> {
     #[inline(always)]
     fn own_bits(s: S, lane: u64) -> u32 {
         // The bytes with even and with odd numbers, of which each thread keeps every second bit.
-        // The place of a bit in `bits` has five binary digits (b, b', k, k', p), and holds bit 2 (2
-        // k + k') + parity of byte 2 (2 b + b') + p of the lane.
+        // The place of a bit in `bits` has five binary digits (b, b', k, k', p). There is
+        // bit 2 (2 k + k') + parity of byte 2 (2 b + b') + p of the lane.
         let [even, odd] = [0x6420, 0x7531].map(|bytes| {
             let [low, high] = [lane as u32, (lane >> 32) as u32];
             s.byte_permute(low, high, bytes)

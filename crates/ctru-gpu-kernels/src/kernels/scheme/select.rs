@@ -59,10 +59,7 @@ pub(crate) fn choice<S: Simt>(
     move |difference| {
         // The number comes from a shuffle, so the compiler knows nothing about its value. If it
         // knew that the number is the result of a comparison, it could branch.
-        let mut rejected = is_not_zero(difference);
-        for distance in [16, 8, 4, 2, 1] {
-            rejected |= s.shuffle(rejected, s.lane() ^ distance);
-        }
+        let rejected = warp::reduce(s, is_not_zero(difference), |a, b| a | b);
         if let Some((i, rejection, secret)) = word {
             let mask = u64::from(rejected).wrapping_neg();
             s.store(results, i, secret ^ (mask & (secret ^ rejection)));
