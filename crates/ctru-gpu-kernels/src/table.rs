@@ -55,7 +55,7 @@ macro_rules! for_each_kernel {
                     h: u16[EachOrShared; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    received: u8[EachOperation; ciphertext_bytes::<R>()] as u32,
+                    received: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             FUSED_DECRYPT "fused_decrypt" =
@@ -74,7 +74,7 @@ macro_rules! for_each_kernel {
                     h: u16[One; row::<R>(); 8],
                     coins: u64[EachOperation; coin_words::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    received: u8[EachOperation; ciphertext_bytes::<R>()] as u32,
+                    received: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             SAME_SECRET_KEY_DECRYPT "same_secret_key_decrypt" =
@@ -94,7 +94,7 @@ macro_rules! for_each_kernel {
                 scheme::encrypt::encrypt(
                     sigma: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             UNPACK_CIPHERTEXT "unpack_ciphertext" =
                 scheme::unpack_ciphertext::unpack_ciphertext(
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],

@@ -14,7 +14,9 @@
 //!
 //! Source: CTRU-Prime paper, the scalable E8 lattice code.
 
-use crate::kernel::e8::{BLOCK, nearest, reliability};
+use core::array;
+
+use crate::kernel::e8::{BLOCK, distance, nearest};
 use crate::poly::RoundedPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
@@ -47,44 +49,41 @@ impl<R: Ring> WithSimd for Decode<'_, R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         let Self { decrypted, message } = self;
-        let (mut u, mut nibbles) = ([[0; LANES]; BLOCK], [0; LANES]);
+        let (mut distances, mut nibbles) = ([[0; LANES]; BLOCK], [0; LANES]);
         let coded = &decrypted.coefficients()[..R::CODED_COEFFS];
         let (groups, tail) = coded.as_chunks::<{ LANES * BLOCK }>();
         let (group_bytes, tail_bytes) = message.as_mut().split_at_mut(groups.len() * (LANES / 2));
         for (bytes, group) in group_bytes.chunks_exact_mut(LANES / 2).zip(groups) {
-            decode_group(R::Q2 as u16, group, &mut u, &mut nibbles, bytes);
+            decode_group(R::Q2 as i16, group, &mut distances, &mut nibbles, bytes);
         }
         let mut last = [0; LANES * BLOCK];
         last[..tail.len()].copy_from_slice(tail);
-        decode_group(R::Q2 as u16, &last, &mut u, &mut nibbles, tail_bytes);
+        decode_group(R::Q2 as i16, &last, &mut distances, &mut nibbles, tail_bytes);
         wipe(&mut last);
-        wipe(u.as_flattened_mut());
+        wipe(distances.as_flattened_mut());
         wipe(&mut nibbles);
     }
 }
 
-/// Decodes [`LANES`] blocks and writes as many bytes as there is room for. `u` and `nibbles` are
-/// scratch.
+/// Decodes [`LANES`] blocks and writes as many bytes as there is room for. `distances` and
+/// `nibbles` are scratch.
 #[inline(always)]
 fn decode_group(
-    q2: u16,
+    q2: i16,
     values: &[u16; LANES * BLOCK],
-    u: &mut [[i16; LANES]; BLOCK],
+    distances: &mut [[i16; LANES]; BLOCK],
     nibbles: &mut [u8; LANES],
     bytes: &mut [u8],
 ) {
     // Row j holds coefficient j of all blocks, so one vector instruction does one step for all
     // blocks.
     for (lane, block) in values.as_chunks::<BLOCK>().0.iter().enumerate() {
-        for (row, &v) in u.iter_mut().zip(block) {
-            row[lane] = reliability(q2, v);
+        for (row, &v) in distances.iter_mut().zip(block) {
+            row[lane] = distance(q2, v as i16);
         }
     }
     for (lane, nibble) in nibbles.iter_mut().enumerate() {
-        *nibble = nearest([
-            u[0][lane], u[1][lane], u[2][lane], u[3][lane], u[4][lane], u[5][lane], u[6][lane],
-            u[7][lane],
-        ]);
+        *nibble = nearest(q2 / 2, array::from_fn(|j| distances[j][lane]));
     }
     for (byte, [low, high]) in bytes.iter_mut().zip(nibbles.as_chunks::<2>().0) {
         *byte = low | high << 4;

@@ -265,6 +265,12 @@ pub trait Simt: Copy {
         self.ballot(!vote) == 0
     }
 
+    /// Tells the assembler not to unroll the loop whose body begins with this call.
+    ///
+    /// Source: PTX ISA, pragma `nounroll`.
+    #[inline(always)]
+    fn keep_rolled(self) {}
+
     /// Returns the matrix `c + a b`. Every thread of the warp holds a part of each matrix: `a` has
     /// 16 rows of 32 signed bytes, `b` has 32 rows of 8 signed bytes, `c` and the result have 16
     /// rows of 8 numbers.
@@ -285,6 +291,23 @@ pub trait Simt: Copy {
     /// Source: PTX ISA, `mma.m16n8k32` for `.u8`.
     #[track_caller]
     fn mma_m16n8k32_u8(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4];
+    /// Returns the same as [`mma_m16n8k32`](Self::mma_m16n8k32) for matrices of half the depth: `a`
+    /// has 16 columns, and `b` has 16 rows. A thread holds the first half of what it holds there.
+    ///
+    /// Source: PTX ISA, `mma.m16n8k16` for `.s8`.
+    #[inline(always)]
+    #[track_caller]
+    fn mma_m16n8k16(self, a: [u32; 2], b: u32, c: [i32; 4]) -> [i32; 4] {
+        self.mma_m16n8k32([a[0], a[1], 0, 0], [b, 0], c)
+    }
+    /// Returns the same as [`mma_m16n8k16`](Self::mma_m16n8k16) for unsigned bytes.
+    ///
+    /// Source: PTX ISA, `mma.m16n8k16` for `.u8`.
+    #[inline(always)]
+    #[track_caller]
+    fn mma_m16n8k16_u8(self, a: [u32; 2], b: u32, c: [i32; 4]) -> [i32; 4] {
+        self.mma_m16n8k32_u8([a[0], a[1], 0, 0], [b, 0], c)
+    }
     /// Returns the matrix `c + a b`. Every thread of the warp holds a part of each matrix: `a` has
     /// 16 rows of 16 numbers of the form bfloat16, the upper half of an `f32`, `b` has 16 rows of 8
     /// such numbers, `c` and the result have 16 rows of 8 numbers. Products are exact. The order
@@ -350,6 +373,21 @@ pub trait Simt: Copy {
     /// number's size.
     #[track_caller]
     fn load_shared<T: Word>(self, address: u32) -> T;
+    /// Loads four matrices with eight rows of 16 bytes each from shared memory. Thread `8 m + i`
+    /// gives the address of row `i` of matrix `m`, a multiple of 16. Returns the thread's word of
+    /// each matrix: thread `4 i + j` receives the bytes `4 j..4 j + 4` of row `i`. So a matrix is
+    /// half of the factor `b` of a product with the columns of `b` as rows.
+    ///
+    /// Source: PTX ISA, `ldmatrix.m8n8.x4` for `.b16`.
+    #[inline(always)]
+    #[track_caller]
+    fn load_matrices(self, address: u32) -> [u32; 4] {
+        let (i, j) = (self.lane() / 4, self.lane() % 4);
+        [0, 1, 2, 3].map(|m| {
+            let U32x4(row) = self.load_shared(self.shuffle(address, 8 * m + i));
+            row[j as usize]
+        })
+    }
     /// Writes a number at byte `address` of shared memory. The address is a multiple of the
     /// number's size.
     #[track_caller]

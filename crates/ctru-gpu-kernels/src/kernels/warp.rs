@@ -3,7 +3,6 @@
 //! Barriers of a warp cost almost nothing. Neighbouring threads access
 //! neighbouring elements of a row, so the hardware coalesces the accesses.
 
-use ctru_math::Ring;
 use ctru_math::kernel::bits::{self, GROUP};
 
 use crate::descriptor::Shape;
@@ -117,49 +116,6 @@ pub(crate) fn copy_bytes<S: Simt>(
     transfer(s, end - first, |i| s.load(from, first + i), |i, word| s.store(to, place + i, word));
 }
 
-/// Loads the ciphertext that begins at byte `to` of an array. Returns a function that compares it
-/// with the bytes of shared memory from byte `from` on: if all bytes are equal, every thread
-/// returns 0; otherwise at least one thread returns another number. `from` and `to` must be
-/// congruent modulo 4. What a warp does between the two calls need not wait for the loads.
-#[inline(always)]
-pub(crate) fn comparison<S: Simt, R: Ring>(
-    s: S,
-    memory: S::Global<u8>,
-    to: u32,
-) -> impl Fn(u32) -> u32 {
-    const ROUNDS: usize = 16;
-    const { assert!(R::CIPHERTEXT_BYTES <= ROUNDS * 4 * WARP as usize) };
-    let bytes = R::CIPHERTEXT_BYTES as u32;
-    let Words { before, first, count, after } = Words::of(to, bytes);
-    let rounds = (bytes / 4).div_ceil(WARP);
-    // Threads past the end compare the last word again, which needs no branch.
-    let index = move |round: usize| (WARP * round as u32 + s.lane()).min(count - 1);
-    let words: [u32; ROUNDS] = core::array::from_fn(|round| match (round as u32) < rounds {
-        true => s.load(s.cast::<u8, u32>(memory), first + index(round)),
-        false => 0,
-    });
-    // The bytes before and after the whole words, which lane 0 to 2 and lane 3 to 5 compare.
-    let lane = s.lane();
-    let edge = if lane < before {
-        Some(lane)
-    } else {
-        (3 <= lane && lane - 3 < after).then(|| bytes - after + lane - 3)
-    };
-    let byte = edge.map(|i| (i, s.load(memory, to + i)));
-    move |from| {
-        let mut difference = 0;
-        for (round, word) in words.into_iter().enumerate() {
-            if (round as u32) < rounds {
-                difference |= word ^ s.load_shared::<u32>(from + before + 4 * index(round));
-            }
-        }
-        if let Some((i, byte)) = byte {
-            difference |= u32::from(byte ^ s.load_shared::<u8>(from + i));
-        }
-        difference
-    }
-}
-
 /// A range of bytes, split into aligned 4-byte words and the bytes before and after them.
 struct Words {
     /// Bytes before the first whole word.
@@ -184,6 +140,12 @@ impl Words {
 /// Returns the number of groups in a polynomial of `n` coefficients. The last group is not full.
 pub(crate) const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32
+}
+
+/// Returns the maximum number of a polynomial's groups per lane: lane `l` has the groups `l`, `32 +
+/// l` and so on.
+pub(crate) const fn rounds(n: usize) -> u32 {
+    groups(n).div_ceil(WARP)
 }
 
 /// Packs eight values of `width` bits as group `group` of the packed list that begins at byte

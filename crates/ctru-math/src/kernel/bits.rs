@@ -4,6 +4,8 @@
 //! mod 8` of byte `k / 8`, least significant first. So eight coefficients fill `width` whole bytes:
 //! such a group is the unit of work.
 
+use core::array;
+
 /// Coefficients of a group: the fewest that fill whole bytes at every width.
 pub const GROUP: usize = 8;
 
@@ -23,6 +25,26 @@ pub fn pack_group(width: u32, values: [u16; GROUP]) -> u128 {
         position += width;
     }
     bits
+}
+
+/// Packs the top `width` bits of eight numbers as [`pack_group`] does, into words of 32 bits. The
+/// other bits of the numbers do not matter.
+///
+/// Input: `8 <= width <= 12`.
+#[inline(always)]
+#[must_use]
+pub fn pack_tops(width: u32, numbers: [u32; GROUP]) -> [u32; 3] {
+    array::from_fn(|k| {
+        let start = 32 * k as u32;
+        let (first, last) = (start / width, ((start + 31) / width).min(GROUP as u32 - 1));
+        let mut word = numbers[last as usize] >> (32 - width);
+        for i in (first..last).rev() {
+            // The bits of the number that lie in this word.
+            let bits = ((i + 1) * width - start).min(width);
+            word = word << bits | numbers[i as usize] >> (32 - bits);
+        }
+        word
+    })
 }
 
 /// Unpacks eight values of `width` bits from the low `8 width` bits, `width <= 16`.

@@ -59,3 +59,25 @@ pub(crate) fn codeword_bit<R: Ring>(codeword: u8, j: usize) -> u16 {
 pub(crate) fn compress_onto<R: Ring>(sigma: u16, added: u16) -> u16 {
     (compress::<R>(sigma) + added) & (R::Q2 as u16 - 1)
 }
+
+/// Returns a number whose top [`Ring::Q2_BITS`] bits are `sigma q2 / q`, rounded to the nearest
+/// integer, modulo `q2`.
+///
+/// The number is `2^32 sigma / q + 2^31 / q2` modulo `2^32`, of which a multiple of `q` in `sigma`
+/// changes nothing, with an error below 2. Because `q` is odd, the exact number is at least `2^31 /
+/// (q2 q)` away from the points where the top bits change. A GPU needs two multiplications.
+///
+/// Input: every number. So `sigma` may be a product that has not been reduced modulo `q`.
+#[inline(always)]
+#[must_use]
+pub fn compress_to_top<R: Ring>(sigma: i32) -> u32 {
+    // The nearest integer to 2^64 / q is 2^32 high + low.
+    let (high, low) = const {
+        assert!(1 << 31 >= 2 * R::Q2 * R::Q);
+        let inverse = ((1 << 64) + R::Q as u128 / 2) / R::Q as u128;
+        let low = inverse as i32;
+        (((inverse as i64 - low as i64) >> 32) as u32, low)
+    };
+    let carried = ((i64::from(sigma) * i64::from(low)) >> 32) as u32;
+    (sigma as u32).wrapping_mul(high).wrapping_add(carried).wrapping_add(1 << (31 - R::Q2_BITS))
+}

@@ -4,7 +4,7 @@ use std::array::from_fn;
 
 use ctru_math::array::Array;
 use ctru_math::e8::decode;
-use ctru_math::kernel::e8::{BLOCK, decode_block, encode_nibble, nearest, reliability};
+use ctru_math::kernel::e8::{BLOCK, decode_block, distance, encode_nibble, nearest};
 use ctru_math::{R653, R761, R1277, Ring, RoundedPoly};
 use ctru_tests::backends::on_every_backend;
 
@@ -27,13 +27,14 @@ fn is_nearest(differences: [i32; BLOCK], nibble: u8) -> bool {
     nibble < 16 && Some(distances[usize::from(nibble)]) == least
 }
 
-/// Checks the reliability of every value.
-fn reliabilities(_: Extent) -> u64 {
+/// Checks the distance of every value.
+fn distances(_: Extent) -> u64 {
     let mut count = 0;
-    for q2 in [8, 1024, 2048, 4096_u16] {
+    for q2 in [8, 1024, 2048, 4096] {
         for v in 0..q2 {
-            let u = i32::from(reliability(q2, v));
-            assert_eq!(u * i32::from(q2), difference(q2.into(), v), "{v} modulo {q2}");
+            let a = distance(q2, v);
+            assert_eq!(distance(q2 as i16, v as i16), a as i16, "{v} modulo {q2}");
+            assert_eq!((q2 / 4 - a) * q2, difference(q2, v as u16), "{v} modulo {q2}");
             count += 1;
         }
     }
@@ -44,25 +45,27 @@ fn reliabilities(_: Extent) -> u64 {
 fn modulo_8(extent: Extent) -> u64 {
     let mut count = 0;
     for number in extent.of(0..=(1 << 24) - 1) {
-        let block = from_fn(|j| (number >> (3 * j) & 7) as u16);
-        let nibble = decode_block(8, block);
+        let block: [u16; BLOCK] = from_fn(|j| (number >> (3 * j) & 7) as u16);
+        let nibble = decode_block(8, block.map(u32::from));
         assert!(is_nearest(block.map(|v| difference(8, v)), nibble), "{block:?}");
         count += 1;
     }
     count
 }
 
-/// Checks all blocks of reliabilities up to 4 in absolute value.
-fn small_reliabilities(extent: Extent) -> u64 {
+/// Checks all blocks of distances modulo 16, with both kinds of numbers.
+fn small_distances(extent: Extent) -> u64 {
     let mut count = 0;
     for number in extent.of(0..=9_i64.pow(8) - 1) {
         let mut rest = number;
-        let u: [i16; BLOCK] = from_fn(|_| {
-            let digit = rest % 9 - 4;
+        let a: [i16; BLOCK] = from_fn(|_| {
+            let digit = rest % 9;
             rest /= 9;
             digit as i16
         });
-        assert!(is_nearest(u.map(i32::from), nearest(u)), "{u:?}");
+        let nibble = nearest(8, a);
+        assert!(is_nearest(a.map(|a| 4 - i32::from(a)), nibble), "{a:?}");
+        assert_eq!(nearest(8, a.map(i32::from)), nibble, "{a:?}");
         count += 1;
     }
     count
@@ -101,9 +104,9 @@ fn random_blocks<R: Ring>(extent: Extent, blocks: usize) -> u64 {
 }
 
 exhaust! {
-    every_reliability: reliabilities,
+    every_distance: distances,
     every_block_modulo_8: modulo_8,
-    every_block_of_small_reliabilities: small_reliabilities,
+    every_block_of_small_distances: small_distances,
     random_653: |extent| random_blocks::<R653>(extent, 500_000_000),
     random_761: |extent| random_blocks::<R761>(extent, 250_000_000),
     random_1277: |extent| random_blocks::<R1277>(extent, 250_000_000),

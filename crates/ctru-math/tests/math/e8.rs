@@ -67,7 +67,7 @@ fn distance_to(q2: u16, v: [u16; BLOCK], nibble: u8) -> i32 {
 
 /// Checks a block against the decoder with squares and against all codewords; returns the nibble.
 fn check(q2: u16, v: [u16; BLOCK]) -> u8 {
-    let nibble = decode_block(q2, v);
+    let nibble = decode_block(q2.into(), v.map(u32::from));
     assert_eq!(nibble, decoded_with_squares(q2, v), "{v:?}");
     let least = (0..16).map(|nibble| distance_to(q2, v, nibble)).min();
     assert_eq!(Some(distance_to(q2, v, nibble)), least, "{v:?}");
@@ -165,7 +165,7 @@ fn polynomials<R: Ring>() {
         let blocks = decrypted.coefficients().as_chunks::<BLOCK>().0;
         let message = decoded(&decrypted);
         for (i, byte) in message.as_ref().iter().enumerate() {
-            let decode = |block: usize| decode_block(R::Q2 as u16, blocks[block]);
+            let decode = |block: usize| decode_block(R::Q2, blocks[block].map(u32::from));
             let [low, high] = [2 * i, 2 * i + 1].map(decode);
             prop_assert_eq!(*byte, low | high << 4);
         }

@@ -65,6 +65,10 @@ unsafe extern "unadjusted" {
         c2: i32,
         c3: i32,
     ) -> Part<i32>;
+    #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.s8"]
+    fn mma_half_s8(a0: u32, a1: u32, b: u32, c0: i32, c1: i32, c2: i32, c3: i32) -> Part<i32>;
+    #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.u8"]
+    fn mma_half_u8(a0: u32, a1: u32, b: u32, c0: i32, c1: i32, c2: i32, c3: i32) -> Part<i32>;
     #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.bf16"]
     fn mma_bf16(
         a0: u32,
@@ -208,6 +212,11 @@ impl Simt for Gpu {
     }
 
     #[inline(always)]
+    fn keep_rolled(self) {
+        // SAFETY: a pragma is no instruction.
+        unsafe { asm!(".pragma \"nounroll\";", options(nomem, nostack, preserves_flags)) }
+    }
+    #[inline(always)]
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
         // promised.
@@ -221,6 +230,20 @@ impl Simt for Gpu {
         // promised.
         let Part(c0, c1, c2, c3) =
             unsafe { mma_u8(a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]) };
+        [c0, c1, c2, c3]
+    }
+    #[inline(always)]
+    fn mma_m16n8k16(self, a: [u32; 2], b: u32, c: [i32; 4]) -> [i32; 4] {
+        // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
+        // promised.
+        let Part(c0, c1, c2, c3) = unsafe { mma_half_s8(a[0], a[1], b, c[0], c[1], c[2], c[3]) };
+        [c0, c1, c2, c3]
+    }
+    #[inline(always)]
+    fn mma_m16n8k16_u8(self, a: [u32; 2], b: u32, c: [i32; 4]) -> [i32; 4] {
+        // SAFETY: every thread of the warp reaches this product, as the caller of `Gpu::new`
+        // promised.
+        let Part(c0, c1, c2, c3) = unsafe { mma_half_u8(a[0], a[1], b, c[0], c[1], c[2], c[3]) };
         [c0, c1, c2, c3]
     }
     #[inline(always)]
@@ -309,6 +332,20 @@ impl Simt for Gpu {
                 )
             }
         }
+    }
+    #[inline(always)]
+    fn load_matrices(self, address: u32) -> [u32; 4] {
+        let address = self.shared.wrapping_add(address);
+        let (a, b, c, d);
+        // SAFETY: the caller of `Gpu::new` promised that every thread of the warp reaches this
+        // load, and the same of the address as for `load_shared`. With the option `readonly`, the
+        // compiler does not move the load in front of earlier stores and barriers.
+        unsafe {
+            asm!("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}, {}, {}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
     }
     #[inline(always)]
     fn store_shared<T: Word>(self, address: u32, value: T) {

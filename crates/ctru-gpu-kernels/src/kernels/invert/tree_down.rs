@@ -8,7 +8,6 @@ use super::tree_up::{leaf_or_one, node_or_one};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::large_block;
 use crate::kernels::product::polyphase::{self, Polyphase};
-use crate::kernels::product::positive;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
@@ -36,7 +35,7 @@ pub fn divide_leaves<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, parents, leaf / 2, block));
     polyphase.stage_small(|block| leaf_or_one::<S, R>(s, leaves, leaf ^ 1, batch, block));
-    polyphase.multiply(positive::<R>());
+    polyphase.multiply();
     polyphase.store_modulo_q(inverses, leaf);
 }
 

@@ -8,7 +8,7 @@
 //! Source: P. L. Montgomery, "Speeding the Pollard and elliptic curve methods of factorization"
 //! (1987), section 10.3.1.
 
-use ctru_math::{Ring, SmallPoly};
+use ctru_math::Ring;
 
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{LargeBlock, ONE, SmallBlock, large_block, small_block};
@@ -38,12 +38,7 @@ pub fn multiply_leaves<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_second_small(|block| small_block::<S, R>(s, leaves, 2 * node, block));
     polyphase.stage_small(|block| leaf_or_one::<S, R>(s, leaves, 2 * node + 1, batch, block));
-    polyphase.multiply_small_ones(
-        const {
-            let bound = SmallPoly::<R>::BOUND;
-            (R::N as u32 * bound * bound).next_multiple_of(R::Q) as i32
-        },
-    );
+    polyphase.multiply_small_ones();
     polyphase.store_modulo_q(parents, node);
 }
 

@@ -15,6 +15,8 @@ pub mod polyphase;
 pub mod rows;
 pub(crate) mod toeplitz;
 
+use core::array;
+
 use ctru_math::kernel::bits::GROUP;
 use ctru_math::{Ring, SmallPoly};
 
@@ -24,24 +26,25 @@ use crate::simt::{Simt, U32x4};
 /// The weight of the high byte of a large coefficient.
 pub(crate) const HIGH: i32 = 128;
 
-/// Returns a multiple of `q` that is so large that [`HIGH`] times this multiple, plus any
-/// coefficient of a product by a small polynomial, is not negative.
-pub(crate) const fn positive<R: Ring>() -> i32 {
-    let largest = R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
-    (largest.div_ceil(HIGH as u32 * R::Q) * R::Q) as i32
+/// Reduces a sum of up to three coefficients of a product by a small polynomial modulo `q`, to
+/// `0..q`.
+#[inline(always)]
+pub(crate) fn product_modulo_q<R: Ring>(x: i32) -> u16 {
+    // A multiple of q that is at least the absolute value of such a sum.
+    let positive = const {
+        let largest = 3 * R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
+        let positive = largest.next_multiple_of(R::Q);
+        assert!(largest + positive < 1 << 31);
+        positive as i32
+    };
+    modulo_q::<R>(x + positive)
 }
 
 /// Reduces a number modulo `q` to `0..q`.
 ///
-/// Input: at least 0. So it may be the sum of three coefficients of a product by a small
-/// polynomial, each with the offset `HIGH *` [`positive`].
+/// Input: at least 0.
 #[inline(always)]
 pub(crate) fn modulo_q<R: Ring>(x: i32) -> u16 {
-    // The sum of three coefficients fits, each at most twice the largest coefficient.
-    const {
-        let coefficient = (R::N as u64 * SmallPoly::<R>::BOUND as u64 + 128) * R::Q as u64;
-        assert!(3 * 2 * coefficient < 1 << 31);
-    }
     canonical::<R>(times_modulo_q::<R>(x as u32, 1))
 }
 
@@ -72,20 +75,21 @@ fn canonical<R: Ring>(x: u32) -> u16 {
     x.min(x.wrapping_sub(R::Q)) as u16
 }
 
-/// Writes group `group` of row `operation` of an array of polynomials.
+/// Returns the coefficients of a group, two per word, the first one in the low bits.
+#[inline(always)]
+pub(crate) fn pairs(values: [u16; GROUP]) -> [u32; GROUP / 2] {
+    array::from_fn(|i| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16)
+}
+
+/// Writes group `group` of row `operation` of an array of polynomials, as [`pairs`] returns it.
 #[inline(always)]
 pub(crate) fn store_row<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u16>,
     operation: u32,
     group: u32,
-    values: [u16; GROUP],
+    pairs: [u32; GROUP / 2],
 ) {
-    let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
     let rows = row::<R>() / GROUP as u32;
-    s.store(
-        s.cast::<u16, U32x4>(memory),
-        operation * rows + group,
-        U32x4([pair(0), pair(1), pair(2), pair(3)]),
-    );
+    s.store(s.cast::<u16, U32x4>(memory), operation * rows + group, U32x4(pairs));
 }

@@ -36,7 +36,7 @@ use core::marker::PhantomData;
 use ctru_math::Ring;
 
 use super::operand::{LargeBlock, PHASES, SmallBlock, large_block, small_block};
-use super::{HIGH, high_modulo_q, modulo_q, positive, store_row, times_modulo_q};
+use super::{HIGH, high_modulo_q, pairs, product_modulo_q, store_row, times_modulo_q};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
 use crate::simt::{Simt, U32x4, WARP};
@@ -83,8 +83,9 @@ impl<R: Ring> Geometry<R> {
     /// more than whole tiles, so that the eight phases begin in different banks. The extra bytes
     /// hold the overhang, or zeros.
     const LARGE_PHASE: u32 = Self::INNER * TILE_COLUMNS + TILE_COLUMNS / 2;
-    /// Bytes per copy of the phases. There are two copies: one unchanged, and one shifted by one
-    /// row.
+    /// Bytes per copy of the phases. There are two copies: one shifted by one row, and then one
+    /// unchanged. So phase `v - w` of the shifted copy, counted from the unchanged one, holds the
+    /// column `v` of `B_w` for `v < w`.
     const LARGE_COPY: u32 = PHASES * Self::LARGE_PHASE;
     /// Bytes of both copies, for one byte of the coefficients.
     const LARGE_BYTE: u32 = 2 * Self::LARGE_COPY;
@@ -149,7 +150,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, large, batch.row(operation), block));
     polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
-    polyphase.multiply(positive::<R>());
+    polyphase.multiply();
     polyphase.store_modulo_q(product, operation);
 }
 
@@ -161,6 +162,9 @@ const MAX_INNER: usize = 5;
 /// A thread's sums in each tile of the unreduced product. Either only the first half is in use, or
 /// each half holds the sums for one byte of the large operand.
 type Sums = [[[i32; 4]; MAX_TILES]; 2];
+
+/// Sums to which nothing has been added.
+const NO_SUMS: Sums = [[[0; 4]; MAX_TILES]; 2];
 
 /// How a product reads the bytes of its operands. Bytes below 128 are the same in both ways.
 #[derive(Copy, Clone)]
@@ -281,12 +285,10 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                     let previous =
                         Self::carried(s, rotated, &mut before[byte as usize][w as usize]);
                     if block < blocks {
-                        let address = Self::large_phase(byte, w) + 4 * block;
-                        s.store_shared(address, word);
-                        s.store_shared(
-                            address + Geometry::<R>::LARGE_COPY,
-                            word << 8 | previous >> 24,
-                        );
+                        let shifted =
+                            Self::right(byte) + Geometry::<R>::LARGE_PHASE * w + 4 * block;
+                        s.store_shared(shifted, word << 8 | previous >> 24);
+                        s.store_shared(shifted + Geometry::<R>::LARGE_COPY, word);
                     }
                 }
             }
@@ -307,23 +309,20 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         previous
     }
 
-    /// Returns the address of a phase of the right operand, for its low bytes (0) or its high bytes
-    /// (1).
+    /// Returns the address of the right operand, for its low bytes (0) or its high bytes (1).
     #[inline(always)]
-    fn large_phase(byte: u32, phase: u32) -> u32 {
-        Geometry::<R>::LARGE + Geometry::<R>::LARGE_BYTE * byte + Geometry::<R>::LARGE_PHASE * phase
+    fn right(byte: u32) -> u32 {
+        Geometry::<R>::LARGE + Geometry::<R>::LARGE_BYTE * byte
     }
 
-    /// Multiplies a small left operand by a large right operand and adds `128 offset` to each
-    /// coefficient. The unreduced product replaces the operands.
+    /// Multiplies a small left operand by a large right operand. The unreduced product replaces the
+    /// operands.
     #[inline(always)]
-    pub(crate) fn multiply(self, offset: i32) {
-        let mut sums: Sums = [[[0; 4]; MAX_TILES], [[offset; 4]; MAX_TILES]];
+    pub(crate) fn multiply(self) {
+        let mut sums = NO_SUMS;
         self.s.sync_warp();
         if Geometry::<R>::SIDE_BY_SIDE {
-            for w in 0..rolled(self.s, PHASES) {
-                self.accumulate::<2>(Bytes::Signed, 0, 0, w, &mut sums);
-            }
+            self.accumulate_phases::<2>(Bytes::Signed, 0, 0, &mut sums);
             let [low, high] = &mut sums;
             let tiles = ..Geometry::<R>::OUTER as usize;
             for (low, high) in low[tiles].iter_mut().zip(&high[tiles]) {
@@ -332,21 +331,19 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
                 }
             }
         } else {
-            self.for_each_sum(&mut sums, |_| offset);
-            self.accumulate_phases(Bytes::Signed, 0, 1, &mut sums);
+            self.accumulate_phases::<1>(Bytes::Signed, 0, 1, &mut sums);
             self.for_each_sum(&mut sums, |sum| HIGH * sum);
-            self.accumulate_phases(Bytes::Signed, 0, 0, &mut sums);
+            self.accumulate_phases::<1>(Bytes::Signed, 0, 0, &mut sums);
         }
         self.finish(&sums);
     }
 
-    /// Multiplies two small operands and adds `offset` to each coefficient. The unreduced product
-    /// replaces the operands.
+    /// Multiplies two small operands. The unreduced product replaces the operands.
     #[inline(always)]
-    pub(crate) fn multiply_small_ones(self, offset: i32) {
-        let mut sums: Sums = [[[offset; 4]; MAX_TILES], [[0; 4]; MAX_TILES]];
+    pub(crate) fn multiply_small_ones(self) {
+        let mut sums = NO_SUMS;
         self.s.sync_warp();
-        self.accumulate_phases(Bytes::Signed, 0, 0, &mut sums);
+        self.accumulate_phases::<1>(Bytes::Signed, 0, 0, &mut sums);
         self.finish(&sums);
     }
 
@@ -356,16 +353,16 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     #[inline(always)]
     pub(crate) fn multiply_large_ones(self) {
         const { Self::LARGE_ONES };
-        let mut sums: Sums = [[[0; 4]; MAX_TILES]; 2];
+        let mut sums = NO_SUMS;
         self.s.sync_warp();
-        self.accumulate_phases(Bytes::Unsigned, 1, 1, &mut sums);
+        self.accumulate_phases::<1>(Bytes::Unsigned, 1, 1, &mut sums);
         self.for_each_sum(&mut sums, |sum| Self::OFFSET - HIGH * sum);
-        self.accumulate_phases(Bytes::Unsigned, 0, 0, &mut sums);
+        self.accumulate_phases::<1>(Bytes::Unsigned, 0, 0, &mut sums);
         self.for_each_sum(&mut sums, |sum| times_modulo_q::<R>(sum as u32, Self::E) as i32);
         self.s.sync_warp();
         self.add_high_bytes();
         self.s.sync_warp();
-        self.accumulate_phases(Bytes::Unsigned, 0, 0, &mut sums);
+        self.accumulate_phases::<1>(Bytes::Unsigned, 0, 0, &mut sums);
         self.finish(&sums);
     }
 
@@ -407,7 +404,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         for round in 0..vectors.div_ceil(WARP) {
             let vector = WARP * round + self.s.lane();
             if vector < vectors {
-                let [low, high] = [0, 1].map(|byte| Self::large_phase(byte, 0) + 16 * vector);
+                let [low, high] = [0, 1].map(|byte| Self::right(byte) + 16 * vector);
                 self.add_vector(low, high);
             }
         }
@@ -430,12 +427,20 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         }
     }
 
-    /// Adds the products `A_w B_w` of all phases to the first sums, for byte `left` of the left
-    /// operand and byte `right` of the right operand.
+    /// Adds the products `A_w B_w` of all phases to the sums, see [`accumulate`](Self::accumulate).
     #[inline(always)]
-    fn accumulate_phases(self, kind: Bytes, left: u32, right: u32, sums: &mut Sums) {
+    fn accumulate_phases<const BYTES: usize>(
+        self,
+        kind: Bytes,
+        left: u32,
+        right: u32,
+        sums: &mut Sums,
+    ) {
+        // The first phase stands alone: the compiler knows that [`NO_SUMS`] are zeros there, and
+        // need not write them to registers.
         for w in 0..rolled(self.s, PHASES) {
-            self.accumulate::<1>(kind, left, right, w, sums);
+            self.s.keep_rolled();
+            self.accumulate::<BYTES>(kind, left, right, w, sums);
         }
     }
 
@@ -459,9 +464,15 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         sums: &mut Sums,
     ) {
         let s = self.s;
-        let mma = |a, b, c| match kind {
-            Bytes::Signed => s.mma_m16n8k32(a, b, c),
-            Bytes::Unsigned => s.mma_m16n8k32_u8(a, b, c),
+        let mma = |[a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], is_zero: [bool; 2], c| match (
+            kind, is_zero,
+        ) {
+            (Bytes::Signed, [false, false]) => s.mma_m16n8k32([a0, a1, a2, a3], [b0, b1], c),
+            (Bytes::Signed, [false, true]) => s.mma_m16n8k16([a0, a1], b0, c),
+            (Bytes::Signed, [true, _]) => s.mma_m16n8k16([a2, a3], b1, c),
+            (Bytes::Unsigned, [false, false]) => s.mma_m16n8k32_u8([a0, a1, a2, a3], [b0, b1], c),
+            (Bytes::Unsigned, [false, true]) => s.mma_m16n8k16_u8([a0, a1], b0, c),
+            (Bytes::Unsigned, [true, _]) => s.mma_m16n8k16_u8([a2, a3], b1, c),
         };
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
@@ -474,38 +485,56 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             - (i - copy);
         let word = |k: u32| s.load_shared::<u32>(small - 8 * k);
         // Column i of B_w is phase i - w, or phase i - w + 8 one row later if i < w.
-        let large = Self::large_phase(right, i.wrapping_sub(w) % PHASES)
-            + if i < w { Geometry::<R>::LARGE_COPY } else { 0 }
-            + 4 * j;
-        let entry = |byte: u32, column: u32, half: u32| {
-            let column = TILE_COLUMNS * column + TILE_ROWS * half;
-            s.load_shared::<u32>(large + Geometry::<R>::LARGE_BYTE * byte + column)
+        let column = |i: u32| {
+            let unchanged = Self::right(right) + Geometry::<R>::LARGE_COPY;
+            unchanged + Geometry::<R>::LARGE_PHASE * i - Geometry::<R>::LARGE_PHASE * w
         };
-        let mut b = [[[0; 2]; BYTES]; MAX_INNER];
-        for (column, b) in b[..Geometry::<R>::INNER as usize].iter_mut().enumerate() {
-            *b = array::from_fn(|byte| [0, 1].map(|half| entry(byte as u32, column as u32, half)));
+        // A thread gives the address of half a column of one of two tiles. The two tiles hold the
+        // two bytes of the right operand, or neighbouring rows of one byte.
+        let (half, tile) = (s.lane() / 8 % 2, s.lane() / 16);
+        let first = column(s.lane() % 8) + TILE_ROWS * half;
+        let mut b = [[[0; 2]; BYTES]; MAX_INNER + 1];
+        for inner in (0..Geometry::<R>::INNER).step_by(3 - BYTES) {
+            let place = match BYTES {
+                2 => Geometry::<R>::LARGE_BYTE * tile + TILE_COLUMNS * inner,
+                _ => TILE_COLUMNS * (inner + tile).min(Geometry::<R>::INNER - 1),
+            };
+            let [b0, b1, b2, b3] = s.load_matrices(first + place);
+            let inner = inner as usize;
+            b[inner][0] = [b0, b1];
+            match BYTES {
+                2 => b[inner][1] = [b2, b3],
+                _ => b[inner + 1][0] = [b2, b3],
+            }
         }
         // Diagonal by diagonal, because its four words occupy fewer registers than all words.
-        let mut a = [0, 0, word(0), word(1)];
+        let mut a = [0, 0, word(2), word(3)];
         for d in 0..Geometry::<R>::DIAGONALS {
-            a = [a[2], a[3], word(2 * d + 2), word(2 * d + 3)];
+            // The entries of the matrix's left half are zero in the last tiles, and those of the
+            // right half in the first ones.
+            let is_zero = [TILE_ROWS * d > Geometry::<R>::ROWS + TILE_ROWS - 2, d == 0];
+            if d > 0 {
+                let next = [2 * d + 2, 2 * d + 3].map(|k| if is_zero[0] { 0 } else { word(k) });
+                a = [a[2], a[3], next[0], next[1]];
+            }
             for (column, b) in b[..Geometry::<R>::INNER as usize].iter().enumerate() {
                 let tile = d as usize + 2 * column;
                 if tile < Geometry::<R>::OUTER as usize {
                     for (sums, &b) in sums.iter_mut().zip(b) {
-                        sums[tile] = mma([a[2], a[3], a[0], a[1]], b, sums[tile]);
+                        sums[tile] = mma([a[2], a[3], a[0], a[1]], b, is_zero, sums[tile]);
                     }
                 }
             }
         }
         if Geometry::<R>::OVERHANG && w >= PHASES / 2 {
-            let column = Geometry::<R>::INNER;
+            let inner = Geometry::<R>::INNER;
             for (byte, sums) in sums[..BYTES].iter_mut().enumerate() {
-                let b = [entry(byte as u32, column, 0), 0];
-                for tile in 2 * column..Geometry::<R>::OUTER {
-                    let k = 2 * (tile - 2 * column);
+                let place = Geometry::<R>::LARGE_BYTE * byte as u32 + TILE_COLUMNS * inner;
+                let b = [s.load_shared(column(i) + 4 * j + place), 0];
+                for tile in 2 * inner..Geometry::<R>::OUTER {
+                    let k = 2 * (tile - 2 * inner);
                     let sum = &mut sums[tile as usize];
-                    *sum = mma([word(k + 2), word(k + 3), 0, 0], b, *sum);
+                    *sum = mma([word(k + 2), word(k + 3), 0, 0], b, [false, true], *sum);
                 }
             }
         }
@@ -533,10 +562,10 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     }
 
     /// Stores the product modulo `q` as row `index` of an array of polynomials. Its coefficients
-    /// must be in the input range of [`modulo_q`].
+    /// must be in the input range of [`product_modulo_q`].
     #[inline(always)]
     pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
-        self.store(products, index, modulo_q::<R>);
+        self.store(products, index, product_modulo_q::<R>);
     }
 
     /// Stores [`HIGH`] times the product modulo `q` as row `index` of an array of polynomials.
@@ -550,7 +579,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     #[inline(always)]
     fn store(self, products: S::Global<u16>, index: u32, reduced: impl Fn(i32) -> u16) {
         self.for_each_row(|group, folded| {
-            store_row::<S, R>(self.s, products, index, group, folded.map(&reduced));
+            store_row::<S, R>(self.s, products, index, group, pairs(folded.map(&reduced)));
         });
     }
 

@@ -72,7 +72,7 @@ pub(crate) struct MatrixProduct<
     const OPERAND: usize,
     const COLUMN_TILES: usize,
 > {
-    s: S,
+    pub(crate) s: S,
     ring: PhantomData<R>,
 }
 
@@ -249,12 +249,12 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 
     /// Multiplies the matrix by the operands in shared memory. The product replaces both. The
-    /// function adds `128 offset` to each sum, and `residue` maps the result to a coefficient. All
-    /// threads of the block call this function, which contains barriers.
+    /// function `residue` maps sums to coefficients. All threads of the block call this function,
+    /// which contains barriers.
     #[inline(always)]
-    pub(crate) fn multiply(self, offset: i32, residue: impl Fn(i32) -> u16) {
+    pub(crate) fn multiply(self, residue: impl Fn(i32) -> u16) {
         let s = self.s;
-        let mut sums: Sums<COLUMN_TILES> = [[[[offset; 4]; COLUMN_TILES]; MAX_OUTER]; MAX_VALUES];
+        let mut sums: Sums<COLUMN_TILES> = [[[[0; 4]; COLUMN_TILES]; MAX_OUTER]; MAX_VALUES];
         s.sync_block();
         self.accumulate_phases(1, &mut sums);
         for sums in &mut sums[..Self::VALUES as usize] {
@@ -358,23 +358,22 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         Self::COLUMN * column + 2 * PHASES * group + 4 * pair + 2 * (v % 2)
     }
 
-    /// Returns group `group` of a column of the product. The coefficients from `n` on have no
-    /// meaning. All lanes of a warp pass the same column.
+    /// Returns group `group` of a column of the product, two coefficients per word, the first one in
+    /// the low bits. The coefficients from `n` on have no meaning. All lanes of a warp pass the same
+    /// column.
     #[inline(always)]
-    pub(crate) fn group(self, column: u32, group: u32) -> [u16; GROUP] {
+    pub(crate) fn group(self, column: u32, group: u32) -> [u32; GROUP / 2] {
         let s = self.s;
         let U32x4(words) = s.load_shared(Self::COLUMN * column + 2 * PHASES * group);
         let rotation = column / 2 % 4;
         let [a, b, c, d] = words;
         let [a, b, c, d] = if rotation.is_multiple_of(2) { [a, b, c, d] } else { [b, c, d, a] };
-        let pairs = if rotation / 2 == 0 { [a, b, c, d] } else { [c, d, a, b] };
+        let [a, b, c, d] = if rotation / 2 == 0 { [a, b, c, d] } else { [c, d, a, b] };
         let (last, v) = (R::N as u32 / PHASES, R::N as u32 % PHASES);
         // Row n of the matrix equals row 0.
         let first = s.load_shared::<u16>(Self::coefficient(column, last, v));
-        array::from_fn(|k| match (k, group) {
-            (0, 0) => first,
-            _ => (pairs[k / 2] >> (16 * (k % 2))) as u16,
-        })
+        let a = if group == 0 { a & 0xffff_0000 | u32::from(first) } else { a };
+        [a, b, c, d]
     }
 }
 

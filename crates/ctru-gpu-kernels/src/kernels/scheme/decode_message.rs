@@ -26,10 +26,8 @@ pub fn decode_message<S: Simt, R: Ring>(
 ) {
     store_nibbles::<S, R>(s, messages, s.block(), |block| {
         let start = s.block() * row::<R>() + block * e8::BLOCK as u32;
-        e8::decode_block(
-            R::Q2 as u16,
-            core::array::from_fn(|i| s.load(decrypted, start + i as u32)),
-        )
+        let value = |i| s.load(decrypted, start + i as u32).into();
+        e8::decode_block(R::Q2, core::array::from_fn(value))
     });
 }
 

@@ -1,10 +1,12 @@
 //! The last steps of encryption in one kernel: E8 encoding, rounding and packing. The input is the
 //! product `h r`, the output is the ciphertext.
 
+use core::array;
+
 use ctru_math::Ring;
-use ctru_math::kernel::bits::GROUP;
-use ctru_math::kernel::compress::compress_with_codeword;
-use ctru_math::kernel::e8;
+use ctru_math::kernel::bits::{self, GROUP};
+use ctru_math::kernel::compress::compress_to_top;
+use ctru_math::kernel::e8::GENERATOR;
 
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{message_words, row, warp};
@@ -14,7 +16,7 @@ use crate::simt::Simt;
 /// shared memory.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    warp::shape(R::Q2_BITS * warp::groups(R::N))
+    warp::shape(string_bytes::<R>())
 }
 
 /// Computes the ciphertexts of messages from the products `h r`, as
@@ -33,41 +35,84 @@ pub fn encrypt<S: Simt, R: Ring>(
     _: Batch,
 ) {
     let operation = s.block();
+    let start = R::CIPHERTEXT_BYTES as u32 * operation;
+    let string = start % 4;
     warp::for_each(s, warp::groups(R::N), |group| {
-        let word = |i| s.load(messages, operation * message_words::<R>() + i);
-        let codeword = codeword::<R>(group, word);
-        // The coefficients from `n` on must be 0, because they become the padding bits.
-        let sigma: [u16; GROUP] = core::array::from_fn(|j| {
+        let byte = |i| s.load(s.cast(messages), 8 * message_words::<R>() * operation + i);
+        let rounded = array::from_fn(|j| {
             let i = group * GROUP as u32 + j as u32;
-            if i < R::N as u32 { s.load(sigma, operation * row::<R>() + i) } else { 0 }
+            let inside = i < R::N as u32;
+            let sigma = if inside { s.load(sigma, operation * row::<R>() + i) } else { 0 };
+            compress_to_top::<R>(sigma.into())
         });
-        let rounded = core::array::from_fn(|j| compress_with_codeword::<R>(sigma[j], codeword, j));
-        warp::pack_group(s, R::Q2_BITS, 0, group, rounded);
+        let packed = packed_group::<R>(group, nibble::<R>(group, byte), rounded);
+        store_packed::<S, R>(s, string, group, packed);
     });
-    write_ciphertext::<S, R>(s, ciphertexts);
-}
-
-/// Returns the E8 codeword of group `group` of a message, with one bit per coefficient. Returns 0
-/// for groups after the end of the message. `word` returns the words of the message.
-#[inline(always)]
-pub(crate) fn codeword<R: Ring>(group: u32, word: impl Fn(u32) -> u64) -> u8 {
-    let nibble = if group < (R::CODED_COEFFS / GROUP) as u32 {
-        (word(group / 16) >> (4 * (group % 16))) as u8 & 15
-    } else {
-        0
-    };
-    e8::encode_nibble(nibble)
-}
-
-/// Copies the ciphertext that the warp has packed from byte 0 of shared memory to the array.
-#[inline(always)]
-pub(crate) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>) {
     s.sync_warp();
-    let (operation, bytes) = (s.block(), R::CIPHERTEXT_BYTES as u32);
-    warp::transfer(
-        s,
-        bytes,
-        |i| s.load_shared::<u8>(i),
-        |i, byte| s.store(ciphertexts, operation * bytes + i, byte),
-    );
+    warp::write_bytes(s, string, ciphertexts, start, R::CIPHERTEXT_BYTES as u32);
+}
+
+/// Returns the nibble of a message for group `group`, in the low bits of a byte whose other bits
+/// have no meaning. Returns 0 for groups after the end of the message. `byte` returns the bytes of
+/// the message.
+#[inline(always)]
+pub(crate) fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
+    if group < (R::CODED_COEFFS / GROUP) as u32 { byte(group / 2) >> (4 * (group % 2)) } else { 0 }
+}
+
+/// Returns group `group` of a ciphertext, packed: [`Ring::Q2_BITS`] bytes. `nibble` is that of
+/// [`nibble`], and the top bits of `rounded` are the coefficients of `h r`, rounded, as
+/// [`compress_to_top`] returns them. The bits of the coefficients from `n` on are 0, because they
+/// become the padding bits.
+#[inline(always)]
+pub(crate) fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {
+    let codeword = |k: usize| {
+        let rows = const { &packed_generator::<R>() };
+        (0..rows.len())
+            .fold(0, |word, bit| word ^ u32::from(nibble >> bit & 1).wrapping_neg() & rows[bit][k])
+    };
+    let (whole, rest) = ((R::N / GROUP) as u32, (R::N % GROUP) as u32);
+    let mask = if group < whole { u32::MAX } else { 0 };
+    let packed = bits::pack_tops(R::Q2_BITS, rounded);
+    array::from_fn(|k| {
+        let inside = (R::Q2_BITS * rest).saturating_sub(32 * k as u32).min(32);
+        (packed[k] ^ codeword(k)) & (mask | ((1_u64 << inside) - 1) as u32)
+    })
+}
+
+/// Returns what each row of the E8 code's generator matrix adds to a packed group: the highest bit
+/// of a coefficient, which is `q2/2`, where the row has a 1.
+const fn packed_generator<R: Ring>() -> [[u32; 3]; GENERATOR.len()] {
+    let mut rows = [[0; 3]; GENERATOR.len()];
+    let mut i = 0;
+    while i < GENERATOR.len() * GROUP {
+        let (row, j) = (i / GROUP, i % GROUP);
+        let place = R::Q2_BITS as usize * (j + 1) - 1;
+        rows[row][place / 32] |= (GENERATOR[row] as u32 >> j & 1) << (place % 32);
+        i += 1;
+    }
+    rows
+}
+
+/// Returns the number of bytes that a packed ciphertext needs in shared memory: whole groups, and
+/// up to 3 bytes before the first group for alignment.
+pub(crate) const fn string_bytes<R: Ring>() -> u32 {
+    (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
+}
+
+/// Writes a packed group to the ciphertext that begins at byte `string` of shared memory. `string`
+/// is congruent modulo 4 to the first byte of the ciphertext in an array.
+#[inline(always)]
+pub(crate) fn store_packed<S: Simt, R: Ring>(s: S, string: u32, group: u32, packed: [u32; 3]) {
+    let start = string + R::Q2_BITS * group;
+    let part = |bits: u32| packed[bits as usize / 32] >> (bits % 32);
+    if (R::CIPHERTEXT_BYTES as u32 | R::Q2_BITS).is_multiple_of(2) {
+        for pair in 0..R::Q2_BITS / 2 {
+            s.store_shared(start + 2 * pair, part(16 * pair) as u16);
+        }
+    } else {
+        for byte in 0..R::Q2_BITS {
+            s.store_shared(start + byte, part(8 * byte) as u8);
+        }
+    }
 }

@@ -4,27 +4,18 @@
 //!
 //! Source: CTRU-Prime paper, section 4.3 (kernel fusion).
 
-use core::array;
-
 use ctru_math::Ring;
-use ctru_math::kernel::bits::GROUP;
-use ctru_math::kernel::compress::compress_with_codeword;
+use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::e8;
 
-use super::encrypt::codeword;
+use super::encrypt::{nibble, packed_group, store_packed, string_bytes};
+use super::received::Received;
 use super::{decode_message, select};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{ciphertext_block, coins_block, large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
-use crate::kernels::product::{modulo_q, positive};
-use crate::kernels::{message_words, warp};
-use crate::simt::Simt;
-
-/// Returns the number of bytes that a packed ciphertext needs in shared memory: whole groups, and
-/// up to 3 bytes before the first group for alignment.
-pub(crate) const fn string_bytes<R: Ring>() -> u32 {
-    (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
-}
+use crate::kernels::{message_words, unrolled, warp};
+use crate::simt::{Simt, WARP};
 
 /// Returns the address of the message in shared memory, a multiple of 8. Before it lie the operands
 /// and later, in their place, the unreduced product and the packed ciphertext.
@@ -59,10 +50,8 @@ pub fn encrypt<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     stage_key::<S, R>(s, h, batch.row(s.block()));
-    let bytes = R::CIPHERTEXT_BYTES as u32;
     multiply::<S, R>(s, coins, messages);
-    let string = ciphertext::<S, R>(s, bytes * s.block());
-    warp::write_bytes(s, string, ciphertexts, bytes * s.block(), bytes);
+    write_ciphertext::<S, R>(s, ciphertexts, R::CIPHERTEXT_BYTES as u32 * s.block());
 }
 
 /// Encrypts as [`encrypt`] does and compares the result with the received ciphertext. If any bit
@@ -89,9 +78,7 @@ pub fn verify<S: Simt, R: Ring>(
     multiply::<S, R>(s, coins, messages);
     let secrets = (rejection_secrets, shared_secrets, shared_secrets);
     let choose = select::choice(s, s.block(), secrets);
-    let bytes = R::CIPHERTEXT_BYTES as u32;
-    let compare = warp::comparison::<S, R>(s, received, bytes * s.block());
-    choose(compare(ciphertext::<S, R>(s, bytes * s.block())));
+    choose(difference::<S, R>(s, received, R::CIPHERTEXT_BYTES as u32 * s.block()));
 }
 
 /// Decrypts ciphertexts: computes `c f` modulo `q2` and decodes it with [`ctru_math::e8::decode`].
@@ -125,10 +112,9 @@ pub(crate) fn message<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| ciphertext_block::<S, R>(s, ciphertexts, start, block));
     polyphase.stage_small(|block| small_block::<S, R>(s, f, key, block));
-    polyphase.multiply(0);
+    polyphase.multiply();
     decode_message::store_nibbles::<S, R>(s, messages, s.block(), |block| {
-        let values = polyphase.folded(block);
-        e8::decode_block(R::Q2 as u16, array::from_fn(|i| (values[i] as u32 & (R::Q2 - 1)) as u16))
+        e8::decode_block(R::Q2, polyphase.folded(block).map(|value| value as u32))
     });
 }
 
@@ -148,36 +134,43 @@ pub(crate) fn multiply<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, messages: 
     });
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_small(|block| coins_block::<S, R>(s, coins, operation, block));
-    polyphase.multiply(positive::<R>());
+    polyphase.multiply();
 }
 
-/// Computes the ciphertext of the product and the message that [`multiply`] left, packs it in
-/// shared memory and returns its address, which is congruent modulo 4 to `start`: the ciphertext's
-/// first byte in an array.
+/// Writes the ciphertext of the product and the message that [`multiply`] left. Its first byte is
+/// byte `start` of the array.
 #[inline(always)]
-pub(crate) fn ciphertext<S: Simt, R: Ring>(s: S, start: u32) -> u32 {
+pub(crate) fn write_ciphertext<S: Simt, R: Ring>(s: S, ciphertexts: S::Global<u8>, start: u32) {
     let string = polyphase::end_of_plain::<R>() + start % 4;
-    Polyphase::<S, R>::new(s).for_each_row(|group, folded| {
-        let codeword = codeword::<R>(group, |i| s.load_shared(message_start::<R>() + 8 * i));
-        let rounded = ciphertext_group::<R>(codeword, group, folded.map(modulo_q::<R>));
-        warp::pack_group(s, R::Q2_BITS, string, group, rounded);
-    });
+    for_each_group::<S, R>(s, |_, group, packed| store_packed::<S, R>(s, string, group, packed));
     s.sync_warp();
-    string
+    warp::write_bytes(s, string, ciphertexts, start, R::CIPHERTEXT_BYTES as u32);
 }
 
-/// Computes the coefficients of group `group` of a ciphertext. `codeword` is that of the message in
-/// this group, and `sigma` holds the coefficients of `h r`, in `0..q`. The coefficients from `n` on
-/// are 0, because they become the padding bits.
+/// Compares the ciphertext of the product and the message that [`multiply`] left with that which
+/// begins at byte `start` of an array. If they are equal, every thread returns 0; otherwise at
+/// least one thread returns another number.
 #[inline(always)]
-pub(crate) fn ciphertext_group<R: Ring>(
-    codeword: u8,
-    group: u32,
-    sigma: [u16; GROUP],
-) -> [u16; GROUP] {
-    array::from_fn(|j| {
-        let inside = GROUP as u32 * group + (j as u32) < R::N as u32;
-        let value = compress_with_codeword::<R>(sigma[j], codeword, j);
-        if inside { value } else { 0 }
-    })
+pub(crate) fn difference<S: Simt, R: Ring>(s: S, received: S::Global<u8>, start: u32) -> u32 {
+    let received = Received::load::<R>(s, received, start);
+    let mut difference = 0;
+    for_each_group::<S, R>(s, |round, _, packed| {
+        difference |= received.difference::<R>(round, packed)
+    });
+    difference
+}
+
+/// Calls `output(round, group, packed)` for each group of the ciphertext of the product and the
+/// message that [`multiply`] left. The threads share the calls; a thread makes one in each round.
+#[inline(always)]
+fn for_each_group<S: Simt, R: Ring>(s: S, mut output: impl FnMut(u32, u32, [u32; 3])) {
+    let polyphase = Polyphase::<S, R>::new(s);
+    unrolled!(round < warp::rounds(R::N), {
+        let group = WARP * round + s.lane();
+        if group < warp::groups(R::N) {
+            let rounded = polyphase.folded(group).map(compress_to_top::<R>);
+            let nibble = nibble::<R>(group, |i| s.load_shared(message_start::<R>() + i));
+            output(round, group, packed_group::<R>(group, nibble, rounded));
+        }
+    });
 }

@@ -10,6 +10,7 @@
 pub mod decode_message;
 pub mod encrypt;
 pub mod fused;
+pub(crate) mod received;
 pub mod same_public_key;
 pub mod same_secret_key;
 pub mod sample;

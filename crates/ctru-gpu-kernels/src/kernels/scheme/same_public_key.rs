@@ -4,17 +4,19 @@
 //!
 //! All operations use row 0 of `h`, even if the batch is not shared.
 
-use ctru_math::Ring;
+use core::array;
 
-use super::encrypt::codeword;
-use super::fused::{ciphertext_group, string_bytes};
+use ctru_math::Ring;
+use ctru_math::kernel::compress::compress_to_top;
+
+use super::encrypt::{nibble, packed_group, store_packed, string_bytes};
+use super::received::Received;
 use super::select;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{SmallBlock, coins_block};
 use crate::kernels::product::toeplitz::{self, MatrixProduct};
-use crate::kernels::product::{modulo_q, positive};
-use crate::kernels::{message_words, warp};
-use crate::simt::Simt;
+use crate::kernels::{message_words, unrolled, warp};
+use crate::simt::{Simt, WARP};
 
 /// Number of 8-column tiles per block.
 const COLUMN_TILES: usize = 2;
@@ -55,11 +57,18 @@ pub fn encrypt<S: Simt, R: Ring>(
     ciphertexts: S::Global<u8>,
     batch: Batch,
 ) {
-    let bytes = R::CIPHERTEXT_BYTES as u32;
-    let write = |operation| {
-        move |string| warp::write_bytes(s, string, ciphertexts, bytes * operation, bytes)
-    };
-    for_each_ciphertext::<S, R, _>(s, h, coins, messages, batch, write);
+    let product = encode::<S, R>(s, h, coins, messages, batch);
+    product.for_each_operation(batch, |column, operation| {
+        let bytes = R::CIPHERTEXT_BYTES as u32;
+        let start = bytes * operation;
+        let string = strings::<R>() + string_bytes::<R>() * s.warp() + start % 4;
+        for_each_group(product, column, |_, group, packed| {
+            store_packed::<S, R>(s, string, group, packed);
+        });
+        s.sync_warp();
+        warp::write_bytes(s, string, ciphertexts, start, bytes);
+        s.sync_warp();
+    });
 }
 
 /// Verifies ciphertexts for one key as [`fused::verify`](super::fused::verify) does.
@@ -79,69 +88,81 @@ pub fn verify<S: Simt, R: Ring>(
     shared_secrets: S::Global<u64>,
     batch: Batch,
 ) {
-    let bytes = R::CIPHERTEXT_BYTES as u32;
+    let product = encode::<S, R>(s, h, coins, messages, batch);
     let secrets = (rejection_secrets, shared_secrets, shared_secrets);
-    let verify = |operation| {
+    product.for_each_operation(batch, |column, operation| {
         let choose = select::choice(s, operation, secrets);
-        let compare = warp::comparison::<S, R>(s, received, bytes * operation);
-        move |string| choose(compare(string))
-    };
-    for_each_ciphertext::<S, R, _>(s, h, coins, messages, batch, verify);
+        let start = R::CIPHERTEXT_BYTES as u32 * operation;
+        let received = Received::load::<R>(s, received, start);
+        let mut difference = 0;
+        for_each_group(product, column, |round, _, packed| {
+            difference |= received.difference::<R>(round, packed);
+        });
+        choose(difference);
+    });
 }
 
 /// Multiplies `h` by one polynomial per operation. `source(operation, block)` returns a block of
-/// its coefficients. The products modulo `q` are then in shared memory.
+/// its coefficients. What `residue` returns for the coefficients of the products is then in shared
+/// memory.
 #[inline(always)]
 pub(crate) fn multiply<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     source: impl Fn(u32, u32) -> SmallBlock,
     batch: Batch,
+    residue: impl Fn(i32) -> u16,
 ) -> Product<S, R> {
     let product = Product::<S, R>::new(s);
     product.stage_matrix(|i| i32::from(s.load(h, i)), toeplitz::split_modulo_q::<R>);
     product.stage_operands(|column, block| [source(product.operation(column, batch), block)]);
-    product.multiply(positive::<R>(), modulo_q::<R>);
+    product.multiply(residue);
     product
 }
 
-/// Encrypts the messages. For each operation, calls `output(operation)`, packs the ciphertext in
-/// shared memory from byte `string` on, and calls the returned function with `string`, which is
-/// congruent modulo 4 to the index of the ciphertext's first byte in an array of ciphertexts. All
-/// lanes of a warp make each call together.
+/// Samples the small polynomials of the block's operations and multiplies them by `h`. The messages
+/// are then in shared memory, and the upper halves of the numbers that [`compress_to_top`] returns
+/// for the products.
 #[inline(always)]
-fn for_each_ciphertext<S: Simt, R: Ring, F: Fn(u32)>(
+fn encode<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     coins: S::Global<u64>,
     messages: S::Global<u64>,
     batch: Batch,
-    output: impl Fn(u32) -> F,
-) {
+) -> Product<S, R> {
     let words = message_words::<R>();
-    let message = |column: u32| messages_start::<R>() + 8 * words * column;
     let staged = Product::<S, R>::new(s);
     let mut k = s.thread();
     while k < words * Product::<S, R>::COLUMNS {
         let (column, word) = (k / words, k % words);
         let row = words * staged.operation(column, batch);
-        s.store_shared(message(column) + 8 * word, s.load(messages, row + word));
+        let address = messages_start::<R>() + 8 * (words * column + word);
+        s.store_shared(address, s.load(messages, row + word));
         k += s.threads();
     }
     let source = |operation, block| coins_block::<S, R>(s, coins, operation, block);
-    let product = multiply::<S, R>(s, h, source, batch);
-    product.for_each_operation(batch, |column, operation| {
-        let output = output(operation);
-        let start = R::CIPHERTEXT_BYTES as u32 * operation;
-        let string = strings::<R>() + string_bytes::<R>() * s.warp() + start % 4;
-        warp::for_each(s, warp::groups(R::N), |group| {
-            let word = |i| s.load_shared(message(column) + 8 * i);
-            let codeword = codeword::<R>(group, word);
-            let values = ciphertext_group::<R>(codeword, group, product.group(column, group));
-            warp::pack_group(s, R::Q2_BITS, string, group, values);
-        });
-        s.sync_warp();
-        output(string);
-        s.sync_warp();
+    let rounded = |sigma| (compress_to_top::<R>(sigma) >> 16) as u16;
+    multiply(s, h, source, batch, rounded)
+}
+
+/// Calls `output(round, group, packed)` for each group of the ciphertext of a column's operation.
+/// The lanes of a warp share the calls; a lane makes one in each round.
+#[inline(always)]
+fn for_each_group<S: Simt, R: Ring>(
+    product: Product<S, R>,
+    column: u32,
+    mut output: impl FnMut(u32, u32, [u32; 3]),
+) {
+    let s = product.s;
+    unrolled!(round < warp::rounds(R::N), {
+        let group = WARP * round + s.lane();
+        if group < warp::groups(R::N) {
+            let pairs = product.group(column, group);
+            let rounded = array::from_fn(|i| pairs[i / 2] << (16 * (1 - i % 2)));
+            let message = messages_start::<R>() + 8 * message_words::<R>() * column;
+            let nibble = nibble::<R>(group, |i| s.load_shared(message + i));
+            output(round, group, packed_group::<R>(group, nibble, rounded));
+        }
     });
 }

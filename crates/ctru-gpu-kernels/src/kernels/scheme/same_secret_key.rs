@@ -3,6 +3,8 @@
 //!
 //! All operations use row 0 of `f`, even if the batch is not shared.
 
+use core::array;
+
 use ctru_math::Ring;
 use ctru_math::kernel::e8;
 
@@ -44,7 +46,9 @@ pub fn decrypt<S: Simt, R: Ring>(
     let product = multiply::<S, R>(s, f, source, batch);
     product.for_each_operation(batch, |column, operation| {
         store_nibbles::<S, R>(s, messages, operation, |block| {
-            e8::decode_block(R::Q2 as u16, product.group(column, block))
+            let pairs = product.group(column, block);
+            // The decoder ignores the upper bits.
+            e8::decode_block(R::Q2, array::from_fn(|i| pairs[i / 2] >> (16 * (i % 2))))
         });
     });
 }
@@ -62,6 +66,6 @@ pub(crate) fn multiply<S: Simt, R: Ring>(
     // A matrix entry is a sum of at most two small coefficients, which fits in a signed byte.
     product.stage_matrix(|i| i32::from(s.load(f, i) as i8), |entry| [u32::from(entry as u8)]);
     product.stage_operands(|column, block| source(product.operation(column, batch), block));
-    product.multiply(0, toeplitz::modulo_q2::<R>);
+    product.multiply(toeplitz::modulo_q2::<R>);
     product
 }

@@ -111,8 +111,7 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
     if warp == 1 {
         let bytes = R::CIPHERTEXT_BYTES as u32;
         fused::multiply::<S, R>(s, coins, messages);
-        let string = fused::ciphertext::<S, R>(s, bytes * operation);
-        warp::write_bytes(s, string, arrays.ciphertexts, bytes * operation, bytes);
+        fused::write_ciphertext::<S, R>(s, arrays.ciphertexts, bytes * operation);
     }
 }
 
@@ -141,7 +140,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     let (operation, warp) = (s.block(), warp::number(s));
     let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
-    let mut string = 0;
+    let mut difference = 0;
     if warp == 0 {
         warp::copy_bytes(
             s,
@@ -173,14 +172,12 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         fused::stage_key::<S, R>(s, h, operation);
         s.sync_warp();
         fused::multiply::<S, R>(s, coins, messages);
-        string = fused::ciphertext::<S, R>(s, ciphertext.1);
+        difference = fused::difference::<S, R>(s, ciphertext.0, ciphertext.1);
     }
     s.sync_block();
     if warp == 1 {
         let secrets = (rejection_secrets, shared_secrets, arrays.results);
-        let choose = select::choice(s, operation, secrets);
-        let compare = warp::comparison::<S, R>(s, ciphertext.0, ciphertext.1);
-        choose(compare(string));
+        select::choice(s, operation, secrets)(difference);
     }
 }
 

@@ -76,7 +76,7 @@ macro_rules! for_each_compared_kernel {
                 scheme::encrypt::encrypt(
                     sigma: u16[EachOperation; row::<R>()],
                     messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()]);
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             UNFUSED_ENCODE_MESSAGE "unfused_encode_message" =
                 compared::unfused::encode_message(
                     messages: u64[EachOperation; message_words::<R>()],

@@ -8,7 +8,7 @@ pub use crate::kernels::product::polyphase::shape;
 use crate::descriptor::Batch;
 use crate::kernels::product::operand::{large_block, small_block};
 use crate::kernels::product::polyphase::Polyphase;
-use crate::kernels::product::store_row;
+use crate::kernels::product::{pairs, store_row};
 use crate::simt::Simt;
 
 /// Computes `product = large * small` modulo `q2`.
@@ -30,9 +30,9 @@ pub fn multiply_rounded<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, large, operation, block));
     polyphase.stage_small(|block| small_block::<S, R>(s, small, batch.row(operation), block));
-    polyphase.multiply(0);
+    polyphase.multiply();
     let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
     polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, folded.map(rounded));
+        store_row::<S, R>(s, product, operation, group, pairs(folded.map(rounded)));
     });
 }

@@ -7,14 +7,14 @@ pub use crate::kernels::scheme::same_public_key::shape;
 
 use crate::descriptor::Batch;
 use crate::kernels::product::operand::small_block;
-use crate::kernels::product::store_row;
+use crate::kernels::product::{product_modulo_q, store_row};
 use crate::kernels::scheme::same_public_key;
 use crate::kernels::warp;
 use crate::simt::Simt;
 
 /// Computes `product = large * small` in `R_q`. All operations share `large`.
 ///
-/// Threads: four warps per 32 operations, eight for `n = 1277`.
+/// Threads: four warps per 16 operations, eight for `n = 1277`.
 /// Shared memory: the matrix of `large` and the operands; later, in their place, the product.
 /// Arrays: `large`, one row, in `0..q`; `small`, any small polynomials as signed bytes; `product`,
 /// in `0..q`.
@@ -27,7 +27,8 @@ pub fn multiply<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let source = |operation, block| small_block::<S, R>(s, small, operation, block);
-    let products = same_public_key::multiply::<S, R>(s, large, source, batch);
+    let products =
+        same_public_key::multiply::<S, R>(s, large, source, batch, product_modulo_q::<R>);
     products.for_each_operation(batch, |column, operation| {
         warp::for_each(s, warp::groups(R::N), |group| {
             store_row::<S, R>(s, product, operation, group, products.group(column, group));

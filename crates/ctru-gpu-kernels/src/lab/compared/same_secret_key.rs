@@ -14,7 +14,7 @@ use crate::simt::Simt;
 
 /// Computes `product = large * small` modulo `q2`. All operations share `small`.
 ///
-/// Threads: four warps per 32 operations, eight for `n = 1277`.
+/// Threads: four warps per 16 operations, eight for `n = 1277`.
 /// Shared memory: the matrix of `small` and the operands; later, in their place, the product.
 /// Arrays: `large`, in `0..q2`; `small`, one row, any small polynomial as signed bytes; `product`,
 /// in `0..q2`.

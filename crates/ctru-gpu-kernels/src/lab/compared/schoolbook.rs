@@ -15,7 +15,7 @@ use ctru_math::Ring;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::small_block;
 use crate::kernels::product::toeplitz::{self, MatrixProduct};
-use crate::kernels::product::{modulo_q, positive, store_row};
+use crate::kernels::product::{product_modulo_q, store_row};
 use crate::kernels::{row, warp};
 use crate::simt::Simt;
 
@@ -54,7 +54,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
         let bytes = small_block::<S, R>(s, small, operation, block);
         [bytes.map(|word| if column == 0 { word } else { 0 })]
     });
-    matrix_product.multiply(positive::<R>(), modulo_q::<R>);
+    matrix_product.multiply(product_modulo_q::<R>);
     if warp::number(s) == 0 {
         warp::for_each(s, warp::groups(R::N), |group| {
             store_row::<S, R>(s, product, operation, group, matrix_product.group(0, group));

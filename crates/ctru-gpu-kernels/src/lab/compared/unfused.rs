@@ -11,14 +11,13 @@ use ctru_math::kernel::compress::compress;
 use ctru_math::kernel::e8;
 
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::scheme::encrypt;
 use crate::kernels::{message_words, row, warp};
 use crate::simt::Simt;
 
 /// Returns the block shape of the fused kernel: one warp and one ciphertext per block.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
-    encrypt::shape::<R>()
+    warp::shape(R::Q2_BITS * warp::groups(R::N))
 }
 
 /// Encodes messages: computes their E8 codewords times `q2/2`, followed by zeros.
@@ -85,7 +84,14 @@ pub fn pack_ciphertext<S: Simt, R: Ring>(
         });
         warp::pack_group(s, R::Q2_BITS, 0, group, values);
     });
-    encrypt::write_ciphertext::<S, R>(s, ciphertexts);
+    s.sync_warp();
+    let bytes = R::CIPHERTEXT_BYTES as u32;
+    warp::transfer(
+        s,
+        bytes,
+        |i| s.load_shared::<u8>(i),
+        |i, byte| s.store(ciphertexts, operation * bytes + i, byte),
+    );
 }
 
 /// Computes secret polynomials `2 f' + 1` from sampled polynomials `f'`.
