@@ -211,6 +211,12 @@ fn what_threads_do_together() {
     passes(product);
     leaks(Class::SharedLoadAddress, &format!("{product}\nld.shared.u32 %r4, [%r13];"));
     leaks(Class::MatrixGuard, &format!("@%p1 {product}"));
+    let matrices = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r1];";
+    let stored = format!("st.shared.u32 [%r1], %r90;\n{matrices}");
+    passes(&stored);
+    leaks(Class::SharedLoadAddress, &format!("{stored}\nld.shared.u32 %r4, [%r13];"));
+    leaks(Class::SharedLoadAddress, &matrices.replace("%r1]", "%r90]"));
+    leaks(Class::AccessGuard, &format!("@%p1 {matrices}"));
 }
 
 #[test]

@@ -39,10 +39,10 @@ macro_rules! for_each_kernel {
                     large: u16[EachOperation; row::<R>(); 8],
                     small: u8[EachOrShared; row::<R>(); 8],
                     product: u16[EachOperation; row::<R>(); 8]);
-            POLYPHASE_SMALL "polyphase_small" =
-                product::polyphase::multiply_small(
+            POLYPHASE_COINS "polyphase_coins" =
+                product::polyphase::multiply_coins(
                     large: u16[EachOrShared; row::<R>(); 8],
-                    small: u8[EachOperation; row::<R>(); 8],
+                    coins: u64[EachOperation; coin_words::<R>()],
                     product: u16[EachOperation; row::<R>(); 8]);
             FUSED_ENCRYPT "fused_encrypt" =
                 scheme::fused::encrypt(
@@ -111,7 +111,7 @@ macro_rules! for_each_kernel {
             ENCODE_MIXED_RADIX "encode_mixed_radix" =
                 keys::mixed_radix::encode(
                     h: u16[EachOperation; row::<R>(); 8],
-                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()] as u32);
             UNPACK_SECRET_KEY_MIXED_RADIX "unpack_secret_key_mixed_radix" =
                 keys::mixed_radix::unpack_secret_key(
                     keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
@@ -124,7 +124,7 @@ macro_rules! for_each_kernel {
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     z: u64[EachOperation; SEED_WORDS],
-                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()] as u32);
             DECODE_PACKED13 "decode_packed13" =
                 keys::packed13::decode(
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>(); 4],
@@ -133,7 +133,7 @@ macro_rules! for_each_kernel {
             ENCODE_PACKED13 "encode_packed13" =
                 keys::packed13::encode(
                     h: u16[EachOperation; row::<R>(); 8],
-                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()] as u32);
             UNPACK_SECRET_KEY_PACKED13 "unpack_secret_key_packed13" =
                 keys::packed13::unpack_secret_key(
                     keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>(); 4],
@@ -146,7 +146,7 @@ macro_rules! for_each_kernel {
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     z: u64[EachOperation; SEED_WORDS],
-                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()]);
+                    keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()] as u32);
             INVERT "invert" =
                 invert::divsteps::invert(
                     elements: u16[EachOperation; row::<R>(); 8],
@@ -350,8 +350,9 @@ macro_rules! for_each_kernel {
                     shared_secrets: u64[EachOperation; SEED_WORDS]);
             WRITE_PUBLIC_KEY_MIXED_RADIX "write_public_key_mixed_radix" =
                 keys::mixed_radix::write_public_key(
-                    secret_keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>()],
-                    public_keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>()]);
+                    secret_keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
+                    public_keys: u8[EachOperation;
+                        keys::mixed_radix::public_key_bytes::<R>()] as u32);
             VALIDATE_PUBLIC_KEY_MIXED_RADIX "validate_public_key_mixed_radix" =
                 keys::mixed_radix::validate(
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>(); 4],
@@ -368,8 +369,9 @@ macro_rules! for_each_kernel {
                     faults: u64[EachOperation; 1]);
             WRITE_PUBLIC_KEY_PACKED13 "write_public_key_packed13" =
                 keys::packed13::write_public_key(
-                    secret_keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>()],
-                    public_keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>()]);
+                    secret_keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>(); 4],
+                    public_keys: u8[EachOperation;
+                        keys::packed13::public_key_bytes::<R>()] as u32);
             VALIDATE_PUBLIC_KEY_PACKED13 "validate_public_key_packed13" =
                 keys::packed13::validate(
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>(); 4],

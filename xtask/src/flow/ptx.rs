@@ -352,6 +352,13 @@ impl Decoder {
                 made.operands = [sources(self, &[value])?.0, lane].concat();
                 made.is_collective = true;
             }
+            ("ldmatrix", "sync", [to, from]) if opcode.contains(".shared.") => {
+                // The words come from the addresses that other threads give, which are public.
+                let (access, demands) = self.access("shared", "ld", from, &guards, tables)?;
+                (made.effect, made.demands) = (Effect::Load(access), demands);
+                made.results = self.results(to)?;
+                made.is_collective = true;
+            }
             ("mma", "sync", [to, from @ ..]) if from.len() == 3 => {
                 made.demands.push(demand(Class::MatrixGuard, &guards));
                 made.results = self.results(to)?;

@@ -79,6 +79,8 @@ fn is_register(word: &str) -> bool {
 const CARRIERS: &[&str] = &[
     "mov.b32 %m8, %m8;",
     "mov.u32 %m7, shared_memory;\nst.shared.u32 [%m7], %m8;\nld.shared.u32 %m8, [%m7];",
+    "mov.u32 %m7, shared_memory;\nst.shared.u32 [%m7], %m8;\n\
+        ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%m8, %m5, %m4, %m3}, [%m7];",
     "shfl.sync.idx.b32 %m8, %m8, 0, 31, -1;",
     "shr.u32 %m7, %m8, 1;\nmin.u32 %m8, %m8, %m7;\nshl.b32 %m8, %m8, 2;",
     "mov.b32 %m7, 0;\nmov.b32 %m6, 1;\n\

@@ -65,7 +65,7 @@ const HASHES: u32 = 1 << 19;
 
 /// The kernels that multiply on tensor cores.
 static MULTIPLYING: [&RingKernels; 6] = [
-    &table::POLYPHASE_SMALL,
+    &table::POLYPHASE_COINS,
     &compared::POLYPHASE_ROUNDED,
     &table::FUSED_ENCRYPT,
     &table::FUSED_DECRYPT,

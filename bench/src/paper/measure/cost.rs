@@ -53,6 +53,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         }
         "decapsulate_mixed_radix" | "decapsulate_packed13" => (secret_and_coins + rejection, 4.0),
         "polyphase_small"
+        | "polyphase_coins"
         | "polyphase_rounded"
         | "fused_encrypt"
         | "fused_verify"

@@ -27,7 +27,7 @@ struct Method {
 /// The methods of table 4.
 static METHODS: [Method; 4] = [
     Method { name: method::NTT, kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
-    Method { name: method::POLYPHASE, kernels: &table::POLYPHASE_SMALL, keys: KeyUse::Each },
+    Method { name: method::POLYPHASE, kernels: &compared::POLYPHASE_SMALL, keys: KeyUse::Each },
     Method {
         name: method::ONE_KEY,
         kernels: &compared::SAME_PUBLIC_KEY_MULTIPLY,

@@ -115,7 +115,7 @@ macro_rules! unrolled {
     ($i:ident, $count:expr, $body:expr, $($number:literal)*) => {
         const { assert!($count <= 18) };
         $(
-            if $number < $count {
+            if $number < const { $count } {
                 let $i: u32 = $number;
                 $body
             }

@@ -5,6 +5,7 @@
 
 use ctru_math::kernel::bits::{self, GROUP};
 
+use super::inside_pair;
 use crate::descriptor::Shape;
 use crate::simt::{Simt, U32x4, WARP};
 
@@ -73,19 +74,46 @@ pub(crate) fn reduce<S: Simt>(s: S, value: u32, combine: impl Fn(u32, u32) -> u3
 /// `from` and `to` must be congruent modulo 4.
 #[inline(always)]
 pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+    let byte = |i| s.load_shared(from + i);
+    write_words(s, memory, to, bytes, |i| s.load_shared(from + i), byte);
+}
+
+/// Copies bytes of shared memory as [`write_bytes`] does, from an address `from` that need not be
+/// congruent to `to`. Overwrites the three bytes after the last one, which it loads with others.
+#[inline(always)]
+pub(crate) fn shift_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+    if s.lane() < 3 {
+        s.store_shared(from + bytes + s.lane(), 0u8);
+    }
+    s.sync_warp();
+    let last = (from + bytes - 1) & !3;
+    let four = |i: u32| {
+        let first = (from + i) & !3;
+        inside_pair(s.load_shared(first), s.load_shared((first + 4).min(last)), from + i)
+    };
+    write_words(s, memory, to, bytes, four, |i| s.load_shared(from + i));
+}
+
+/// Writes the bytes `to..to + bytes` of the array, in words where possible. `four(i)` returns the
+/// bytes `i..i + 4` as a little-endian number, and `one(i)` returns byte `i`.
+#[inline(always)]
+pub(crate) fn write_words<S: Simt>(
+    s: S,
+    memory: S::Global<u8>,
+    to: u32,
+    bytes: u32,
+    four: impl Fn(u32) -> u32,
+    one: impl Fn(u32) -> u8,
+) {
     let Words { before, first, count, after } = Words::of(to, bytes);
-    transfer(
-        s,
-        count,
-        |i| s.load_shared::<u32>(from + before + 4 * i),
-        |i, word| s.store(s.cast::<u8, u32>(memory), first + i, word),
-    );
-    let edge = |i: u32| s.store(memory, to + i, s.load_shared::<u8>(from + i));
+    let words = s.cast::<u8, u32>(memory);
+    transfer(s, count, |i| four(before + 4 * i), |i, word| s.store(words, first + i, word));
     if s.lane() < before {
-        edge(s.lane());
+        s.store(memory, to + s.lane(), one(s.lane()));
     }
     if s.lane() < after {
-        edge(bytes - after + s.lane());
+        let i = bytes - after + s.lane();
+        s.store(memory, to + i, one(i));
     }
 }
 

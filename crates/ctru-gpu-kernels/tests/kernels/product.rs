@@ -4,12 +4,14 @@ use core::ops::RangeInclusive;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernels::row;
+use ctru_gpu_kernels::kernels::{coin_words, row};
 use ctru_gpu_kernels::lab::compared::{
-    POLYPHASE_ROUNDED, SAME_PUBLIC_KEY_MULTIPLY, SAME_SECRET_KEY_MULTIPLY, SCHOOLBOOK_SMALL,
+    POLYPHASE_ROUNDED, POLYPHASE_SMALL, SAME_PUBLIC_KEY_MULTIPLY, SAME_SECRET_KEY_MULTIPLY,
+    SCHOOLBOOK_SMALL,
 };
-use ctru_gpu_kernels::table::{MULTIPLY_ROUNDED, MULTIPLY_SAMPLED, POLYPHASE_SMALL};
+use ctru_gpu_kernels::table::{MULTIPLY_ROUNDED, MULTIPLY_SAMPLED, POLYPHASE_COINS};
 use ctru_math::mul;
+use ctru_math::sample::sample;
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,6 +20,7 @@ use crate::device;
 use crate::operations::batch;
 use crate::strategies::numbers;
 use crate::traces::assert_same_trace;
+use crate::vectors::array;
 
 /// Returns rows of coefficients with nonsense after the last coefficient.
 fn rows<R: Ring, T: Copy>(
@@ -48,6 +51,34 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
         let b =
             SmallPoly::from_coefficients(&b.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap();
         assert_eq!(product, mul::mul_small(&a, &b).coefficients());
+    }
+}
+
+/// Checks products by polynomials that are sampled from coins.
+fn check_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
+    // Knuth's MMIX generator; its upper bits are the random ones.
+    let mut state = seed;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 56
+    };
+    let words = coin_words::<R>() as usize;
+    let coins: Vec<u64> =
+        (0..large.len() * words).map(|_| (0..8).fold(0, |word, _| word << 8 | random())).collect();
+    let arrays = [Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16)), Buffer::new(&coins)];
+    let product = Buffer::new(&vec![0u16; large.len() * row::<R>() as usize]);
+    let batch = Batch::each(large.len() as u32);
+    device::launch(POLYPHASE_COINS.of::<R>(), &[&arrays[0], &arrays[1], &product], batch);
+    let products = product.content::<u16>();
+    for ((a, coins), product) in
+        large.iter().zip(coins.chunks(words)).zip(products.chunks(row::<R>() as usize))
+    {
+        let a: Vec<u16> = a.iter().map(|&c| c as u16).collect();
+        let bytes: Vec<u8> = coins.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let small = sample::<R>(&array(&bytes[..R::COIN_BYTES]));
+        let expected = mul::mul_small(&Poly::<R>::from_coefficients(&a).unwrap(), &small);
+        assert_eq!(product[..R::N], *expected.coefficients());
     }
 }
 
@@ -134,6 +165,10 @@ macro_rules! properties {
                     check_sampled::<$ring>(POLYPHASE_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large, &small);
                     check_sampled::<$ring>(SCHOOLBOOK_SMALL.of::<$ring>(), &large[..1], &small);
+                }
+                #[test]
+                fn coins((large, _) in operands(<$ring>::N, <$ring>::Q, 1), seed in any::<u64>()) {
+                    check_coins::<$ring>(&large, seed);
                 }
                 #[test]
                 fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2,

@@ -192,7 +192,7 @@ fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
         let to = |count| decoded::<R>(count)[1].clone();
         check_rows::<R>((check_secret, unpack), to, &rows, &expected);
 
-        let keys = Buffer::new(&rows[..3].concat());
+        let keys = strings(&rows[..3]);
         let copies = Buffer::new(&vec![0u8; 3 * valid.len()]);
         device::launch(copy.of::<R>(), &[&keys, &copies], Batch::each(3));
         assert_eq!(copies.content::<u8>(), valid.repeat(3));

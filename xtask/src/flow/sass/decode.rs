@@ -200,7 +200,8 @@ impl<'a> Decoder<'a> {
             (Kind::LoadConstant, [_, Operand::Constant { .. }]) => {
                 demand(Class::AccessGuard, guards());
             }
-            (Kind::LoadGlobal | Kind::LoadShared, [_, Operand::Memory(_)]) => {
+            (Kind::LoadGlobal | Kind::LoadShared | Kind::LoadMatrices, [_, Operand::Memory(_)]) => {
+                instruction.is_collective = kind == Kind::LoadMatrices;
                 let address = [&sources[1][..], &self.registers(&hidden)].concat();
                 let (space, class) = match kind {
                     Kind::LoadGlobal => (Space::Global, Class::LoadAddress),

@@ -25,6 +25,8 @@ pub(super) enum Kind {
     LoadGlobal,
     StoreGlobal,
     LoadShared,
+    /// It loads matrices whose rows lie at addresses that the threads of the warp give.
+    LoadMatrices,
     StoreShared,
     /// It reads a register of another thread of the warp.
     Shuffle,
@@ -104,6 +106,7 @@ const ROWS: &[Row] = &[
     (&["LDG"], LOAD, Kind::LoadGlobal),
     (&["STG"], LOAD, Kind::StoreGlobal),
     (&["LDS"], LOAD, Kind::LoadShared),
+    (&["LDSM"], &["16", "M88", "4"], Kind::LoadMatrices),
     (&["STS"], LOAD, Kind::StoreShared),
     (&["SHFL"], &["IDX", "UP", "DOWN", "BFLY"], Kind::Shuffle),
     (&["BRA"], &["U", "DIV"], Kind::Branch),
@@ -169,7 +172,8 @@ pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
         | Kind::Special
         | Kind::LoadConstant
         | Kind::LoadGlobal
-        | Kind::LoadShared => 1,
+        | Kind::LoadShared
+        | Kind::LoadMatrices => 1,
         _ => 0,
     }
 }
@@ -199,6 +203,7 @@ pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
         | Kind::StoreGlobal
         | Kind::LoadShared
         | Kind::StoreShared => by_size,
+        Kind::LoadMatrices if text.is("4") => 4,
         Kind::Special if text.opcode == "CS2R" && !text.is("32") => 2,
         // Positions 0 and 3 are the result and the matrix to add, 1 is the matrix of rows, and 2
         // is the matrix of columns.
@@ -240,6 +245,7 @@ mod tests {
         assert_eq!(widths("IMAD.WIDE.U32 R2, P0, R4, 0x5, R6"), [2, 1, 1, 1, 2]);
         assert_eq!(widths("IMAD.HI.U32 R2, R4, R5, R6"), [1, 1, 1, 2]);
         assert_eq!(widths("IMMA.16832.S8.S8 R12, R48.ROW, R4.reuse.COL, R16"), [4, 4, 2, 4]);
+        assert_eq!(widths("LDSM.16.M88.4 R4, [R2+0x10]"), [4, 1]);
         assert_eq!(widths("SEL.64 R4, R6, RZ, P0"), [2, 2, 1, 1]);
         assert_eq!(widths("SHF.R.S64 R4, R6, 0x3, R7"), [1, 1, 1, 1]);
         assert_eq!(widths("STG.E.128 desc[UR6][R8.64], R4"), [1, 4]);
@@ -271,6 +277,7 @@ mod tests {
             "BRX R2",
             "I2F.F64 R2, R4",
             "LDS.U.16 R1, [R2]",
+            "LDSM.16.MT88.4 R4, [R2]",
             "IMAD.SOMETHING R1, R2, R3, R4",
             "RED.E.ADD desc[UR4][R2.64], R1",
             "DADD R2, R4, R6",

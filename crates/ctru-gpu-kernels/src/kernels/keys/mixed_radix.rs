@@ -2,7 +2,8 @@
 //! [`ctru_math::codec::mixed_radix`].
 //!
 //! The pairs of a level are independent, so the threads share them. The values of even and of odd
-//! levels lie in different areas of shared memory.
+//! levels lie in different areas of shared memory. Each level has code of its own, in which its
+//! radices are constants.
 
 use core::cell::Cell;
 
@@ -11,7 +12,7 @@ use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
 
 use super::{Encoding, key_kernels};
 use crate::kernels::keys;
-use crate::kernels::warp;
+use crate::kernels::{unrolled, warp};
 use crate::simt::Simt;
 
 key_kernels!(MixedRadix);
@@ -25,62 +26,60 @@ impl<R: Ring> Encoding<R> for MixedRadix {
     #[inline(always)]
     fn decode<S: Simt>(s: S) -> u32 {
         let plan = const { &Plan::of::<R>() };
-        let depth = plan.levels().len() as u32;
+        let depth = const { levels::<R>() };
         let excess = Cell::new(0);
         if s.lane() == 0 {
             let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let root = low_bytes::<S, R>(s, plan.root_offset() as u32, bytes);
+            let address = keys::string::<S, R>(s) + plan.root_offset() as u32;
+            let root = low_bytes(s, address, bytes, false);
             let (quotient, root) = plan.root().divide(root);
             excess.set(quotient);
             s.store_shared(list::<S, R>(s, depth), root as u16);
         }
-        for number in (0..depth).rev() {
+        unrolled!(above < levels::<R>(), {
             s.sync_warp();
-            let level = s.constant(plan.levels(), number);
+            let number = depth - 1 - above;
+            let level = &plan.levels()[number as usize];
             let (next, values) = (list::<S, R>(s, number + 1), list::<S, R>(s, number));
-            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
-                let value = s.load_shared::<u16>(next + 2 * pair);
-                match Pair::new(&level, pair) {
-                    Some(Pair { offset, bytes, odd_radix }) => {
-                        let joined =
-                            low_bytes::<S, R>(s, offset, bytes) | u32::from(value) << (8 * bytes);
-                        let ([even, odd], reduced) = split(level.radix, odd_radix, joined);
-                        excess.set(excess.get() | reduced);
-                        s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
-                    }
-                    None => s.store_shared(values + 4 * pair, value),
-                }
+            warp::for_each(s, level.count as u32 / 2, |pair| {
+                let value = u32::from(s.load_shared::<u16>(next + 2 * pair));
+                let (bytes, radix) = pair_of(level, pair);
+                let place = place::<S, R>(s, level, pair);
+                let joined = low_bytes(s, place, bytes, aligned(level)) | value << (8 * bytes);
+                let ([even, odd], reduced) = split(level.radix, radix, joined);
+                excess.set(excess.get() | reduced);
+                s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
             });
-        }
+            let last = level.count as u32 - 1;
+            copy_last(s, level, next + last, values + 2 * last);
+        });
         excess.get()
     }
 
     #[inline(always)]
     fn encode<S: Simt>(s: S) {
         let plan = const { &Plan::of::<R>() };
-        let depth = plan.levels().len() as u32;
-        for number in 0..depth {
-            let level = s.constant(plan.levels(), number);
+        let depth = const { levels::<R>() };
+        unrolled!(number < levels::<R>(), {
+            let level = &plan.levels()[number as usize];
             let (values, next) = (list::<S, R>(s, number), list::<S, R>(s, number + 1));
-            warp::for_each(s, level.count.div_ceil(2) as u32, |pair| {
-                match Pair::new(&level, pair) {
-                    Some(Pair { offset, bytes, .. }) => {
-                        let both = s.load_shared::<u32>(values + 4 * pair);
-                        let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
-                        set_low_bytes::<S, R>(s, offset, bytes, joined);
-                        s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
-                    }
-                    None => {
-                        s.store_shared(next + 2 * pair, s.load_shared::<u16>(values + 4 * pair));
-                    }
-                }
+            warp::for_each(s, level.count as u32 / 2, |pair| {
+                let both = s.load_shared::<u32>(values + 4 * pair);
+                let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
+                let (bytes, _) = pair_of(level, pair);
+                let place = place::<S, R>(s, level, pair);
+                set_low_bytes(s, place, bytes, aligned(level), joined);
+                s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
             });
+            let last = level.count as u32 - 1;
+            copy_last(s, level, values + 2 * last, next + last);
             s.sync_warp();
-        }
+        });
         if s.lane() == 0 {
             let bytes = (plan.bytes() - plan.root_offset()) as u32;
             let root = u32::from(s.load_shared::<u16>(list::<S, R>(s, depth)));
-            set_low_bytes::<S, R>(s, plan.root_offset() as u32, bytes, root);
+            let address = keys::string::<S, R>(s) + plan.root_offset() as u32;
+            set_low_bytes(s, address, bytes, false, root);
         }
     }
 }
@@ -91,51 +90,64 @@ fn list<S: Simt, R: Ring>(s: S, number: u32) -> u32 {
     if number.is_multiple_of(2) { keys::list::<S, R>(s) } else { keys::half_list::<S, R>(s) }
 }
 
-/// The parameters of a pair. They differ for the last pair of a level.
-struct Pair {
-    /// Offset of its bytes in the string.
-    offset: u32,
-    /// Number of bytes that it contributes to the string, 0 to 2.
-    bytes: u32,
-    /// Radix of its second value.
-    odd_radix: u32,
+/// Returns the number of levels.
+const fn levels<R: Ring>() -> u32 {
+    Plan::of::<R>().levels().len() as u32
 }
 
-impl Pair {
-    /// Returns pair `pair` of a level, or `None` if this pair consists of the last value alone.
-    #[inline(always)]
-    fn new(level: &Level, pair: u32) -> Option<Self> {
-        let offset = level.offset as u32 + level.pair_bytes as u32 * pair;
-        if pair < level.regular_pairs() as u32 {
-            Some(Self { offset, bytes: level.pair_bytes as u32, odd_radix: level.radix.value })
-        } else if level.count.is_multiple_of(2) {
-            Some(Self {
-                offset,
-                bytes: level.last_pair_bytes as u32,
-                odd_radix: level.last_radix.value,
-            })
-        } else {
-            None
-        }
+/// Returns the number of bytes, 0 to 2, that pair `pair` of a level contributes to the string, and
+/// the radix of its second value. They differ for the last pair if it contains the last value.
+#[inline(always)]
+fn pair_of(level: &Level, pair: u32) -> (u32, u32) {
+    if pair < level.regular_pairs() as u32 {
+        (level.pair_bytes as u32, level.radix.value)
+    } else {
+        (level.last_pair_bytes as u32, level.last_radix.value)
     }
 }
 
-/// Returns `bytes <= 2` bytes of the string as a number.
+/// Returns the address of the bytes of pair `pair` of a level in the string.
 #[inline(always)]
-fn low_bytes<S: Simt, R: Ring>(s: S, offset: u32, bytes: u32) -> u32 {
+fn place<S: Simt, R: Ring>(s: S, level: &Level, pair: u32) -> u32 {
+    keys::string::<S, R>(s) + level.offset as u32 + level.pair_bytes as u32 * pair
+}
+
+/// Returns `bytes <= 2` bytes of the string as a number. If `aligned`, the address is even.
+#[inline(always)]
+fn low_bytes<S: Simt>(s: S, address: u32, bytes: u32, aligned: bool) -> u32 {
+    if aligned && bytes == 2 {
+        return s.load_shared::<u16>(address).into();
+    }
     let byte = |k: u32| match k < bytes {
-        true => u32::from(s.load_shared::<u8>(keys::string::<S, R>(s) + offset + k)) << (8 * k),
+        true => u32::from(s.load_shared::<u8>(address + k)) << (8 * k),
         false => 0,
     };
     byte(0) | byte(1)
 }
 
-/// Writes the low `bytes <= 2` bytes of a number to the string.
+/// Writes the low `bytes <= 2` bytes of a number to the string. If `aligned`, the address is even.
 #[inline(always)]
-fn set_low_bytes<S: Simt, R: Ring>(s: S, offset: u32, bytes: u32, number: u32) {
+fn set_low_bytes<S: Simt>(s: S, address: u32, bytes: u32, aligned: bool, number: u32) {
+    if aligned && bytes == 2 {
+        return s.store_shared(address, number as u16);
+    }
     for k in 0..2 {
         if k < bytes {
-            s.store_shared(keys::string::<S, R>(s) + offset + k, (number >> (8 * k)) as u8);
+            s.store_shared(address + k, (number >> (8 * k)) as u8);
         }
+    }
+}
+
+/// Returns whether the bytes of a level's pairs begin at even addresses.
+#[inline(always)]
+fn aligned(level: &Level) -> bool {
+    (level.offset | level.pair_bytes).is_multiple_of(2)
+}
+
+/// Copies the last value of a level, at the address `from`, if it has no partner.
+#[inline(always)]
+fn copy_last<S: Simt>(s: S, level: &Level, from: u32, to: u32) {
+    if !level.count.is_multiple_of(2) && s.lane() == 0 {
+        s.store_shared(to, s.load_shared::<u16>(from));
     }
 }

@@ -9,10 +9,10 @@ pub mod packed13;
 pub mod validate;
 
 use ctru_math::kernel::bits::{self, PUBLIC_KEY_WIDTH};
-use ctru_math::kernel::secret_poly::{coefficient, nibble};
 use ctru_math::{Ring, SmallPoly};
 
 use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::{inside, subtract_bytes};
 use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, four_bytes, row, warp};
 use crate::simt::{Simt, U32x4, WARP};
 
@@ -130,21 +130,19 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     key: u32,
     (keys, start): (S::Global<u8>, u32),
 ) {
+    let groups = row::<R>() / GROUP;
     warp::transfer(
         s,
-        row::<R>(),
-        |i| if i < R::N as u32 { s.load(h, key * row::<R>() + i) } else { 0 },
-        |i, coefficient| s.store_shared(list::<S, R>(s) + 2 * i, coefficient),
+        groups,
+        |i| s.load(s.cast::<u16, U32x4>(h), key * groups + i),
+        |i, U32x4(pairs)| {
+            s.store_shared(list::<S, R>(s) + 2 * GROUP * i, U32x4(inside::<R>(i, pairs)));
+        },
     );
     s.sync_warp();
     E::encode(s);
     s.sync_warp();
-    warp::transfer(
-        s,
-        E::BYTES,
-        |i| s.load_shared::<u8>(string::<S, R>(s) + i),
-        |i, byte| s.store(keys, start + i, byte),
-    );
+    warp::shift_bytes(s, string::<S, R>(s), keys, start, E::BYTES);
 }
 
 /// Returns the number of bytes in a secret key.
@@ -161,15 +159,16 @@ pub(crate) fn decode_secret<S: Simt, R: Ring>(
     f: S::Global<u8>,
     key: u32,
 ) {
-    let bound = SmallPoly::<R>::BOUND as u8;
+    let bound = 0x0101_0101 * SmallPoly::<R>::BOUND;
     let end = start + R::SECRET_POLY_BYTES as u32;
     warp::transfer(
         s,
         row::<R>() / GROUP,
         |i| four_bytes(s, keys, start + 4 * i, end),
         |i, nibbles| {
-            let byte = |j: u32| coefficient(bound, (nibbles >> (4 * j) & 15) as u8) as u8;
-            let group = (0..GROUP).fold(0, |group, j| group | u64::from(byte(j)) << (8 * j));
+            let [even, odd] = [0, 4].map(|shift| nibbles >> shift & 0x0f0f_0f0f);
+            let half = |places| u64::from(subtract_bytes(bound, s.byte_permute(even, odd, places)));
+            let group = half(0x5140) | half(0x7362) << 32;
             // Clears the bytes from `n` on.
             let inside = (R::N as u32 - GROUP * i).min(GROUP);
             let group = group & u64::MAX >> (8 * (GROUP - inside));
@@ -205,6 +204,37 @@ pub(crate) fn unpack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     excess
 }
 
+/// Encodes row `key` of `f` and stores the bytes in `keys` from byte `start` on. Leaves them in the
+/// place of the string in shared memory.
+#[inline(always)]
+fn encode_secret<S: Simt, R: Ring>(
+    s: S,
+    f: S::Global<u8>,
+    key: u32,
+    (keys, start): (S::Global<u8>, u32),
+) {
+    let groups = row::<R>() / GROUP;
+    // The bound in the low half of each byte, and 1 in the other half for the subtraction.
+    let bound = 0x1010_1010 + 0x0101_0101 * SmallPoly::<R>::BOUND;
+    warp::transfer(
+        s,
+        groups,
+        |i| s.load(s.cast::<u8, u64>(f), key * groups + i),
+        |i, group| {
+            let [low, high] = [0, 32].map(|shift| {
+                let nibbles = (bound - ((group >> shift) as u32 & 0x0f0f_0f0f)) & 0x0f0f_0f0f;
+                nibbles | nibbles >> 4
+            });
+            // Clears the nibbles from `n` on.
+            let inside = (R::N as u32 - GROUP * i).min(GROUP);
+            let packed = s.byte_permute(low, high, 0x6420) & u32::MAX >> (4 * (GROUP - inside));
+            s.store_shared(string::<S, R>(s) + 4 * i, packed);
+        },
+    );
+    s.sync_warp();
+    warp::shift_bytes(s, string::<S, R>(s), keys, start, R::SECRET_POLY_BYTES as u32);
+}
+
 /// Encodes secret key `key` in the format that [`unpack_secret`] reads.
 #[inline(always)]
 pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
@@ -216,15 +246,8 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     key: u32,
 ) {
     let start = key * secret_bytes::<R, E>();
-    let bound = SmallPoly::<R>::BOUND as u8;
-    let packed = |i: u32| nibble(bound, s.load(f, key * row::<R>() + i) as i8);
-    warp::transfer(
-        s,
-        R::SECRET_POLY_BYTES as u32,
-        // The last coefficient has no partner, because `n` is odd.
-        |i| packed(2 * i) | if 2 * i + 1 < R::N as u32 { packed(2 * i + 1) << 4 } else { 0 },
-        |i, byte| s.store(keys, start + i, byte),
-    );
+    encode_secret::<S, R>(s, f, key, (keys, start));
+    s.sync_warp();
     let start = start + R::SECRET_POLY_BYTES as u32;
     encode_public::<S, R, E>(s, h, key, (keys, start));
     let start = start + E::BYTES;
@@ -245,12 +268,9 @@ pub(crate) fn write_public<S: Simt, R: Ring, E: Encoding<R>>(
     key: u32,
 ) {
     let start = key * secret_bytes::<R, E>() + R::SECRET_POLY_BYTES as u32;
-    warp::transfer(
-        s,
-        E::BYTES,
-        |i| s.load(secret_keys, start + i),
-        |i, byte| s.store(public_keys, key * E::BYTES + i, byte),
-    );
+    let four = |i| four_bytes(s, secret_keys, start + i, start + E::BYTES);
+    let one = |i| s.load(secret_keys, start + i);
+    warp::write_words(s, public_keys, key * E::BYTES, E::BYTES, four, one);
 }
 
 /// Defines the kernels for one encoding of public keys.
@@ -364,8 +384,8 @@ macro_rules! key_kernels {
         /// Writes the public keys that secret keys contain.
         ///
         /// Threads: one warp per key. Shared memory: none is used.
-        /// Arrays: `secret_keys`, rows of [`secret_key_bytes`]; `public_keys`, rows of
-        /// [`public_key_bytes`].
+        /// Arrays: `secret_keys`, rows of [`secret_key_bytes`], whose total length is a multiple of
+        /// 4 bytes; `public_keys`, rows of [`public_key_bytes`].
         #[inline(always)]
         pub fn write_public_key<S: Simt, R: Ring>(
             s: S,

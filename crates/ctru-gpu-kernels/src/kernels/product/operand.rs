@@ -41,9 +41,15 @@ pub(crate) fn small_block<S: Simt, R: Ring>(
         let i = BLOCK_ROWS as u32 * block + k as u32;
         if i < rows { s.load(s.cast::<u8, u64>(memory), index * rows + i) } else { 0 }
     });
+    let (last, rest) = ((R::N / GROUP) as u32, R::N % GROUP);
+    let words: [u64; BLOCK_ROWS] = array::from_fn(|k| {
+        // Of the groups of all blocks, this is the only one that is not full.
+        let is_last = last as usize % BLOCK_ROWS == k && last / BLOCK_ROWS as u32 == block;
+        words[k] & if is_last { (1 << (8 * rest)) - 1 } else { u64::MAX }
+    });
     let [a, b, c, d] = transpose(s, array::from_fn(|k| words[k] as u32));
     let [e, f, g, h] = transpose(s, array::from_fn(|k| (words[k] >> 32) as u32));
-    masked::<R>(block, [a, b, c, d, e, f, g, h])
+    [a, b, c, d, e, f, g, h]
 }
 
 /// Loads block `block` of row `index` of an array of polynomials with coefficients of up to 13
@@ -56,17 +62,29 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     block: u32,
 ) -> LargeBlock {
     let rows = row::<R>() / GROUP as u32;
-    let pairs: [U32x4; BLOCK_ROWS] = array::from_fn(|k| {
+    let pairs: [[u32; GROUP / 2]; BLOCK_ROWS] = array::from_fn(|k| {
         let i = BLOCK_ROWS as u32 * block + k as u32;
         if i < rows {
-            s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
+            let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(memory), index * rows + i);
+            if (R::N / GROUP) % BLOCK_ROWS == k { inside::<R>(i, pairs) } else { pairs }
         } else {
-            U32x4([0; 4])
+            [0; GROUP / 2]
         }
     });
-    // Four bytes: the low and the high byte of one coefficient, then those of the next one.
-    let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
-    from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
+    // Four bytes: the low and the high byte of one coefficient, then those of the next one. The sum
+    // moves the high bits by one place.
+    let split = |pair: u32| pair + (pair & 0x1f80_1f80);
+    from_pairs(s, |k, i| split(pairs[k][i]))
+}
+
+/// Clears the coefficients from `n` on in group `group`, which has two coefficients per word.
+#[inline(always)]
+pub(crate) fn inside<R: Ring>(group: u32, pairs: [u32; GROUP / 2]) -> [u32; GROUP / 2] {
+    let is_full = group < (R::N / GROUP) as u32;
+    array::from_fn(|i| {
+        let bits = 16 * (R::N % GROUP).saturating_sub(2 * i).min(2);
+        pairs[i] & if is_full { u32::MAX } else { ((1_u64 << bits) - 1) as u32 }
+    })
 }
 
 /// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's
@@ -96,20 +114,17 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
         ((above << 32 | words[bit / 32]) >> (bit % 32)) as u32 & (R::Q2 - 1)
     };
     let split = |x: u32| x & 0x7f | (x << 1) & 0x7f00;
-    from_pairs::<S, R>(s, block, |k, i| {
+    let [low, high] = from_pairs(s, |k, i| {
         let first = GROUP * k + 2 * i;
         split(field(first)) | split(field(first + 1)) << 16
-    })
+    });
+    [masked::<R>(block, low), masked::<R>(block, high)]
 }
 
 /// Builds a block from pairs of coefficients. `pair(k, i)` returns a word with four bytes: the low
 /// and the high byte of coefficient `2 i` of group `k`, then those of coefficient `2 i + 1`.
 #[inline(always)]
-fn from_pairs<S: Simt, R: Ring>(
-    s: S,
-    block: u32,
-    pair: impl Fn(usize, usize) -> u32,
-) -> LargeBlock {
+fn from_pairs<S: Simt>(s: S, pair: impl Fn(usize, usize) -> u32) -> LargeBlock {
     let mut bytes = [[0; PHASES as usize]; 2];
     for i in 0..GROUP / 2 {
         let [low, high, next_low, next_high] = transpose(s, array::from_fn(|k| pair(k, i)));
@@ -118,8 +133,7 @@ fn from_pairs<S: Simt, R: Ring>(
         bytes[0][2 * i + 1] = next_low;
         bytes[1][2 * i + 1] = next_high;
     }
-    let [low, high] = bytes;
-    [masked::<R>(block, low), masked::<R>(block, high)]
+    bytes
 }
 
 /// Returns block `block` of the polynomial that [`ctru_math::sample::sample`] samples from row
@@ -195,7 +209,7 @@ fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
 
 /// Subtracts bytes: returns `a - b` for each byte. All bytes of `a` and `b` are below 128.
 #[inline(always)]
-fn subtract_bytes(a: u32, b: u32) -> u32 {
+pub(crate) fn subtract_bytes(a: u32, b: u32) -> u32 {
     const TOP: u32 = 0x8080_8080;
     ((a | TOP) - b) ^ TOP
 }

@@ -35,7 +35,7 @@ use core::marker::PhantomData;
 
 use ctru_math::Ring;
 
-use super::operand::{LargeBlock, PHASES, SmallBlock, large_block, small_block};
+use super::operand::{LargeBlock, PHASES, SmallBlock, coins_block, large_block, small_block};
 use super::{HIGH, high_modulo_q, pairs, product_modulo_q, store_row, times_modulo_q};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
@@ -150,6 +150,29 @@ pub fn multiply_small<S: Simt, R: Ring>(
     let polyphase = Polyphase::<S, R>::new(s);
     polyphase.stage_large(|block| large_block::<S, R>(s, large, batch.row(operation), block));
     polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
+    polyphase.multiply();
+    polyphase.store_modulo_q(product, operation);
+}
+
+/// Computes `product = large * small` in `R_q`, where `small` is the polynomial that
+/// [`ctru_math::sample::sample`] samples from coins.
+///
+/// Threads: one warp per product.
+/// Shared memory: as for [`multiply_small`].
+/// Arrays: `large`, in `0..q`, one row per operation or one shared row; `coins`; `product`, in
+/// `0..q`.
+#[inline(always)]
+pub fn multiply_coins<S: Simt, R: Ring>(
+    s: S,
+    large: S::Global<u16>,
+    coins: S::Global<u64>,
+    product: S::Global<u16>,
+    batch: Batch,
+) {
+    let operation = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, large, batch.row(operation), block));
+    polyphase.stage_small(|block| coins_block::<S, R>(s, coins, operation, block));
     polyphase.multiply();
     polyphase.store_modulo_q(product, operation);
 }

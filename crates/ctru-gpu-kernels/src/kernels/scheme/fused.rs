@@ -155,7 +155,7 @@ pub(crate) fn difference<S: Simt, R: Ring>(s: S, received: S::Global<u8>, start:
     let received = Received::load::<R>(s, received, start);
     let mut difference = 0;
     for_each_group::<S, R>(s, |round, _, packed| {
-        difference |= received.difference::<R>(round, packed)
+        difference |= received.difference::<R>(round, packed);
     });
     difference
 }

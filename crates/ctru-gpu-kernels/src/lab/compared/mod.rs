@@ -27,8 +27,8 @@ pub static MODULE: Module = Module::new(include_str!("../../../ptx/compared.ptx"
 /// Calls the macro `$callback` with the list of these kernels, in the form of
 /// [`for_each_kernel`](crate::for_each_kernel).
 ///
-/// The list repeats five kernels of the engine: `sample`, `sample_secret`, `multiply_sampled`,
-/// `polyphase_small` and `encrypt`. Work in several kernels needs them together with others of this
+/// The list repeats four kernels of the engine: `sample`, `sample_secret`, `multiply_sampled` and
+/// `encrypt`. Work in several kernels needs them together with others of this
 /// list, and a device runs only the kernels of one module.
 #[macro_export]
 macro_rules! for_each_compared_kernel {

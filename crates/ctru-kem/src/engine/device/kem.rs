@@ -261,7 +261,7 @@ impl<Q: Queue> OnDevice<Q> {
         to: &'a Q::Memory,
     ) -> Outcome {
         let all = Batch::each(count as u32);
-        let Buffers { seeds, coins, g_coins, small, operands, products, tree, decoded, .. } =
+        let Buffers { seeds, coins, g_coins, operands, products, tree, decoded, .. } =
             &self.buffers;
         let DecapsulationKeyBuffers { f, z, .. } = decoded;
         if are_expanded {
@@ -271,11 +271,10 @@ impl<Q: Queue> OnDevice<Q> {
         let derive = hashes::DERIVE_KEY_PAIR.of(launches.whole);
         launches.add(derive, &[given, coins, g_coins, z], all);
         launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
-        launches.add_in(Order::Beside, &table::SAMPLE, &[g_coins, small], all);
         tree.invert(launches, &self.queue, count, f, operands, products)?;
         // h = g / f
-        let memory: [&Q::Memory; 3] = [operands, small, products];
-        launches.add_in(Order::Join, &table::POLYPHASE_SMALL, &memory, all);
+        let memory: [&Q::Memory; 3] = [operands, g_coins, products];
+        launches.add(&table::POLYPHASE_COINS, &memory, all);
         launches.add(self.set.encoding.pack_decapsulation_key, &[f, products, z, to], all);
         Ok(())
     }

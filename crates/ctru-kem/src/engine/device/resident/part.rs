@@ -10,7 +10,9 @@ use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
 use crate::engine::device::batch::LoadedChunks;
-use crate::engine::device::buffers::{Array, DecapsulationKeyBuffers, EncapsulationKeyBuffers};
+use crate::engine::device::buffers::{
+    Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers,
+};
 use crate::engine::device::check::{ChunkCheck, Faults};
 use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
 use crate::engine::device::slot::{OnDevice, Slot};
@@ -79,13 +81,46 @@ impl<Q: Queue> OnDevice<Q> {
         range: &Range<usize>,
         copy: &'a Array<u8, Q>,
     ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
-        let rows = self.rows::<u8>(memory, row, range)?;
-        let words = range.start * row..range.start * row + rows.len().next_multiple_of(4);
-        if self.queue.slice::<u32>(memory, words.clone()).is_ok() {
-            return Ok((self.queue.slice(memory, words)?, false));
+        let (words, is_copy) = self.place_of_words(memory, row, range, copy)?;
+        if is_copy {
+            self.queue.copy(&*self.rows::<u8>(memory, row, range)?, copy)?;
         }
-        self.queue.copy(&rows, copy)?;
-        Ok((self.queue.slice(copy, 0..words.len())?, true))
+        Ok((words, is_copy))
+    }
+
+    /// Returns the place of rows of `row` bytes each that kernels write or read in whole, aligned
+    /// words of four bytes: that of the caller's array, or, if it does not consist of such words, a
+    /// place in `other`. Also returns whether it is the other one.
+    fn place_of_words<'a>(
+        &self,
+        memory: &'a Q::Memory,
+        row: usize,
+        range: &Range<usize>,
+        other: &'a Q::Memory,
+    ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
+        let words = range.start * row..range.start * row + (range.len() * row).next_multiple_of(4);
+        let is_other = self.queue.slice::<u32>(memory, words.clone()).is_err();
+        let place = if is_other {
+            self.queue.slice(other, 0..words.len())
+        } else {
+            self.queue.slice(memory, words)
+        };
+        Ok((place?, is_other))
+    }
+
+    /// Copies rows of `row` bytes each to the caller's array if they lie in another place.
+    fn bring_rows(
+        &self,
+        (place, is_other): (&Rows<'_, u8, Q>, bool),
+        to: &Q::Memory,
+        row: usize,
+        range: &Range<usize>,
+    ) -> Outcome {
+        if !is_other {
+            return Ok(());
+        }
+        let made = self.queue.slice::<u8>(place, 0..range.len() * row)?;
+        self.queue.copy(&made, &*self.rows::<u8>(to, row, range)?)
     }
 
     /// Returns encoded keys of `row` bytes each as [`words`](Self::words). The caller gives
@@ -149,20 +184,29 @@ impl<Q: Queue> Slot<Q> {
     ) -> Outcome {
         let Self { device, pinned } = self;
         let (range, set) = (&part.range, device.set);
-        let private = device.rows::<u8>(decapsulation_keys, set.decapsulation_key_bytes, range)?;
+        let (private_row, public_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
+        let Buffers { keys: other, products: other_public, .. } = &device.buffers;
+        let (private, is_other) =
+            device.place_of_words(decapsulation_keys, private_row, range, other)?;
         let public = encapsulation_keys
-            .map(|keys| device.rows::<u8>(keys, set.encapsulation_key_bytes, range))
+            .map(|keys| device.place_of_words(keys, public_row, range, other_public))
             .transpose()?;
         let purpose = set.key_generation;
         let given =
             device.seeds::<KEY_PAIR_SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
         let mut launches = device.launches(part.whole);
         device.generate(&mut launches, given.memory(), range.len(), &private)?;
-        if let Some(public) = &public {
+        if let Some((public, _)) = &public {
             let all = Batch::each(range.len() as u32);
             launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
         }
-        launches.issue(&device.queue)
+        let brought = launches.issue(&device.queue).and_then(|()| {
+            if let (Some((public, is_other)), Some(to)) = (&public, encapsulation_keys) {
+                device.bring_rows((public, *is_other), to, public_row, range)?;
+            }
+            device.bring_rows((&private, is_other), decapsulation_keys, private_row, range)
+        });
+        device.forget_copy(&private, is_other, brought)
     }
 
     /// Encapsulates for the operations of a chunk.
@@ -176,30 +220,24 @@ impl<Q: Queue> Slot<Q> {
     ) -> Outcome {
         let Self { device, pinned } = self;
         let (range, set) = (&part.range, device.set);
-        let sent = device.rows::<u8>(ciphertexts, set.ciphertext_bytes, range)?;
+        let other = &device.buffers.ciphertexts;
+        let (sent, is_other) =
+            device.place_of_words(ciphertexts, set.ciphertext_bytes, range, other)?;
         let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
         let purpose = set.encapsulation;
         let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
         let decoded = &device.buffers.decoded.encapsulation_key;
         let row = set.encapsulation_key_bytes;
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
-        // Kernels write whole, aligned words of four bytes.
-        let start = range.start * set.ciphertext_bytes;
-        let is_aligned = device.queue.slice::<u32>(ciphertexts, start..start).is_ok();
-        let made = &device.buffers.ciphertexts;
-        let to: &Q::Memory = if is_aligned { &sent } else { made };
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
         if let Some((rows, _)) = &encoded {
             device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         let given = given.memory();
-        device.encapsulate(&mut launches, batch, key, given, to, &secrets);
+        device.encapsulate(&mut launches, batch, key, given, &sent, &secrets);
         launches.issue(&device.queue)?;
-        if !is_aligned {
-            device.queue.copy(&*device.queue.slice::<u8>(made, 0..sent.len())?, &sent)?;
-        }
-        Ok(())
+        device.bring_rows((&sent, is_other), ciphertexts, set.ciphertext_bytes, range)
     }
 
     /// Decapsulates the ciphertexts of a chunk.
