@@ -218,7 +218,7 @@ fn warps_work_together_on_public_lanes() {
     );
     leaks(Class::SharedLoadAddress, "LDSM.16.M88.4 R12, [R1]");
     leaks(Class::SharedLoadAddress, "STS [R0], R1\nLDSM.16.M88.4 R12, [R0]\nLDS R7, [R15]");
-    leaks(Class::MatrixGuard, "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 LDSM.16.M88.4 R12, [R0]");
+    leaks(Class::AccessGuard, "ISETP.NE.AND P0, PT, R1, RZ, PT\n@P0 LDSM.16.M88.4 R12, [R0]");
     leaks(
         Class::SharedLoadAddress,
         "IMMA.16832.S8.S8 R12, R16.ROW, R20.COL, R12\n\

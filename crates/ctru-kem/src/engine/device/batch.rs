@@ -85,6 +85,8 @@ pub(super) struct Batches<D: Device> {
 enum Moving {
     /// All of them lie in pinned memory.
     Pinned(usize),
+    /// All of them lie in pinned memory, and all but shared secrets go to the device.
+    Received(usize),
     /// The host copies a part of it.
     Copied(usize),
     /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
@@ -112,8 +114,8 @@ struct Limits {
 impl Moving {
     /// Returns the limits for a batch of `count` operations.
     ///
-    /// Half of the slots are enough to hide most of the copies of the host, and a quarter, or 5/16,
-    /// to hide most of the transfers. Copies and launches have fixed costs. Larger chunks keep the
+    /// Half of the slots are enough to hide most of the copies of the host, and a quarter to 3/8 to
+    /// hide most of the transfers. Copies and launches have fixed costs. Larger chunks keep the
     /// GPU busier, but there must be enough of them that copies of the host overlap with transfers.
     /// The numbers were chosen by measurements on H200s.
     fn limits(self, count: usize) -> Limits {
@@ -124,6 +126,10 @@ impl Moving {
             Self::Pinned(bytes) => {
                 let least = (3 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
                 (5, least, [usize::MAX; 2], bytes)
+            }
+            Self::Received(bytes) => {
+                let least = (2 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
+                (6, least, [usize::MAX; 2], bytes)
             }
             Self::Copied(bytes) => {
                 let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
@@ -296,14 +302,6 @@ impl<D: Device> Batches<D> {
         (bytes.div_ceil(count.max(1)).max(1), are_pinned)
     }
 
-    /// Returns what a batch of `count` operations moves: these slices of the caller.
-    fn moving<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> Moving {
-        match self.moved(count, slices) {
-            (bytes, true) => Moving::Pinned(bytes),
-            (bytes, false) => Moving::Copied(bytes),
-        }
-    }
-
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
     /// `parts`: the parts of the caller's slices that belong to the chunk. After a failure or a
     /// cancellation, no thread takes another chunk.
@@ -387,7 +385,7 @@ impl<D: Device> Batches<D> {
         if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
             return self.merger.encapsulate(&self.on(), keys, seeds, ciphertexts, secrets);
         }
-        let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Moving::Pinned)?;
         let ciphertexts = parts(plan, ciphertexts, self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(parts(plan, secrets, 1));
         self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
@@ -407,7 +405,7 @@ impl<D: Device> Batches<D> {
         if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
             return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
         }
-        let plan = self.plan_with(&keys, secrets.len(), ciphertexts)?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Moving::Received)?;
         let row = self.set.ciphertext_bytes;
         self.run(plan, parts(plan, secrets, 1), |slot, chunk, secrets| {
             let Range { start, end } = chunk.operations;
@@ -461,8 +459,9 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
     }
 
-    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. If the
-    /// keys were loaded in chunks, the batch has the same chunks.
+    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. `pinned`
+    /// says what it moves if all lie in pinned memory. If the keys were loaded in chunks, the batch
+    /// has the same chunks.
     ///
     /// # Errors
     /// [`EngineError::Length`] if an engine with chunks of another size loaded the keys.
@@ -471,13 +470,16 @@ impl<D: Device> Batches<D> {
         keys: &BatchKeys<'_, K>,
         count: usize,
         ciphertexts: &[u8],
+        pinned: fn(usize) -> Moving,
     ) -> Result<Plan, EngineError> {
+        let of =
+            |(bytes, are_pinned)| if are_pinned { pinned(bytes) } else { Moving::Copied(bytes) };
         let moving = match keys {
             BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => Moving::LoadedKeys,
             BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => {
-                self.moving(count, [keys, ciphertexts])
+                of(self.moved(count, [keys, ciphertexts]))
             }
-            BatchKeys::One(_) | BatchKeys::Loaded(_) => self.moving(count, [ciphertexts]),
+            BatchKeys::One(_) | BatchKeys::Loaded(_) => of(self.moved(count, [ciphertexts])),
         };
         let plan = self.plan(count, moving);
         if let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys {
@@ -598,6 +600,7 @@ mod tests {
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
         assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
+        assert_eq!(of(Moving::Received(952), 1).1, 2304);
         assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
         assert_eq!(
             (of(Moving::Copied(usize::MAX), 1).1, of(Moving::Copied(usize::MAX), 1).2),
