@@ -25,8 +25,8 @@ pub fn encode_pair(byte: u8) -> [u8; 2] {
     [encode_nibble(byte & 15), encode_nibble(byte >> 4)]
 }
 
-/// The numbers with which a decoder computes: `i16` in the lanes of a vector, `i32` in a thread of a
-/// GPU, which has no registers of 16 bits.
+/// The numbers with which a decoder computes: `i16` in the lanes of a vector, `i32` in a thread of
+/// a GPU, which has no registers of 16 bits.
 pub trait Number:
     Copy
     + Ord
@@ -81,8 +81,8 @@ pub fn distance<T: Number>(q2: T, v: T) -> T {
 /// Returns the nibble of a nearest codeword for the [`distance`] of each coefficient and `q2/2`.
 ///
 /// A coefficient at the distance `a` from 0 has the squared distances `a^2` from 0 and `(q2/2 -
-/// a)^2` from `q2/2`. Their difference is `q2 (q2/4 - a)`. So the squared distances of two codewords
-/// differ by `q2` times a sum of numbers `q2/4 - a`, and no square is needed.
+/// a)^2` from `q2/2`. Their difference is `q2 (q2/4 - a)`. So the squared distances of two
+/// codewords differ by `q2` times a sum of numbers `q2/4 - a`, and no square is needed.
 ///
 /// A codeword has four pairs of neighbours. With `a_0 = 0`, each pair is `00` or its complement
 /// `11`; with `a_0 = 1`, each pair is `10` or its complement `01`. In both cases an even number of
@@ -131,8 +131,8 @@ fn nearest_in_coset<T: Number>(differences: [T; 4]) -> (T, [T; 4]) {
     (d0 + d1 + d2 + d3 - reversed - reversed, decisions)
 }
 
-/// Returns the nibble of a nearest codeword for a block of numbers modulo `q2`, a power of two up to
-/// `2^12`.
+/// Returns the nibble of a nearest codeword for a block of numbers modulo `q2`, a power of two up
+/// to `2^12`.
 #[inline(always)]
 #[must_use]
 pub fn decode_block(q2: u32, block: [u32; BLOCK]) -> u8 {

@@ -358,9 +358,9 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
         Self::COLUMN * column + 2 * PHASES * group + 4 * pair + 2 * (v % 2)
     }
 
-    /// Returns group `group` of a column of the product, two coefficients per word, the first one in
-    /// the low bits. The coefficients from `n` on have no meaning. All lanes of a warp pass the same
-    /// column.
+    /// Returns group `group` of a column of the product, two coefficients per word, the first one
+    /// in the low bits. The coefficients from `n` on have no meaning. All lanes of a warp pass the
+    /// same column.
     #[inline(always)]
     pub(crate) fn group(self, column: u32, group: u32) -> [u32; GROUP / 2] {
         let s = self.s;
