@@ -239,6 +239,43 @@ product!(product_s8 i32, mma_m16n8k32);
 product!(product_u8 i32, mma_m16n8k32_u8);
 product!(product_bf16 f32, mma_m16n8k16_bf16);
 
+macro_rules! product_of_halves {
+    ($name:ident, $method:ident) => {
+        /// Adds the product of two matrices to `sum` in two halves of the depth, and loads `b` as
+        /// matrices from shared memory. The first block does it alone.
+        #[inline(always)]
+        pub fn $name<S: Simt>(
+            s: S,
+            a: S::Global<u32>,
+            b: S::Global<u32>,
+            sum: S::Global<i32>,
+            _: Batch,
+        ) {
+            if s.block() != 0 {
+                return;
+            }
+            for word in [s.lane(), WARP + s.lane()] {
+                s.store_shared(4 * word, s.load(b, word));
+            }
+            s.sync_warp();
+            // The halves of a column of `b` are rows of the matrices 0 and 1, and of 2 and 3 in
+            // the opposite order of rows.
+            let (matrix, row) = (s.lane() / 8, s.lane() % 8);
+            let column = if matrix < 2 { row } else { 7 - row };
+            let loaded = s.load_matrices(32 * column + 16 * (matrix % 2));
+            let second = s.shuffle(loaded[3], 4 * (7 - s.lane() / 4) + s.lane() % 4);
+            let ((a, _), places) = (factors(s, a, b), places(s));
+            let c = places.map(|place| s.load(sum, place));
+            let c = s.$method([a[0], a[1]], loaded[0], c);
+            for (place, element) in places.into_iter().zip(s.$method([a[2], a[3]], second, c)) {
+                s.store(sum, place, element);
+            }
+        }
+    };
+}
+product_of_halves!(product_of_halves_s8, mma_m16n8k16);
+product_of_halves!(product_of_halves_u8, mma_m16n8k16_u8);
+
 /// Writes the bits of each scalar. The first block does it alone.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it tests as many scalars as a kernel takes")]
@@ -426,6 +463,12 @@ ctru_simt::kernels! {
     /// [`product_u8`]
     pub unsafe PRODUCT_U8 "product_u8" = product_u8(
         a: u32[One; 128], b: u32[One; 64], sum: i32[One; 128]) in ONE_WARP;
+    /// [`product_of_halves_s8`]
+    pub unsafe PRODUCT_OF_HALVES_S8 "product_of_halves_s8" = product_of_halves_s8(
+        a: u32[One; 128], b: u32[One; 64], sum: i32[One; 128]) in Shape::new(WARP, 1, 256);
+    /// [`product_of_halves_u8`]
+    pub unsafe PRODUCT_OF_HALVES_U8 "product_of_halves_u8" = product_of_halves_u8(
+        a: u32[One; 128], b: u32[One; 64], sum: i32[One; 128]) in Shape::new(WARP, 1, 256);
     /// [`product_bf16`]
     pub unsafe PRODUCT_BF16 "product_bf16" = product_bf16(
         a: u32[One; 128], b: u32[One; 64], sum: f32[One; 128]) in ONE_WARP;

@@ -79,7 +79,8 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
 }
 
 /// Copies bytes of shared memory as [`write_bytes`] does, from an address `from` that need not be
-/// congruent to `to`. Overwrites the three bytes after the last one, which it loads with others.
+/// congruent to `to`. It loads whole words, so it first overwrites the three bytes of shared memory
+/// after the last one with zeros. The caller puts a barrier before the call.
 #[inline(always)]
 pub(crate) fn shift_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     if s.lane() < 3 {
@@ -209,6 +210,11 @@ pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
 /// `list` is a multiple of 16.
 #[inline(always)]
 pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
-    let pair = |i: usize| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16;
-    s.store_shared(list + 16 * group, U32x4([pair(0), pair(1), pair(2), pair(3)]));
+    s.store_shared(list + 16 * group, U32x4(pairs(values)));
+}
+
+/// Returns the values of a group, two per word, the first one in the low bits.
+#[inline(always)]
+pub(crate) fn pairs(values: [u16; GROUP]) -> [u32; GROUP / 2] {
+    core::array::from_fn(|i| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16)
 }

@@ -54,8 +54,8 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
     }
 }
 
-/// Checks products by polynomials that are sampled from coins.
-fn check_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
+/// Checks products by polynomials that are sampled from random coins.
+fn check_random_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
     // Knuth's MMIX generator; its upper bits are the random ones.
     let mut state = seed;
     let mut random = || {
@@ -64,8 +64,14 @@ fn check_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
         state >> 56
     };
     let words = coin_words::<R>() as usize;
-    let coins: Vec<u64> =
+    let coins =
         (0..large.len() * words).map(|_| (0..8).fold(0, |word, _| word << 8 | random())).collect();
+    check_coins::<R>(large, coins);
+}
+
+/// Checks products by polynomials that are sampled from these coins.
+fn check_coins<R: Ring>(large: &[Vec<i64>], coins: Vec<u64>) {
+    let words = coin_words::<R>() as usize;
     let arrays = [Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16)), Buffer::new(&coins)];
     let product = Buffer::new(&vec![0u16; large.len() * row::<R>() as usize]);
     let batch = Batch::each(large.len() as u32);
@@ -116,6 +122,14 @@ fn check_traces<R: Ring>() {
         });
         assert_same_trace(kernel.of::<R>(), operands, Batch::each(1));
     }
+    let operands = [0, 1].map(|secret: u64| {
+        vec![
+            Buffer::new(&vec![(secret * 0x0abc) as u16; row::<R>() as usize]),
+            Buffer::new(&vec![secret * 0x0123_4567_89ab_cdef; coin_words::<R>() as usize]),
+            Buffer::new(&vec![0u16; row::<R>() as usize]),
+        ]
+    });
+    assert_same_trace(POLYPHASE_COINS.of::<R>(), operands, Batch::each(1));
 }
 
 /// Generates one polynomial with coefficients in `one` and several with coefficients in `many`. The
@@ -168,7 +182,7 @@ macro_rules! properties {
                 }
                 #[test]
                 fn coins((large, _) in operands(<$ring>::N, <$ring>::Q, 1), seed in any::<u64>()) {
-                    check_coins::<$ring>(&large, seed);
+                    check_random_coins::<$ring>(&large, seed);
                 }
                 #[test]
                 fn rounded((large, small) in operands(<$ring>::N, <$ring>::Q2,
@@ -197,6 +211,12 @@ macro_rules! properties {
                 let (q, q2) = (i64::from(<$ring>::Q), i64::from(<$ring>::Q2));
                 let eta = i64::from(<$ring>::ETA);
                 let all = |value: i64| [vec![value; <$ring>::N]];
+                for coins in [0, u64::MAX, 0x3333_3333_3333_3333, 0x71c7_1c71_c71c_71c7] {
+                    for large in [q / 2, q - 1] {
+                        let coins = vec![coins; coin_words::<$ring>() as usize];
+                        check_coins::<$ring>(&all(large), coins);
+                    }
+                }
                 for sign in [-1, 1] {
                     for large in [q / 2, q / 2 + 1, q - 1] {
                         check_sampled::<$ring>(MULTIPLY_SAMPLED.of::<$ring>(), &all(large),

@@ -30,7 +30,7 @@ pub fn pack_group(width: u32, values: [u16; GROUP]) -> u128 {
 /// Packs the top `width` bits of eight numbers as [`pack_group`] does, into words of 32 bits. The
 /// other bits of the numbers do not matter.
 ///
-/// Input: `8 <= width <= 12`.
+/// Input: `10 <= width <= 12`.
 #[inline(always)]
 #[must_use]
 pub fn pack_tops(width: u32, numbers: [u32; GROUP]) -> [u32; 3] {

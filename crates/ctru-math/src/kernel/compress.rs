@@ -35,16 +35,6 @@ const fn ratio(q2: u32, q: u32) -> (u16, u32) {
     (((q2 << (13 + fraction_bits)) / q) as u16, fraction_bits)
 }
 
-/// Returns the ciphertext coefficient of `sigma` and bit `j` of a codeword: the rounded `sigma`,
-/// plus `q2/2` if the bit is 1, modulo `q2`.
-///
-/// Input: `sigma` in `0..q`, `j < 8`. Output: `0..q2`.
-#[inline(always)]
-#[must_use]
-pub fn compress_with_codeword<R: Ring>(sigma: u16, codeword: u8, j: usize) -> u16 {
-    compress_onto::<R>(sigma, codeword_bit::<R>(codeword, j))
-}
-
 /// Returns the number that bit `j < 8` of a codeword adds to a coefficient: `q2/2` for a 1, or else
 /// 0.
 #[inline(always)]

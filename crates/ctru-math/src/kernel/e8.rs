@@ -18,13 +18,6 @@ pub fn encode_nibble(nibble: u8) -> u8 {
     row(0, a) ^ row(1, b) ^ row(2, c) ^ row(3, d)
 }
 
-/// Returns the two codewords of a message byte. The first one belongs to the low nibble.
-#[inline(always)]
-#[must_use]
-pub fn encode_pair(byte: u8) -> [u8; 2] {
-    [encode_nibble(byte & 15), encode_nibble(byte >> 4)]
-}
-
 /// The numbers with which a decoder computes: `i16` in the lanes of a vector, `i32` in a thread of
 /// a GPU, which has no registers of 16 bits.
 pub trait Number:

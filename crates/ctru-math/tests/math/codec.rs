@@ -6,7 +6,7 @@ use ctru_math::array::Array;
 use ctru_math::codec::bits::{Packed13Error, pack_rounded, pack13, unpack_rounded, unpack13};
 use ctru_math::codec::mixed_radix::{NonCanonical, decode, decode_canonical, encode};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
-use ctru_math::kernel::bits::{pack, unpack};
+use ctru_math::kernel::bits::{pack, pack_tops, unpack};
 use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::every_ring_on_every_backend;
@@ -112,6 +112,17 @@ fn vectors<R: Ring>() {
 }
 
 proptest! {
+    #[test]
+    fn the_top_bits_are_packed(numbers in any::<[u32; 8]>()) {
+        for width in 10..=12 {
+            let tops = numbers.map(|number| (number >> (32 - width)) as u16);
+            let words = pack_tops(width, numbers);
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let expected = packed_bit_by_bit(width as usize, &tops);
+            prop_assert_eq!(&bytes[..expected.len()], &expected);
+            prop_assert!(bytes[expected.len()..].iter().all(|&byte| byte == 0));
+        }
+    }
     #[test]
     fn packing_is_bit_by_bit((width, values) in (1usize..=16).prop_flat_map(|width| {
         (Just(width), (0usize..60).prop_flat_map(move |len| numbers(len, 0, (1 << width) - 1)))

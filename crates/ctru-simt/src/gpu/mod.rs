@@ -339,11 +339,12 @@ impl Simt for Gpu {
         let (a, b, c, d);
         // SAFETY: the caller of `Gpu::new` promised that every thread of the warp reaches this
         // load, and the same of the address as for `load_shared`. With the option `readonly`, the
-        // compiler does not move the load in front of earlier stores and barriers.
+        // compiler does not move the load in front of earlier stores and barriers. Without the
+        // option `pure`, it does not move the load into a branch that only some threads take.
         unsafe {
             asm!("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}, {}, {}, {}}}, [{}];",
                 out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
-                options(pure, readonly, nostack, preserves_flags));
+                options(readonly, nostack, preserves_flags));
         }
         [a, b, c, d]
     }

@@ -85,9 +85,13 @@ fn product<T: Plain>(
 #[test]
 fn products_of_bytes() {
     let signed = |word: u32| word.to_le_bytes().map(|byte| i64::from(byte as i8)).to_vec();
-    product(&PRODUCT_S8, |n| n as u32, signed, |sum| sum as i32);
     let unsigned = |word: u32| word.to_le_bytes().map(i64::from).to_vec();
-    product(&PRODUCT_U8, |n| n as u32, unsigned, |sum| sum as i32);
+    for kernel in [&PRODUCT_S8, &PRODUCT_OF_HALVES_S8] {
+        product(kernel, |n| n as u32, signed, |sum| sum as i32);
+    }
+    for kernel in [&PRODUCT_U8, &PRODUCT_OF_HALVES_U8] {
+        product(kernel, |n| n as u32, unsigned, |sum| sum as i32);
+    }
 }
 
 #[test]

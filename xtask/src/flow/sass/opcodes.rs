@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(widths("IMAD.WIDE.U32 R2, P0, R4, 0x5, R6"), [2, 1, 1, 1, 2]);
         assert_eq!(widths("IMAD.HI.U32 R2, R4, R5, R6"), [1, 1, 1, 2]);
         assert_eq!(widths("IMMA.16832.S8.S8 R12, R48.ROW, R4.reuse.COL, R16"), [4, 4, 2, 4]);
+        assert_eq!(widths("IMMA.16816.S8.S8 R12, R48.ROW, R4.COL, R16"), [4, 2, 1, 4]);
         assert_eq!(widths("LDSM.16.M88.4 R4, [R2+0x10]"), [4, 1]);
         assert_eq!(widths("SEL.64 R4, R6, RZ, P0"), [2, 2, 1, 1]);
         assert_eq!(widths("SHF.R.S64 R4, R6, 0x3, R7"), [1, 1, 1, 1]);

@@ -142,6 +142,7 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
     s.sync_warp();
     E::encode(s);
     s.sync_warp();
+    const { assert!(E::BYTES + 3 <= string_bytes::<R>()) };
     warp::shift_bytes(s, string::<S, R>(s), keys, start, E::BYTES);
 }
 

@@ -15,8 +15,6 @@ pub mod polyphase;
 pub mod rows;
 pub(crate) mod toeplitz;
 
-use core::array;
-
 use ctru_math::kernel::bits::GROUP;
 use ctru_math::{Ring, SmallPoly};
 
@@ -75,13 +73,8 @@ fn canonical<R: Ring>(x: u32) -> u16 {
     x.min(x.wrapping_sub(R::Q)) as u16
 }
 
-/// Returns the coefficients of a group, two per word, the first one in the low bits.
-#[inline(always)]
-pub(crate) fn pairs(values: [u16; GROUP]) -> [u32; GROUP / 2] {
-    array::from_fn(|i| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16)
-}
-
-/// Writes group `group` of row `operation` of an array of polynomials, as [`pairs`] returns it.
+/// Writes group `group` of row `operation` of an array of polynomials, as
+/// [`pairs`](crate::kernels::warp::pairs) returns it.
 #[inline(always)]
 pub(crate) fn store_row<S: Simt, R: Ring>(
     s: S,

@@ -36,7 +36,7 @@ use core::marker::PhantomData;
 use ctru_math::Ring;
 
 use super::operand::{LargeBlock, PHASES, SmallBlock, coins_block, large_block, small_block};
-use super::{HIGH, high_modulo_q, pairs, product_modulo_q, store_row, times_modulo_q};
+use super::{HIGH, high_modulo_q, product_modulo_q, store_row, times_modulo_q};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
 use crate::simt::{Simt, U32x4, WARP};
@@ -274,8 +274,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let (copy, phase) = (k / 2, 4 * (k % 2) + lane / 8);
             let address =
                 start + Geometry::<R>::SMALL_COPY * copy + Geometry::<R>::SMALL_PHASE * phase;
-            // The eighth word is the first one of the next phase, which no tile reads, but
-            // `add_high_bytes` does.
+            // Tiles read the first three words only. `add_high_bytes` reads all of them, and the
+            // eighth is the first one of the next phase.
             self.s.store_shared(address + Geometry::<R>::ORIGIN + 4 + 4 * (lane % 8), 0u32);
         }
     }
@@ -459,8 +459,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         right: u32,
         sums: &mut Sums,
     ) {
-        // The first phase stands alone: the compiler knows that [`NO_SUMS`] are zeros there, and
-        // need not write them to registers.
+        // Unrolled, the phases would need more registers.
         for w in 0..rolled(self.s, PHASES) {
             self.s.keep_rolled();
             self.accumulate::<BYTES>(kind, left, right, w, sums);
@@ -499,7 +498,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         };
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
-        // words 2 d to 2 d + 3.
+        // words 2 d to 2 d + 3, without those that are known to be zero: 0, 1 and the last ones.
         let copy = i % 4;
         let small = Self::left(left)
             + Geometry::<R>::SMALL_COPY * copy
@@ -602,7 +601,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     #[inline(always)]
     fn store(self, products: S::Global<u16>, index: u32, reduced: impl Fn(i32) -> u16) {
         self.for_each_row(|group, folded| {
-            store_row::<S, R>(self.s, products, index, group, pairs(folded.map(&reduced)));
+            store_row::<S, R>(self.s, products, index, group, warp::pairs(folded.map(&reduced)));
         });
     }
 

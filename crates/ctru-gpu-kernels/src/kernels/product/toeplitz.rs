@@ -72,7 +72,7 @@ pub(crate) struct MatrixProduct<
     const OPERAND: usize,
     const COLUMN_TILES: usize,
 > {
-    pub(crate) s: S,
+    s: S,
     ring: PhantomData<R>,
 }
 

@@ -59,8 +59,8 @@ pub fn encrypt<S: Simt, R: Ring>(
 ///
 /// Threads: one warp per operation.
 /// Shared memory: as for [`encrypt`].
-/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
-/// `rejection_secrets` and `shared_secrets`, rows of 4 words.
+/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts, whose total
+/// length is a multiple of 4 bytes; `rejection_secrets` and `shared_secrets`, rows of 4 words.
 /// Source: CTRU-Prime paper, Algorithm 6.
 #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]

@@ -3,6 +3,7 @@
 use core::array;
 
 use ctru_math::Ring;
+use ctru_math::kernel::bits::GROUP;
 
 use crate::kernels::warp;
 use crate::simt::{Simt, WARP};
@@ -26,7 +27,7 @@ impl<S: Simt> Received<S> {
     #[inline(always)]
     pub(crate) fn load<R: Ring>(s: S, memory: S::Global<u8>, start: u32) -> Self {
         let rounds = warp::rounds(R::N) as usize;
-        const { assert!(warp::rounds(R::N) as usize <= ROUNDS) };
+        const { assert!(warp::rounds(R::N) as usize <= ROUNDS && R::Q2_BITS + 3 <= 16) };
         // Groups begin at even places if there are only such places.
         let even = (R::CIPHERTEXT_BYTES as u32 | R::Q2_BITS).is_multiple_of(2);
         let count = (R::Q2_BITS + if even { 2 } else { 3 }).div_ceil(4) as usize;
@@ -46,7 +47,7 @@ impl<S: Simt> Received<S> {
     /// Returns 0 if and only if the group of round `round` equals `packed`.
     #[inline(always)]
     pub(crate) fn difference<R: Ring>(&self, round: u32, packed: [u32; 3]) -> u32 {
-        let (whole, end) = (R::N as u32 / 8, R::CIPHERTEXT_BYTES as u32);
+        let (whole, end) = ((R::N / GROUP) as u32, R::CIPHERTEXT_BYTES as u32);
         // The bits of word k that belong to a group of so many bytes.
         let inside = |bytes: u32, k: usize| {
             ((1_u64 << (8 * bytes).saturating_sub(32 * k as u32).min(32)) - 1) as u32

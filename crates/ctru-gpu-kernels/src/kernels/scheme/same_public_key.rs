@@ -62,7 +62,7 @@ pub fn encrypt<S: Simt, R: Ring>(
         let bytes = R::CIPHERTEXT_BYTES as u32;
         let start = bytes * operation;
         let string = strings::<R>() + string_bytes::<R>() * s.warp() + start % 4;
-        for_each_group(product, column, |_, group, packed| {
+        for_each_group(s, product, column, |_, group, packed| {
             store_packed::<S, R>(s, string, group, packed);
         });
         s.sync_warp();
@@ -74,8 +74,8 @@ pub fn encrypt<S: Simt, R: Ring>(
 /// Verifies ciphertexts for one key as [`fused::verify`](super::fused::verify) does.
 ///
 /// Threads and shared memory: as for [`encrypt`].
-/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts;
-/// `rejection_secrets` and `shared_secrets`, rows of 4 words.
+/// Arrays: `h`, `coins` and `messages` as for [`encrypt`]; `received`, ciphertexts, whose total
+/// length is a multiple of 4 bytes; `rejection_secrets` and `shared_secrets`, rows of 4 words.
 #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 #[inline(always)]
 pub fn verify<S: Simt, R: Ring>(
@@ -95,7 +95,7 @@ pub fn verify<S: Simt, R: Ring>(
         let start = R::CIPHERTEXT_BYTES as u32 * operation;
         let received = Received::load::<R>(s, received, start);
         let mut difference = 0;
-        for_each_group(product, column, |round, _, packed| {
+        for_each_group(s, product, column, |round, _, packed| {
             difference |= received.difference::<R>(round, packed);
         });
         choose(difference);
@@ -150,11 +150,11 @@ fn encode<S: Simt, R: Ring>(
 /// The lanes of a warp share the calls; a lane makes one in each round.
 #[inline(always)]
 fn for_each_group<S: Simt, R: Ring>(
+    s: S,
     product: Product<S, R>,
     column: u32,
     mut output: impl FnMut(u32, u32, [u32; 3]),
 ) {
-    let s = product.s;
     unrolled!(round < warp::rounds(R::N), {
         let group = WARP * round + s.lane();
         if group < warp::groups(R::N) {

@@ -8,7 +8,8 @@ pub use crate::kernels::product::polyphase::shape;
 use crate::descriptor::Batch;
 use crate::kernels::product::operand::{large_block, small_block};
 use crate::kernels::product::polyphase::Polyphase;
-use crate::kernels::product::{pairs, store_row};
+use crate::kernels::product::store_row;
+use crate::kernels::warp;
 use crate::simt::Simt;
 
 /// Computes `product = large * small` modulo `q2`.
@@ -33,6 +34,6 @@ pub fn multiply_rounded<S: Simt, R: Ring>(
     polyphase.multiply();
     let rounded = |x: i32| (x as u32 & (R::Q2 - 1)) as u16;
     polyphase.for_each_row(|group, folded| {
-        store_row::<S, R>(s, product, operation, group, pairs(folded.map(rounded)));
+        store_row::<S, R>(s, product, operation, group, warp::pairs(folded.map(rounded)));
     });
 }

@@ -79,7 +79,7 @@ pub(super) struct Buffers<Q: Queue> {
     /// [`WHOLE_CHUNK`] operations.
     pub(super) copied_keys: Array<u8, Q>,
     pub(super) copied_ciphertexts: Array<u8, Q>,
-    /// Sampled small polynomials.
+    /// Sampled small polynomials, for products by NTTs only.
     pub(super) small: Array<u8, Q>,
     /// Operands of products.
     pub(super) operands: Array<u16, Q>,

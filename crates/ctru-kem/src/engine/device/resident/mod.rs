@@ -137,9 +137,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// | seeds | 64 for key generation, 32 for encapsulation | a multiple of 8 |
 /// | shared secrets | 32 | a multiple of 8 |
 ///
-/// Kernels read keys and ciphertexts in aligned words of 4 bytes. Chunks of rows that do not
-/// consist of such words inside their array are copied first, so an address and a length that are
-/// multiples of 4 are faster.
+/// Kernels read and write keys and ciphertexts in aligned words of 4 bytes. Chunks of rows that do
+/// not consist of such words inside their array are copied before or afterwards, so an address and
+/// a length that are multiples of 4 are faster.
 ///
 /// Outputs must not overlap with one another or with inputs. If they do, their content is
 /// unspecified.

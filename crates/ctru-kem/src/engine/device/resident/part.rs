@@ -81,31 +81,31 @@ impl<Q: Queue> OnDevice<Q> {
         range: &Range<usize>,
         copy: &'a Array<u8, Q>,
     ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
-        let (words, is_copy) = self.place_of_words(memory, row, range, copy)?;
+        // Kernels read whole words.
+        let bytes = (range.len() * row).next_multiple_of(4);
+        let (words, is_copy) = self.place(memory, range.start * row, bytes, copy)?;
         if is_copy {
             self.queue.copy(&*self.rows::<u8>(memory, row, range)?, copy)?;
         }
         Ok((words, is_copy))
     }
 
-    /// Returns the place of rows of `row` bytes each that kernels write or read in whole, aligned
-    /// words of four bytes: that of the caller's array, or, if it does not consist of such words, a
-    /// place in `other`. Also returns whether it is the other one.
-    fn place_of_words<'a>(
+    /// Returns `bytes` bytes that kernels access in aligned words of four bytes: those of the
+    /// caller's array from byte `start` on, or, if they are not aligned or the array ends before,
+    /// bytes of `other`. Also returns whether they are the other ones.
+    fn place<'a>(
         &self,
         memory: &'a Q::Memory,
-        row: usize,
-        range: &Range<usize>,
+        start: usize,
+        bytes: usize,
         other: &'a Q::Memory,
     ) -> Result<(Rows<'a, u8, Q>, bool), RuntimeError> {
-        let words = range.start * row..range.start * row + (range.len() * row).next_multiple_of(4);
-        let is_other = self.queue.slice::<u32>(memory, words.clone()).is_err();
-        let place = if is_other {
-            self.queue.slice(other, 0..words.len())
-        } else {
-            self.queue.slice(memory, words)
-        };
-        Ok((place?, is_other))
+        if self.queue.slice::<u32>(memory, start..start).is_ok()
+            && let Ok(own) = self.queue.slice(memory, start..start + bytes)
+        {
+            return Ok((own, false));
+        }
+        Ok((self.queue.slice(other, 0..bytes)?, true))
     }
 
     /// Copies rows of `row` bytes each to the caller's array if they lie in another place.
@@ -186,10 +186,14 @@ impl<Q: Queue> Slot<Q> {
         let (range, set) = (&part.range, device.set);
         let (private_row, public_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
         let Buffers { keys: other, products: other_public, .. } = &device.buffers;
-        let (private, is_other) =
-            device.place_of_words(decapsulation_keys, private_row, range, other)?;
+        let count = range.len();
+        // The kernel that copies public keys reads whole words of the private ones.
+        let bytes = (count * private_row).next_multiple_of(4);
+        let start = range.start * private_row;
+        let (private, is_other) = device.place(decapsulation_keys, start, bytes, other)?;
+        let start = range.start * public_row;
         let public = encapsulation_keys
-            .map(|keys| device.place_of_words(keys, public_row, range, other_public))
+            .map(|keys| device.place(keys, start, count * public_row, other_public))
             .transpose()?;
         let purpose = set.key_generation;
         let given =
@@ -221,8 +225,9 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let (range, set) = (&part.range, device.set);
         let other = &device.buffers.ciphertexts;
+        let row = set.ciphertext_bytes;
         let (sent, is_other) =
-            device.place_of_words(ciphertexts, set.ciphertext_bytes, range, other)?;
+            device.place(ciphertexts, range.start * row, range.len() * row, other)?;
         let secrets = device.rows::<u64>(shared_secrets, SHARED_SECRET_BYTES, range)?;
         let purpose = set.encapsulation;
         let given = device.seeds::<SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
