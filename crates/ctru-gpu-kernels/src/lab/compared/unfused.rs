@@ -3,6 +3,7 @@
 //!
 //! Source: CTRU-Prime paper, sections 4.2.2 and 4.3, and Table 5.
 //!
+//! [`encrypt::encrypt`]: crate::kernels::scheme::encrypt::encrypt
 //! [`sample::sample_secret`]: crate::kernels::scheme::sample::sample_secret
 
 use ctru_math::Ring;
