@@ -41,17 +41,17 @@ impl<R: Ring> Encoding<R> for MixedRadix {
             let number = depth - 1 - above;
             let level = &plan.levels()[number as usize];
             let (next, values) = (list::<S, R>(s, number + 1), list::<S, R>(s, number));
-            warp::for_each(s, level.count as u32 / 2, |pair| {
+            warp::for_each(s, pairs(level), |pair| {
                 let value = u32::from(s.load_shared::<u16>(next + 2 * pair));
                 let (bytes, radix) = pair_of(level, pair);
                 let place = place::<S, R>(s, level, pair);
                 let joined = low_bytes(s, place, bytes, aligned(level)) | value << (8 * bytes);
                 let ([even, odd], reduced) = split(level.radix, radix, joined);
-                excess.set(excess.get() | reduced);
-                s.store_shared(values + 4 * pair, u32::from(even) | u32::from(odd) << 16);
+                let both = u32::from(even) | u32::from(odd) << 16;
+                let is_alone = is_alone(level, pair);
+                excess.set(excess.get() | if is_alone { 0 } else { reduced });
+                s.store_shared(values + 4 * pair, if is_alone { value } else { both });
             });
-            let last = level.count as u32 - 1;
-            copy_last(s, level, next + last, values + 2 * last);
         });
         excess.get()
     }
@@ -63,16 +63,17 @@ impl<R: Ring> Encoding<R> for MixedRadix {
         unrolled!(number < levels::<R>(), {
             let level = &plan.levels()[number as usize];
             let (values, next) = (list::<S, R>(s, number), list::<S, R>(s, number + 1));
-            warp::for_each(s, level.count as u32 / 2, |pair| {
-                let both = s.load_shared::<u32>(values + 4 * pair);
+            warp::for_each(s, pairs(level), |pair| {
+                let both = match is_alone(level, pair) {
+                    true => s.load_shared::<u16>(values + 4 * pair).into(),
+                    false => s.load_shared::<u32>(values + 4 * pair),
+                };
                 let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
                 let (bytes, _) = pair_of(level, pair);
                 let place = place::<S, R>(s, level, pair);
                 set_low_bytes(s, place, bytes, aligned(level), joined);
                 s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
             });
-            let last = level.count as u32 - 1;
-            copy_last(s, level, values + 2 * last, next + last);
             s.sync_warp();
         });
         if s.lane() == 0 {
@@ -93,6 +94,20 @@ fn list<S: Simt, R: Ring>(s: S, number: u32) -> u32 {
 /// Returns the number of levels.
 const fn levels<R: Ring>() -> u32 {
     Plan::of::<R>().levels().len() as u32
+}
+
+/// Returns the number of pairs of a level. A last value without a partner counts as a pair with 0,
+/// of which no byte goes to the string. The lists have room for the 0. So no thread has work of its
+/// own: the assembler then mixes the addresses of one thread with data of the others.
+#[inline(always)]
+fn pairs(level: &Level) -> u32 {
+    level.count.div_ceil(2) as u32
+}
+
+/// Returns whether pair `pair` of a level is its last value without a partner.
+#[inline(always)]
+fn is_alone(level: &Level, pair: u32) -> bool {
+    !level.count.is_multiple_of(2) && pair == level.regular_pairs() as u32
 }
 
 /// Returns the number of bytes, 0 to 2, that pair `pair` of a level contributes to the string, and
@@ -142,12 +157,4 @@ fn set_low_bytes<S: Simt>(s: S, address: u32, bytes: u32, aligned: bool, number:
 #[inline(always)]
 fn aligned(level: &Level) -> bool {
     (level.offset | level.pair_bytes).is_multiple_of(2)
-}
-
-/// Copies the last value of a level, at the address `from`, if it has no partner.
-#[inline(always)]
-fn copy_last<S: Simt>(s: S, level: &Level, from: u32, to: u32) {
-    if !level.count.is_multiple_of(2) && s.lane() == 0 {
-        s.store_shared(to, s.load_shared::<u16>(from));
-    }
 }

@@ -64,17 +64,18 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     let rows = row::<R>() / GROUP as u32;
     let pairs: [[u32; GROUP / 2]; BLOCK_ROWS] = array::from_fn(|k| {
         let i = BLOCK_ROWS as u32 * block + k as u32;
-        if i < rows {
-            let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(memory), index * rows + i);
-            if (R::N / GROUP) % BLOCK_ROWS == k { inside::<R>(i, pairs) } else { pairs }
+        let U32x4(pairs) = if i < rows {
+            s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
         } else {
-            [0; GROUP / 2]
-        }
+            U32x4([0; GROUP / 2])
+        };
+        pairs
     });
     // Four bytes: the low and the high byte of one coefficient, then those of the next one. The sum
     // moves the high bits by one place.
     let split = |pair: u32| pair + (pair & 0x1f80_1f80);
-    from_pairs(s, |k, i| split(pairs[k][i]))
+    let [low, high] = from_pairs(s, |k, i| split(pairs[k][i]));
+    [masked::<R>(block, low), masked::<R>(block, high)]
 }
 
 /// Clears the coefficients from `n` on in group `group`, which has two coefficients per word.
