@@ -73,7 +73,7 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     });
     // Four bytes: the low and the high byte of one coefficient, then those of the next one. The sum
     // moves the high bits by one place.
-    let split = |pair: u32| pair + (pair & 0x1f80_1f80);
+    let split = |pair: u32| pair.wrapping_add(pair & 0x1f80_1f80);
     let [low, high] = from_pairs(s, |k, i| split(pairs[k][i]));
     [masked::<R>(block, low), masked::<R>(block, high)]
 }
