@@ -96,6 +96,19 @@ fn inside_pair(low: u32, high: u32, place: u32) -> u32 {
     ((u64::from(high) << 32 | u64::from(low)) >> (8 * (place % 4))) as u32
 }
 
+/// Returns the selector of [`Simt::byte_permute`] for what [`inside_pair`] returns. A kernel that
+/// reads many pairs from the same byte on computes it once.
+#[inline(always)]
+pub(crate) const fn pair_selector(place: u32) -> u32 {
+    0x3210 + 0x1111 * (place % 4)
+}
+
+/// Returns a word whose lowest `count <= 32` bits are set.
+#[inline(always)]
+pub(crate) const fn low_bits(count: u32) -> u32 {
+    ((1_u64 << count) - 1) as u32
+}
+
 /// Returns `count <= 32` in a form that the compiler cannot evaluate. The compiler unrolls loops
 /// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
 /// result is the minimum of `count` and the number of threads per block, which is 32 or more.

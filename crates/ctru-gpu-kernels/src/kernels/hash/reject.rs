@@ -11,7 +11,7 @@ use ctru_math::Ring;
 use super::derive::{Id, Own};
 use super::keccak::{PerThread, SHA3_512, State};
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, rolled, word_of_bytes};
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, pair_selector, rolled, word_of_bytes};
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, one per operation.
@@ -72,7 +72,7 @@ pub(super) fn rejection<T: State, R: Ring>(
     let place = start + FIRST_BYTES;
     let memory = s.cast::<u8, u32>(ciphertexts);
     let mut rest = s.tail(memory, place / 4);
-    let mut reader = Reader { s, selector: 0x3210 + 0x1111 * (place % 4), word: s.load(rest, 0) };
+    let mut reader = Reader { s, selector: pair_selector(place), word: s.load(rest, 0) };
     for _ in 0..rolled(s, inner_blocks::<R>()) {
         // The words arrive while the state is permuted.
         let loaded = array::from_fn(|k| s.load(rest, k as u32 + 1));

@@ -97,8 +97,9 @@ const fn levels<R: Ring>() -> u32 {
 }
 
 /// Returns the number of pairs of a level. A last value without a partner counts as a pair with 0,
-/// of which no byte goes to the string. The lists have room for the 0. So no thread has work of its
-/// own: the assembler then mixes the addresses of one thread with data of the others.
+/// which adds no byte to the string, and the lists have room for the 0. If one thread copied this
+/// value by itself, the assembler would compute the address in a branch of other threads, and the
+/// check of machine code could not follow it.
 #[inline(always)]
 fn pairs(level: &Level) -> u32 {
     level.count.div_ceil(2) as u32

@@ -8,12 +8,14 @@ pub mod mixed_radix;
 pub mod packed13;
 pub mod validate;
 
+use core::array;
+
 use ctru_math::kernel::bits::{self, PUBLIC_KEY_WIDTH};
 use ctru_math::{Ring, SmallPoly};
 
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::product::operand::{inside, subtract_bytes};
-use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, four_bytes, row, warp};
+use crate::kernels::product::operand::subtract_bytes;
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, four_bytes, low_bits, row, warp};
 use crate::simt::{Simt, U32x4, WARP};
 
 /// An encoding of elements of `R_q`. Its functions run in one warp and convert between the byte
@@ -136,7 +138,12 @@ pub(crate) fn encode_public<S: Simt, R: Ring, E: Encoding<R>>(
         groups,
         |i| s.load(s.cast::<u16, U32x4>(h), key * groups + i),
         |i, U32x4(pairs)| {
-            s.store_shared(list::<S, R>(s) + 2 * GROUP * i, U32x4(inside::<R>(i, pairs)));
+            // Clears the coefficients from `n` on.
+            let inside = |k: usize| (R::N % bits::GROUP).saturating_sub(2 * k).min(2) as u32;
+            let is_full = i < R::N as u32 / GROUP;
+            let mask = |k: usize| if is_full { u32::MAX } else { low_bits(16 * inside(k)) };
+            let pairs = array::from_fn(|k| pairs[k] & mask(k));
+            s.store_shared(list::<S, R>(s) + 2 * GROUP * i, U32x4(pairs));
         },
     );
     s.sync_warp();

@@ -2,14 +2,15 @@
 //!
 //! Phase `w` of a polynomial is the list of its coefficients `w`, `8 + w`, `16 + w`, ... A block
 //! holds four neighbouring coefficients of each phase. All functions return zeros for the
-//! coefficients from `n` on and ignore the content of the row there.
+//! coefficients from `n` on and ignore the content of the row there. Indices past the end of the
+//! row load the row's last element, so no load has a condition, and a mask clears what it loads.
 
 use core::array;
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
 
-use crate::kernels::{coin_words, inside_pair, row};
+use crate::kernels::{coin_words, inside_pair, low_bits, row};
 use crate::simt::{Simt, U32x4};
 
 /// Number of phases of an operand.
@@ -38,18 +39,12 @@ pub(crate) fn small_block<S: Simt, R: Ring>(
 ) -> SmallBlock {
     let rows = row::<R>() / GROUP as u32;
     let words: [u64; BLOCK_ROWS] = array::from_fn(|k| {
-        let i = BLOCK_ROWS as u32 * block + k as u32;
-        if i < rows { s.load(s.cast::<u8, u64>(memory), index * rows + i) } else { 0 }
-    });
-    let (last, rest) = ((R::N / GROUP) as u32, R::N % GROUP);
-    let words: [u64; BLOCK_ROWS] = array::from_fn(|k| {
-        // Of the groups of all blocks, this is the only one that is not full.
-        let is_last = last as usize % BLOCK_ROWS == k && last / BLOCK_ROWS as u32 == block;
-        words[k] & if is_last { (1 << (8 * rest)) - 1 } else { u64::MAX }
+        let i = (BLOCK_ROWS as u32 * block + k as u32).min(rows - 1);
+        s.load(s.cast::<u8, u64>(memory), index * rows + i)
     });
     let [a, b, c, d] = transpose(s, array::from_fn(|k| words[k] as u32));
     let [e, f, g, h] = transpose(s, array::from_fn(|k| (words[k] >> 32) as u32));
-    [a, b, c, d, e, f, g, h]
+    masked::<R>(block, [a, b, c, d, e, f, g, h])
 }
 
 /// Loads block `block` of row `index` of an array of polynomials with coefficients of up to 13
@@ -62,30 +57,13 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
     block: u32,
 ) -> LargeBlock {
     let rows = row::<R>() / GROUP as u32;
-    let pairs: [[u32; GROUP / 2]; BLOCK_ROWS] = array::from_fn(|k| {
-        let i = BLOCK_ROWS as u32 * block + k as u32;
-        let U32x4(pairs) = if i < rows {
-            s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
-        } else {
-            U32x4([0; GROUP / 2])
-        };
-        pairs
+    let pairs: [U32x4; BLOCK_ROWS] = array::from_fn(|k| {
+        let i = (BLOCK_ROWS as u32 * block + k as u32).min(rows - 1);
+        s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
     });
-    // Four bytes: the low and the high byte of one coefficient, then those of the next one. The sum
-    // moves the high bits by one place.
-    let split = |pair: u32| pair.wrapping_add(pair & 0x1f80_1f80);
-    let [low, high] = from_pairs(s, |k, i| split(pairs[k][i]));
-    [masked::<R>(block, low), masked::<R>(block, high)]
-}
-
-/// Clears the coefficients from `n` on in group `group`, which has two coefficients per word.
-#[inline(always)]
-pub(crate) fn inside<R: Ring>(group: u32, pairs: [u32; GROUP / 2]) -> [u32; GROUP / 2] {
-    let is_full = group < (R::N / GROUP) as u32;
-    array::from_fn(|i| {
-        let bits = 16 * (R::N % GROUP).saturating_sub(2 * i).min(2);
-        pairs[i] & if is_full { u32::MAX } else { ((1_u64 << bits) - 1) as u32 }
-    })
+    // Four bytes: the low and the high byte of one coefficient, then those of the next one.
+    let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
+    from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
 }
 
 /// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's
@@ -102,8 +80,6 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
     const WORDS: usize = 11;
     const { assert!(R::Q2_BITS as usize <= WORDS) };
     let first = start + BLOCK / 8 * R::Q2_BITS * block;
-    // Indices past the end of the row load the row's last word, because the mask below clears the
-    // bits.
     let last = (start + R::CIPHERTEXT_BYTES as u32 - 1) / 4;
     let loaded: [u32; WORDS + 1] =
         array::from_fn(|k| s.load(s.cast::<u8, u32>(memory), (first / 4 + k as u32).min(last)));
@@ -115,17 +91,20 @@ pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
         ((above << 32 | words[bit / 32]) >> (bit % 32)) as u32 & (R::Q2 - 1)
     };
     let split = |x: u32| x & 0x7f | (x << 1) & 0x7f00;
-    let [low, high] = from_pairs(s, |k, i| {
+    from_pairs::<S, R>(s, block, |k, i| {
         let first = GROUP * k + 2 * i;
         split(field(first)) | split(field(first + 1)) << 16
-    });
-    [masked::<R>(block, low), masked::<R>(block, high)]
+    })
 }
 
 /// Builds a block from pairs of coefficients. `pair(k, i)` returns a word with four bytes: the low
 /// and the high byte of coefficient `2 i` of group `k`, then those of coefficient `2 i + 1`.
 #[inline(always)]
-fn from_pairs<S: Simt>(s: S, pair: impl Fn(usize, usize) -> u32) -> LargeBlock {
+fn from_pairs<S: Simt, R: Ring>(
+    s: S,
+    block: u32,
+    pair: impl Fn(usize, usize) -> u32,
+) -> LargeBlock {
     let mut bytes = [[0; PHASES as usize]; 2];
     for i in 0..GROUP / 2 {
         let [low, high, next_low, next_high] = transpose(s, array::from_fn(|k| pair(k, i)));
@@ -134,7 +113,8 @@ fn from_pairs<S: Simt>(s: S, pair: impl Fn(usize, usize) -> u32) -> LargeBlock {
         bytes[0][2 * i + 1] = next_low;
         bytes[1][2 * i + 1] = next_high;
     }
-    bytes
+    let [low, high] = bytes;
+    [masked::<R>(block, low), masked::<R>(block, high)]
 }
 
 /// Returns block `block` of the polynomial that [`ctru_math::sample::sample`] samples from row
@@ -147,10 +127,7 @@ pub(crate) fn coins_block<S: Simt, R: Ring>(
     block: u32,
 ) -> SmallBlock {
     let words = coin_words::<R>();
-    let word = |k: u32| {
-        let i = R::ETA * block + k;
-        if i < words { s.load(coins, words * index + i) } else { 0 }
-    };
+    let word = |k: u32| s.load(coins, words * index + (R::ETA * block + k).min(words - 1));
     let phases = if R::ETA == 2 {
         nibbles(s, [word(0), word(1)])
     } else {
@@ -221,7 +198,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
     // A mask for the coefficients of this block that lie in the polynomial's first `rows` groups.
     let mask = |rows: u32| {
         let inside = rows.saturating_sub(BLOCK_ROWS as u32 * block).min(BLOCK_ROWS as u32);
-        ((1u64 << (8 * inside)) - 1) as u32
+        low_bits(8 * inside)
     };
     let (whole, rest) = ((R::N / GROUP) as u32, R::N % GROUP);
     let (shorter, longer) = (mask(whole), mask(whole + 1));

@@ -486,15 +486,19 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         sums: &mut Sums,
     ) {
         let s = self.s;
-        let mma = |[a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], is_zero: [bool; 2], c| match (
-            kind, is_zero,
-        ) {
-            (Bytes::Signed, [false, false]) => s.mma_m16n8k32([a0, a1, a2, a3], [b0, b1], c),
-            (Bytes::Signed, [false, true]) => s.mma_m16n8k16([a0, a1], b0, c),
-            (Bytes::Signed, [true, _]) => s.mma_m16n8k16([a2, a3], b1, c),
-            (Bytes::Unsigned, [false, false]) => s.mma_m16n8k32_u8([a0, a1, a2, a3], [b0, b1], c),
-            (Bytes::Unsigned, [false, true]) => s.mma_m16n8k16_u8([a0, a1], b0, c),
-            (Bytes::Unsigned, [true, _]) => s.mma_m16n8k16_u8([a2, a3], b1, c),
+        let full_depth = |a, b, c| match kind {
+            Bytes::Signed => s.mma_m16n8k32(a, b, c),
+            Bytes::Unsigned => s.mma_m16n8k32_u8(a, b, c),
+        };
+        let half_depth = |a, b, c| match kind {
+            Bytes::Signed => s.mma_m16n8k16(a, b, c),
+            Bytes::Unsigned => s.mma_m16n8k16_u8(a, b, c),
+        };
+        // Multiplies a tile of which the left or the right half may be known to be zero.
+        let mma = |a: [u32; 4], b: [u32; 2], is_zero: [bool; 2], c| match is_zero {
+            [false, false] => full_depth(a, b, c),
+            [false, true] => half_depth([a[0], a[1]], b[0], c),
+            [true, _] => half_depth([a[2], a[3]], b[1], c),
         };
         let (i, j) = (s.lane() / 4, s.lane() % 4);
         // The address of word k is 8 k bytes below that of word 0. The tiles of diagonal d use the
@@ -552,11 +556,11 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
             let inner = Geometry::<R>::INNER;
             for (byte, sums) in sums[..BYTES].iter_mut().enumerate() {
                 let place = Geometry::<R>::LARGE_BYTE * byte as u32 + TILE_COLUMNS * inner;
-                let b = [s.load_shared(column(i) + 4 * j + place), 0];
+                let b = s.load_shared(column(i) + 4 * j + place);
                 for tile in 2 * inner..Geometry::<R>::OUTER {
                     let k = 2 * (tile - 2 * inner);
                     let sum = &mut sums[tile as usize];
-                    *sum = mma([word(k + 2), word(k + 3), 0, 0], b, [false, true], *sum);
+                    *sum = half_depth([word(k + 2), word(k + 3)], b, *sum);
                 }
             }
         }

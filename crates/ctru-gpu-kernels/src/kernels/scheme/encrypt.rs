@@ -9,8 +9,8 @@ use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::e8::GENERATOR;
 
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::{message_words, row, warp};
-use crate::simt::Simt;
+use crate::kernels::{low_bits, message_words, row, unrolled, warp};
+use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: one warp and one ciphertext per block. The ciphertext is packed in
 /// shared memory.
@@ -52,11 +52,31 @@ pub fn encrypt<S: Simt, R: Ring>(
     warp::write_bytes(s, string, ciphertexts, start, R::CIPHERTEXT_BYTES as u32);
 }
 
+/// Calls `output(round, group, packed)` for each group of a ciphertext. The lanes of a warp share
+/// the calls; a lane makes one in each round. `rounded(group)` is as for [`packed_group`], and the
+/// message begins at the address `message` of shared memory.
+#[inline(always)]
+pub(crate) fn for_each_group<S: Simt, R: Ring>(
+    s: S,
+    message: u32,
+    rounded: impl Fn(u32) -> [u32; GROUP],
+    mut output: impl FnMut(u32, u32, [u32; 3]),
+) {
+    unrolled!(round < warp::rounds(R::N), {
+        let group = WARP * round + s.lane();
+        if group < warp::groups(R::N) {
+            let rounded = rounded(group);
+            let nibble = nibble::<R>(group, |i| s.load_shared(message + i));
+            output(round, group, packed_group::<R>(group, nibble, rounded));
+        }
+    });
+}
+
 /// Returns the nibble of a message for group `group`, in the low bits of a byte whose other bits
 /// have no meaning. Returns 0 for groups after the end of the message. `byte` returns the bytes of
 /// the message.
 #[inline(always)]
-pub(crate) fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
+fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
     if group < (R::CODED_COEFFS / GROUP) as u32 { byte(group / 2) >> (4 * (group % 2)) } else { 0 }
 }
 
@@ -65,7 +85,7 @@ pub(crate) fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
 /// [`compress_to_top`] returns them. The bits of the coefficients from `n` on are 0, because they
 /// become the padding bits.
 #[inline(always)]
-pub(crate) fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {
+fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {
     let codeword = |k: usize| {
         let rows = const { &packed_generator::<R>() };
         (0..rows.len())
@@ -76,7 +96,7 @@ pub(crate) fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP
     let packed = bits::pack_tops(R::Q2_BITS, rounded);
     array::from_fn(|k| {
         let inside = (R::Q2_BITS * rest).saturating_sub(32 * k as u32).min(32);
-        (packed[k] ^ codeword(k)) & (mask | ((1_u64 << inside) - 1) as u32)
+        (packed[k] ^ codeword(k)) & (mask | low_bits(inside))
     })
 }
 

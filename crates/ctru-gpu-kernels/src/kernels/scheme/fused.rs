@@ -8,14 +8,14 @@ use ctru_math::Ring;
 use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::e8;
 
-use super::encrypt::{nibble, packed_group, store_packed, string_bytes};
+use super::encrypt::{self, store_packed, string_bytes};
 use super::received::Received;
 use super::{decode_message, select};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{ciphertext_block, coins_block, large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
-use crate::kernels::{message_words, unrolled, warp};
-use crate::simt::{Simt, WARP};
+use crate::kernels::{message_words, warp};
+use crate::simt::Simt;
 
 /// Returns the address of the message in shared memory, a multiple of 8. Before it lie the operands
 /// and later, in their place, the unreduced product and the packed ciphertext.
@@ -161,16 +161,10 @@ pub(crate) fn difference<S: Simt, R: Ring>(s: S, received: S::Global<u8>, start:
 }
 
 /// Calls `output(round, group, packed)` for each group of the ciphertext of the product and the
-/// message that [`multiply`] left. The threads share the calls; a thread makes one in each round.
+/// message that [`multiply`] left, as [`encrypt::for_each_group`] does.
 #[inline(always)]
-fn for_each_group<S: Simt, R: Ring>(s: S, mut output: impl FnMut(u32, u32, [u32; 3])) {
+fn for_each_group<S: Simt, R: Ring>(s: S, output: impl FnMut(u32, u32, [u32; 3])) {
     let polyphase = Polyphase::<S, R>::new(s);
-    unrolled!(round < warp::rounds(R::N), {
-        let group = WARP * round + s.lane();
-        if group < warp::groups(R::N) {
-            let rounded = polyphase.folded(group).map(compress_to_top::<R>);
-            let nibble = nibble::<R>(group, |i| s.load_shared(message_start::<R>() + i));
-            output(round, group, packed_group::<R>(group, nibble, rounded));
-        }
-    });
+    let rounded = |group| polyphase.folded(group).map(compress_to_top::<R>);
+    encrypt::for_each_group::<S, R>(s, message_start::<R>(), rounded, output);
 }

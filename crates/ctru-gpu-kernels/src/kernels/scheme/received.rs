@@ -5,7 +5,7 @@ use core::array;
 use ctru_math::Ring;
 use ctru_math::kernel::bits::GROUP;
 
-use crate::kernels::warp;
+use crate::kernels::{low_bits, pair_selector, warp};
 use crate::simt::{Simt, WARP};
 
 /// The maximum number of groups of a ciphertext per thread.
@@ -41,7 +41,7 @@ impl<S: Simt> Received<S> {
             })
         });
         const { assert!((R::Q2_BITS * WARP).is_multiple_of(4)) };
-        Self { s, words, selector: 0x3210 + 0x1111 * (first % 4) }
+        Self { s, words, selector: pair_selector(first) }
     }
 
     /// Returns 0 if and only if the group of round `round` equals `packed`.
@@ -49,9 +49,8 @@ impl<S: Simt> Received<S> {
     pub(crate) fn difference<R: Ring>(&self, round: u32, packed: [u32; 3]) -> u32 {
         let (whole, end) = ((R::N / GROUP) as u32, R::CIPHERTEXT_BYTES as u32);
         // The bits of word k that belong to a group of so many bytes.
-        let inside = |bytes: u32, k: usize| {
-            ((1_u64 << (8 * bytes).saturating_sub(32 * k as u32).min(32)) - 1) as u32
-        };
+        let inside =
+            |bytes: u32, k: usize| low_bits((8 * bytes).saturating_sub(32 * k as u32).min(32));
         let is_whole = WARP * round + self.s.lane() < whole;
         let words = self.words[round as usize];
         (0..packed.len()).fold(0, |difference, k| {

@@ -9,14 +9,14 @@ use core::array;
 use ctru_math::Ring;
 use ctru_math::kernel::compress::compress_to_top;
 
-use super::encrypt::{nibble, packed_group, store_packed, string_bytes};
+use super::encrypt::{self, store_packed, string_bytes};
 use super::received::Received;
 use super::select;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{SmallBlock, coins_block};
 use crate::kernels::product::toeplitz::{self, MatrixProduct};
-use crate::kernels::{message_words, unrolled, warp};
-use crate::simt::{Simt, WARP};
+use crate::kernels::{message_words, warp};
+use crate::simt::Simt;
 
 /// Number of 8-column tiles per block.
 const COLUMN_TILES: usize = 2;
@@ -57,7 +57,7 @@ pub fn encrypt<S: Simt, R: Ring>(
     ciphertexts: S::Global<u8>,
     batch: Batch,
 ) {
-    let product = encode::<S, R>(s, h, coins, messages, batch);
+    let product = rounded_products::<S, R>(s, h, coins, messages, batch);
     product.for_each_operation(batch, |column, operation| {
         let bytes = R::CIPHERTEXT_BYTES as u32;
         let start = bytes * operation;
@@ -88,7 +88,7 @@ pub fn verify<S: Simt, R: Ring>(
     shared_secrets: S::Global<u64>,
     batch: Batch,
 ) {
-    let product = encode::<S, R>(s, h, coins, messages, batch);
+    let product = rounded_products::<S, R>(s, h, coins, messages, batch);
     let secrets = (rejection_secrets, shared_secrets, shared_secrets);
     product.for_each_operation(batch, |column, operation| {
         let choose = select::choice(s, operation, secrets);
@@ -124,7 +124,7 @@ pub(crate) fn multiply<S: Simt, R: Ring>(
 /// are then in shared memory, and the upper halves of the numbers that [`compress_to_top`] returns
 /// for the products.
 #[inline(always)]
-fn encode<S: Simt, R: Ring>(
+fn rounded_products<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     coins: S::Global<u64>,
@@ -146,23 +146,19 @@ fn encode<S: Simt, R: Ring>(
     multiply(s, h, source, batch, rounded)
 }
 
-/// Calls `output(round, group, packed)` for each group of the ciphertext of a column's operation.
-/// The lanes of a warp share the calls; a lane makes one in each round.
+/// Calls `output(round, group, packed)` for each group of the ciphertext of a column's operation,
+/// as [`encrypt::for_each_group`] does.
 #[inline(always)]
 fn for_each_group<S: Simt, R: Ring>(
     s: S,
     product: Product<S, R>,
     column: u32,
-    mut output: impl FnMut(u32, u32, [u32; 3]),
+    output: impl FnMut(u32, u32, [u32; 3]),
 ) {
-    unrolled!(round < warp::rounds(R::N), {
-        let group = WARP * round + s.lane();
-        if group < warp::groups(R::N) {
-            let pairs = product.group(column, group);
-            let rounded = array::from_fn(|i| pairs[i / 2] << (16 * (1 - i % 2)));
-            let message = messages_start::<R>() + 8 * message_words::<R>() * column;
-            let nibble = nibble::<R>(group, |i| s.load_shared(message + i));
-            output(round, group, packed_group::<R>(group, nibble, rounded));
-        }
-    });
+    let message = messages_start::<R>() + 8 * message_words::<R>() * column;
+    let rounded = |group| {
+        let pairs = product.group(column, group);
+        array::from_fn(|i| pairs[i / 2] << (16 * (1 - i % 2)))
+    };
+    encrypt::for_each_group::<S, R>(s, message, rounded, output);
 }
