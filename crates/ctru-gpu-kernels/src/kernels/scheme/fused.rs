@@ -8,7 +8,7 @@ use ctru_math::Ring;
 use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::e8;
 
-use super::encrypt::{self, store_packed, string_bytes};
+use super::encrypt::{store_packed, string_bytes};
 use super::received::Received;
 use super::{decode_message, select};
 use crate::descriptor::{Batch, Shape};
@@ -161,10 +161,10 @@ pub(crate) fn difference<S: Simt, R: Ring>(s: S, received: S::Global<u8>, start:
 }
 
 /// Calls `output(round, group, packed)` for each group of the ciphertext of the product and the
-/// message that [`multiply`] left, as [`encrypt::for_each_group`] does.
+/// message that [`multiply`] left, as [`super::encrypt::for_each_group`] does.
 #[inline(always)]
 fn for_each_group<S: Simt, R: Ring>(s: S, output: impl FnMut(u32, u32, [u32; 3])) {
     let polyphase = Polyphase::<S, R>::new(s);
     let rounded = |group| polyphase.folded(group).map(compress_to_top::<R>);
-    encrypt::for_each_group::<S, R>(s, message_start::<R>(), rounded, output);
+    super::encrypt::for_each_group::<S, R>(s, message_start::<R>(), rounded, output);
 }

@@ -9,7 +9,7 @@ use core::array;
 use ctru_math::Ring;
 use ctru_math::kernel::compress::compress_to_top;
 
-use super::encrypt::{self, store_packed, string_bytes};
+use super::encrypt::{store_packed, string_bytes};
 use super::received::Received;
 use super::select;
 use crate::descriptor::{Batch, Shape};
@@ -147,7 +147,7 @@ fn rounded_products<S: Simt, R: Ring>(
 }
 
 /// Calls `output(round, group, packed)` for each group of the ciphertext of a column's operation,
-/// as [`encrypt::for_each_group`] does.
+/// as [`super::encrypt::for_each_group`] does.
 #[inline(always)]
 fn for_each_group<S: Simt, R: Ring>(
     s: S,
@@ -160,5 +160,5 @@ fn for_each_group<S: Simt, R: Ring>(
         let pairs = product.group(column, group);
         array::from_fn(|i| pairs[i / 2] << (16 * (1 - i % 2)))
     };
-    encrypt::for_each_group::<S, R>(s, message, rounded, output);
+    super::encrypt::for_each_group::<S, R>(s, message, rounded, output);
 }
