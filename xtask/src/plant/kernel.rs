@@ -173,6 +173,17 @@ impl<'a> Kernel<'a> {
         others.flat_map(|(_, line)| registers(line)).any(|other| other == register)
     }
 
+    /// Returns whether a branch skips nothing but moves between registers. The assembler replaces
+    /// such a branch by selections, and these leak nothing.
+    fn skips_moves(&self, site: usize, label: &str) -> bool {
+        let is_label = |line: &&str| line.trim().strip_suffix(':') == Some(label);
+        let Some(length) = self.lines[site + 1..].iter().position(is_label) else {
+            return false;
+        };
+        let mut skipped = self.statements[site + 1..][..length].iter();
+        skipped.all(|statement| statement.as_ref().is_some_and(|statement| statement.is("mov.")))
+    }
+
     fn names_array(&self, operand: &str) -> bool {
         self.arrays.iter().any(|array| operand.trim_matches(['[', ']']) == *array)
     }
@@ -321,6 +332,7 @@ impl<'a> Kernel<'a> {
                 let name = guard.trim_start_matches('!');
                 let new = guard.replace(name, "%mp1");
                 let label = statement.operands.first()?;
+                (!self.skips_moves(site, label)).then_some(())?;
                 vec![format!("xor.pred %mp1, {name}, %mp0;"), format!("@{new} bra {label};")]
             }
             Kind::Skip if unguarded && is_store => {
@@ -482,6 +494,25 @@ mod tests {
             // After a label, no register is known to be loaded.
             assert!(kernel.loaded[at("\tret")].is_empty());
         });
+    }
+
+    /// Returns whether a branch that is followed by these lines is a place for a leak.
+    fn is_place(skipped: &str) -> bool {
+        let text = PTX
+            .replace("\tst.shared.u32 \t[%r1], %r7;\n\tst.global.b32 \t[%rd2+12], %r7;", skipped);
+        let lines: Vec<&str> = text.lines().skip(3).collect();
+        let kernel = Kernel::read(&lines, &["table_0"]);
+        let site = lines.iter().position(|line| line.contains("bra")).unwrap();
+        let mut random = fastrand::Rng::with_seed(1);
+        kernel.change(Kind::Branch, site, &mut random, &[]).is_some()
+    }
+
+    #[test]
+    fn branches_over_moves_are_no_places_for_leaks() {
+        assert!(is_place("\tst.shared.u32 \t[%r1], %r7;"));
+        assert!(!is_place("\tmov.b32 \t%r1, %r7;"));
+        assert!(is_place("\tmov.b32 \t%r1, %r7;\n\tst.shared.u32 \t[%r1], %r7;"));
+        assert!(is_place("\tmov.b32 \t%r1, %r7;\n$L_2:"));
     }
 
     #[test]
