@@ -1,10 +1,12 @@
 //! Sampling, rounding, packing and the mixed-radix encoding: every value at every place of a
-//! polynomial, on every backend, and every step of the mixed-radix encoding on all its inputs.
+//! polynomial, on every backend, and every step of the mixed-radix encoding and every rounding of
+//! numbers that are not reduced on all their inputs.
 
 use ctru_math::array::Array;
 use ctru_math::codec::bits::{pack_rounded, pack13, unpack_rounded, unpack13};
 use ctru_math::codec::secret_poly;
 use ctru_math::compress::compress_with_message;
+use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix, combine, split};
 use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
@@ -52,6 +54,20 @@ fn rounding<R: Ring>(extent: Extent) -> u64 {
             }
         }
     });
+    count
+}
+
+/// Checks the rounding of every number, which a product that is not reduced may be.
+fn unreduced_rounding<R: Ring>(extent: Extent) -> u64 {
+    let q = i64::from(R::Q);
+    let rounded = |sigma: i64| (2 * i64::from(R::Q2) * sigma + q) / (2 * q) % i64::from(R::Q2);
+    let rounded: Vec<u32> = (0..q).map(|sigma| rounded(sigma) as u32).collect();
+    let mut count = 0;
+    for sigma in extent.of(i64::from(i32::MIN)..=i64::from(i32::MAX)) {
+        let top = compress_to_top::<R>(sigma as i32) >> (32 - R::Q2_BITS);
+        assert_eq!(top, rounded[sigma.rem_euclid(q) as usize], "{sigma}");
+        count += 1;
+    }
     count
 }
 
@@ -209,6 +225,9 @@ exhaust! {
     rounding_653: rounding::<R653>,
     rounding_761: rounding::<R761>,
     rounding_1277: rounding::<R1277>,
+    unreduced_rounding_653: unreduced_rounding::<R653>,
+    unreduced_rounding_761: unreduced_rounding::<R761>,
+    unreduced_rounding_1277: unreduced_rounding::<R1277>,
     packing_653: packing::<R653>,
     packing_761: packing::<R761>,
     packing_1277: packing::<R1277>,

@@ -3,7 +3,7 @@
 use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
 use ctru_math::compress::compress_with_message;
-use ctru_math::kernel::compress::{compress, compress_to_top};
+use ctru_math::kernel::compress::compress;
 use ctru_math::{Poly, R653, R761, R1277, Ring};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
@@ -23,33 +23,11 @@ fn every_coefficient_of<R: Ring>() {
     }
 }
 
-/// Checks every coefficient with the least and the greatest multiples of `q` that fit, with small
-/// ones, and with some in between.
-fn every_coefficient_to_top_of<R: Ring>() {
-    let q = i64::from(R::Q);
-    let multiples = i64::from(i32::MIN) / q..i64::from(i32::MAX) / q;
-    let ends = [multiples.start, multiples.end - 1];
-    for multiple in multiples.step_by(30_011).chain(ends).chain(-3..=3) {
-        for sigma in 0..R::Q as u16 {
-            let equal = (q * multiple + i64::from(sigma)) as i32;
-            let rounded = compress_to_top::<R>(equal) >> (32 - R::Q2_BITS);
-            assert_eq!(rounded, rounded_plainly::<R>(sigma) % R::Q2, "{equal}");
-        }
-    }
-}
-
 #[test]
 fn every_coefficient() {
     every_coefficient_of::<R653>();
     every_coefficient_of::<R761>();
     every_coefficient_of::<R1277>();
-}
-
-#[test]
-fn every_coefficient_to_top() {
-    every_coefficient_to_top_of::<R653>();
-    every_coefficient_to_top_of::<R761>();
-    every_coefficient_to_top_of::<R1277>();
 }
 
 /// Checks every coefficient at about four places of a polynomial, with messages whose nibbles are
