@@ -219,17 +219,6 @@ fn kernels_of_other_modules_are_refused() {
 }
 
 #[test]
-fn compiles_once() {
-    let Some(device) = gpu(&common::MODULE) else { return };
-    device.unwrap();
-    let start = std::time::Instant::now();
-    for _ in 0..100 {
-        CudaDevice::open(0, &common::MODULE).unwrap();
-    }
-    assert!(start.elapsed() < Duration::from_millis(100));
-}
-
-#[test]
 fn unknown_kernels_are_errors() {
     let Some(device) = gpu(&common::MODULE) else { return };
     let launched = launch(device.unwrap(), &common::MODULE, "absent");

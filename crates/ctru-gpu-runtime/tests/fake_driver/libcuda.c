@@ -80,6 +80,16 @@ long ctru_context_waits(void) {
     return count;
 }
 
+static long module_loads;
+
+/* Returns how often the program has loaded a module, which is when a driver compiles. */
+long ctru_module_loads(void) {
+    pthread_mutex_lock(&all);
+    long count = module_loads;
+    pthread_mutex_unlock(&all);
+    return count;
+}
+
 static long calls, first_fault, after_faults;
 static int fault;
 
@@ -276,6 +286,7 @@ int cuGetErrorName(int code, const char **name) {
 int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options,
                        void **values) {
     ENTER;
+    module_loads++;
     if (has_no_kernels()) LEAVE((*module = &context, 0));
     if (strstr(image, ".version") && (!strstr(image, ".entry") || strstr(image, "bar.sync"))) {
         *module = &context;

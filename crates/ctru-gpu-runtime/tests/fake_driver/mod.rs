@@ -1,6 +1,7 @@
 //! Runs tests on a stand-in for the driver (libcuda.c).
 
 mod faults;
+mod modules;
 
 use std::path::Path;
 use std::process::{Command, Output};
