@@ -169,13 +169,14 @@ impl<D: Device> Batches<D> {
         if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::NoSlots);
         }
-        let each = Footprint::of(set).device_bytes;
-        let fitting = memory_limit / slots / each;
+        let footprint = Footprint::of(set, products);
+        let fitting = footprint.largest_chunk(memory_limit / slots);
         if fitting == 0 {
-            let needed = each.saturating_mul(slots);
+            let needed = footprint.device_bytes(1).saturating_mul(slots);
             return Err(EngineError::Options { needed, limit: memory_limit });
         }
-        let chunk = chunk.min(fitting).min(set.most_operations());
+        let full = if fitting < MULTIPLE { fitting } else { fitting - fitting % MULTIPLE };
+        let chunk = chunk.min(full).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
@@ -219,6 +220,11 @@ impl<D: Device> Batches<D> {
 
     pub(super) fn set(&self) -> &'static Set {
         self.set
+    }
+
+    /// Returns what a slot takes per operation.
+    pub(super) fn footprint(&self) -> Footprint {
+        Footprint::of(self.set, self.products)
     }
 
     pub(super) fn merger(&self) -> &Merger<D::Queue> {

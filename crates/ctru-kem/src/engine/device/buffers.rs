@@ -6,6 +6,7 @@ use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::{RootInversion, Tree};
+use super::options::Products;
 use super::set::{Set, WHOLE_CHUNK};
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
@@ -73,13 +74,14 @@ pub(super) struct Buffers<Q: Queue> {
     /// The shared secrets that operations return if their ciphertexts are rejected.
     pub(super) rejection_secrets: Array<u64, Q>,
     pub(super) ciphertexts: Array<u8, Q>,
-    /// The ciphertexts of the second encryption in decapsulation, for the comparison.
-    pub(super) expected_ciphertexts: Array<u8, Q>,
     /// Copies of keys and of ciphertexts that a kernel makes in a chunk of at most
     /// [`WHOLE_CHUNK`] operations.
     pub(super) copied_keys: Array<u8, Q>,
     pub(super) copied_ciphertexts: Array<u8, Q>,
-    /// Sampled small polynomials, for products by NTTs only.
+    /// The ciphertexts of the second encryption in decapsulation. This array and the next one have
+    /// no rows unless the products are [`Products::Ntt`], because fused kernels do not need them.
+    pub(super) expected_ciphertexts: Array<u8, Q>,
+    /// Sampled small polynomials.
     pub(super) small: Array<u8, Q>,
     /// Operands of products.
     pub(super) operands: Array<u16, Q>,
@@ -95,12 +97,14 @@ impl<Q: Queue> Buffers<Q> {
         queue: &Q,
         set: &Set,
         chunk: usize,
+        products: Products,
         roots: RootInversion<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         let ciphertexts = ciphertexts_len(set, chunk);
         let whole = chunk.min(WHOLE_CHUNK);
+        let for_ntts = |len| if products == Products::Ntt { len } else { 0 };
         Ok(Self {
             keys: queue.allocate(keys_len(set, chunk))?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
@@ -112,10 +116,10 @@ impl<Q: Queue> Buffers<Q> {
             shared_secrets: queue.allocate(chunk * SEED)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
             ciphertexts: queue.allocate(ciphertexts)?,
-            expected_ciphertexts: queue.allocate(ciphertexts)?,
             copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
             copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
-            small: queue.allocate(row)?,
+            expected_ciphertexts: queue.allocate(for_ntts(ciphertexts))?,
+            small: queue.allocate(for_ntts(row))?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, roots)?,
@@ -136,9 +140,9 @@ impl<Q: Queue> Buffers<Q> {
             shared_secrets,
             rejection_secrets,
             ciphertexts,
-            expected_ciphertexts,
             copied_keys,
             copied_ciphertexts,
+            expected_ciphertexts,
             small,
             operands,
             products,
@@ -197,31 +201,99 @@ impl<Q: Queue> Pinned<Q> {
     }
 }
 
-/// The bytes that a slot takes per operation.
+/// The bytes of the memory of slots: upper bounds, unless a chunk has a single operation.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Footprint {
-    pub(super) device_bytes: usize,
-    pub(super) pinned_bytes: usize,
+    /// Bytes of [`Buffers`] per operation, without the following.
+    each: usize,
+    /// Bytes of [`Buffers`] per operation for the first [`WHOLE_CHUNK`] operations.
+    copied: usize,
+    /// Bytes of [`Pinned`] per operation.
+    pinned: usize,
 }
 
 impl Footprint {
-    /// Returns the bytes of [`Buffers`] and [`Pinned`] per operation.
-    ///
-    /// The result is an upper bound for chunks of two or more operations, because it counts the few
-    /// bytes that a slot has only once for every operation.
-    pub(super) fn of(set: &Set) -> Self {
-        let Set { row, ciphertext_bytes, decapsulation_key_bytes: keys, .. } = *set;
+    pub(super) fn of(set: &Set, products: Products) -> Self {
+        let Set { row, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
+        let (keys, ciphertext) = (keys_len(set, 1), ciphertexts_len(set, 1));
         let seed = 8 * SEED;
         let decoded = row + seed + 2 * row + ID_BYTES as usize;
+        // The few bytes that a slot has only once are counted for every operation.
         let hashed =
             8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
-        let copied = copied_bytes(keys) + copied_bytes(ciphertext_bytes);
         // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
         // less than one node to each level.
-        let polynomials = row + 2 * row + 2 * row + 2 * row;
+        let polynomials = 2 * row + 2 * row + 2 * row;
+        let for_ntts = if products == Products::Ntt { ciphertext + row } else { 0 };
         Self {
-            device_bytes: keys + decoded + hashed + 2 * ciphertext_bytes + copied + polynomials,
-            pinned_bytes: keys + ciphertext_bytes + 2 * seed + seed + 8,
+            each: keys + ciphertext + decoded + hashed + polynomials + for_ntts,
+            copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
+            pinned: keys + ciphertext + 2 * seed + seed + 8,
         }
+    }
+
+    /// Returns the bytes of device memory of a slot for chunks of `chunk` operations.
+    pub(super) fn device_bytes(self, chunk: usize) -> usize {
+        chunk.saturating_mul(self.each) + chunk.min(WHOLE_CHUNK) * self.copied
+    }
+
+    /// Returns the bytes of pinned memory for this number of operations.
+    pub(super) fn pinned_bytes(self, operations: usize) -> usize {
+        operations * self.pinned
+    }
+
+    /// Returns the largest number of operations of a chunk whose slot takes at most `bytes` bytes
+    /// of device memory.
+    pub(super) fn largest_chunk(self, bytes: usize) -> usize {
+        match bytes / (self.each + self.copied) {
+            small @ ..WHOLE_CHUNK => small,
+            _ => (bytes - WHOLE_CHUNK * self.copied) / self.each,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedQueue};
+    use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory};
+
+    use super::super::powers::SharedMaps;
+    use super::*;
+    use crate::{CtruPrime653, CtruPrime761, CtruPrime1277, Packed13, ParameterSet};
+
+    /// Checks that the footprint covers what a slot allocates, and little more.
+    fn check<P: ParameterSet>() {
+        let set = Set::of::<P>();
+        let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
+        let each = [Products::Ntt, Products::Polyphase, Products::SameKey].map(|products| {
+            let footprint = Footprint::of(set, products);
+            for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
+                let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
+                let buffers = Buffers::new(&queue, set, chunk, products, roots).unwrap();
+                let bytes: usize = buffers.memory().into_iter().map(DeviceMemory::bytes).sum();
+                let bound = footprint.device_bytes(chunk);
+                let range = bound - bound / 16..=bound;
+                assert!(range.contains(&bytes), "{products:?}, {chunk}: {bytes}, {range:?}");
+                assert_eq!(footprint.largest_chunk(bound), chunk);
+                assert_eq!(footprint.largest_chunk(bound - 1), chunk - 1);
+
+                let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } =
+                    Pinned::new(&queue, set, chunk).unwrap();
+                let words = seeds.len() + shared_secrets.len() + faults.len();
+                let bytes = keys.len() + ciphertexts.len() + 8 * words;
+                let bound = footprint.pinned_bytes(chunk);
+                let range = bound - bound / 16..=bound;
+                assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
+            }
+            footprint.device_bytes(1)
+        });
+        assert!(each[0] > each[1] && each[1] == each[2], "{each:?}");
+    }
+
+    #[test]
+    fn footprints_are_those_of_slots() {
+        check::<CtruPrime653>();
+        check::<CtruPrime761<Packed13>>();
+        check::<CtruPrime1277>();
     }
 }

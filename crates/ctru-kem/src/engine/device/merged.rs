@@ -12,7 +12,7 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 
-use super::buffers::{Footprint, SEED};
+use super::buffers::SEED;
 use super::gate::Gate;
 use super::groups::call::{End, Entry, Leader};
 use super::groups::{Groups, Limits};
@@ -84,9 +84,9 @@ impl<Q: Queue> Merger<Q> {
         })
     }
 
-    /// Returns the bytes of pinned memory that the groups hold.
-    pub(super) fn pinned_bytes(&self, set: &Set) -> usize {
-        self.lanes.len() * self.rows * Footprint::of(set).pinned_bytes
+    /// Returns the number of operations for which the groups hold pinned memory.
+    pub(super) fn staged_rows(&self) -> usize {
+        self.lanes.len() * self.rows
     }
 
     /// Returns whether a batch of `count` operations is merged with others. `row` is the largest

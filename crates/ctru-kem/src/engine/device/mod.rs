@@ -62,7 +62,7 @@ use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 use batch::{BatchKeys, Batches, LoadedChunks};
-use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use set::Set;
 use slot::{SENT_OF_EIGHT, Slot};
 use slots::lock;
@@ -165,15 +165,15 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// the memory for inversion by powers.
     #[must_use]
     pub fn device_bytes(&self) -> usize {
-        self.slots() * self.chunk() * Footprint::of(self.batches.set()).device_bytes
+        self.slots() * self.batches.footprint().device_bytes(self.chunk())
     }
 
     /// Returns the bytes of pinned host memory that the engine holds: that of the slots, and that
     /// in which small batches of several callers meet.
     #[must_use]
     pub fn pinned_bytes(&self) -> usize {
-        let each = Footprint::of(self.batches.set()).pinned_bytes;
-        self.slots() * self.chunk() * each + self.batches.merger().pinned_bytes(self.batches.set())
+        let operations = self.slots() * self.chunk() + self.batches.merger().staged_rows();
+        self.batches.footprint().pinned_bytes(operations)
     }
 }
 

@@ -23,7 +23,8 @@ pub struct DeviceOptions {
     ///
     /// Kernels compute indices in 32 bits. An engine therefore takes at most about 3 million
     /// operations for n = 653, 2.6 million for n = 761 and 1.5 million for n = 1277, even if this
-    /// number is larger.
+    /// number is larger. If the memory limit makes chunks smaller, chunks of 256 and more have a
+    /// multiple of 256 operations.
     pub chunk: usize,
     /// The largest number of chunks that are under way at the same time on each device. Each slot
     /// has its own memory and its own host thread.

@@ -79,7 +79,7 @@ impl<Q: Queue> Slot<Q> {
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let buffers = Buffers::new(&queue, set, chunk, roots)?;
+        let buffers = Buffers::new(&queue, set, chunk, products, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
         Ok(Self { device: OnDevice { set, products, queue, buffers }, pinned })
     }
