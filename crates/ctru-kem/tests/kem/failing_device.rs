@@ -1,8 +1,9 @@
-//! A device on which one call fails. It counts the queues with work that nobody has waited for.
+//! A device on which one call fails, or waits. It counts the queues with work that nobody has waited
+//! for.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{
@@ -32,6 +33,11 @@ struct State {
     /// and [`HostMemory`] that reach the driver.
     left: AtomicUsize,
     has_failed: AtomicBool,
+    /// The number of calls so far.
+    calls: AtomicUsize,
+    /// Whether the call waits instead of failing, and the signal that it need not any more.
+    holds: Mutex<bool>,
+    released: Condvar,
     /// The number of launches.
     launches: AtomicUsize,
     /// For each queue, whether it has work that nobody has waited for.
@@ -43,6 +49,9 @@ impl FailingDevice {
         let state = State {
             left: AtomicUsize::new(usize::MAX),
             has_failed: AtomicBool::new(false),
+            calls: AtomicUsize::new(0),
+            holds: Mutex::new(false),
+            released: Condvar::new(),
             launches: AtomicUsize::new(0),
             under_way: Mutex::default(),
         };
@@ -61,6 +70,23 @@ impl FailingDevice {
         self.state.has_failed.load(Ordering::Relaxed)
     }
 
+    /// Makes one call wait, after `calls` others, until [`release`](Self::release) is called.
+    pub(crate) fn hold_after(&self, calls: usize) {
+        *self.state.holds.lock().unwrap() = true;
+        self.state.left.store(calls, Ordering::Relaxed);
+    }
+
+    /// Makes no call wait any more.
+    pub(crate) fn release(&self) {
+        *self.state.holds.lock().unwrap() = false;
+        self.state.released.notify_all();
+    }
+
+    /// Returns the number of calls so far, with one that waits.
+    pub(crate) fn calls(&self) -> usize {
+        self.state.calls.load(Ordering::Relaxed)
+    }
+
     /// Returns the number of launches so far.
     pub(crate) fn launches(&self) -> usize {
         self.state.launches.load(Ordering::Relaxed)
@@ -74,9 +100,15 @@ impl FailingDevice {
 }
 
 impl State {
-    /// Counts a call, and makes it fail if it is its turn.
+    /// Counts a call, and makes it fail or wait if it is its turn.
     fn call(&self) -> Done {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         match self.left.fetch_sub(1, Ordering::Relaxed) {
+            0 if *self.holds.lock().unwrap() => {
+                let holds = self.holds.lock().unwrap();
+                drop(self.released.wait_while(holds, |holds| *holds).unwrap());
+                Ok(())
+            }
             0 => {
                 self.has_failed.store(true, Ordering::Relaxed);
                 Err(failure())

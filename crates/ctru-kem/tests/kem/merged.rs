@@ -1,7 +1,7 @@
 //! Gives small batches of several threads to one engine on the emulator, which merges them, and
 //! compares the results with those of the CPU engine.
 
-use std::sync::Barrier;
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -314,4 +314,97 @@ fn callers_give_up() {
         callers.into_iter().map(|caller| caller.join().unwrap()).sum()
     });
     assert!(given_up > 0, "nobody has waited");
+}
+
+/// Makes an encapsulation or a decapsulation alone, and checks the result unless it is cancelled.
+fn call<P: ParameterSet>(
+    engine: &DeviceEngine<P, FailingDevice>,
+    private: &DecapsulationKey<P>,
+    encapsulates: bool,
+) -> Result<(), EngineError> {
+    let (key, seed) = (private.encapsulation_key(), [8; 32]);
+    let (ciphertext, secret) = key.encapsulate_deterministic(&seed);
+    let mut secrets = [SharedSecret::default()];
+    if encapsulates {
+        let mut sent = [Ciphertext::default()];
+        engine.encapsulate(Keys::One(&key), Seeds::Each(&[seed]), &mut sent, &mut secrets)?;
+        assert!(sent[0] == ciphertext);
+    } else {
+        engine.decapsulate(Keys::One(private), &[ciphertext], &mut secrets)?;
+    }
+    assert!(secrets[0] == secret);
+    Ok(())
+}
+
+/// Waits until a device has had this number of calls.
+fn wait_for_calls(device: &FailingDevice, calls: usize) {
+    while device.calls() < calls {
+        thread::yield_now();
+    }
+}
+
+/// Makes an engine for at most this number of callers at a time, with one group under way, whose
+/// callers sleep where they wait. The device's call after the next `others` ones waits. Returns the
+/// engine, and the number of calls so far.
+fn holding<P: ParameterSet>(
+    device: &FailingDevice,
+    others: usize,
+    callers: usize,
+) -> (DeviceEngine<P, FailingDevice>, usize) {
+    let merging = Merging { spin: Duration::ZERO, callers: Some(callers), ..merging(4, 1) };
+    let options = DeviceOptions { chunk: 4, slots: 1, merging, ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    device.hold_after(others);
+    (engine, device.calls())
+}
+
+/// Lets a call join the group of another one, which has a key of its own and waits for nobody.
+/// Checks that each gets the result of its key.
+#[test]
+fn a_leader_that_waits_for_nobody_is_joined() {
+    type P = CtruPrime653;
+    let device = FailingDevice::new();
+    let keys =
+        [1, 2].map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[i + 2; 32]));
+    // The leader's first call copies its seed. The other call copies its key and its seed.
+    let (engine, before) = holding::<P>(&device, 0, 2);
+    thread::scope(|scope| {
+        scope.spawn(|| call(&engine, &keys[0], true).unwrap());
+        wait_for_calls(&device, before + 1);
+        scope.spawn(|| call(&engine, &keys[1], true).unwrap());
+        wait_for_calls(&device, before + 3);
+        device.release();
+    });
+    assert_eq!(engine.common_launches(), 1);
+}
+
+/// Cancels while a call sleeps because another one does not go on: before its turn comes, or before
+/// the gate. Checks that it gives up.
+#[test]
+fn a_call_that_sleeps_gives_up_while_nobody_goes_on() {
+    type P = CtruPrime653;
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+    // The call that sleeps copies its ciphertext and its key, unless it sleeps before the gate.
+    for (callers, copies) in [(2, 2), (1, 0)] {
+        let device = FailingDevice::new();
+        // The leader's second call is one of its work.
+        let (engine, before) = holding::<P>(&device, 1, callers);
+        thread::scope(|scope| {
+            scope.spawn(|| call(&engine, &key, true).unwrap());
+            wait_for_calls(&device, before + 2);
+            let (ended, end) = mpsc::channel();
+            scope.spawn({
+                let (engine, key) = (&engine, &key);
+                move || ended.send(call(engine, key, false)).unwrap()
+            });
+            wait_for_calls(&device, before + 2 + copies);
+            // Now it falls asleep.
+            thread::sleep(Duration::from_millis(100));
+            engine.cancel();
+            let result = end.recv_timeout(Duration::from_secs(30));
+            device.release();
+            assert_eq!(result, Ok(Err(EngineError::Cancelled { done: vec![] })));
+        });
+        assert_eq!(engine.common_launches(), 1);
+    }
 }
