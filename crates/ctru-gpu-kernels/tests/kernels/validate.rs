@@ -199,22 +199,27 @@ fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
     }
 }
 
-/// Compares the accesses for a key with those for bytes with every fault.
+/// Compares the accesses for keys with those for bytes with every fault, for a block with one key
+/// and for a block with two.
 fn check_traces<R: Ring>() {
     for Keys { check, check_secret, copy, encode, .. } in encodings::<R>() {
         let public = encode(&Poly::one());
         let f = secret_poly::pack(&sample::sample_secret::<R>(&array(&vec![1; R::COIN_BYTES])));
         let secret = [f.as_ref(), &public, &[0; 32]].concat();
-        let [decoded, parts] = decoded::<R>(1);
-        let word = [Buffer::new(&[0u64])];
-        for (kernel, key, results) in [
-            (check, &public, [&decoded[..], &word].concat()),
-            (check_secret, &secret, [&parts[..], &word].concat()),
-            (copy, &secret, vec![Buffer::new(&vec![0u8; public.len()])]),
-        ] {
-            let rows = [key.clone(), vec![0xff; key.len()]];
-            let buffers = rows.map(|row| [&[strings(&[row])], &results[..]].concat());
-            assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
+        for count in [1, 2] {
+            let [decoded, parts] = decoded::<R>(count);
+            let words = [Buffer::new(&vec![0u64; count])];
+            let copies = vec![Buffer::new(&vec![0u8; count * public.len()])];
+            for (kernel, key, results) in [
+                (check, &public, [&decoded[..], &words].concat()),
+                (check_secret, &secret, [&parts[..], &words].concat()),
+                (copy, &secret, copies),
+            ] {
+                let rows = [key.clone(), vec![0xff; key.len()]];
+                let buffers =
+                    rows.map(|row| [&[strings(&vec![row; count])], &results[..]].concat());
+                assert_same_trace(kernel.of::<R>(), buffers, Batch::each(count as u32));
+            }
         }
     }
 }
