@@ -29,6 +29,10 @@ const DOORS: &[&str] =
     &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &["ctru-fuzz", "ctru-machine", "ctru-model", "ctru-tests", "xtask"];
+/// The only crate of the workspace that the runtime may use, outside of tests.
+const RUNTIME: (&str, &str) = ("ctru-gpu-runtime", "ctru-simt");
+/// The crates that `ctru-kem` may use only if a feature asks for them.
+const GPU: (&str, &[&str]) = ("ctru-kem", &["ctru-gpu-kernels", "ctru-gpu-runtime", "ctru-simt"]);
 /// The package with the helpers of tests, on which the tests of every crate may depend.
 const TEST_HELPERS: &str = "ctru-tests";
 
@@ -49,6 +53,8 @@ struct Dependency {
     path: Option<PathBuf>,
     /// `dev` for tests, `build` for build scripts.
     kind: Option<String>,
+    /// Whether a feature asks for it.
+    optional: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -106,6 +112,15 @@ pub fn faults(packages: &[Package]) -> Vec<String> {
             if DOORS.contains(&&*other.name) && !ASIDE.contains(&&**name) && other.name != *name {
                 faults.push(format!("{name} depends on {}, which is a door", other.name));
             }
+            let is_for_all = other.kind.as_deref() != Some("dev") && other.name != *name;
+            if is_for_all && *name == RUNTIME.0 && other.name != RUNTIME.1 {
+                faults
+                    .push(format!("{name} depends on {}, not on {} alone", other.name, RUNTIME.1));
+            }
+            let is_always = is_for_all && !other.optional;
+            if is_always && *name == GPU.0 && GPU.1.contains(&&*other.name) {
+                faults.push(format!("{name} depends on {} without a feature", other.name));
+            }
         }
     }
     faults
@@ -120,6 +135,7 @@ mod tests {
             name: (*name).into(),
             path: Some(PathBuf::new()),
             kind: None,
+            optional: name.starts_with("ctru-gpu"),
         };
         Package {
             name: name.into(),
@@ -140,6 +156,14 @@ mod tests {
         assert_eq!(up, ["ctru-math depends on ctru-kem, which is not below it"]);
         let door = faults(&[package("ctru-cli", &["ctru-hybrid", "ctru-server"])]);
         assert_eq!(door, ["ctru-cli depends on ctru-server, which is a door"]);
+        let runtime = |other| faults(&[package("ctru-gpu-runtime", &[other])]);
+        assert_eq!(runtime("ctru-simt"), [""; 0]);
+        assert_eq!(
+            runtime("ctru-math"),
+            ["ctru-gpu-runtime depends on ctru-math, not on ctru-simt alone"]
+        );
+        let always = faults(&[package("ctru-kem", &["ctru-simt"])]);
+        assert_eq!(always, ["ctru-kem depends on ctru-simt without a feature"]);
         let mut with_helpers = package("ctru-kem", &["ctru-tests"]);
         assert_eq!(faults(&[with_helpers.clone()]).len(), 1);
         with_helpers.dependencies[0].kind = Some("dev".into());

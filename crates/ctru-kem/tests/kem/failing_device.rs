@@ -1,4 +1,4 @@
-//! A device on which one call fails, or waits. It counts the queues with work that nobody has waited
+//! A device on which one call fails or waits. It counts the queues with work that nobody has waited
 //! for.
 
 use core::ops::Range;
