@@ -68,6 +68,7 @@ pub fn compress_to_top<R: Ring>(sigma: i32) -> u32 {
         let low = inverse as i32;
         (((inverse as i64 - low as i64) >> 32) as u32, low)
     };
-    let carried = ((i64::from(sigma) * i64::from(low)) >> 32) as u32;
-    (sigma as u32).wrapping_mul(high).wrapping_add(carried).wrapping_add(1 << (31 - R::Q2_BITS))
+    let half = 1 << (63 - R::Q2_BITS);
+    let carried = ((i64::from(sigma) * i64::from(low) + half) >> 32) as u32;
+    (sigma as u32).wrapping_mul(high).wrapping_add(carried)
 }
