@@ -97,6 +97,6 @@ fn kept(previous: Option<&str>) -> String {
 #[cfg(feature = "cuda")]
 impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Self {
-        Self::Engine(EngineError::Device { error, done: Vec::new() })
+        Self::Engine(error.into())
     }
 }

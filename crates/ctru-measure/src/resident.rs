@@ -102,5 +102,5 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
 
 /// Returns the error for a failure before any operation was begun.
 fn failed(error: ctru_kem::engine::RuntimeError) -> EngineError {
-    EngineError::Device { error, done: Vec::new() }
+    EngineError::from(error)
 }

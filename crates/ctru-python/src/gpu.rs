@@ -31,7 +31,7 @@ type KeyMemory = Buffer<u8, CudaMemory>;
 
 /// Returns the error of an engine that has done nothing.
 fn failed(error: RuntimeError) -> EngineError {
-    EngineError::Device { error, done: Vec::new() }
+    EngineError::from(error)
 }
 
 impl Gpu {

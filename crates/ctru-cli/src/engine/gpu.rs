@@ -78,7 +78,7 @@ const CALIBRATION: usize = 1 << 18;
 
 /// Returns the error for a failure before any operation was begun.
 pub(crate) fn no_device(error: RuntimeError) -> Error {
-    Error::Engine(EngineError::Device { error, done: Vec::new() })
+    Error::Engine(error.into())
 }
 
 impl GpuArgs {

@@ -18,6 +18,7 @@ mod cpu;
 pub mod device;
 mod rows;
 
+use core::fmt;
 use core::ops::DerefMut;
 use std::vec::Vec;
 
@@ -76,6 +77,18 @@ pub enum EngineError {
         /// The number of bytes that the array has.
         actual: usize,
     },
+    /// An engine that cuts batches into other chunks has loaded the keys.
+    #[cfg(feature = "gpu")]
+    #[error(
+        "the keys were loaded in chunks of {loaded} operations, and this engine cuts the batch \
+         into chunks of {batch}: load them with this engine"
+    )]
+    Chunks {
+        /// The number of operations of the chunks in which the keys were loaded.
+        loaded: usize,
+        /// The number of operations of the batch's chunks.
+        batch: usize,
+    },
     /// The device failed.
     #[cfg(feature = "gpu")]
     #[error("{error}{}", if done.is_empty() { "" } else { "; part of the batch is done" })]
@@ -125,9 +138,9 @@ pub enum EngineError {
 /// Several threads may call an engine at the same time.
 pub trait Engine<P: ParameterSet>: Send + Sync {
     /// Loaded encapsulation keys: decoded, in the memory of the engine.
-    type EncapsulationKeys;
+    type EncapsulationKeys: fmt::Debug + Send + Sync;
     /// Loaded decapsulation keys: decoded, in the memory of the engine. Wiped when dropped.
-    type DecapsulationKeys;
+    type DecapsulationKeys: fmt::Debug + Send + Sync;
     /// A vector in pinned memory; see [`pin`](Self::pin).
     type Pinned<T: Send + Sync>: DerefMut<Target = [T]> + Send + Sync;
 

@@ -540,6 +540,44 @@ fn loaded_keys_stay_on_their_device() {
     assert!(done.is_empty() && secrets == [SharedSecret::default()]);
 }
 
+/// Gives an engine on several devices keys that lie on one of them only, or that were loaded in
+/// chunks of another size. Checks that each batch is refused and touches nothing, whichever device
+/// is the first.
+#[test]
+fn loaded_keys_serve_engines_on_the_same_devices() {
+    type P = CtruPrime653;
+    let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
+    let over = |devices: &[EmulatedDevice], chunk| {
+        let options = DeviceOptions { chunk, slots: 1, ..emulated() };
+        DeviceEngine::<P, _>::over(devices.to_vec(), options).unwrap()
+    };
+    let keys = vec![DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]); 3];
+    let (ciphertext, secret) = keys[0].encapsulation_key().encapsulate_deterministic(&[3; 32]);
+    let loaded = |engine: DeviceEngine<P, _>, keys| engine.load_decapsulation_keys(keys).unwrap();
+    let decapsulate = |loaded: &_| {
+        let mut secrets = vec![SharedSecret::default(); keys.len()];
+        let ciphertexts = vec![ciphertext.clone(); keys.len()];
+        let result =
+            over(&devices, 2).decapsulate(Keys::Loaded(loaded), &ciphertexts, &mut secrets);
+        let expected = if result.is_ok() { secret.clone() } else { SharedSecret::default() };
+        assert!(secrets.iter().all(|secret| *secret == expected));
+        result
+    };
+    assert_eq!(decapsulate(&loaded(over(&devices, 2), &keys)), Ok(()));
+    assert_eq!(decapsulate(&loaded(over(&devices, 1), &keys[..1])), Ok(()));
+    let foreign = RuntimeError::Foreign { what: "a loaded key", owner: "device" };
+    let swapped = [devices[1].clone(), devices[0].clone()];
+    for (devices, keys) in [(&devices[..1], &keys[..1]), (&devices[..1], &keys), (&swapped, &keys)]
+    {
+        let loaded = loaded(over(devices, 2), keys);
+        for _ in 0..2 {
+            assert_eq!(decapsulate(&loaded), Err(foreign.clone().into()));
+        }
+    }
+    let other_chunks = loaded(over(&devices, 1), &keys);
+    assert_eq!(decapsulate(&other_chunks), Err(EngineError::Chunks { loaded: 1, batch: 2 }));
+}
+
 /// Checks that options that are far too large are errors, and that a chunk has at most the
 /// operations whose indices fit into 32 bits.
 #[test]

@@ -16,7 +16,7 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers, Footprint};
+use super::buffers::{DecapsulationKeyBuffers, Decoded, EncapsulationKeyBuffers, Footprint};
 use super::check::{ChunkCheck, Faults};
 use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
@@ -29,7 +29,7 @@ use super::slot::Slot;
 use super::slots::Slots;
 use super::staged::EncodedKeys;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
+use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
@@ -189,13 +189,13 @@ impl<D: Device> Batches<D> {
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =
-            devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::device)?;
+            devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::from)?;
         // The kernels of small batches go first, so that they do not wait for those of large ones.
         let queues: Result<Vec<_>, RuntimeError> =
             devices.iter().map(|device| device.ranked_queue(0)).collect();
-        let mut queues = queues.map_err(EngineError::device)?;
+        let mut queues = queues.map_err(EngineError::from)?;
         let merger = Merger::new(&queues, set, chunk, products, merging);
-        let merger = merger.map_err(EngineError::device)?;
+        let merger = merger.map_err(EngineError::from)?;
         // The threads come last, so that none are started if a slot gets no memory.
         let threads = ThreadPoolBuilder::new()
             .num_threads(slots.iter().map(Slots::len).sum())
@@ -264,7 +264,7 @@ impl<D: Device> Batches<D> {
         for slots in &self.slots {
             slots.for_each(|slot| result = result.clone().and(slot.settled(Slot::wipe)));
         }
-        result.map_err(EngineError::device)
+        result.map_err(EngineError::from)
     }
 
     /// Returns whether a batch of `count` operations with a key for each is so small that the host
@@ -462,7 +462,7 @@ impl<D: Device> Batches<D> {
             1 => (0..devices).map(|device| load((device, keys))).collect(),
             _ => keys.chunks(chunk * row).enumerate().map(load).collect(),
         };
-        Ok(LoadedChunks { chunks: chunks.map_err(EngineError::device)?, keys: count, chunk })
+        Ok(LoadedChunks { chunks: chunks.map_err(EngineError::from)?, keys: count, chunk })
     }
 
     /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. `pinned`
@@ -470,8 +470,9 @@ impl<D: Device> Batches<D> {
     /// has the same chunks.
     ///
     /// # Errors
-    /// [`EngineError::Length`] if an engine with chunks of another size loaded the keys.
-    fn plan_with<K>(
+    /// [`EngineError::Chunks`] if an engine with chunks of another size has loaded the keys, and
+    /// [`EngineError::Device`] if a device has not the loaded keys that it needs.
+    fn plan_with<K: Decoded<D::Queue>>(
         &self,
         keys: &BatchKeys<'_, K>,
         count: usize,
@@ -488,10 +489,34 @@ impl<D: Device> Batches<D> {
             BatchKeys::One(_) | BatchKeys::Loaded(_) => of(self.moved(count, [ciphertexts])),
         };
         let plan = self.plan(count, moving);
-        if let BatchKeys::Loaded(LoadedChunks { keys: 2.., chunk, .. }) = keys {
-            check_length("chunks of the engine that loaded the keys", plan.chunk, *chunk)?;
+        if let BatchKeys::Loaded(loaded) = keys {
+            loaded.check_chunks(plan.chunk)?;
+            // The number of the device that takes a chunk is that of the chunk, as `deal` has it. A
+            // single key is needed on every device.
+            let devices = self.devices.len();
+            let chunks = if loaded.keys == 1 { devices } else { loaded.chunks.len() };
+            self.check_owners(loaded, (0..chunks).map(|number| (number, number % devices)))?;
         }
         Ok(plan)
+    }
+
+    /// Checks that the loaded keys of chunks, given by their numbers, are on the devices that take
+    /// the chunks.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if they are on others.
+    pub(super) fn check_owners<K: Decoded<D::Queue>>(
+        &self,
+        loaded: &LoadedChunks<K>,
+        mut chunks: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<(), EngineError> {
+        let is_owner = |(number, device): (usize, usize)| {
+            self.devices[device].owns(loaded.of(number, device).memory())
+        };
+        match chunks.all(is_owner) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "a loaded key", owner: "device" }.into()),
+        }
     }
 }
 
@@ -509,6 +534,23 @@ impl<K> LoadedChunks<K> {
     /// Returns the number of keys.
     pub(super) fn len(&self) -> usize {
         self.keys
+    }
+
+    /// Returns the keys of chunk `number` of a batch, which device `device` takes.
+    pub(super) fn of(&self, number: usize, device: usize) -> &K {
+        let single = device % self.chunks.len();
+        &self.chunks[if self.keys == 1 { single } else { number }]
+    }
+
+    /// Checks that several keys were loaded in chunks of `batch` operations.
+    ///
+    /// # Errors
+    /// [`EngineError::Chunks`] if they were not.
+    pub(super) fn check_chunks(&self, batch: usize) -> Result<(), EngineError> {
+        match self.keys > 1 && self.chunk != batch {
+            true => Err(EngineError::Chunks { loaded: self.chunk, batch }),
+            false => Ok(()),
+        }
     }
 }
 
@@ -537,12 +579,9 @@ impl<K> BatchKeys<'_, K> {
                 let check = ChunkCheck { faults, start };
                 ChunkKeys::Host(&rows[start * row..end * row], Some(check))
             }
-            Self::Loaded(loaded) if loaded.keys == 1 => {
-                ChunkKeys::Loaded(&loaded.chunks[chunk.device % loaded.chunks.len()], 1)
-            }
             Self::Loaded(loaded) => {
-                let keys = chunk.operations.len() as u32;
-                ChunkKeys::Loaded(&loaded.chunks[chunk.number], keys)
+                let keys = if loaded.keys == 1 { 1 } else { chunk.operations.len() as u32 };
+                ChunkKeys::Loaded(loaded.of(chunk.number, chunk.device), keys)
             }
         }
     }

@@ -53,6 +53,24 @@ impl<Q: Queue> DecapsulationKeyBuffers<Q> {
     }
 }
 
+/// Decoded keys in memory of a device.
+pub(super) trait Decoded<Q: Queue> {
+    /// Returns one of the arrays of the keys. All of them belong to the same device.
+    fn memory(&self) -> &Q::Memory;
+}
+
+impl<Q: Queue> Decoded<Q> for EncapsulationKeyBuffers<Q> {
+    fn memory(&self) -> &Q::Memory {
+        &self.h
+    }
+}
+
+impl<Q: Queue> Decoded<Q> for DecapsulationKeyBuffers<Q> {
+    fn memory(&self) -> &Q::Memory {
+        &self.f
+    }
+}
+
 /// The device memory of a slot. Each array has one row per operation, unless its comment says
 /// otherwise.
 #[derive(Debug)]

@@ -107,5 +107,5 @@ pub type CudaEngine<P> = DeviceEngine<P, CudaDevice>;
 /// [`EngineError::Device`] if there is no driver or no GPU with this number, if the driver does not
 /// support the version of PTX, or if the GPU is too old.
 pub fn open(index: u32) -> Result<CudaDevice, EngineError> {
-    CudaDevice::open(index, &ptx::MODULE).map_err(EngineError::device)
+    CudaDevice::open(index, &ptx::MODULE).map_err(EngineError::from)
 }

@@ -200,29 +200,29 @@ impl<Q: Queue> Merger<Q> {
                 }
                 stage(staged, rows.clone())
             };
-            fill(&read(&lanes[lane])).map_err(EngineError::device)?;
+            fill(&read(&lanes[lane])).map_err(EngineError::from)?;
             match &mut entry {
                 Entry::Lead(leader) => {
                     // While the group waits for its turn, others join it.
                     let waits = !leader.ask();
                     if waits && !has_rows {
                         let staged = read(&lanes[lane]).stage_keys(keys, rows.clone());
-                        staged.map_err(EngineError::device)?;
+                        staged.map_err(EngineError::from)?;
                     }
                     let whole = leader.close(gives_up).ok_or_else(given_up)?;
                     let group = (lane, whole, waits || has_rows);
                     let result = self.lead(on.slots, operation, keys, count, group, leader);
                     leader.end(result.clone());
-                    result.map_err(EngineError::device)?;
+                    result.map_err(EngineError::from)?;
                 }
                 Entry::Join(joiner) => match joiner.wait(gives_up) {
                     End::Done => {}
-                    End::Failed(error) => return Err(EngineError::device(error)),
+                    End::Failed(error) => return Err(EngineError::from(error)),
                     End::Abandoned => continue,
                     End::GivenUp => return Err(given_up()),
                 },
             }
-            return receive(&read(&lanes[lane]), rows).map_err(EngineError::device);
+            return receive(&read(&lanes[lane]), rows).map_err(EngineError::from);
         }
     }
 

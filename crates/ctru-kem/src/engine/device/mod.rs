@@ -316,7 +316,7 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     type Pinned<T: Send + Sync> = PinnedVec<T, D::Registration>;
 
     fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Pinned<T>, EngineError> {
-        self.batches.devices()[0].register(content).map_err(EngineError::device)
+        self.batches.devices()[0].register(content).map_err(EngineError::from)
     }
 
     fn load_encapsulation_keys(
@@ -385,9 +385,9 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
     }
 }
 
-impl EngineError {
+impl From<RuntimeError> for EngineError {
     /// Returns the error for a failure before the first operation of the batch.
-    fn device(error: RuntimeError) -> Self {
+    fn from(error: RuntimeError) -> Self {
         Self::Device { error, done: Vec::new() }
     }
 }

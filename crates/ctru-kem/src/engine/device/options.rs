@@ -161,7 +161,7 @@ fn copies<T: Clone>(element: T, count: usize) -> Result<Vec<T>, EngineError> {
     let mut copies = Vec::new();
     copies
         .try_reserve_exact(count)
-        .map_err(|_| EngineError::device(RuntimeError::OutOfHostMemory { requested }))?;
+        .map_err(|_| EngineError::from(RuntimeError::OutOfHostMemory { requested }))?;
     copies.resize(count, element);
     Ok(copies)
 }
@@ -175,7 +175,7 @@ fn pinned<D: Device, T: Clone + Send>(
     element: T,
     count: usize,
 ) -> Result<PinnedVec<T, D::Registration>, EngineError> {
-    device.register(copies(element, count)?).map_err(EngineError::device)
+    device.register(copies(element, count)?).map_err(EngineError::from)
 }
 
 /// Returns the shortest time that all three operations take together, on memory that `device` has

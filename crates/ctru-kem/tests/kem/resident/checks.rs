@@ -234,6 +234,22 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
         assert_eq!(refused, Err(CheckError::Row(expected)));
         assert!(secrets.read().iter().all(|&byte| byte == 0));
     }
+    // One key for all operations, which is the faulty first row.
+    let key = rows.queue.slice::<u8>(&rows.memory, rows.range.start..rows.range.start + row);
+    let key = key.unwrap();
+    secrets.write(0, &vec![7; count * 32]);
+    let seeds = ResidentSeeds::Expand(EXPAND);
+    let sent = ciphertexts.slice();
+    let refused = resident.check_and_encapsulate(&key, seeds, &sent, &secrets.slice());
+    assert!(matches!(refused, Err(CheckError::Row(InvalidRow { row: 0, .. }))), "{refused:?}");
+    assert!(secrets.read().iter().all(|&byte| byte == 0));
+    let start = secret_rows.range.start;
+    let key = secret_rows.queue.slice::<u8>(&secret_rows.memory, start..start + secret_row);
+    let key = key.unwrap();
+    secrets.write(0, &vec![7; count * 32]);
+    let refused = resident.check_and_decapsulate(&key, &sent, &secrets.slice());
+    assert!(matches!(refused, Err(CheckError::Row(InvalidRow { row: 0, .. }))), "{refused:?}");
+    assert!(secrets.read().iter().all(|&byte| byte == 0));
     // The secret polynomial is checked before `h`.
     secret_bytes[f_bytes - 1] |= 0x80;
     secret_rows.write(f_bytes - 1, &secret_bytes[f_bytes - 1..f_bytes]);

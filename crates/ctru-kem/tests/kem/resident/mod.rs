@@ -181,22 +181,70 @@ fn wrong_lengths_change_nothing() {
         Err(EngineError::RowOverflow { first: u64::MAX - 1, count: 3 })
     );
 
-    // Addresses and owners.
     let words = Rows::new(device.queue().unwrap(), 4, 96);
     let words = words.slice();
     let error = resident.encapsulate(rows, expand, &sent, &words).unwrap_err();
     let slice = RuntimeError::Slice { start: 0, end: 32, bytes: 96, element_bytes: 8 };
     assert_eq!(error, EngineError::Device { error: slice, done: vec![] });
-    let other = Rows::new(EmulatedDevice::new().queue().unwrap(), 0, 96);
-    let other = other.slice();
-    let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
-    let foreign = EngineError::Device { error: foreign, done: vec![] };
-    assert_eq!(resident.decapsulate(private_rows, &sent, &other), Err(foreign.clone()));
-    let each = ResidentSeeds::Each(&*other);
-    assert_eq!(resident.encapsulate(rows, each, &sent, &results), Err(foreign));
 
     let after = [public.read(), private.read(), ciphertexts.read(), secrets.read()];
     assert!(before == after);
+}
+
+/// Gives each operation one array of another device. Checks that it is refused and that nothing is
+/// written.
+#[test]
+fn arrays_of_another_device_change_nothing() {
+    let device = EmulatedDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let resident = engine.resident(&after);
+    let rows = |device: &EmulatedDevice| {
+        let queue = || device.queue().unwrap();
+        let Arrays { public, private, ciphertexts, secrets, seeds } = Arrays::new(queue);
+        let coins = Rows::of(queue(), &[8; COUNT * 32]);
+        [public, private, ciphertexts, secrets, seeds, coins]
+    };
+    let (here, there) = (rows(&device), rows(&EmulatedDevice::new()));
+    let before = here.each_ref().map(Rows::read);
+    let (here_slices, there_slices) =
+        (here.each_ref().map(Rows::slice), there.each_ref().map(Rows::slice));
+    let without_row = |error| match error {
+        CheckError::Engine(error) => error,
+        CheckError::Row(row) => panic!("{row:?}"),
+    };
+    let without_secret_row = |error| match error {
+        CheckError::Engine(error) => error,
+        CheckError::Row(row) => panic!("{row:?}"),
+    };
+    let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
+    for other in 0..here.len() {
+        let [public, private, sent, results, seeds, coins] =
+            std::array::from_fn(|i| if i == other { &*there_slices[i] } else { &*here_slices[i] });
+        let (seeds, coins) = (ResidentSeeds::Each(seeds), ResidentSeeds::Each(coins));
+        let (keys, private_keys) = (ResidentKeys::Rows(public), ResidentKeys::Rows(private));
+        // The arrays that the operation uses, by their numbers, and its result.
+        type Operation<'a> = (&'a [usize], &'a dyn Fn() -> Result<(), EngineError>);
+        let operations: [Operation<'_>; 5] = [
+            (&[0, 1, 4], &|| resident.generate(seeds, public, private)),
+            (&[0, 2, 3, 5], &|| resident.encapsulate(keys, coins, sent, results)),
+            (&[1, 2, 3], &|| resident.decapsulate(private_keys, sent, results)),
+            (&[0, 2, 3, 5], &|| {
+                let checked = resident.check_and_encapsulate(public, coins, sent, results);
+                checked.map_err(without_row)
+            }),
+            (&[1, 2, 3], &|| {
+                let checked = resident.check_and_decapsulate(private, sent, results);
+                checked.map_err(without_secret_row)
+            }),
+        ];
+        for (arrays, operation) in operations {
+            if arrays.contains(&other) {
+                assert_eq!(operation(), Err(foreign.clone().into()), "array {other}");
+            }
+        }
+    }
+    assert!(before == here.each_ref().map(Rows::read));
 }
 
 #[test]

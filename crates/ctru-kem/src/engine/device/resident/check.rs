@@ -1,5 +1,7 @@
 //! Checks of rows of bytes in device memory that may not be keys.
 
+use std::vec::Vec;
+
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
 
@@ -39,8 +41,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
+        let device = self.device_of(&[keys])?;
         let (fault, computed) =
-            self.first_fault(keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
+            self.first_fault(device, keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
                 slot.check_encapsulation_part(part, keys)
             })?;
         no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)?;
@@ -63,8 +66,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
+        let device = self.device_of(&[keys])?;
         let (fault, computed) =
-            self.first_fault(keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
+            self.first_fault(device, keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
                 slot.check_decapsulation_part(part, keys)
             })?;
         no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)?;
@@ -92,8 +96,10 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
         let row = P::ENCAPSULATION_KEY_BYTES;
+        let arrays = [keys, ciphertexts, shared_secrets].into_iter().chain(seeds.memory());
+        let device = self.device_of(&arrays.collect::<Vec<_>>())?;
         if keys.bytes() == row {
-            self.check_encapsulation_keys(keys)?;
+            self.without_secrets_if_refused(self.check_encapsulation_keys(keys), shared_secrets)?;
             return Ok(self.encapsulate(
                 ResidentKeys::Rows(keys),
                 seeds,
@@ -102,12 +108,12 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             )?);
         }
         check_bytes("keys", count * row, keys)?;
-        let (fault, computed) = self.first_fault(keys, row, |slot, part| {
+        let (fault, computed) = self.first_fault(device, keys, row, |slot, part| {
             slot.check_encapsulation_part(part, keys)?;
             slot.encapsulate_part(part, RowKeys::Checked, seeds, ciphertexts, shared_secrets)
         })?;
-        self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        let checked = no_fault(fault, encapsulation_key_error::<P>).map_err(CheckError::Row);
+        self.without_secrets_if_refused(checked, shared_secrets)?;
         Ok(computed?)
     }
 
@@ -128,35 +134,37 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
         let count = self.count(ciphertexts, shared_secrets)?;
         let row = P::DECAPSULATION_KEY_BYTES;
+        let device = self.device_of(&[keys, ciphertexts, shared_secrets])?;
         if keys.bytes() == row {
-            self.check_decapsulation_keys(keys)?;
+            self.without_secrets_if_refused(self.check_decapsulation_keys(keys), shared_secrets)?;
             return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);
         }
         check_bytes("keys", count * row, keys)?;
-        let (fault, computed) = self.first_fault(keys, row, |slot, part| {
+        let (fault, computed) = self.first_fault(device, keys, row, |slot, part| {
             slot.check_decapsulation_part(part, keys)?;
             slot.decapsulate_part(part, RowKeys::Checked, ciphertexts, shared_secrets)
         })?;
-        self.wipe_after(fault, shared_secrets)?;
-        no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row)?;
+        let checked = no_fault(fault, decapsulation_key_error::<P>).map_err(CheckError::Row);
+        self.without_secrets_if_refused(checked, shared_secrets)?;
         Ok(computed?)
     }
 
-    /// Calls `check` for each chunk of rows, to issue their check and maybe more. Returns the first
-    /// row that was found not to be a key, with the word that describes its faults, and how the
+    /// Calls `check` for each chunk of rows on `device`, to issue their check and maybe more.
+    /// Returns the first row that was found not to be a key, with the word that describes its faults, and how the
     /// batch ended.
     ///
     /// A refused row counts more than a failed or cancelled batch, whose error tells the caller
     /// which outputs are good: those of a refused row are not.
     fn first_fault(
         &self,
+        device: usize,
         keys: &Memory<D>,
         row: usize,
         check: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<Checked, EngineError> {
         let faults = Faults::default();
         let computed = self.engine.batches.run_resident(
-            self.device_of(keys)?,
+            device,
             self.after,
             rows("keys", row, keys)?,
             check,
@@ -165,17 +173,18 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         Ok((faults.first(), computed))
     }
 
-    /// Overwrites shared secrets with zeros if a row of keys has a fault.
-    fn wipe_after(
+    /// Returns the result of a check. If a row was refused, overwrites the shared secrets with
+    /// zeros, so that those of other rows or of an earlier batch are not left in memory.
+    fn without_secrets_if_refused<E: core::error::Error>(
         &self,
-        fault: Option<(usize, u64)>,
+        checked: Result<(), CheckError<E>>,
         shared_secrets: &Memory<D>,
-    ) -> Result<(), EngineError> {
-        if fault.is_none() {
-            return Ok(());
+    ) -> Result<(), CheckError<E>> {
+        if let Err(CheckError::Row(_)) = checked {
+            let wiped = self.after.wipe(shared_secrets);
+            self.after.settle();
+            wiped.map_err(EngineError::from)?;
         }
-        let wiped = self.after.wipe(shared_secrets);
-        self.after.settle();
-        wiped.map_err(EngineError::device)
+        checked
     }
 }

@@ -17,6 +17,7 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::batch::LoadedChunks;
+use super::buffers::Decoded;
 use super::slot::Slot;
 use super::{DeviceEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, Seeds, check_length};
@@ -150,7 +151,7 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// begins, by events on the device. **When a call returns, its results are complete, on every
 /// queue and stream**, and it has left nothing under way, even after an error. So a caller may use
 /// or free all arrays at once. Several threads may call at the same time. A call uses at most half
-/// of the device's slots.
+/// of the device's slots, rounded up.
 ///
 /// # Keys
 ///
@@ -165,8 +166,8 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// # Errors
 ///
 /// - [`EngineError::Bytes`] if the length of an array is wrong.
-/// - [`EngineError::Length`] if the number of loaded keys is wrong, or an engine with other chunks
-///   has loaded them.
+/// - [`EngineError::Length`] if the number of loaded keys is wrong.
+/// - [`EngineError::Chunks`] if an engine with other chunks has loaded them.
 /// - [`EngineError::RowOverflow`] if the row of an operation does not fit 64 bits.
 /// - [`EngineError::Device`] if no device of the engine owns the arrays, if they belong to several
 ///   devices, if the address of seeds or shared secrets is wrong, or if the device fails. `done` is
@@ -212,7 +213,15 @@ fn rows(array: &'static str, row: usize, memory: &impl DeviceMemory) -> Result<u
     Ok(count)
 }
 
-impl<M: DeviceMemory> ResidentSeeds<'_, M> {
+impl<'a, M: DeviceMemory> ResidentSeeds<'a, M> {
+    /// Returns the array of seeds, if there is one.
+    fn memory(self) -> Option<&'a M> {
+        match self {
+            Self::Each(seeds) => Some(seeds),
+            Self::Expand(_) => None,
+        }
+    }
+
     /// Checks that there are seeds of `N` bytes for `count` operations.
     fn check<const N: usize>(&self, count: usize) -> Result<(), EngineError> {
         match *self {
@@ -223,12 +232,37 @@ impl<M: DeviceMemory> ResidentSeeds<'_, M> {
 }
 
 impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
-    /// Returns the number of the device that owns an array.
-    fn device_of(&self, memory: &Memory<D>) -> Result<usize, EngineError> {
+    /// Returns the number of the device that owns arrays.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if no device of the engine owns all of them.
+    fn device_of(&self, arrays: &[&Memory<D>]) -> Result<usize, EngineError> {
         let mut devices = self.engine.batches.devices().iter();
-        devices.position(|device| device.owns(memory)).ok_or_else(|| {
-            EngineError::device(RuntimeError::Foreign { what: "device memory", owner: "device" })
-        })
+        let owner = devices.position(|device| arrays.iter().all(|array| device.owns(array)));
+        let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
+        owner.ok_or_else(|| foreign.into())
+    }
+
+    /// Returns the number of the device that owns arrays and the keys of their batch.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if no device of the engine owns all of them.
+    fn device_with<K: Decoded<D::Queue>>(
+        &self,
+        keys: RowKeys<'_, D::Queue, K>,
+        arrays: &[&Memory<D>],
+    ) -> Result<usize, EngineError> {
+        match keys {
+            RowKeys::One(keys) | RowKeys::Each(keys) => self.device_of(&[&[keys], arrays].concat()),
+            RowKeys::Checked => self.device_of(arrays),
+            RowKeys::Loaded(loaded) => {
+                let device = self.device_of(arrays)?;
+                let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
+                let chunks = (0..chunks).map(|number| (number, device));
+                self.engine.batches.check_owners(loaded, chunks)?;
+                Ok(device)
+            }
+        }
     }
 
     /// Returns the number of encapsulations or decapsulations with these arrays.
@@ -260,10 +294,8 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
                 let chunks = chunks(loaded);
                 if chunks.len() != 1 {
                     check_length("loaded keys", count, chunks.len())?;
-                    let chunk = self.engine.batches.loaded_plan(count).chunk;
-                    let what = "chunks of the engine that loaded the keys";
-                    check_length(what, chunk, chunks.chunk)?;
                 }
+                chunks.check_chunks(self.engine.batches.loaded_plan(count).chunk)?;
                 Ok(RowKeys::Loaded(chunks))
             }
         }
@@ -306,7 +338,8 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
             check_bytes("encapsulation keys", count * P::ENCAPSULATION_KEY_BYTES, keys)?;
         }
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
-        let device = self.device_of(decapsulation_keys)?;
+        let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
+        let device = self.device_of(&keys.chain(seeds.memory()).collect::<Vec<_>>())?;
         self.engine.batches.run_resident(
             device,
             self.after,
@@ -330,8 +363,9 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
         let keys = self.keys(keys, P::ENCAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
+        let arrays = [ciphertexts, shared_secrets].into_iter().chain(seeds.memory());
         self.engine.batches.run_resident(
-            self.device_of(shared_secrets)?,
+            self.device_with(keys, &arrays.collect::<Vec<_>>())?,
             self.after,
             count,
             |slot, part| slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets),
@@ -352,7 +386,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let count = self.count(ciphertexts, shared_secrets)?;
         let keys = self.keys(keys, P::DECAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
         self.engine.batches.run_resident(
-            self.device_of(shared_secrets)?,
+            self.device_with(keys, &[ciphertexts, shared_secrets])?,
             self.after,
             count,
             |slot, part| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),
@@ -401,7 +435,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let mut chunks = Vec::new();
         let count = rows("keys", row, keys)?;
         self.engine.batches.run_resident(
-            self.device_of(keys)?,
+            self.device_of(&[keys])?,
             self.after,
             count,
             |slot, part| {

@@ -9,7 +9,6 @@ use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
-use crate::engine::device::batch::LoadedChunks;
 use crate::engine::device::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers,
 };
@@ -318,9 +317,9 @@ fn key_of<'a, Q: Queue, K>(
         RowKeys::One(_) => (decoded, 1, None),
         RowKeys::Each(rows) => (decoded, count, Some(device.keys(rows, row, &part.range)?)),
         RowKeys::Checked => (decoded, count, None),
-        RowKeys::Loaded(LoadedChunks { chunks, keys: 1, .. }) => {
-            (&chunks[part.device % chunks.len()], 1, None)
+        RowKeys::Loaded(loaded) => {
+            let keys = if loaded.len() == 1 { 1 } else { count };
+            (loaded.of(part.number, part.device), keys, None)
         }
-        RowKeys::Loaded(LoadedChunks { chunks, .. }) => (&chunks[part.number], count, None),
     })
 }

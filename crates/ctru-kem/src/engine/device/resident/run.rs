@@ -66,9 +66,8 @@ impl<D: Device> Batches<D> {
         issue: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
         finish: impl FnMut(&mut Slot<D::Queue>, &Part) -> Result<(), RuntimeError>,
     ) -> Result<(), EngineError> {
-        let done = self
-            .issue_resident(device, after, count, issue, finish)
-            .map_err(EngineError::device)?;
+        let done =
+            self.issue_resident(device, after, count, issue, finish).map_err(EngineError::from)?;
         if done == count {
             return Ok(());
         }
