@@ -9,7 +9,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::InvalidLength;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::keys::DecapsulationKey;
+use crate::keys::{DecapsulationKey, read_from_bytes};
 use crate::params::ParameterSet;
 
 /// The 64 bytes from which a key pair is generated: the seed of the polynomials, then `z`. Wiped
@@ -85,6 +85,8 @@ impl<P: ParameterSet> KeyPairSeed<P> {
         DecapsulationKey::generate_deterministic(seed, z)
     }
 }
+
+read_from_bytes!(KeyPairSeed, InvalidLength);
 
 impl<P: ParameterSet> ZeroizeOnDrop for KeyPairSeed<P> {}
 

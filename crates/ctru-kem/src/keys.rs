@@ -442,6 +442,13 @@ macro_rules! bytes_type {
             }
         }
 
+        read_from_bytes!($name, $error);
+    };
+}
+
+/// Implements the traits that read a value from its bytes, and `Serialize`.
+macro_rules! read_from_bytes {
+    ($name:ident, $error:ty) => {
         impl<P: ParameterSet> TryFrom<&[u8]> for $name<P> {
             type Error = $error;
             fn try_from(bytes: &[u8]) -> Result<Self, $error> {
@@ -455,7 +462,7 @@ macro_rules! bytes_type {
                 &self,
                 serializer: S,
             ) -> Result<S::Ok, S::Error> {
-                serdect::slice::serialize_hex_lower_or_bin(&self.bytes, serializer)
+                serdect::slice::serialize_hex_lower_or_bin(&self, serializer)
             }
         }
 
@@ -471,6 +478,7 @@ macro_rules! bytes_type {
         }
     };
 }
+pub(crate) use read_from_bytes;
 
 bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
 bytes_type!(DecapsulationKey, InvalidDecapsulationKey);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, Products, RuntimeError};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, Products, RuntimeError};
 use ctru_measure::{HostMemory, KeyUse, Operation, ResidentWorkload, Statistics};
 
 use super::factory::EngineFactory;

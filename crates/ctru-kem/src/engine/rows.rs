@@ -196,6 +196,12 @@ impl<P: ParameterSet> CpuRows<P> {
     pub fn new(engine: CpuEngine) -> Self {
         Self { engine, parameter_set: PhantomData }
     }
+
+    /// Returns the engine that computes.
+    #[must_use]
+    pub fn engine(&self) -> &CpuEngine {
+        &self.engine
+    }
 }
 
 impl<P: ParameterSet> fmt::Debug for CpuRows<P> {

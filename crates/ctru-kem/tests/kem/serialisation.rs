@@ -1,7 +1,8 @@
 //! `Serialize` and `Deserialize`: hexadecimal in JSON, bytes in postcard.
 
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SEED_BYTES,
+    Ciphertext, DecapsulationKey, EncapsulationKey, KEY_PAIR_SEED_BYTES, KeyPairSeed, ParameterSet,
+    PublicKeyEncoding, SEED_BYTES,
 };
 use ctru_math::Ring;
 use ctru_tests::every_set;
@@ -35,8 +36,10 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, by
     assert_eq!(&serde_json::from_str::<Vec<T>>(&format!("[{json}]")).unwrap()[0], value);
 
     let binary = postcard::to_stdvec(value).unwrap();
-    // postcard writes the length as a varint, two bytes for all sizes here, then the bytes.
-    assert_eq!(&binary[2..], bytes);
+    // postcard writes the length as a varint, of one byte up to 127 and of two for all other sizes
+    // here, then the bytes.
+    let varint = if bytes.len() < 128 { 1 } else { 2 };
+    assert_eq!(&binary[varint..], bytes);
     assert_eq!(&postcard::from_bytes::<T>(&binary).unwrap(), value);
 }
 
@@ -45,6 +48,9 @@ fn round_trips<P: ParameterSet>() {
     round_trip(&encapsulation_key, encapsulation_key.as_ref());
     round_trip(&decapsulation_key, decapsulation_key.as_ref());
     round_trip(&ciphertext, ciphertext.as_ref());
+    let seed = KeyPairSeed::<P>::from_bytes(&[7; KEY_PAIR_SEED_BYTES]).unwrap();
+    round_trip(&seed, seed.as_ref());
+    refused::<KeyPairSeed<P>>(&[7; KEY_PAIR_SEED_BYTES - 1], "64");
 }
 
 /// Checks that both formats refuse the bytes with a message that contains `reason`.

@@ -162,14 +162,14 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     }
 
     /// Returns the bytes of device memory that the slots hold, on all devices together, without
-    /// the memory for inversion by powers.
+    /// the memory for inversion by powers. The number is at most a sixteenth too large.
     #[must_use]
     pub fn device_bytes(&self) -> usize {
         self.slots() * self.batches.footprint().device_bytes(self.chunk())
     }
 
     /// Returns the bytes of pinned host memory that the engine holds: that of the slots, and that
-    /// in which small batches of several callers meet.
+    /// in which small batches of several callers meet. The number is at most a sixteenth too large.
     #[must_use]
     pub fn pinned_bytes(&self) -> usize {
         let operations = self.slots() * self.chunk() + self.batches.merger().staged_rows();
@@ -190,7 +190,9 @@ impl<P: ParameterSet, D: Device> fmt::Debug for DeviceEngine<P, D> {
 
 /// Encapsulation keys of the parameter set `P`, decoded on devices of type `D`.
 ///
-/// An engine accepts loaded keys of its own parameter set and encoding:
+/// An engine accepts loaded keys of its own parameter set and encoding, also those of another
+/// engine on the same devices in the same order, if it cuts batches into chunks of the same size or
+/// if there is a single key:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;
@@ -232,7 +234,9 @@ pub struct LoadedEncapsulationKeys<P: ParameterSet, D: Device> {
 
 /// Decapsulation keys of the parameter set `P`, decoded on devices of type `D`. Wiped when dropped.
 ///
-/// An engine accepts loaded keys of its own parameter set and encoding:
+/// An engine accepts loaded keys of its own parameter set and encoding, also those of another
+/// engine on the same devices in the same order, if it cuts batches into chunks of the same size or
+/// if there is a single key:
 ///
 /// ```
 /// # use ctru_gpu_runtime::Device;

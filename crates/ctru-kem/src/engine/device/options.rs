@@ -1,5 +1,6 @@
 //! The options of a device engine, and the choice of chunk and slots by measurement.
 
+use core::any::type_name;
 use std::collections::HashMap;
 use std::format;
 use std::string::String;
@@ -108,8 +109,8 @@ const REPETITIONS: usize = 3;
 const SEEDS: Expand<'_> =
     Expand { seed: b"ctru calibration: not a secret..", context: Context::EMPTY, first: 0 };
 
-/// The results of this process, by parameter set and encoding, devices with options, and number of
-/// operations.
+/// The results of this process, by parameter set and encoding, devices with their memory and with
+/// options, and number of operations.
 type Chosen = Mutex<HashMap<([&'static str; 2], String, usize), DeviceOptions>>;
 
 impl DeviceOptions {
@@ -132,7 +133,11 @@ impl DeviceOptions {
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let set = [P::NAME, P::Encoding::NAME];
         let Self { memory_limit, powers, products, merging, .. } = self;
-        let described = format!("{devices:?} {products:?} {memory_limit} {powers:?} {merging:?}");
+        let memory: Result<Vec<_>, _> =
+            devices.iter().map(|device| device.memory_info().map(|info| info.total)).collect();
+        let (kind, memory) = (type_name::<D>(), memory?);
+        let options = format!("{products:?} {memory_limit} {powers:?} {merging:?}");
+        let described = format!("{kind} {devices:?} {memory:?} {options}");
         let key = (set, described, operations);
         if let Some(&options) = super::lock(chosen).get(&key) {
             return Ok(options);

@@ -130,6 +130,12 @@ impl<P: ParameterSet, D: Device> DeviceRows<P, D> {
     pub fn new(engine: DeviceEngine<P, D>) -> Self {
         Self { engine }
     }
+
+    /// Returns the engine, for example to [wipe](DeviceEngine::wipe) its memory.
+    #[must_use]
+    pub fn engine(&self) -> &DeviceEngine<P, D> {
+        &self.engine
+    }
 }
 
 /// Runs `check` on a thread of its own while `compute` runs. Returns the error of `check` first.

@@ -150,8 +150,8 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     }
 
     /// Calls `check` for each chunk of rows on `device`, to issue their check and maybe more.
-    /// Returns the first row that was found not to be a key, with the word that describes its faults, and how the
-    /// batch ended.
+    /// Returns the first row that was found not to be a key, with the word that describes its
+    /// faults, and how the batch ended.
     ///
     /// A refused row counts more than a failed or cancelled batch, whose error tells the caller
     /// which outputs are good: those of a refused row are not.
