@@ -16,11 +16,11 @@ use std::vec::Vec;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::batch_keys::{BatchKeys, LoadedChunks};
 use super::buffers::{DecapsulationKeyBuffers, Decoded, EncapsulationKeyBuffers, Footprint};
-use super::check::{ChunkCheck, Faults};
+use super::cut::{Moving, full_chunk};
 use super::deal::{Chunk, Deal, Plan};
 use super::inversion::RootInversion;
-use super::kem::ChunkKeys;
 use super::merged::{Merger, On};
 use super::options::{DeviceOptions, Products};
 use super::powers::SharedMaps;
@@ -33,29 +33,9 @@ use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
-/// The least number of operations per chunk if a batch with loaded keys is cut to occupy more
-/// slots. The chunks of these keys must not depend on the other memory of a batch.
-const LEAST_LOADED: usize = 4096;
-
-/// The least number of operations per chunk if the device moves bytes to or from pinned memory of
-/// the caller, unless it generates both keys of each pair.
-const LEAST_PINNED: usize = 2048;
-
-/// The least number of bytes of a batch whose chunks may be larger.
-const LARGE_BATCH: usize = 512 << 20;
-
 /// How long the caller's thread spins for the other threads of a batch before it sleeps. A thread
 /// that sleeps takes some microseconds to wake up.
 const SPIN: Duration = Duration::from_micros(100);
-
-/// The most operations of a chunk of encapsulations or decapsulations whose bytes the host copies,
-/// in a batch of less than [`LARGE_BATCH`] bytes. Larger chunks would be too few for the copies to
-/// overlap with transfers.
-const MOST_COPIED: usize = 4096;
-
-/// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
-/// are full.
-const MULTIPLE: usize = 256;
 
 /// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
 /// bytes, one after the other.
@@ -79,84 +59,6 @@ pub(super) struct Batches<D: Device> {
     cancellations: AtomicU64,
 }
 
-/// What determines the size of chunks: the bytes of keys and ciphertexts per operation that a batch
-/// moves between the caller's memory and the device.
-#[derive(Copy, Clone)]
-enum Moving {
-    /// All of them lie in pinned memory.
-    Pinned(usize),
-    /// All of them lie in pinned memory, and all but shared secrets go to the device.
-    Received(usize),
-    /// The host copies a part of it.
-    Copied(usize),
-    /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
-    /// keys.
-    KeyPairs(usize),
-    /// Private keys to pinned memory.
-    PrivateKeys(usize),
-    /// Key pairs, or private keys, to memory that is not pinned.
-    CopiedKeyPairs(usize),
-    /// The keys are loaded in chunks.
-    LoadedKeys,
-}
-
-/// The sizes between which chunks are cut.
-struct Limits {
-    /// The number of chunks of a batch that can fill only some of the slots, in sixteenths of the
-    /// number of slots.
-    sixteenths: usize,
-    /// The least number of operations of such chunks.
-    least: usize,
-    /// The largest number of operations of a chunk.
-    most: usize,
-}
-
-impl Moving {
-    /// Returns the limits for a batch of `count` operations.
-    ///
-    /// Half of the slots are enough to hide most of the copies of the host, and a quarter to 3/8 to
-    /// hide most of the transfers. Copies and launches have fixed costs. Larger chunks keep the
-    /// GPU busier, but there must be enough of them that copies of the host overlap with transfers.
-    /// The numbers were chosen by measurements on H200s.
-    fn limits(self, count: usize) -> Limits {
-        const MIB: usize = 1 << 20;
-        // The least number of bytes of a chunk, and the most in batches that are not large and in
-        // those that are.
-        let (sixteenths, least, most, bytes) = match self {
-            Self::Pinned(bytes) => {
-                let least = (3 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
-                (5, least, [usize::MAX; 2], bytes)
-            }
-            Self::Received(bytes) => {
-                let least = (2 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
-                (6, least, [usize::MAX; 2], bytes)
-            }
-            Self::Copied(bytes) => {
-                let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
-                (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
-            }
-            Self::KeyPairs(bytes) => {
-                (4, MIB, [bytes.saturating_mul(LEAST_PINNED).max(8 * MIB), 32 * MIB], bytes)
-            }
-            Self::PrivateKeys(bytes) => {
-                let least = bytes.saturating_mul(LEAST_PINNED);
-                (4, least, [least.max(8 * MIB), 32 * MIB], bytes)
-            }
-            Self::CopiedKeyPairs(bytes) => (8, MIB, [8 * MIB, 16 * MIB], bytes),
-            Self::LoadedKeys => {
-                return Limits { sixteenths: 8, least: LEAST_LOADED, most: usize::MAX };
-            }
-        };
-        let is_large = count.saturating_mul(bytes) >= LARGE_BATCH;
-        let power_of_two = |operations: usize| 1usize << operations.max(1).ilog2();
-        Limits {
-            sixteenths,
-            least: (least / bytes).next_multiple_of(MULTIPLE),
-            most: power_of_two(most[usize::from(is_large)] / bytes),
-        }
-    }
-}
-
 impl<D: Device> Batches<D> {
     /// Allocates all memory and starts the threads; see
     /// [`DeviceEngine::over`](super::DeviceEngine).
@@ -175,8 +77,7 @@ impl<D: Device> Batches<D> {
             let needed = footprint.device_bytes(1).saturating_mul(slots);
             return Err(EngineError::Options { needed, limit: memory_limit });
         }
-        let full = if fitting < MULTIPLE { fitting } else { fitting - fitting % MULTIPLE };
-        let chunk = chunk.min(full).min(set.most_operations());
+        let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
@@ -293,9 +194,7 @@ impl<D: Device> Batches<D> {
             Moving::LoadedKeys => 0,
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
-        let Limits { sixteenths, least, most } = moving.limits(count);
-        let parts = (sixteenths * self.slots()).div_ceil(16);
-        let chunk = even_chunk(count, parts, least, most.min(self.chunk));
+        let chunk = moving.chunk(count, self.slots(), self.chunk);
         Plan { count, chunk, first }
     }
 
@@ -520,85 +419,10 @@ impl<D: Device> Batches<D> {
     }
 }
 
-/// Decoded keys on the devices, cut into the chunks of the batches that use them.
-pub(super) struct LoadedChunks<K> {
-    /// If there is a single key, one copy per device; otherwise, the keys of each chunk.
-    pub(super) chunks: Vec<K>,
-    /// The number of keys.
-    pub(super) keys: usize,
-    /// The number of keys of each chunk except the last one.
-    pub(super) chunk: usize,
-}
-
-impl<K> LoadedChunks<K> {
-    /// Returns the number of keys.
-    pub(super) fn len(&self) -> usize {
-        self.keys
-    }
-
-    /// Returns the keys of chunk `number` of a batch, which device `device` takes.
-    pub(super) fn of(&self, number: usize, device: usize) -> &K {
-        let single = device % self.chunks.len();
-        &self.chunks[if self.keys == 1 { single } else { number }]
-    }
-
-    /// Checks that several keys were loaded in chunks of `batch` operations.
-    ///
-    /// # Errors
-    /// [`EngineError::Chunks`] if they were not.
-    pub(super) fn check_chunks(&self, batch: usize) -> Result<(), EngineError> {
-        match self.keys > 1 && self.chunk != batch {
-            true => Err(EngineError::Chunks { loaded: self.chunk, batch }),
-            false => Ok(()),
-        }
-    }
-}
-
-/// The keys of a batch: one key for all operations, or one key per operation.
-pub(super) enum BatchKeys<'a, K> {
-    /// One encoded key.
-    One(&'a [u8]),
-    /// Encoded keys, one after the other.
-    Each(&'a [u8]),
-    /// Rows that may not be keys, one after the other, which the devices check.
-    Unchecked(&'a [u8], &'a Faults),
-    /// Decoded keys on the devices.
-    Loaded(&'a LoadedChunks<K>),
-}
-
-impl<K> BatchKeys<'_, K> {
-    /// Returns the keys of a chunk. An encoded key has `row` bytes.
-    fn of_chunk(&self, chunk: &Chunk, row: usize) -> ChunkKeys<'_, K> {
-        let Range { start, end } = chunk.operations;
-        match self {
-            // Every chunk decodes the key again. It would take longer to wait until another chunk
-            // has decoded the key.
-            Self::One(key) => ChunkKeys::Host(key, None),
-            Self::Each(keys) => ChunkKeys::Host(&keys[start * row..end * row], None),
-            Self::Unchecked(rows, faults) => {
-                let check = ChunkCheck { faults, start };
-                ChunkKeys::Host(&rows[start * row..end * row], Some(check))
-            }
-            Self::Loaded(loaded) => {
-                let keys = if loaded.keys == 1 { 1 } else { chunk.operations.len() as u32 };
-                ChunkKeys::Loaded(loaded.of(chunk.number, chunk.device), keys)
-            }
-        }
-    }
-}
-
 /// Cuts rows of `row` elements, one per operation, into a part for each chunk. The parts of no rows
 /// are empty.
 fn parts<T>(plan: Plan, mut rows: &mut [T], row: usize) -> impl Iterator<Item = &mut [T]> {
     plan.ranges().map(move |range| rows.split_off_mut(..range.len() * row).unwrap_or_default())
-}
-
-/// Returns the number of operations per chunk for a batch of `count` operations: at most `most`.
-///
-/// If the batch cannot fill `parts` chunks of `most` operations, it is divided evenly into at most
-/// `parts` chunks of at least `least` operations.
-fn even_chunk(count: usize, parts: usize, least: usize, most: usize) -> usize {
-    count.div_ceil(parts).next_multiple_of(MULTIPLE).max(least).clamp(1, most)
 }
 
 #[cfg(test)]
@@ -611,49 +435,6 @@ mod tests {
     use super::*;
     use crate::CtruPrime653;
     use crate::engine::device::options::Merging;
-
-    #[test]
-    fn chunks_are_even_but_not_too_small() {
-        const LEAST: usize = 4096;
-        assert_eq!(even_chunk(0, 8, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(1, 8, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(8 * LEAST, 8, LEAST, 8192), LEAST);
-        assert_eq!(even_chunk(8 * LEAST + 1, 8, LEAST, 8192), LEAST + MULTIPLE);
-        assert_eq!(even_chunk(8 * LEAST + 1, 8, LEAST, 4100), 4100);
-        assert_eq!(even_chunk(1 << 20, 8, LEAST, 8192), 8192);
-        assert_eq!(even_chunk(1 << 20, 8, LEAST, 3), 3);
-        assert_eq!(even_chunk(5, 1, LEAST, 3), 3);
-    }
-
-    #[test]
-    fn chunks_that_the_host_copies_are_smaller_and_more() {
-        let of = |moving: Moving, count| {
-            let Limits { sixteenths, least, most } = moving.limits(count);
-            (sixteenths, least, most)
-        };
-        assert_eq!(of(Moving::Copied(2110), 1), (8, 256, 2048));
-        assert_eq!(of(Moving::Copied(2110), 1 << 20), (8, 256, 4096));
-        assert_eq!(of(Moving::Copied(952), 1), (8, 512, MOST_COPIED));
-        assert_eq!(of(Moving::Copied(952), 1 << 20), (8, 512, 2 * MOST_COPIED));
-        assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST_COPIED));
-        assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 2048));
-        assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
-        assert_eq!(of(Moving::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
-        assert_eq!(of(Moving::PrivateKeys(1571), 1 << 20), (4, LEAST_PINNED, 16384));
-        assert_eq!(of(Moving::KeyPairs(1000), 1), (4, 1280, 8192));
-        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1), (8, 512, 2048));
-        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
-        assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
-        assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
-        let (sixteenths, least, _) = of(Moving::Received(952), 1);
-        assert_eq!((sixteenths, least), (6, 2304));
-        assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
-        assert_eq!(
-            (of(Moving::Copied(usize::MAX), 1).1, of(Moving::Copied(usize::MAX), 1).2),
-            (0, 1)
-        );
-        assert_eq!(of(Moving::Pinned(usize::MAX), 1).2, 1);
-    }
 
     #[test]
     fn a_slot_is_with_one_at_a_time() {
@@ -727,14 +508,6 @@ mod tests {
         // The number of batches starts again at 0 some day.
         batches.batches.store(usize::MAX, Ordering::Relaxed);
         assert_eq!(devices(batches.plan(1025, Moving::Copied(1000))), [0, 0, 1]);
-    }
-
-    #[test]
-    fn small_batches_fill_a_part_of_the_slots() {
-        // Chunks for half of eight slots, of the least number of operations and of more.
-        let batches = batches(2, 4);
-        let chunk = |count| batches.plan(count, Moving::Copied(2000)).chunk;
-        assert_eq!([1024, 1025, 1 << 20].map(chunk), [256, 512, 512]);
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! - `resident` does batches whose data is in device memory before and after the call.
 //! - `rows` is the interface for rows of bytes, whose parameter set is chosen at run time.
 //! - `options` has the choices of the user, and measures which are fastest.
-//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `deal` says which
-//!   chunk comes next, and `slots` which slot is free.
+//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `cut` says how
+//!   large the chunks are, `deal` which comes next, and `slots` which slot is free. `batch_keys`
+//!   has the keys of a batch, cut in the same way.
 //! - `merged` does small batches: those of several callers become common launches. `groups` says
 //!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
 //!   memory in which callers meet.
@@ -23,10 +24,12 @@
 //! - `set` has the sizes and kernels of a parameter set.
 
 mod batch;
+mod batch_keys;
 mod buffers;
 mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod cut;
 mod deal;
 mod gate;
 mod groups;
@@ -61,7 +64,8 @@ use crate::bytes::{Transparent, bytes, bytes_mut};
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
-use batch::{BatchKeys, Batches, LoadedChunks};
+use batch::Batches;
+use batch_keys::{BatchKeys, LoadedChunks};
 use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use set::Set;
 use slot::{SENT_OF_EIGHT, Slot};

@@ -6,7 +6,7 @@ use std::thread;
 
 use ctru_gpu_runtime::{Device, Queue};
 
-use super::batch::BatchKeys;
+use super::batch_keys::BatchKeys;
 use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
 use super::{CheckError, DeviceEngine, ResidentSeeds};
 use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};

@@ -16,7 +16,7 @@ use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
-use super::batch::LoadedChunks;
+use super::batch_keys::LoadedChunks;
 use super::buffers::Decoded;
 use super::slot::Slot;
 use super::{DeviceEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
