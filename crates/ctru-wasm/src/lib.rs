@@ -5,14 +5,14 @@ mod set;
 
 use std::hint::black_box;
 
-use ctru_kem::engine::{RowError, Seeds};
+use ctru_kem::engine::{RowError, RowSizes, Seeds};
 use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
 
 use fault::Fault;
-use set::Set;
+use set::engine;
 
 /// Returns the sizes of a set in bytes: of an encapsulation key, a decapsulation key, a ciphertext,
 /// a shared secret, the seed of a key pair, and the seed of an encapsulation.
@@ -21,8 +21,8 @@ use set::Set;
 /// [`Fault::Set`] if no set has the number.
 #[wasm_bindgen]
 pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
-    let set = Set::get(set)?;
-    let own = [set.encapsulation_key, set.decapsulation_key, set.ciphertext];
+    let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = engine(set)?.sizes();
+    let own = [encapsulation_key, decapsulation_key, ciphertext];
     let common = [SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES, SEED_BYTES];
     Ok(own.into_iter().chain(common).map(|bytes| bytes as u32).collect())
 }
@@ -36,11 +36,11 @@ pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
 #[wasm_bindgen]
 pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
     wiping_the_stack(|| {
-        let set = Set::get(set)?;
+        let engine = engine(set)?;
         let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
-        let mut public = room(count, set.encapsulation_key)?;
-        let mut private = Zeroizing::new(room(count, set.decapsulation_key)?);
-        set.rows.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
+        let mut public = room(count, engine.sizes().encapsulation_key)?;
+        let mut private = Zeroizing::new(room(count, engine.sizes().decapsulation_key)?);
+        engine.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
         Ok(Array::of2(&to_js(&public), &to_js(&private)))
     })
 }
@@ -59,13 +59,13 @@ pub fn encapsulate(
     seeds: Option<Uint8Array>,
 ) -> Result<Array, Fault> {
     wiping_the_stack(|| {
-        let set = Set::get(set)?;
+        let engine = engine(set)?;
         let keys = keys.to_vec();
         let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
-        let mut ciphertexts = room(count, set.ciphertext)?;
+        let mut ciphertexts = room(count, engine.sizes().ciphertext)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         let seeds = Seeds::Each(seeds.as_chunks().0);
-        set.rows.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;
+        engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;
         Ok(Array::of2(&to_js(&ciphertexts), &to_js(&secrets)))
     })
 }
@@ -84,11 +84,11 @@ pub fn decapsulate(
     count: usize,
 ) -> Result<Uint8Array, Fault> {
     wiping_the_stack(|| {
-        let set = Set::get(set)?;
+        let engine = engine(set)?;
         let keys = Zeroizing::new(keys.to_vec());
         let ciphertexts = ciphertexts.to_vec();
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
-        set.rows.decapsulate(&keys, &ciphertexts, &mut secrets)?;
+        engine.decapsulate(&keys, &ciphertexts, &mut secrets)?;
         Ok(to_js(&secrets))
     })
 }

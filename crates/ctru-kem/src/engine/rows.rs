@@ -67,6 +67,30 @@ impl From<InvalidRow<InvalidDecapsulationKey>> for RowError {
     }
 }
 
+/// The bytes of a row of each kind of array. A shared secret has
+/// [`SHARED_SECRET_BYTES`](crate::SHARED_SECRET_BYTES) in every parameter set.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct RowSizes {
+    /// Bytes of an encapsulation key.
+    pub encapsulation_key: usize,
+    /// Bytes of a decapsulation key.
+    pub decapsulation_key: usize,
+    /// Bytes of a ciphertext.
+    pub ciphertext: usize,
+}
+
+impl RowSizes {
+    /// Returns the sizes of a parameter set.
+    #[must_use]
+    pub const fn of<P: ParameterSet>() -> Self {
+        Self {
+            encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
+            decapsulation_key: P::DECAPSULATION_KEY_BYTES,
+            ciphertext: P::CIPHERTEXT_BYTES,
+        }
+    }
+}
+
 /// Runs batches of one parameter set on rows of bytes. The parameter set is chosen at run time.
 ///
 /// A slice has the bytes of its rows, one row after the other. A slice of keys has one row, which
@@ -80,16 +104,22 @@ impl From<InvalidRow<InvalidDecapsulationKey>> for RowError {
 /// use ctru_kem::engine::{Context, CpuEngine, CpuRows, Expand, RowEngine, Seeds};
 ///
 /// let engine: Box<dyn RowEngine> = Box::new(CpuRows::<CtruPrime761>::new(CpuEngine::new()?));
-/// let (mut public, mut private) = ([0; 3 * 1158], [0; 3 * 1571]);
+/// let sizes = engine.sizes();
+/// let mut public = vec![0; 3 * sizes.encapsulation_key];
+/// let mut private = vec![0; 3 * sizes.decapsulation_key];
 /// let seeds = Expand { seed: &[1; 32], context: Context::literal(b"example"), first: 0 };
 /// engine.generate(Seeds::Expand(seeds), &mut public, &mut private)?;
-/// let (mut ciphertexts, mut sent, mut received) = ([0; 3 * 952], [0; 3 * 32], [0; 3 * 32]);
+/// let (mut ciphertexts, mut sent) = (vec![0; 3 * sizes.ciphertext], [0; 3 * 32]);
 /// engine.encapsulate(&public, Seeds::Expand(seeds), &mut ciphertexts, &mut sent)?;
+/// let mut received = [0; 3 * 32];
 /// engine.decapsulate(&private, &ciphertexts, &mut received)?;
 /// assert_eq!(received, sent);
 /// # Ok::<(), ctru_kem::engine::RowError>(())
 /// ```
 pub trait RowEngine: fmt::Debug + Send + Sync {
+    /// Returns the sizes of the rows.
+    fn sizes(&self) -> RowSizes;
+
     /// Generates one key pair for each row of the outputs.
     ///
     /// # Errors
@@ -211,6 +241,10 @@ impl<P: ParameterSet> fmt::Debug for CpuRows<P> {
 }
 
 impl<P: ParameterSet> RowEngine for CpuRows<P> {
+    fn sizes(&self) -> RowSizes {
+        RowSizes::of::<P>()
+    }
+
     fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,

@@ -10,7 +10,9 @@ use super::batch_keys::BatchKeys;
 use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
 use super::{CheckError, DeviceEngine, ResidentSeeds};
 use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
-use crate::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
+use crate::engine::{
+    Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, RowSizes, Seeds,
+};
 use crate::error::InvalidRow;
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
@@ -159,6 +161,10 @@ fn checked<E: Send + Into<RowError>>(
 }
 
 impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
+    fn sizes(&self) -> RowSizes {
+        RowSizes::of::<P>()
+    }
+
     fn generate(
         &self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
