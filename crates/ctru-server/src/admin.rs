@@ -1,6 +1,7 @@
 //! Metrics, probes and profiles over plain HTTP, on an address of their own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::extract::State;
@@ -8,7 +9,6 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use crate::job::Shared;
 use crate::room::Memory;
@@ -20,7 +20,8 @@ pub(crate) struct Admin {
     pub(crate) service: Service,
     pub(crate) shared: Arc<Shared>,
     pub(crate) memory: Memory,
-    pub(crate) leaving: watch::Receiver<bool>,
+    /// Whether calls should go to another server.
+    pub(crate) is_stopping: Arc<AtomicBool>,
 }
 
 impl Admin {
@@ -60,9 +61,8 @@ async fn live(State(admin): State<Admin>) -> (StatusCode, &'static str) {
 
 /// Fails when calls should go to another server.
 async fn ready(State(admin): State<Admin>) -> (StatusCode, &'static str) {
-    let is_leaving = *admin.leaving.borrow();
-    match is_leaving {
+    match admin.is_stopping.load(Ordering::Relaxed) {
         true => (StatusCode::SERVICE_UNAVAILABLE, "going down\n"),
-        false => live(State(admin.clone())).await,
+        false => live(State(admin)).await,
     }
 }

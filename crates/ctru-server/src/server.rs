@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -143,6 +143,8 @@ pub struct Server {
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
     health: HealthReporter,
+    /// Whether calls should go to another server. It becomes `true` before `leaving` does.
+    is_stopping: Arc<AtomicBool>,
     leaving: watch::Sender<bool>,
     closed: mpsc::Receiver<()>,
 }
@@ -253,11 +255,12 @@ impl Server {
             leaving: leaving.subscribe(),
             _open: open,
         };
+        let is_stopping = Arc::new(AtomicBool::new(false));
         let admin = Admin {
             service: service.clone(),
             shared: Arc::clone(&shared),
             memory,
-            leaving: leaving.subscribe(),
+            is_stopping: Arc::clone(&is_stopping),
         };
         let refused = |address: String| move |source| StartError::Listen { address, source };
         let mut listeners = Vec::new();
@@ -301,6 +304,7 @@ impl Server {
             shared,
             tls,
             health,
+            is_stopping,
             leaving,
             closed,
         })
@@ -350,9 +354,10 @@ impl Server {
         }
     }
 
-    /// Goes down: health says so, after `delay` no more connections are accepted, and the calls in
-    /// progress are finished. Returns `false` if they take longer than `limit`.
+    /// Goes down: health and readiness say so, after `delay` no more connections are accepted, and
+    /// the calls in progress are finished. Returns `false` if they take longer than `limit`.
     pub async fn stop(mut self, delay: Duration, limit: Duration) -> bool {
+        self.is_stopping.store(true, Ordering::Relaxed);
         self.tell_health().await;
         tokio::time::sleep(delay).await;
         self.leaving.send_replace(true);

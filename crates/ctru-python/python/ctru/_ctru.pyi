@@ -251,7 +251,8 @@ class Engine:
         out: tuple[_Rows, _Rows] | None = None,
     ) -> tuple[Any, Any]:
         """Encapsulates once to each key, or `count` times to a single key. Returns the shared
-        secrets and the ciphertexts, as arrays of the kind of `public_keys`, or the arrays `out`.
+        secrets and the ciphertexts, as arrays of the kind of `public_keys`, which are numpy arrays
+        for a `PublicKey`, or the arrays `out`.
 
         Raises `InvalidKey` with the first row that is not a key.
         """

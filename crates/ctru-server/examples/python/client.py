@@ -23,7 +23,8 @@ def main(address):
     with grpc.insecure_channel(address, options=[("grpc.service_config", RETRIES)]) as channel:
         calls = kem_pb2_grpc.KemStub(channel)
         scheme = kem.Scheme(set=kem.PARAMETER_SET_CTRU_PRIME_761)
-        # The private key is sealed: only this client can use it, and only through a server.
+        # The private key is sealed, so it can only be used through a server. This client has no
+        # certificate, so every other one without a certificate can use the key, too.
         keys = calls.GenerateKeys(kem.GenerateKeysRequest(scheme=scheme, count=1), timeout=5)
         sent = calls.Encapsulate(
             kem.EncapsulateRequest(scheme=scheme, public_key=keys.public_keys, count=3), timeout=5

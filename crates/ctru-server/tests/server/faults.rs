@@ -14,7 +14,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::common::{TestEngine, encapsulate, pair, start, start_fast};
+use crate::common::{TestEngine, encapsulate, get, pair, start, start_fast};
 
 /// Puts ten times more load on a server than it can carry. It refuses what it cannot carry, treats
 /// a polite client well, and recovers.
@@ -262,4 +262,23 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
     assert!(is_done);
     assert!(KemClient::connect(address).await.is_err());
+}
+
+/// From the beginning of the delay on, balancers and supervisors are told to send calls to another
+/// server, and this one still takes those that come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_will_go_down_is_alive_and_not_ready() {
+    let server = start_fast(|_| ()).await;
+    let (admin, address) = (server.server.admin_address().unwrap(), server.address.clone());
+    assert!(get(admin, "/readyz").await.contains("200 OK"));
+    let stopped = tokio::spawn(server.server.stop(Duration::from_secs(3600), Duration::ZERO));
+    let start = Instant::now();
+    while !get(admin, "/readyz").await.contains("503") {
+        assert!(start.elapsed() < Duration::from_secs(5), "the server is ready");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(get(admin, "/livez").await.contains("200 OK"));
+    let mut calls = KemClient::connect(address).await.unwrap();
+    assert!(calls.describe(DescribeRequest {}).await.is_ok());
+    stopped.abort();
 }

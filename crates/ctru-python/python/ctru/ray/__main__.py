@@ -75,7 +75,11 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
         command.add_argument("--actors", type=int, help="number of actors (default: all places)")
         command.add_argument("--threads", type=int, help="threads of each actor")
-        command.add_argument("--address", help="the cluster (default: RAY_ADDRESS, or a new one)")
+        command.add_argument(
+            "--address",
+            help="the cluster; local: a new one on this machine (default: RAY_ADDRESS, or one that "
+            "was started on this machine, or a new one)",
+        )
         command.add_argument("--quiet", action="store_true", help="show no progress")
     return main
 

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "TLS")]
     no_client_auth: bool,
 
-    /// File with sealing keys, one per line, the newest last; its mode is 0600
+    /// File with sealing keys, one per line, of which the last one seals; its mode is 0600
     #[arg(long, value_name = "FILE", help_heading = "Private keys")]
     sealing_key_file: Option<PathBuf>,
     /// Accept and give plain private keys
