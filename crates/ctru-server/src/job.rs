@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
+use ctru_kem::SHARED_SECRET_BYTES;
+use ctru_kem::engine::RowSizes;
 use tokio::sync::{oneshot, watch};
 
 use crate::decapsulations::Decapsulations;
@@ -15,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
-use crate::scheme::{Scheme, Sizes};
+use crate::scheme::Scheme;
 use crate::sealing::{self, Sealer};
 
 /// The form of keys in a message.
@@ -129,14 +131,14 @@ impl Job {
 impl Kind {
     /// Returns the bytes of the answer to one operation, at most.
     pub(crate) fn answer_bytes(self, scheme: Scheme) -> usize {
-        let Sizes { public_key, private_key, ciphertext } = scheme.sizes();
-        let sealed = private_key + sealing::OVERHEAD;
+        let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
+        let sealed = decapsulation_key + sealing::OVERHEAD;
         match self {
-            Self::Generate => public_key + sealed,
+            Self::Generate => encapsulation_key + sealed,
             Self::Seal => sealed,
             Self::Load => 0,
-            Self::Encapsulate => ciphertext + Sizes::SHARED_SECRET,
-            Self::Decapsulate => Sizes::SHARED_SECRET,
+            Self::Encapsulate => ciphertext + SHARED_SECRET_BYTES,
+            Self::Decapsulate => SHARED_SECRET_BYTES,
         }
     }
 

@@ -4,9 +4,10 @@
 
 use std::fmt;
 
+use ctru_kem::engine::RowSizes;
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13, ParameterSet,
-    PublicKeyEncoding, SHARED_SECRET_BYTES,
+    PublicKeyEncoding,
 };
 
 use crate::fault::Fault;
@@ -25,19 +26,6 @@ pub(crate) trait Visitor {
     type Output;
     /// Performs the action.
     fn visit<P: ParameterSet>(self) -> Self::Output;
-}
-
-/// The sizes of keys, ciphertexts and secrets in bytes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    pub(crate) public_key: usize,
-    pub(crate) private_key: usize,
-    pub(crate) ciphertext: usize,
-}
-
-impl Sizes {
-    /// The bytes of a shared secret.
-    pub(crate) const SHARED_SECRET: usize = SHARED_SECRET_BYTES;
 }
 
 impl Scheme {
@@ -110,16 +98,12 @@ impl Scheme {
     }
 
     /// Returns the sizes of keys and ciphertexts.
-    pub(crate) fn sizes(self) -> Sizes {
+    pub(crate) fn sizes(self) -> RowSizes {
         struct Measure;
         impl Visitor for Measure {
-            type Output = Sizes;
-            fn visit<P: ParameterSet>(self) -> Sizes {
-                Sizes {
-                    public_key: P::ENCAPSULATION_KEY_BYTES,
-                    private_key: P::DECAPSULATION_KEY_BYTES,
-                    ciphertext: P::CIPHERTEXT_BYTES,
-                }
+            type Output = RowSizes;
+            fn visit<P: ParameterSet>(self) -> RowSizes {
+                RowSizes::of::<P>()
             }
         }
         self.accept(Measure)
@@ -156,7 +140,7 @@ mod tests {
         let names: Vec<String> = schemes.iter().map(Scheme::to_string).collect();
         assert_eq!(names[0], "CTRU-Prime-653 mixed-radix");
         assert_eq!(names[5], "CTRU-Prime-1277 packed13");
-        assert_eq!(schemes[2].sizes().private_key, 1571);
+        assert_eq!(schemes[2].sizes().decapsulation_key, 1571);
     }
 
     #[test]

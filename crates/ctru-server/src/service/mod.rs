@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
+use ctru_kem::SHARED_SECRET_BYTES;
+use ctru_kem::engine::RowSizes;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -28,7 +30,7 @@ use crate::proto::{
     describe_response, load_keys_request,
 };
 use crate::quota::Quotas;
-use crate::scheme::{Scheme, Sizes};
+use crate::scheme::Scheme;
 use crate::sealing;
 use request::Private;
 
@@ -337,7 +339,7 @@ impl State {
         let (form, count, keys, field) = match keys {
             None => return Err(Fault::invalid("keys", None, "there are no keys")),
             Some(load_keys_request::Keys::PublicKeys(keys)) => {
-                let count = request::items("public_keys", &keys, scheme.sizes().public_key)?;
+                let count = request::items("public_keys", &keys, scheme.sizes().encapsulation_key)?;
                 (Form::Public, count, keys, "public_keys")
             }
             Some(load_keys_request::Keys::PrivateKeys(keys)) => {
@@ -362,15 +364,15 @@ impl State {
 
     fn describe(&self) -> DescribeResponse {
         let sizes = |scheme: Scheme| {
-            let Sizes { public_key, private_key, ciphertext } = scheme.sizes();
+            let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
             let limits = self.limits(scheme);
             describe_response::Sizes {
                 scheme: Some(scheme.message()),
-                public_key: public_key as u32,
-                private_key: private_key as u32,
-                sealed_private_key: (private_key + sealing::OVERHEAD) as u32,
+                public_key: encapsulation_key as u32,
+                private_key: decapsulation_key as u32,
+                sealed_private_key: (decapsulation_key + sealing::OVERHEAD) as u32,
                 ciphertext: ciphertext as u32,
-                shared_secret: Sizes::SHARED_SECRET as u32,
+                shared_secret: SHARED_SECRET_BYTES as u32,
                 max_keys: limits.keys as u32,
                 max_encapsulations: limits.encapsulations as u32,
                 max_decapsulations: limits.decapsulations as u32,

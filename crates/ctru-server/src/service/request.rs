@@ -2,12 +2,14 @@
 //! the threads of the lanes.
 
 use bytes::Bytes;
+use ctru_kem::SHARED_SECRET_BYTES;
+use ctru_kem::engine::RowSizes;
 
 use crate::fault::Fault;
 use crate::job::{Form, Keys};
 use crate::loaded::{Loaded, Side};
 use crate::proto::{decapsulate_request, encapsulate_request};
-use crate::scheme::{Scheme, Sizes};
+use crate::scheme::Scheme;
 use crate::sealing::{self, Sealer};
 
 /// Room for tags and lengths in a message.
@@ -30,13 +32,13 @@ pub(crate) struct Limits {
 impl Limits {
     /// Returns the limits for messages of at most `bytes` bytes.
     pub(crate) fn new(scheme: Scheme, bytes: usize) -> Self {
-        let Sizes { public_key, private_key, ciphertext } = scheme.sizes();
-        let sealed = private_key + sealing::OVERHEAD;
-        let answer = ciphertext + Sizes::SHARED_SECRET;
+        let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
+        let sealed = decapsulation_key + sealing::OVERHEAD;
+        let answer = ciphertext + SHARED_SECRET_BYTES;
         let room = bytes.saturating_sub(FRAMING);
         Self {
-            keys: room / (public_key + sealed),
-            encapsulations: room / public_key.max(answer),
+            keys: room / (encapsulation_key + sealed),
+            encapsulations: room / encapsulation_key.max(answer),
             decapsulations: room / (sealed + ciphertext),
             answers: room / answer,
             ciphertexts: room / ciphertext,
@@ -112,7 +114,7 @@ impl Private<'_> {
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
     pub(super) fn forms(self, scheme: Scheme, bytes: &[u8]) -> Result<(Form, usize), Fault> {
-        let plain = scheme.sizes().private_key;
+        let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         let fits = |size| bytes.len().is_multiple_of(size);
         // Some thousand keys of one form are as long as some thousand of the other.
@@ -142,7 +144,7 @@ impl Private<'_> {
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
     fn form_of(self, scheme: Scheme, bytes: &[u8], count: usize) -> Result<Form, Fault> {
-        let plain = scheme.sizes().private_key;
+        let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         if bytes.len() == count * sealed {
             return self.allow(Form::Sealed);
@@ -166,7 +168,7 @@ impl Private<'_> {
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
     fn form(self, scheme: Scheme, bytes: &[u8]) -> Result<Form, Fault> {
-        let plain = scheme.sizes().private_key;
+        let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         if bytes.len() == plain {
             return self.allow(Form::Plain);
@@ -229,7 +231,7 @@ pub(super) fn encapsulation(
     find: impl FnOnce(&str) -> Result<Loaded, Fault>,
 ) -> Result<(Keys, usize), Fault> {
     use encapsulate_request::Key;
-    let size = scheme.sizes().public_key;
+    let size = scheme.sizes().encapsulation_key;
     let (keys, operations, field) = match key {
         None => return Err(Fault::invalid("key", None, "there is no key")),
         Some(Key::PublicKeys(bytes)) => {

@@ -106,7 +106,7 @@ fn few_operations_are_computed_at_once() {
 #[tokio::test]
 async fn plain_and_sealed_keys_of_one_length_are_told_apart() {
     let Service(state) = start(ServiceOptions::default());
-    let plain = scheme().sizes().private_key;
+    let plain = scheme().sizes().decapsulation_key;
     let sealed = plain + sealing::OVERHEAD;
     let caller = caller(1 << 30);
     let one = state.generate(&caller, generate(1)).await.unwrap().private_keys;
@@ -142,7 +142,7 @@ fn too_many_loaded_keys_are_named() {
     let loaded_key = || Key::Loaded("name".into());
     assert_eq!(fault(loaded_key(), 0), "loaded");
     assert_eq!(fault(loaded_key(), count), "count");
-    let size = scheme().sizes().public_key;
+    let size = scheme().sizes().encapsulation_key;
     assert_eq!(fault(Key::PublicKey(vec![0; size].into()), count), "count");
     assert_eq!(fault(Key::PublicKeys(vec![0; size * count].into()), 0), "public_keys");
     assert_eq!(fault(Key::PublicKeys(vec![0; size * count].into()), count), "public_keys");
