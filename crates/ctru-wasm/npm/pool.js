@@ -177,12 +177,20 @@ function withResolvers() {
 
 /** Returns a copy of the rows of a share. */
 function part(rows, first, count, rowBytes) {
-  return rows?.slice(first * rowBytes, (first + count) * rowBytes);
+  return rows && copied(rows.subarray(first * rowBytes, (first + count) * rowBytes));
+}
+
+/**
+ * Returns a copy in memory of its own, which can be transferred. `slice` of a `Buffer` of Node.js
+ * is a view of the caller's memory.
+ */
+function copied(rows) {
+  return new Uint8Array(rows);
 }
 
 /** Returns a copy of the keys of a share: the only key, or one for each row. */
 function partOfKeys(keys, first, count, keyBytes) {
-  return keys.length === keyBytes ? keys.slice() : part(keys, first, count, keyBytes);
+  return keys.length === keyBytes ? copied(keys) : part(keys, first, count, keyBytes);
 }
 
 /** Checks that there is one row for each operation, if there are rows. */
