@@ -1,14 +1,19 @@
 //! The plugin `age-plugin-ctru`, which clients of age start.
 //!
 //! - [`keys`]: recipients and identities as bytes, and file keys in stanzas.
+//! - [`new_identity`]: a new identity as text, and where it goes.
 //! - [`plugin`]: the two sides of the plugin's protocol.
 
 mod keys;
+mod new_identity;
 mod plugin;
 
-use std::io;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
 
 use clap::Parser;
+use thiserror::Error;
 
 use crate::keys::{Identity, Set};
 use crate::plugin::Ctru;
@@ -28,16 +33,41 @@ struct Arguments {
     age_plugin: Option<String>,
 }
 
-fn main() -> io::Result<()> {
-    let Arguments { set, age_plugin } = Arguments::parse();
-    if let Some(state_machine) = age_plugin {
-        return age_plugin::run_state_machine(&state_machine, Ctru);
+/// The reason why the program has failed.
+#[derive(Debug, Error)]
+enum Error {
+    /// The client of age or the connection to it is at fault.
+    #[error("the protocol of plugins: {0}")]
+    Protocol(#[source] io::Error),
+    /// There is no identity, because the operating system gives no randomness.
+    #[error("no identity: {0}")]
+    Generate(String),
+    /// The identity cannot be written to standard output.
+    #[error("standard output: {0}")]
+    Output(#[source] io::Error),
+}
+
+/// Runs the program. Errors go to standard error. The exit status is 0 for success, 1 for errors,
+/// and 2 for a wrong command line.
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell("error", &error);
+            ExitCode::FAILURE
+        }
     }
-    let identity = Identity::generate(set).map_err(io::Error::other)?;
-    age_plugin::print_new_identity(
-        plugin::NAME,
-        &identity.to_bytes(),
-        &identity.recipient().to_bytes(),
-    );
-    Ok(())
+}
+
+fn run(Arguments { set, age_plugin }: Arguments) -> Result<(), Error> {
+    if let Some(state_machine) = age_plugin {
+        return age_plugin::run_state_machine(&state_machine, Ctru).map_err(Error::Protocol);
+    }
+    let identity = Identity::generate(set).map_err(Error::Generate)?;
+    new_identity::print(&new_identity::text(&identity)).map_err(Error::Output)
+}
+
+/// Writes `kind: message` to standard error, and ignores a failed write.
+fn tell(kind: &str, message: &dyn Display) {
+    let _ = io::stderr().write_all(format!("{kind}: {message}\n").as_bytes());
 }

@@ -106,6 +106,31 @@ fn identities_and_recipients_have_their_form() {
     }
 }
 
+/// Checks that an error has the status 1 and is one line that begins with `error: `.
+fn assert_error(output: &Output, text: &str) {
+    let message = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.starts_with("error: ") && message.lines().count() == 1, "{message}");
+    assert!(message.contains(text), "{message}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_identity_that_cannot_be_written_is_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(PLUGIN).stdout(full).output().unwrap();
+    assert_error(&output, "standard output: ");
+}
+
+#[test]
+fn unknown_state_machines_are_errors() {
+    let output = Command::new(PLUGIN).arg("--age-plugin=future-v9").output().unwrap();
+    assert_error(&output, "unknown plugin state machine");
+    assert!(output.stdout.is_empty());
+    let output = Command::new(PLUGIN).arg("--set=762").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[test]
 fn files_round_trip() {
     let folder = Folder::new();
