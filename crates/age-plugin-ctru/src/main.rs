@@ -10,6 +10,7 @@ mod plugin;
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,16 +21,19 @@ use crate::plugin::Ctru;
 
 /// Encrypt files of age to keys of CTRU-Prime with X25519
 ///
-/// Without arguments of a client of age, the program generates an identity and writes it to
-/// standard output, with its recipient in a comment. CTRU-Prime is not standardised.
+/// Without arguments of a client of age, the program generates an identity and writes it to a new
+/// file or to standard output, with its recipient in a comment. CTRU-Prime is not standardised.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     /// Parameter set of the new identity
     #[arg(long, value_enum, default_value = "761")]
     set: Set,
+    /// New file for the identity, which only its owner can read; standard output if absent
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Run a state machine of the plugin protocol, as clients of age do
-    #[arg(long, value_name = "STATE_MACHINE", hide = true)]
+    #[arg(long, value_name = "STATE_MACHINE", hide = true, conflicts_with = "output")]
     age_plugin: Option<String>,
 }
 
@@ -45,6 +49,9 @@ enum Error {
     /// The identity cannot be written to standard output.
     #[error("standard output: {0}")]
     Output(#[source] io::Error),
+    /// The file of the identity cannot be made. It may exist.
+    #[error("{}: {source}", file.display())]
+    File { file: PathBuf, source: io::Error },
 }
 
 /// Runs the program. Errors go to standard error. The exit status is 0 for success, 1 for errors,
@@ -59,12 +66,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(Arguments { set, age_plugin }: Arguments) -> Result<(), Error> {
+fn run(Arguments { set, output, age_plugin }: Arguments) -> Result<(), Error> {
     if let Some(state_machine) = age_plugin {
         return age_plugin::run_state_machine(&state_machine, Ctru).map_err(Error::Protocol);
     }
     let identity = Identity::generate(set).map_err(Error::Generate)?;
-    new_identity::print(&new_identity::text(&identity)).map_err(Error::Output)
+    let text = new_identity::text(&identity);
+    let Some(file) = output else {
+        new_identity::print(&text).map_err(Error::Output)?;
+        new_identity::warn_of_readers();
+        return Ok(());
+    };
+    new_identity::save(&text, &file).map_err(|source| Error::File { file, source })
 }
 
 /// Writes `kind: message` to standard error, and ignores a failed write.

@@ -1,7 +1,15 @@
 //! A new identity as text, and where it goes.
 
 use std::fmt;
+#[cfg(unix)]
+use std::fs::File;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use bech32::{Bech32Writer, ToBase32, Variant};
 use chrono::{Local, SecondsFormat};
@@ -46,6 +54,44 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
     output.flush()
+}
+
+/// Writes the text to a new file, which only its owner can read where files have such modes.
+///
+/// # Errors
+/// If there is something with this name, or the file cannot be written. No new file is left then.
+pub(crate) fn save(text: &str, path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    let mut file = options.open(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of an identity is of no use. The first error is the one to be told.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+/// Warns on standard error if standard output is a file that others than its owner may use. The
+/// shell has made it, so the program cannot choose its mode.
+pub(crate) fn warn_of_readers() {
+    #[cfg(unix)]
+    if let Ok(output) = io::stdout().as_fd().try_clone_to_owned()
+        && let Ok(file) = File::from(output).metadata()
+        && file.is_file()
+        && file.mode() & 0o077 != 0
+    {
+        let mode = file.mode() & 0o7777;
+        crate::tell(
+            "warning",
+            &format_args!(
+                "the mode {mode:04o} of standard output opens this identity to others; \
+                 --output FILE makes a file that only you can read"
+            ),
+        );
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -120,6 +122,47 @@ fn an_identity_that_cannot_be_written_is_an_error() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = Command::new(PLUGIN).stdout(full).output().unwrap();
     assert_error(&output, "standard output: ");
+}
+
+#[test]
+fn identities_go_to_new_files() {
+    let folder = Folder::new();
+    for (option, name) in [("-o", "a"), ("--output", "b")] {
+        let arguments = [option, name, "--set", "653"];
+        let output = folder.command(Path::new(PLUGIN)).args(arguments).output().unwrap();
+        assert!(output.status.success() && output.stdout.is_empty());
+        assert!(output.stderr.is_empty());
+        #[cfg(unix)]
+        assert_eq!(fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o7777, 0o600);
+        let identity = Identity { text: String::from_utf8(folder.read(name)).unwrap() };
+        folder.write("plain", "for a file");
+        folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
+        folder.succeed(&["decrypt", "file", "again", identity.identity()]);
+        assert_eq!(folder.read("again"), b"for a file");
+
+        let output = folder.command(Path::new(PLUGIN)).args(arguments).output().unwrap();
+        assert_error(&output, &format!("error: {name}: "));
+        assert_eq!(folder.read(name), identity.text.as_bytes());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn identities_in_files_that_others_may_read_give_a_warning() {
+    let folder = Folder::new();
+    for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
+        let name = format!("{mode:o}");
+        folder.write(&name, "");
+        fs::set_permissions(folder.path(&name), fs::Permissions::from_mode(mode)).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(folder.path(&name)).unwrap();
+        let output = Command::new(PLUGIN).stdout(file).output().unwrap();
+        assert!(output.status.success());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(message.starts_with("warning: "), warned, "{name}: {message}");
+        assert!(folder.read(&name).starts_with(b"# created: "));
+    }
+    // A pipe is no file.
+    assert!(Command::new(PLUGIN).output().unwrap().stderr.is_empty());
 }
 
 #[test]
