@@ -68,10 +68,7 @@ pub(crate) enum Invalid {
     /// The number of bytes after that of the set is wrong.
     #[error("no private key: {0}")]
     Identity(#[from] InvalidLength),
-    /// The stanza has another number of arguments than one, or no set has this name.
-    #[error("the stanza has to have one argument, the parameter set")]
-    Arguments,
-    /// The body of the stanza has a wrong length.
+    /// The body of the stanza has another length than those of its set.
     #[error("the body of the stanza has to have {expected} bytes, it has {actual}")]
     Body { expected: usize, actual: usize },
 }
@@ -186,32 +183,39 @@ impl Identity {
     }
 
     /// Decrypts the file key of a stanza. Returns `None` if the stanza is for somebody else: if it
-    /// has another type or another set, or if its file key does not decrypt.
+    /// has another type, other arguments than one set that we know, as later versions may, or
+    /// another set, or if its file key does not decrypt.
     ///
     /// # Errors
-    /// [`Invalid`] if the stanza has our type, but is malformed.
+    /// [`Invalid::Body`] if no stanza of its set has a body of this length. This does not depend on
+    /// the identity.
     pub(crate) fn unwrap(&self, stanza: &Stanza) -> Result<Option<FileKey>, Invalid> {
+        fn ciphertext_bytes<P: ParameterSet>() -> usize {
+            P::CIPHERTEXT_BYTES
+        }
         fn decapsulate<P: ParameterSet>(
             key: &[u8],
-            body: &[u8],
-        ) -> Result<(SharedSecret, usize), Invalid> {
-            let expected = P::CIPHERTEXT_BYTES + FILE_KEY_BYTES + TAG_BYTES;
-            if body.len() != expected {
-                return Err(Invalid::Body { expected, actual: body.len() });
-            }
+            ciphertext: &[u8],
+        ) -> Result<SharedSecret, Invalid> {
             let key = DecapsulationKey::<P>::from_bytes(key)?;
-            let ciphertext = Ciphertext::from_bytes(&body[..P::CIPHERTEXT_BYTES])?;
-            Ok((key.decapsulate(&ciphertext), P::CIPHERTEXT_BYTES))
+            Ok(key.decapsulate(&Ciphertext::from_bytes(ciphertext)?))
         }
         if stanza.tag != STANZA {
             return Ok(None);
         }
-        let [name] = &stanza.args[..] else { return Err(Invalid::Arguments) };
-        let set = Set::ALL.into_iter().find(|set| set.name() == name);
-        if set.ok_or(Invalid::Arguments)? != self.set {
+        let [name] = &stanza.args[..] else { return Ok(None) };
+        let Some(set) = Set::ALL.into_iter().find(|set| set.name() == name) else {
+            return Ok(None);
+        };
+        let start = with_set!(set, ciphertext_bytes());
+        let expected = start + FILE_KEY_BYTES + TAG_BYTES;
+        if stanza.body.len() != expected {
+            return Err(Invalid::Body { expected, actual: stanza.body.len() });
+        }
+        if set != self.set {
             return Ok(None);
         }
-        let (secret, start) = with_set!(self.set, decapsulate(&self.key, &stanza.body))?;
+        let secret = with_set!(set, decapsulate(&self.key, &stanza.body[..start]))?;
         let key = wrapping_key(self.set, &secret);
         let decrypted = aead_decrypt(&key, FILE_KEY_BYTES, &stanza.body[start..]);
         Ok(decrypted.ok().map(|bytes| {
@@ -262,15 +266,23 @@ mod tests {
             stanza.body[byte] ^= 0x80;
             assert!(identity.unwrap(&stanza).unwrap().is_none(), "byte {byte}");
         }
+        // Bodies of another length, also for an identity of another set.
+        let other = Identity::generate(Set::N761).unwrap();
         for change in [-1, 1] {
             let mut stanza = wrapped();
             stanza.body.resize(length.saturating_add_signed(change), 0);
-            assert!(matches!(identity.unwrap(&stanza), Err(Invalid::Body { .. })));
+            for identity in [&identity, &other] {
+                let Err(Invalid::Body { expected, actual }) = identity.unwrap(&stanza) else {
+                    panic!("{change} bytes more")
+                };
+                assert_eq!((expected, actual), (length, stanza.body.len()));
+            }
         }
+        // Stanzas of later versions.
         for args in [&[][..], &["654"], &["653", "653"]] {
             let args = args.iter().map(|&text| text.into()).collect();
-            let stanza = Stanza { args, ..wrapped() };
-            assert!(matches!(identity.unwrap(&stanza), Err(Invalid::Arguments)));
+            let stanza = Stanza { args, body: vec![0; 5], ..wrapped() };
+            assert!(identity.unwrap(&stanza).unwrap().is_none());
         }
         let other = Stanza { tag: "X25519".into(), args: Vec::new(), body: Vec::new() };
         assert!(identity.unwrap(&other).unwrap().is_none());

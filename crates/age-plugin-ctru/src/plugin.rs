@@ -110,7 +110,8 @@ impl IdentityPluginV1 for Identities {
 }
 
 impl Identities {
-    /// Returns the file key of a file, or its malformed stanzas, or `None` if it is for others.
+    /// Returns the file key of a file, or its damaged stanzas, or `None` if it is for others. One
+    /// damaged stanza of a known set makes the file invalid, as age wants it.
     fn file_key(
         &self,
         file_index: usize,
@@ -132,5 +133,32 @@ impl Identities {
             }
         }
         if faults.is_empty() { found.map(Ok) } else { Some(Err(faults)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use age_core::secrecy::ExposeSecret;
+
+    use super::*;
+    use crate::keys::{STANZA, Set};
+
+    #[test]
+    fn only_damaged_stanzas_make_a_file_invalid() {
+        let file_key = FileKey::new(Box::new(*b"a key for a file"));
+        let identities = Identities(vec![Identity::generate(Set::N653).unwrap()]);
+        let ours = || identities.0[0].recipient().wrap(&file_key).unwrap();
+        let later = || Stanza { tag: STANZA.into(), args: vec!["2048".into()], body: vec![1; 40] };
+        for file in [[ours(), later()], [later(), ours()]] {
+            let found = identities.file_key(0, &file).unwrap().ok().unwrap();
+            assert_eq!(found.expose_secret(), file_key.expose_secret());
+        }
+        assert!(identities.file_key(0, &[later()]).is_none());
+        // A damaged stanza of a set that is known, but not that of the identity.
+        let damaged = Stanza { args: vec!["761".into()], ..later() };
+        let Some(Err(faults)) = identities.file_key(0, &[ours(), damaged]) else {
+            panic!("the file is damaged")
+        };
+        assert!(matches!(faults[..], [identity::Error::Stanza { stanza_index: 1, .. }]));
     }
 }
