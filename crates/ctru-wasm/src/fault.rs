@@ -14,7 +14,7 @@ pub enum Fault {
     /// The engine refused the batch.
     #[error("{}", without_row(.0))]
     Rows(#[from] RowError),
-    /// There is no memory for an output.
+    /// There is no memory for an output, or for a copy of an input, whose rows have one byte.
     #[error("there is no memory for {count} rows of {row_bytes} bytes")]
     Memory {
         /// The number of rows.

@@ -60,7 +60,7 @@ pub fn encapsulate(
 ) -> Result<Array, Fault> {
     wiping_the_stack(|| {
         let engine = engine(set)?;
-        let keys = keys.to_vec();
+        let keys = from_js(keys)?;
         let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
         let mut ciphertexts = room(count, engine.sizes().ciphertext)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
@@ -85,8 +85,8 @@ pub fn decapsulate(
 ) -> Result<Uint8Array, Fault> {
     wiping_the_stack(|| {
         let engine = engine(set)?;
-        let keys = Zeroizing::new(keys.to_vec());
-        let ciphertexts = ciphertexts.to_vec();
+        let keys = Zeroizing::new(from_js(keys)?);
+        let ciphertexts = from_js(ciphertexts)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         engine.decapsulate(&keys, &ciphertexts, &mut secrets)?;
         Ok(to_js(&secrets))
@@ -103,7 +103,7 @@ fn seeds<const N: usize>(
         getrandom::fill(&mut seeds)?;
         return Ok(seeds);
     };
-    let seeds = Zeroizing::new(seeds.to_vec());
+    let seeds = Zeroizing::new(from_js(&seeds)?);
     if !seeds.len().is_multiple_of(N) {
         let actual = seeds.len();
         return Err(RowError::Bytes { slice: "seeds", row_bytes: N, actual }.into());
@@ -117,6 +117,13 @@ fn room(count: usize, row_bytes: usize) -> Result<Vec<u8>, Fault> {
     let bytes = count.checked_mul(row_bytes).filter(|&bytes| rows.try_reserve_exact(bytes).is_ok());
     rows.resize(bytes.ok_or(Fault::Memory { count, row_bytes })?, 0);
     Ok(rows)
+}
+
+/// Returns a copy of bytes of JavaScript. `to_vec` would end the module if there is no memory.
+fn from_js(array: &Uint8Array) -> Result<Vec<u8>, Fault> {
+    let mut bytes = room(array.length() as usize, 1)?;
+    array.copy_to(&mut bytes);
+    Ok(bytes)
 }
 
 /// Returns a copy of bytes in the memory of JavaScript.
