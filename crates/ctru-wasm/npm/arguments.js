@@ -53,3 +53,12 @@ export function count(value) {
   if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value;
   throw new CtruError("type", "count must be an integer from 0 to 2^32 - 1");
 }
+
+/** More workers than any pool needs: each has an instance of the module. */
+export const MAX_WORKERS = 256;
+
+/** Checks a number of workers. */
+export function workers(value) {
+  if (Number.isInteger(value) && value >= 1 && value <= MAX_WORKERS) return value;
+  throw new CtruError("type", `workers must be an integer from 1 to ${MAX_WORKERS}`);
+}

@@ -1,4 +1,12 @@
-import { bytes, count as checkCount, numberOf, optionalBytes, readSets } from "./arguments.js";
+import {
+  MAX_WORKERS,
+  bytes,
+  count as checkCount,
+  numberOf,
+  optionalBytes,
+  readSets,
+  workers as checkWorkers,
+} from "./arguments.js";
 import { CtruError, errorOf } from "./error.js";
 import { compile, cores } from "./host.js";
 import { startPool } from "./pool.js";
@@ -7,6 +15,9 @@ export { CtruError };
 
 /** What has been loaded, or is being loaded, by the value of `simd`. */
 const loaded = new Map();
+
+/** The values of `simd` whose instance has failed and is not replaced yet. */
+const failed = new Set();
 
 export async function load({ simd = hasVectors(), module } = {}) {
   if (typeof simd !== "boolean") throw new CtruError("type", "simd must be a boolean");
@@ -45,13 +56,17 @@ async function start(simd, source) {
         import("./scalar.js"),
         compile(source ?? new URL("./scalar_bg.wasm", import.meta.url)),
       ]));
+  // The glue keeps one instance, and would go on with one that has failed.
   await glue.default({ module_or_path: module });
+  if (failed.has(simd)) glue.__wbg_reset_state();
+  failed.delete(simd);
   return new Ctru(simd, glue, module);
 }
 
 class Ctru {
   #module;
   #compiled;
+  #failed = false;
 
   constructor(simd, module, compiled) {
     this.simd = simd;
@@ -64,7 +79,7 @@ class Ctru {
   keypair(set, seed) {
     const number = numberOf(set);
     optionalBytes("seed", seed);
-    const [encapsulationKey, decapsulationKey] = attempt(() =>
+    const [encapsulationKey, decapsulationKey] = this.#attempt(() =>
       this.#module.generate(number, 1, seed),
     );
     return { encapsulationKey, decapsulationKey };
@@ -74,7 +89,7 @@ class Ctru {
     const number = numberOf(set);
     bytes("encapsulationKey", encapsulationKey);
     optionalBytes("seed", seed);
-    const [ciphertext, sharedSecret] = attempt(() =>
+    const [ciphertext, sharedSecret] = this.#attempt(() =>
       this.#module.encapsulate(number, encapsulationKey, 1, seed),
     );
     return { ciphertext, sharedSecret };
@@ -84,14 +99,14 @@ class Ctru {
     const number = numberOf(set);
     bytes("decapsulationKey", decapsulationKey);
     bytes("ciphertext", ciphertext);
-    return attempt(() => this.#module.decapsulate(number, decapsulationKey, ciphertext, 1));
+    return this.#attempt(() => this.#module.decapsulate(number, decapsulationKey, ciphertext, 1));
   }
 
   keypairs(set, count, seeds) {
     const number = numberOf(set);
     checkCount(count);
     optionalBytes("seeds", seeds);
-    const [encapsulationKeys, decapsulationKeys] = attempt(
+    const [encapsulationKeys, decapsulationKeys] = this.#attempt(
       () => this.#module.generate(number, count, seeds),
       0,
     );
@@ -103,7 +118,7 @@ class Ctru {
     bytes("encapsulationKeys", encapsulationKeys);
     checkCount(count);
     optionalBytes("seeds", seeds);
-    const [ciphertexts, sharedSecrets] = attempt(
+    const [ciphertexts, sharedSecrets] = this.#attempt(
       () => this.#module.encapsulate(number, encapsulationKeys, count, seeds),
       0,
     );
@@ -115,26 +130,40 @@ class Ctru {
     bytes("decapsulationKeys", decapsulationKeys);
     bytes("ciphertexts", ciphertexts);
     const count = Math.floor(ciphertexts.length / this.sets[set].ciphertextBytes);
-    return attempt(
+    return this.#attempt(
       () => this.#module.decapsulate(number, decapsulationKeys, ciphertexts, count),
       0,
     );
   }
 
   async pool({ workers } = {}) {
-    workers ??= await cores();
-    if (!Number.isInteger(workers) || workers < 1) {
-      throw new CtruError("type", "workers must be a positive integer");
-    }
-    return startPool(this.simd, this.#compiled, this.sets, workers);
+    const number = checkWorkers(workers ?? Math.min(await cores(), MAX_WORKERS));
+    this.#refuseIfFailed();
+    return startPool(this.simd, this.#compiled, this.sets, number);
   }
-}
 
-/** Calls a function of the module, and throws what it throws as a {@link CtruError}. */
-function attempt(work, first) {
-  try {
-    return work();
-  } catch (thrown) {
-    throw errorOf(thrown, first);
+  /** Calls a function of the module, and throws what it throws as a {@link CtruError}. */
+  #attempt(work, first) {
+    this.#refuseIfFailed();
+    try {
+      return work();
+    } catch (thrown) {
+      const error = errorOf(thrown, first);
+      if (error.code === "internal") this.#fail();
+      throw error;
+    }
+  }
+
+  /** Gives the instance up, and overwrites its memory: the operation has left secrets there. */
+  #fail() {
+    this.#failed = true;
+    failed.add(this.simd);
+    loaded.delete(this.simd);
+    // Returns what the instance exports, because there is one.
+    new Uint8Array(this.#module.initSync().memory.buffer).fill(0);
+  }
+
+  #refuseIfFailed() {
+    if (this.#failed) throw new CtruError("internal", "the module has failed; load it again");
   }
 }

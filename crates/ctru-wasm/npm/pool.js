@@ -20,7 +20,8 @@ class Pool {
   /** The functions that settle the promise of an operation, by its number. */
   #pending = new Map();
   #next = 0;
-  #closed = false;
+  /** Why the pool is closed. */
+  #closed;
 
   constructor(sets) {
     this.#sets = sets;
@@ -38,16 +39,31 @@ class Pool {
       if (message.failed) return reject(new CtruError("load", message.failed));
       const waiting = this.#pending.get(message.id);
       this.#pending.delete(message.id);
-      if (message.results) waiting?.resolve(message.results);
-      else waiting?.reject(message.thrown);
+      if (message.results) {
+        // Nobody waits for the results of a pool that is closed.
+        if (waiting) waiting.resolve(message.results);
+        else wipe(message.results);
+      } else {
+        waiting?.reject(message.thrown);
+        // After a trap, the worker's instance must not be used.
+        if (!Array.isArray(message.thrown)) this.#stop(errorOf(message.thrown));
+      }
     };
     const fail = (reason) => {
       reject(new CtruError("load", `a worker does not start: ${reason}`));
       this.#stop(new CtruError("internal", `a worker has failed: ${reason}`));
     };
-    const worker = await startWorker(receive, fail);
-    this.#workers.push(worker);
-    worker.postMessage({ simd, module });
+    try {
+      const worker = await startWorker(receive, fail);
+      this.#workers.push(worker);
+      // Another worker may have failed in the meantime.
+      if (this.#closed) worker.terminate();
+      this.#refuseIfClosed();
+      worker.postMessage({ simd, module });
+    } catch (error) {
+      const message = `a worker cannot be started: ${error.message}`;
+      reject(error instanceof CtruError ? error : new CtruError("load", message));
+    }
     await promise;
   }
 
@@ -57,10 +73,14 @@ class Pool {
 
   #stop(error) {
     if (this.#closed) return;
-    this.#closed = true;
+    this.#closed = error;
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
     for (const worker of this.#workers) worker.terminate();
+  }
+
+  #refuseIfClosed() {
+    if (this.#closed) throw new CtruError("closed", this.#closed.message);
   }
 
   async keypairs(set, count, seeds) {
@@ -133,38 +153,66 @@ class Pool {
    * `call` returns the operation and the operands for a share. The operands are transferred.
    */
   async #share(count, rowBytes, call) {
-    if (this.#closed) throw new CtruError("closed", "the pool is closed");
+    this.#refuseIfClosed();
     const share = Math.max(1, Math.ceil(count / this.#workers.length));
     const shares = this.#workers
       .map((worker, index) => ({ worker, first: index * share }))
       .filter(({ first }) => first < count);
+    const outputs = rowBytes.map((size) => allocated(() => new Uint8Array(size * count)));
     const outcomes = await Promise.allSettled(
-      shares.map(({ worker, first }) => {
-        const [operation, ...operands] = call(first, Math.min(share, count - first));
+      // Asynchronous functions, so that a share that cannot be sent does not hide those that were.
+      shares.map(async ({ worker, first }) => {
+        const rows = Math.min(share, count - first);
+        const [operation, ...operands] = allocated(() => call(first, rows));
         return this.#send(worker, operation, operands);
       }),
     );
-    const failed = outcomes.findIndex(({ status }) => status === "rejected");
-    const outputs = failed < 0 ? rowBytes.map((size) => new Uint8Array(size * count)) : [];
-    for (const [index, { value: results }] of outcomes.entries()) {
-      results?.forEach((result, output) => {
-        outputs[output]?.set(result, shares[index].first * rowBytes[output]);
-        // Results can be secret, and the outputs are copies.
-        result.fill(0);
-      });
+    try {
+      // The shares are in order, so this one has the first row that is refused.
+      const failed = outcomes.findIndex(({ status }) => status === "rejected");
+      if (failed >= 0) throw errorOf(outcomes[failed].reason, shares[failed].first);
+      for (const [index, { value: results }] of outcomes.entries()) {
+        results.forEach((result, output) => {
+          outputs[output].set(result, shares[index].first * rowBytes[output]);
+        });
+      }
+      return outputs;
+    } finally {
+      // Results can be secret, and the outputs are copies.
+      for (const { value: results } of outcomes) wipe(results ?? []);
     }
-    // The shares are in order, so this one has the first row that is refused.
-    if (failed >= 0) throw errorOf(outcomes[failed].reason, shares[failed].first);
-    return outputs;
   }
 
   #send(worker, operation, operands) {
+    // A worker that was stopped would never answer.
+    this.#refuseIfClosed();
     const { promise, resolve, reject } = withResolvers();
     const id = this.#next++;
+    const arrays = operands.filter(ArrayBuffer.isView);
+    try {
+      worker.postMessage({ id, operation, operands }, arrays.map((array) => array.buffer));
+    } catch (error) {
+      wipe(arrays);
+      const reason = new CtruError("internal", `a worker takes no message: ${error.message}`);
+      this.#stop(reason);
+      throw reason;
+    }
     this.#pending.set(id, { resolve, reject });
-    const buffers = operands.filter(ArrayBuffer.isView).map((operand) => operand.buffer);
-    worker.postMessage({ id, operation, operands }, buffers);
     return promise;
+  }
+}
+
+/** Overwrites arrays, which can be secret. */
+function wipe(arrays) {
+  for (const array of arrays) array.fill(0);
+}
+
+/** Calls a function that only allocates arrays. */
+function allocated(make) {
+  try {
+    return make();
+  } catch (error) {
+    throw new CtruError("length", `there is no memory for the batch: ${error.message}`);
   }
 }
 

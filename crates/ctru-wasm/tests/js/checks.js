@@ -46,6 +46,7 @@ export async function check({ load, CtruError }, files, memoryOf) {
     await checkErrors(ctru, pool, CtruError);
     pool.close();
     await rejects(CtruError, "closed", pool.keypairs(761, 1));
+    await checkFailure(ctru, load, CtruError, memory);
     lines.push(`${simd ? "simd128" : "scalar"}: ${count} vectors`);
   }
   await checkLoading(load, CtruError);
@@ -202,6 +203,7 @@ async function checkErrors(ctru, pool, CtruError) {
   const noSecretKey = decapsulationKey.slice().fill(0xff, 0, 300);
   await throws("decapsulation-key", () => ctru.decapsulate(set, noSecretKey, ciphertext));
   await throws("type", () => ctru.pool({ workers: 0 }));
+  await throws("type", () => ctru.pool({ workers: 257 }));
 
   const keys = concat([0, 1, 2, 3, 4].map((row) => (row > 2 ? noKey : encapsulationKey)));
   const ciphertexts = concat([0, 1, 2, 3].map(() => ciphertext));
@@ -216,6 +218,7 @@ async function checkErrors(ctru, pool, CtruError) {
     await fails("length", () => batches.encapsulateBatch(set, encapsulationKey.subarray(1), 2));
     await fails("length", () => batches.encapsulateBatch(set, keys, 5, new Uint8Array(64)));
     await fails("length", () => batches.keypairs(set, 2, new Uint8Array(64)));
+    await fails("length", () => batches.keypairs(set, 2 ** 32 - 1));
     const half = ciphertexts.subarray(7);
     await fails("length", () => batches.decapsulateBatch(set, decapsulationKey, half));
     await fails("type", () => batches.keypairs(set, -1));
@@ -231,4 +234,29 @@ async function checkErrors(ctru, pool, CtruError) {
 async function checkLoading(load, CtruError) {
   await rejects(CtruError, "type", load({ simd: "yes" }));
   await rejects(CtruError, "type", load({ module: "a string" }));
+}
+
+/**
+ * Checks that an instance that has failed refuses all work and leaves no secret, and that `load`
+ * replaces it.
+ */
+async function checkFailure(ctru, load, CtruError, memory) {
+  const throws = (work) => rejects(CtruError, "internal", new Promise((done) => done(work())));
+  const set = 653;
+  const { encapsulationKey, decapsulationKey } = ctru.keypair(set);
+  const { ciphertext, sharedSecret } = ctru.encapsulate(set, encapsulationKey);
+  // The module has copied the key when this array, whose length differs each time, stops it.
+  const changing = ciphertext.slice();
+  let length = ciphertext.length;
+  Object.defineProperty(changing, "length", { get: () => length++ });
+  await throws(() => ctru.decapsulate(set, decapsulationKey, changing));
+  assert(new Uint8Array(memory.buffer).every((byte) => byte === 0), "the memory is overwritten");
+  await throws(() => ctru.keypair(set));
+  await throws(() => ctru.pool({ workers: 1 }));
+
+  const next = await load({ simd: ctru.simd });
+  assert(next !== ctru && next === (await load({ simd: ctru.simd })), "another instance");
+  const received = next.decapsulate(set, decapsulationKey, ciphertext);
+  assert(same(received, sharedSecret), "the other instance works");
+  await throws(() => ctru.keypair(set));
 }

@@ -13,6 +13,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const [PUBLIC, PRIVATE, CIPHERTEXT, SECRET, PAIR_SEED, SEED] = [5, 6, 4, 3, 64, 32];
 
 const STAND_IN = `
+  let memory = new WebAssembly.Memory({ initial: 1 });
+  let trapped = false;
   const sizes = () => [${[PUBLIC, PRIVATE, CIPHERTEXT, SECRET, PAIR_SEED, SEED]}];
   /** Rows that are filled with the first byte of their inputs. */
   function rows(count, size, input = new Uint8Array(count), inputSize = 1) {
@@ -20,7 +22,11 @@ const STAND_IN = `
     for (let row = 0; row < count; row++) {
       const byte = input[input.length === inputSize ? 0 : row * inputSize];
       if (byte === 0xee) throw ["encapsulation-key", "not a key", row];
-      if (byte === 0xff) throw new WebAssembly.RuntimeError("unreachable");
+      if (byte === 0xff) {
+        new Uint8Array(memory.buffer).fill(7);
+        trapped = true;
+      }
+      if (trapped) throw new WebAssembly.RuntimeError("unreachable");
       filled.fill(byte, row * size, (row + 1) * size);
     }
     return filled;
@@ -37,7 +43,12 @@ const STAND_IN = `
     rows(count, ${SECRET}, keys, ${PRIVATE});
     return rows(count, ${SECRET}, ciphertexts, ${CIPHERTEXT});
   };
-  export { sizes, generate, encapsulate, decapsulate };
+  const initSync = () => ({ memory });
+  function __wbg_reset_state() {
+    memory = new WebAssembly.Memory({ initial: 1 });
+    trapped = false;
+  }
+  export { sizes, generate, encapsulate, decapsulate, initSync, __wbg_reset_state };
   export default async () => {};
 `;
 
@@ -51,10 +62,24 @@ try {
     if (/\.(js|json)$/.test(name)) await cp(join(npm, name), join(folder, name));
   }
   for (const name of ["simd128.js", "scalar.js"]) await writeFile(join(folder, name), STAND_IN);
-  const { load } = await import(pathToFileURL(join(folder, "index.js")));
-  const open = () => load({ module: EMPTY });
+  const { load, CtruError } = await import(pathToFileURL(join(folder, "index.js")));
+  const glue = await import(pathToFileURL(join(folder, "simd128.js")));
+  const open = () => load({ simd: true, module: EMPTY });
+  /** Checks that work is rejected with an error of the package. */
+  const fails = (code, work, message = /./) =>
+    assert.rejects(work, (error) => {
+      assert.ok(error instanceof CtruError, String(error?.stack));
+      assert.equal(error.code, code, error.message);
+      assert.match(error.message, message);
+      return true;
+    });
 
   await buffersStayWithTheCaller(await open());
+  await numbersOfWorkers(await open(), fails);
+  await instancesThatFailed(open, glue, fails);
+  await workersThatFailed(await open(), fails);
+  await workersThatDoNotStart(await open(), fails);
+  await sharesThatCannotBeSent(await open(), fails);
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -115,4 +140,149 @@ async function buffersStayWithTheCaller(ctru) {
     }
   }
   pool.close();
+}
+
+/** Returns seeds of key pairs, of which one row begins with a byte. */
+function seedsWith(count, row, byte) {
+  const seeds = numbered(count, PAIR_SEED);
+  seeds[row * PAIR_SEED] = byte;
+  return seeds;
+}
+
+async function numbersOfWorkers(ctru, fails) {
+  for (const workers of [0, -1, 1.5, NaN, Infinity, "2", 257, 2 ** 31]) {
+    await fails("type", ctru.pool({ workers }), /from 1 to 256/);
+  }
+  const pool = await ctru.pool();
+  assert.ok(pool.workers >= 1 && pool.workers <= 256);
+  pool.close();
+}
+
+/** After a trap, an instance refuses work, its memory is overwritten, and `load` replaces it. */
+async function instancesThatFailed(open, glue, fails) {
+  const first = await open();
+  const { memory } = glue.initSync();
+  // A refused key is no trap.
+  const refused = async () => first.keypairs(761, 3, seedsWith(3, 1, 0xee));
+  await fails("encapsulation-key", refused, /row 1/);
+  assert.equal(await open(), first);
+  await fails("internal", async () => first.keypair(761, seedsWith(1, 0, 0xff)), /unreachable/);
+  assert.ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
+  const calls = [
+    () => first.keypair(761),
+    () => first.encapsulate(761, numbered(1, PUBLIC)),
+    () => first.decapsulate(761, numbered(1, PRIVATE), numbered(1, CIPHERTEXT)),
+    () => first.keypairs(761, 1),
+    () => first.encapsulateBatch(761, numbered(1, PUBLIC), 1),
+    () => first.decapsulateBatch(761, numbered(1, PRIVATE), numbered(1, CIPHERTEXT)),
+    () => first.pool(),
+  ];
+  for (const call of calls) await fails("internal", async () => call(), /load it again/);
+  const [second, same] = await Promise.all([open(), open()]);
+  assert.ok(second !== first && second === same);
+  assert.notEqual(glue.initSync().memory, memory);
+  second.keypair(761);
+  await fails("internal", async () => first.keypair(761), /load it again/);
+}
+
+/** After a trap in a worker, the pool is closed. The instance of the caller is not concerned. */
+async function workersThatFailed(ctru, fails) {
+  const pool = await ctru.pool({ workers: 3 });
+  await fails("encapsulation-key", pool.keypairs(761, 6, seedsWith(6, 5, 0xee)), /row 5/);
+  const others = [pool.keypairs(761, 6, seedsWith(6, 3, 0xff)), pool.keypairs(761, 6)];
+  for (const batch of others) await fails("internal", batch, /unreachable/);
+  await fails("closed", pool.keypairs(761, 1), /unreachable/);
+  ctru.keypair(761);
+  const again = await ctru.pool({ workers: 1 });
+  await again.keypairs(761, 2);
+  await fails("length", again.keypairs(761, 2 ** 32 - 1, undefined), /no memory/);
+  again.close();
+  await fails("closed", again.keypairs(761, 1), /the pool is closed/);
+}
+
+/** Replaces the workers of browsers by objects of a class during the work. */
+async function withWorkers(Worker, work) {
+  globalThis.Worker = Worker;
+  try {
+    await work();
+  } finally {
+    delete globalThis.Worker;
+  }
+}
+
+async function workersThatDoNotStart(ctru, fails) {
+  class Refused {
+    constructor() {
+      throw new DOMException("cannot be accessed from origin", "SecurityError");
+    }
+  }
+  await withWorkers(Refused, () => fails("load", ctru.pool(), /cannot be accessed/));
+
+  const workers = [];
+  class Uncloneable {
+    terminated = false;
+    constructor() {
+      workers.push(this);
+    }
+    postMessage() {
+      throw new DOMException("cannot be cloned", "DataCloneError");
+    }
+    terminate() {
+      this.terminated = true;
+    }
+  }
+  const stopped = () => workers.splice(0).map(({ terminated }) => terminated);
+  await withWorkers(Uncloneable, () => fails("load", ctru.pool({ workers: 2 }), /be cloned/));
+  assert.deepEqual(stopped(), [true, true]);
+
+  // The first worker fails before the pool has the second one.
+  class Failing extends Uncloneable {
+    constructor() {
+      super();
+      if (workers.length === 2) workers[0].onerror({ message: "no such file" });
+    }
+  }
+  await withWorkers(Failing, () => fails("load", ctru.pool({ workers: 2 }), /no such file/));
+  assert.deepEqual(stopped(), [true, true]);
+}
+
+/** A share that cannot be sent leaves no secret behind, in its operands or in other results. */
+async function sharesThatCannotBeSent(ctru, fails) {
+  const workers = [];
+  class Stubborn {
+    refuses = false;
+    constructor() {
+      workers.push(this);
+    }
+    postMessage(message) {
+      if (message.module) {
+        setTimeout(() => this.onmessage({ data: { ready: true } }));
+        return;
+      }
+      this.operands = message.operands;
+      if (this.refuses) throw new DOMException("out of memory", "DataCloneError");
+      const [rows] = message.operands.slice(1);
+      this.results = [PUBLIC, PRIVATE].map((size) => new Uint8Array(rows * size).fill(9));
+      const { id } = message;
+      setTimeout(() => this.onmessage({ data: { id, results: this.results } }), this.delay);
+    }
+    terminate() {}
+  }
+  const zero = (array) => assert.ok(array.every((byte) => byte === 0));
+  await withWorkers(Stubborn, async () => {
+    const pool = await ctru.pool({ workers: 3 });
+    const pairs = await pool.keypairs(761, 6, numbered(6, PAIR_SEED));
+    assert.ok(pairs.decapsulationKeys.every((byte) => byte === 9));
+    for (const { results } of workers) results.forEach(zero);
+
+    workers[1].refuses = true;
+    const seeds = numbered(6, PAIR_SEED);
+    await fails("internal", pool.keypairs(761, 6, seeds), /out of memory/);
+    assert.deepEqual(seeds, numbered(6, PAIR_SEED));
+    zero(workers[1].operands.at(-1));
+    // The first share was sent before, and its answer comes after the pool was closed.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    workers[0].results.forEach(zero);
+    await fails("closed", pool.keypairs(761, 1), /out of memory/);
+  });
 }
