@@ -3,8 +3,8 @@
  */
 
 /**
- * A parameter set. Public keys of 653, 761 and 1277 are in mixed-radix encoding; those of the others
- * have 13 bits per coefficient.
+ * A parameter set. Public keys of 653, 761 and 1277 are in mixed-radix encoding; those of the
+ * others have 13 bits per coefficient.
  */
 export type SetId = 653 | 761 | 1277 | "653-packed13" | "761-packed13" | "1277-packed13";
 
@@ -17,9 +17,9 @@ export interface SetInfo {
   readonly decapsulationKeyBytes: number;
   readonly ciphertextBytes: number;
   readonly sharedSecretBytes: number;
-  /** The seed of one key pair. */
+  /** The seed of one key pair, 64 bytes: 32 bytes seed, then 32 bytes `z`. */
   readonly keypairSeedBytes: number;
-  /** The seed of one encapsulation. */
+  /** The seed of one encapsulation, 32 bytes. */
   readonly encapsulationSeedBytes: number;
 }
 
@@ -29,7 +29,7 @@ export type ErrorCode =
   | "type"
   /** There is no such parameter set. */
   | "set"
-  /** A number of bytes or of rows is wrong. */
+  /** A number of bytes or of rows is wrong, or so large that there is no memory for it. */
   | "length"
   /** The bytes are not an encapsulation key. */
   | "encapsulation-key"
@@ -39,9 +39,13 @@ export type ErrorCode =
   | "randomness"
   /** The WebAssembly module or a worker could not be loaded. */
   | "load"
-  /** The pool is closed. */
+  /** The pool is closed, by `close` or because a worker has failed. */
   | "closed"
-  /** The package has a defect. */
+  /**
+   * The package has a defect, or the module has no memory left. What threw this must not be used
+   * again. A {@link Ctru} overwrites the memory of its module and throws this from then on; `load`
+   * makes another one. A {@link Pool} stops its workers and is closed; `pool` starts another one.
+   */
   | "internal";
 
 /** Every error of this package. After an error, no output exists. */
@@ -81,17 +85,25 @@ export interface Encapsulations {
 
 /**
  * The operations. They throw {@link CtruError}. Arguments are only read; results are new arrays,
- * which belong to the caller. A batch is a `Uint8Array` of rows, one after the other.
+ * which belong to the caller. A batch is a `Uint8Array` of rows, one after the other, with the
+ * lengths that {@link SetInfo} says. A `count` is an integer from 0 to 2^32 - 1. A batch must fit
+ * into the memory of a module, at most 4 GiB for inputs and outputs together.
  */
 export interface Ctru {
   /** Whether this is the module with vector instructions. */
   readonly simd: boolean;
   readonly sets: Readonly<Record<SetId, SetInfo>>;
 
-  /** Generates a key pair, at random or from a secret, uniform seed that must be used once. */
+  /**
+   * Generates a key pair, at random or from a secret, uniform seed that must be used once. It has
+   * 64 bytes: a seed of 32 bytes for the keys, then `z`, from which {@link Ctru.decapsulate} makes
+   * the secrets of ciphertexts that encapsulation did not make.
+   */
   keypair(set: SetId, seed?: Uint8Array): KeyPair;
 
-  /** Encapsulates, at random or from a secret, uniform seed that must be used once. */
+  /**
+   * Encapsulates, at random or from a secret, uniform seed of 32 bytes that must be used once.
+   */
   encapsulate(set: SetId, encapsulationKey: Uint8Array, seed?: Uint8Array): Encapsulation;
 
   /**
@@ -100,10 +112,13 @@ export interface Ctru {
    */
   decapsulate(set: SetId, decapsulationKey: Uint8Array, ciphertext: Uint8Array): Uint8Array;
 
-  /** Generates `count` key pairs, at random or from one seed for each. */
+  /** Generates `count` key pairs, at random or from `seeds`, a row of 64 bytes for each. */
   keypairs(set: SetId, count: number, seeds?: Uint8Array): KeyPairs;
 
-  /** Encapsulates `count` times, to one key or to one key for each operation. */
+  /**
+   * Encapsulates `count` times, to one key or to one key for each operation, at random or from
+   * `seeds`, a row of 32 bytes for each.
+   */
   encapsulateBatch(
     set: SetId,
     encapsulationKeys: Uint8Array,
@@ -111,20 +126,23 @@ export interface Ctru {
     seeds?: Uint8Array,
   ): Encapsulations;
 
-  /** Decapsulates each ciphertext, with one key or with one key for each operation. */
+  /** Decapsulates each row of a batch, with one key or with one key for each operation. */
   decapsulateBatch(
     set: SetId,
     decapsulationKeys: Uint8Array,
     ciphertexts: Uint8Array,
   ): Uint8Array;
 
-  /** Starts workers, one per core if `workers` is absent. */
+  /**
+   * Starts workers: an integer from 1 to 256, or, if it is absent, one per core, and 256 at most.
+   * Each has an instance of the module, with memory of its own.
+   */
   pool(options?: { workers?: number }): Promise<Pool>;
 }
 
 /**
  * Workers that share the rows of each batch. The methods are those of {@link Ctru}; their promises
- * are rejected with {@link CtruError}.
+ * are rejected with {@link CtruError}. Arguments are copied before a call returns its promise.
  */
 export interface Pool {
   /** The number of workers. */
@@ -141,7 +159,7 @@ export interface Pool {
     decapsulationKeys: Uint8Array,
     ciphertexts: Uint8Array,
   ): Promise<Uint8Array>;
-  /** Stops the workers. Batches that are under way are rejected. */
+  /** Stops the workers. Batches that are under way are rejected with the code "closed". */
   close(): void;
 }
 
@@ -154,6 +172,6 @@ export interface LoadOptions {
 
 /**
  * Loads and compiles the WebAssembly module. There is one instance for each value of `simd`: later
- * calls return it, and do not look at `module`.
+ * calls return it, and do not look at `module`. An instance that has failed is replaced.
  */
 export function load(options?: LoadOptions): Promise<Ctru>;
