@@ -37,10 +37,16 @@ export function numberOf(set) {
   return number;
 }
 
-/** Checks that an argument is a `Uint8Array`, also one of another window. */
+/**
+ * Checks that an argument is a `Uint8Array`, also one of another window, and that the module can
+ * count its bytes in 32 bits.
+ */
 export function bytes(name, value) {
-  if (ArrayBuffer.isView(value) && value[Symbol.toStringTag] === "Uint8Array") return value;
-  throw new CtruError("type", `${name} must be a Uint8Array`);
+  if (!ArrayBuffer.isView(value) || value[Symbol.toStringTag] !== "Uint8Array") {
+    throw new CtruError("type", `${name} must be a Uint8Array`);
+  }
+  if (value.length < 2 ** 32) return value;
+  throw new CtruError("length", `${name} must have fewer than 2^32 bytes`);
 }
 
 /** Checks an argument that may be absent. */

@@ -198,6 +198,15 @@ async function checkErrors(ctru, pool, CtruError) {
   await throws("length", () => ctru.decapsulate(set, decapsulationKey, new Uint8Array(5)));
   await throws("length", () => ctru.decapsulate(set, new Uint8Array(2), ciphertext));
   await throws("length", () => ctru.keypairs(set, 2 ** 32 - 1));
+  // More than the module has memory for, and more than it can count. Such arrays need not exist.
+  for (const value of [2 ** 32 - 1, 2 ** 32, 2 ** 32 + encapsulationKey.length]) {
+    const long = Object.defineProperty(encapsulationKey.slice(), "length", { value });
+    await throws("length", () => ctru.encapsulate(set, long));
+    await throws("length", () => ctru.encapsulate(set, encapsulationKey, long));
+    await throws("length", () => ctru.decapsulate(set, long, ciphertext));
+    await throws("length", () => ctru.decapsulate(set, decapsulationKey, long));
+    await throws("length", () => ctru.keypair(set, long));
+  }
   const noKey = new Uint8Array(encapsulationKey.length);
   await throws("encapsulation-key", () => ctru.encapsulate(set, noKey));
   const noSecretKey = decapsulationKey.slice().fill(0xff, 0, 300);

@@ -75,6 +75,7 @@ try {
     });
 
   await buffersStayWithTheCaller(await open());
+  await longArrays(await open(), fails);
   await numbersOfWorkers(await open(), fails);
   await instancesThatFailed(open, glue, fails);
   await workersThatFailed(await open(), fails);
@@ -147,6 +148,13 @@ function seedsWith(count, row, byte) {
   const seeds = numbered(count, PAIR_SEED);
   seeds[row * PAIR_SEED] = byte;
   return seeds;
+}
+
+/** An array that says a length which the module cannot count is refused. */
+async function longArrays(ctru, fails) {
+  const long = Object.defineProperty(numbered(1, PUBLIC), "length", { value: 2 ** 32 });
+  await fails("length", async () => ctru.encapsulate(761, long), /fewer than 2\^32/);
+  await fails("length", async () => ctru.keypair(761, long), /fewer than 2\^32/);
 }
 
 async function numbersOfWorkers(ctru, fails) {
