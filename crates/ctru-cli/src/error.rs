@@ -22,8 +22,9 @@ pub(crate) enum Error {
     /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
     Exists { file: String },
-    /// An output exists and is not a regular file. `--force` replaces regular files only.
-    #[error("{file}: is not a regular file, so it is not replaced")]
+    /// An output exists and is neither a regular file nor a link to one. `--force` replaces only
+    /// these, and links that lead to nothing.
+    #[error("{file}: is not a regular file or a link to one, so it is not replaced")]
     NotRegular { file: String },
     /// Two outputs name the same file.
     #[error("{file}: named for two outputs")]

@@ -292,7 +292,8 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     // This check only saves work. `publish` makes sure that nothing is overwritten.
     match fs::symlink_metadata(path) {
         Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
-        Ok(there) if !there.is_file() && !there.is_symlink() => {
+        Ok(there) if there.is_symlink() => check_link(path)?,
+        Ok(there) if !there.is_file() => {
             return Err(Error::NotRegular { file: display(path) });
         }
         _ => {}
@@ -311,6 +312,21 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         Ok(file)
     };
     write().map_err(|source| Error::Write { file: display(path), source })
+}
+
+/// Checks that a link leads to a regular file or to nothing. Renaming replaces the link itself, so
+/// what it leads to would stay as it is. But a user who names a link to a device or a folder means
+/// that device or folder, and would not find the output there.
+///
+/// # Errors
+/// [`Error::NotRegular`], or [`Error::Write`] if the system does not tell where the link leads.
+fn check_link(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_file() => Ok(()),
+        Ok(_) => Err(Error::NotRegular { file: display(path) }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::Write { file: display(path), source }),
+    }
 }
 
 /// A new file that already has its final name.

@@ -120,6 +120,34 @@ fn redirected_files_are_not_replaced() {
     assert_contains(&stderr(&output), &["x: named for two outputs"]);
 }
 
+/// Checks that `--force` replaces a link to a regular file and a link to nothing, but no link to a
+/// device, a folder or itself. What a link leads to stays as it was.
+#[test]
+fn links_are_replaced_only_if_they_lead_to_regular_files() {
+    let sandbox = Sandbox::with_keys();
+    fs::create_dir(sandbox.path("d")).unwrap();
+    let decaps = "decaps --key k --ciphertext c --force --secret";
+    for (link, target, message) in [
+        ("device", "/dev/null", "device: is not a regular file or a link to one"),
+        ("folder", "d", "folder: is not a regular file or a link to one"),
+        ("loop", "loop", "loop: cannot be written"),
+    ] {
+        symlink(target, sandbox.path(link)).unwrap();
+        sandbox.refuse(&format!("{decaps} {link}"), message);
+        sandbox.refuse(&format!("keygen --set 653 --force --out {link}"), message);
+        assert_eq!(fs::read_link(sandbox.path(link)).unwrap().to_str(), Some(target));
+    }
+    sandbox.write("old", "old");
+    for (link, target) in [("to-file", "old"), ("to-nothing", "missing")] {
+        symlink(target, sandbox.path(link)).unwrap();
+        sandbox.succeed(&format!("{decaps} {link}"));
+        assert!(fs::symlink_metadata(sandbox.path(link)).unwrap().is_file(), "{link}");
+        assert_eq!(sandbox.read(link), sandbox.read("s"));
+    }
+    assert_eq!(sandbox.read("old"), b"old");
+    assert!(!sandbox.path("missing").exists());
+}
+
 /// Checks that the name of a file always denotes the old or the new file while it is replaced.
 #[test]
 fn a_replaced_file_always_has_its_name() {
