@@ -9,6 +9,7 @@ use ctru_math::backend::Unavailable;
 use thiserror::Error;
 
 use crate::format::Problem;
+use crate::lines::LONGEST_LINE;
 
 /// The reason why a command failed.
 #[derive(Debug, Error)]
@@ -66,6 +67,9 @@ pub(crate) enum Error {
     /// A line of a file is not a measurement.
     #[error("{file}:{line}: not a measurement: {problem}")]
     Measurement { file: String, line: usize, problem: String },
+    /// A line of a file is longer than any record.
+    #[error("{file}:{line}: more than {LONGEST_LINE} bytes in one line, which no record has")]
+    LongLine { file: String, line: usize },
     /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },

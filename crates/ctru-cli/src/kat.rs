@@ -4,8 +4,7 @@
 //! record is checked three times: by the methods of the key types, by an engine that receives the
 //! keys with each batch, and by an engine that has loaded the keys.
 
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -15,7 +14,8 @@ use zeroize::Zeroizing;
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::lines::{self, Lines};
+use crate::files::PathOrStdio;
+use crate::lines;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
@@ -33,7 +33,8 @@ enum Action {
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
     /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is
     /// checked by the methods of the key types and by the engine. The last line of the report is "N
-    /// passed, M failed". A file that has no records or cannot be read counts as one failure.
+    /// passed, M failed". A file that has no records, cannot be read or has a line of more than
+    /// 65536 bytes counts as one failure.
     Check {
         #[command(flatten)]
         engine: EngineArgs,
@@ -94,7 +95,9 @@ fn check_files<F: EngineFactory>(
                 passed += report.passed;
                 failed += report.failed;
             }
-            Err(error @ (Error::Read { .. } | Error::NoRecords { .. })) => {
+            Err(
+                error @ (Error::Read { .. } | Error::LongLine { .. } | Error::NoRecords { .. }),
+            ) => {
                 writeln!(out, "{error}")?;
                 failed += 1;
             }
@@ -108,16 +111,15 @@ fn check_files<F: EngineFactory>(
 /// Checks one file.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read, [`Error::NoRecords`] if it has no records,
-/// [`Error::Engine`] if the engine fails.
+/// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
+/// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
 fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Error> {
-    let unreadable = |source| Error::Read { file: path.display().to_string(), source };
-    let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
+    let mut lines = lines::open(&PathOrStdio::Path(path.to_owned()))?;
     let mut report = Report::default();
     loop {
         let mut records = Vec::new();
         while records.len() < RECORDS_PER_BATCH {
-            let Some(line) = lines.next().map_err(unreadable)? else { break };
+            let Some(line) = lines.next()? else { break };
             match Record::parse(line) {
                 Ok(record) => records.push((lines.number, record)),
                 Err((field, problem)) => {
