@@ -83,6 +83,9 @@ pub(crate) enum Error {
     /// The chosen engine has no device whose memory could hold the data.
     #[error("--on-device needs the engine on a GPU: --engine gpu")]
     OnDeviceWithoutDevice,
+    /// The system does not give the memory for the batches of a measurement.
+    #[error("--batch {batch}: too little memory for the batches of {callers} callers")]
+    BatchMemory { batch: usize, callers: usize },
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),

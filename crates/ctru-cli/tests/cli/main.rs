@@ -566,6 +566,22 @@ fn bench_on_the_device_needs_a_device() {
     assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
 }
 
+/// Checks that a batch that does not fit into memory is an error. The shell limits the memory, so
+/// that the test does not depend on the machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn bench_refuses_batches_without_memory() {
+    let bench = "bench --engine cpu --threads 1 --set 653 --op encaps --seconds 0.001";
+    for (batch, callers) in [(u32::MAX, 1), (u32::MAX, 1024), (2_000_000, 1), (10_000, 1024)] {
+        let arguments = format!("{bench} --batch {batch} --callers {callers}");
+        let script = format!("ulimit -v 4000000; exec {} {arguments}", env!("CARGO_BIN_EXE_ctru"));
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {}", stderr(&output));
+        let message = format!("error: --batch {batch}: too little memory");
+        assert_contains(&stderr(&output), &[&message, &format!("{callers} callers")]);
+    }
+}
+
 #[test]
 fn bench_table() {
     let bench = "bench --engine cpu --set 761 --op encaps --seconds 0.001 --batch 3";
