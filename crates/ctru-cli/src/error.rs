@@ -20,6 +20,10 @@ pub(crate) enum Error {
     /// A file could not be written.
     #[error("{file}: cannot be written: {source}")]
     Write { file: String, source: io::Error },
+    /// Another command replaces several files in the same folder, and does not end.
+    #[cfg(unix)]
+    #[error("{file}: another ctru has locked it for a long time")]
+    Locked { file: String },
     /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
     Exists { file: String },
@@ -84,7 +88,7 @@ pub(crate) enum Error {
     #[error("--on-device needs the engine on a GPU: --engine gpu")]
     OnDeviceWithoutDevice,
     /// The system does not give the memory for the batches of a measurement.
-    #[error("--batch {batch}: too little memory for the batches of {callers} callers")]
+    #[error("--batch {batch} --callers {callers}: too little memory for the keys and results")]
     BatchMemory { batch: usize, callers: usize },
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]

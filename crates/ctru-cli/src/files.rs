@@ -8,6 +8,9 @@
 //! cannot get its name, the old files get their names back. If the new names may not survive a
 //! power cut, the old files keep their second names, and the error names them.
 //!
+//! On Unix, only one program at a time replaces several files in a folder; see `lock`. Otherwise, two
+//! programs could leave a private key and a public key of different pairs.
+//!
 //! On Unix, the program delays signals during these steps, so only `SIGKILL` or a crash of the
 //! machine can interrupt them. After such an interruption, some of the files can be new and the
 //! others old. Nothing is lost if the file system keeps the order of changes: each old and each new
@@ -33,6 +36,8 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::format::{Kind, Problem};
+#[cfg(unix)]
+use crate::lock::Lock;
 
 /// The largest number of bytes of a file. All objects are shorter in all forms, even with text
 /// around a PEM form.
@@ -163,6 +168,7 @@ pub(crate) fn write(
                 staged.push((path.as_path(), stage(path, output, force)?));
             }
         }
+        let _locks = lock(&staged, force)?;
         publish_all(staged, force)
     })?;
     for output in outputs {
@@ -336,6 +342,28 @@ struct Published<'a> {
     file: File,
     /// The second name of the replaced file. It is deleted when dropped.
     previous: Option<TempPath>,
+}
+
+/// Locks the folders of several files that replace others. One file needs no lock. Without `force`,
+/// no lock is needed either, because a program fails if another one has published its file before.
+#[cfg(unix)]
+fn lock(staged: &[(&Path, NamedTempFile)], force: bool) -> Result<Vec<Lock>, Error> {
+    if !force || staged.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut folders: Vec<_> =
+        staged.iter().map(|(path, _)| (file_id(directory(path)), directory(path))).collect();
+    // All programs lock several folders in the same order, so that they do not wait for each other.
+    folders.sort();
+    folders.dedup_by(|one, other| one.0 == other.0);
+    let locks = folders.into_iter().map(|(_, folder)| Lock::of(folder).transpose());
+    locks.flatten().collect()
+}
+
+/// Locks nothing: these systems do not tell whether a name still denotes a locked file.
+#[cfg(not(unix))]
+fn lock(_: &[(&Path, NamedTempFile)], _: bool) -> Result<(), Error> {
+    Ok(())
 }
 
 /// Renames all staged files. If one cannot be renamed, restores the old state of the others.

@@ -172,6 +172,48 @@ fn a_replaced_file_always_has_its_name() {
     assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s"]);
 }
 
+/// Checks that several programs that replace one pair of keys leave a private key and a public key
+/// that belong together.
+#[test]
+fn pairs_are_replaced_by_one_program_at_a_time() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
+    for round in 0..60 {
+        let start = || sandbox.command("keygen --set 653 --out k --force").spawn().unwrap();
+        let children: Vec<Child> = (0..4).map(|_| start()).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+        sandbox.succeed("decaps --key k --ciphertext c --secret t --force");
+        assert_eq!(sandbox.read("s"), sandbox.read("t"), "round {round}");
+        assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s", "t"]);
+    }
+}
+
+/// Checks that outputs in two folders need no particular order.
+#[test]
+fn outputs_in_two_folders_are_replaced() {
+    let sandbox = Sandbox::with_keys();
+    for folder in ["a", "b"] {
+        fs::create_dir(sandbox.path(folder)).unwrap();
+    }
+    let start = |ciphertext, secret| {
+        let outputs = format!("--ciphertext {ciphertext} --secret {secret}");
+        sandbox.command(&format!("encaps --key k.pub {outputs} --force")).spawn().unwrap()
+    };
+    for _ in 0..20 {
+        for mut child in [start("a/x", "b/x"), start("b/y", "a/y"), start("a/z", "./a/w")] {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    for folder in ["a", "b"] {
+        let entries = fs::read_dir(sandbox.path(folder)).unwrap();
+        let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
+        assert_eq!(entries.filter(|entry| hidden(&entry.as_ref().unwrap().file_name())).count(), 0);
+    }
+}
+
 /// Returns a pipe that accepts no further byte until somebody reads it.
 pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().unwrap();
