@@ -68,6 +68,9 @@ pub(crate) enum Error {
     /// A file has wrong contents.
     #[error("{file}: {problem}")]
     Contents { file: String, problem: Problem },
+    /// The file of a public key does not hold the one of the private key beside it.
+    #[error("{public}: not the public key of {private}")]
+    OtherPair { public: String, private: String },
     /// A line of a file is not a measurement.
     #[error("{file}:{line}: not a measurement: {problem}")]
     Measurement { file: String, line: usize, problem: String },

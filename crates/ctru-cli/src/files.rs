@@ -70,6 +70,13 @@ impl fmt::Display for PathOrStdio {
     }
 }
 
+/// Returns the name of the public key that belongs to a private key: `.pub` is appended.
+pub(crate) fn public_name(private: &Path) -> PathBuf {
+    let mut name = private.to_owned().into_os_string();
+    name.push(".pub");
+    name.into()
+}
+
 /// Reads a file and calls `parse` with its contents. `wanted` lists the kinds of objects that the
 /// caller accepts. The error for a file that is too long names them.
 ///

@@ -1,7 +1,5 @@
 //! `ctru keygen`: generates a key pair.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use ctru_kem::{KeyPairSeed, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
@@ -60,9 +58,7 @@ enum Format {
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let PathOrStdio::Path(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
-    let mut public_path = path.clone().into_os_string();
-    public_path.push(".pub");
-    let public_file = PathOrStdio::Path(PathBuf::from(public_path));
+    let public_file = PathOrStdio::Path(files::public_name(path));
 
     let selection = Selection { set: args.set, encoding: args.encoding };
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {
