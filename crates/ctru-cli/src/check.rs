@@ -35,8 +35,10 @@ struct Valid<'a> {
 /// Runs the command. Returns whether all keys are right.
 ///
 /// # Errors
-/// [`Error::Report`] if standard output fails.
+/// [`Error::SameInput`] if several files are standard input, [`Error::Report`] if standard output
+/// fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+    files::check_inputs(&args.files)?;
     let mut valid = Vec::new();
     let mut all_right = true;
     let mut wrong = |error: Error| {

@@ -57,7 +57,7 @@ pub(crate) enum Error {
         previous: Option<String>,
     },
     /// Two inputs name standard input.
-    #[error("standard input cannot be both key and ciphertext")]
+    #[error("standard input is named for two inputs; give - once")]
     SameInput,
     /// `--out -` was given for a key pair, which is two files.
     #[error("a key pair is two files: --out needs a name, not -")]

@@ -77,6 +77,20 @@ pub(crate) fn public_name(private: &Path) -> PathBuf {
     name.into()
 }
 
+/// Checks that at most one input is standard input, which can be read only once.
+///
+/// # Errors
+/// [`Error::SameInput`].
+pub(crate) fn check_inputs<'a>(
+    inputs: impl IntoIterator<Item = &'a PathOrStdio>,
+) -> Result<(), Error> {
+    let inputs = inputs.into_iter();
+    match inputs.filter(|&input| *input == PathOrStdio::Stdio).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::SameInput),
+    }
+}
+
 /// Reads a file and calls `parse` with its contents. `wanted` lists the kinds of objects that the
 /// caller accepts. The error for a file that is too long names them.
 ///

@@ -5,7 +5,6 @@
 //! keys with each batch, and by an engine that has loaded the keys.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
@@ -14,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::files::PathOrStdio;
+use crate::files::{self, PathOrStdio};
 use crate::lines;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
@@ -38,9 +37,9 @@ enum Action {
     Check {
         #[command(flatten)]
         engine: EngineArgs,
-        /// Files to check
+        /// Files to check, - for standard input
         #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        files: Vec<PathOrStdio>,
     },
 }
 
@@ -68,21 +67,21 @@ struct Failure {
 /// Runs the command. Returns whether all records passed.
 ///
 /// # Errors
-/// [`Error`] if the engine or standard output fails.
+/// [`Error`] if several files are standard input, or if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
+    files::check_inputs(files)?;
     with_engine!(engine, |factory| check_files(files, factory, out))
 }
 
 fn check_files<F: EngineFactory>(
-    files: &[PathBuf],
+    files: &[PathOrStdio],
     factory: &F,
     out: &mut dyn Write,
 ) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
-    for path in files {
-        let file = path.display();
-        match check_file(path, factory) {
+    for file in files {
+        match check_file(file, factory) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
                     match field {
@@ -113,8 +112,8 @@ fn check_files<F: EngineFactory>(
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
 /// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
-fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Error> {
-    let mut lines = lines::open(&PathOrStdio::Path(path.to_owned()))?;
+fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Report, Error> {
+    let mut lines = lines::open(file)?;
     let mut report = Report::default();
     loop {
         let mut records = Vec::new();
@@ -140,7 +139,7 @@ fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Erro
         }
     }
     if report.passed + report.failed == 0 {
-        return Err(Error::NoRecords { file: path.display().to_string() });
+        return Err(Error::NoRecords { file: file.to_string() });
     }
     report.failures.sort_by_key(|failure| failure.line);
     Ok(report)

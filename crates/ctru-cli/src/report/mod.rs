@@ -50,8 +50,10 @@ const PUBLISHED: &str = include_str!("published.jsonl");
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`] if a file cannot be read, is not a file of measurements, or cannot be written.
+/// [`Error`] if several files are standard input, or if a file cannot be read, is not a file of
+/// measurements, or cannot be written.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    files::check_inputs(&args.records)?;
     let mut sources = Vec::new();
     for file in &args.records {
         let name = file.to_string();

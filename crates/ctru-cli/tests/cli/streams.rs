@@ -141,3 +141,24 @@ fn endless_files_are_refused() {
     let error = sandbox.fail("report --out figures /dev/zero");
     assert_contains(&error, &["error: /dev/zero:1: more than 65536 bytes"]);
 }
+
+/// Checks that each command that reads several files reads standard input once, and refuses to read
+/// it twice.
+#[test]
+fn standard_input_is_read_once() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        "decaps --key - --ciphertext - --secret s",
+        "check - -",
+        "kat check --engine cpu - missing -",
+        "report --out figures - -",
+    ] {
+        let error = sandbox.fail(arguments);
+        assert_contains(&error, &["error: standard input is named for two inputs"]);
+    }
+    let mut check = sandbox.command("kat check --engine cpu - missing");
+    let output = check.stdin(fs::File::open(super::first_vectors()).unwrap()).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_contains(&report, &["-: 26 records, 0 wrong\n", "missing: cannot be read"]);
+    assert_eq!(report.lines().last(), Some("26 passed, 1 failed"));
+}
