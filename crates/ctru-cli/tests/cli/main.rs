@@ -370,7 +370,10 @@ fn usage_errors_have_status_2() {
 fn users_of_1277_are_warned() {
     let sandbox = Sandbox::new();
     let warning = |set| stderr(&sandbox.run(&format!("keygen --set {set} --out k{set}")));
-    assert_contains(&warning("1277"), &["warning: nothing shows that CTRU-Prime-1277", "2^-279"]);
+    assert_contains(
+        &warning("1277"),
+        &["warning: nothing shows that CTRU-Prime-1277", "2^-279", "at most 2^40 ciphertexts"],
+    );
     assert_eq!(warning("761"), "");
 }
 
@@ -378,6 +381,7 @@ fn users_of_1277_are_warned() {
 fn info_has_sizes_and_status() {
     let info = Sandbox::new().succeed("info");
     assert_contains(&info, &["not standardised", "Nothing shows", "-279", "2067", "2747", "1597"]);
+    assert_contains(&info, &["decapsulate at most 2^40 ciphertexts"]);
     for size in
         [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597]
     {
