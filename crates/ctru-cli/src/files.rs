@@ -167,7 +167,7 @@ pub(crate) fn warn_of_readers(file: &PathOrStdio) {
 pub(crate) struct Output<'a> {
     pub(crate) to: &'a PathOrStdio,
     pub(crate) contents: Zeroizing<Vec<u8>>,
-    /// Whether only the owner may read the file.
+    /// Whether only the owner may read the file. This holds on Unix; other systems have no modes.
     pub(crate) secret: bool,
 }
 

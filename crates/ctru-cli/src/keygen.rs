@@ -13,8 +13,9 @@ use crate::selection::{Encoding, Selection, Set, Visitor};
 
 /// Generate a key pair
 ///
-/// The private key goes to the file that --out names; only its owner may read it. The public key
-/// goes to the same name with .pub appended. Either both files are written or neither.
+/// The private key goes to the file that --out names. On Unix, only its owner may read it; on other
+/// systems, the folder decides who may. The public key goes to the same name with .pub appended.
+/// Either both files are written or neither.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Parameter set
