@@ -3,6 +3,9 @@
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
 //! record is checked three times: by the methods of the key types, by an engine that receives the
 //! keys with each batch, and by an engine that has loaded the keys.
+//!
+//! Vectors are not secret. So the report shows bytes of them, and the text of a file and the seeds
+//! are not wiped. Keys and shared secrets are wiped all the same, as everywhere in this program.
 
 use std::io::Write;
 
@@ -34,6 +37,9 @@ enum Action {
     /// checked by the methods of the key types and by the engine. The last line of the report is "N
     /// passed, M failed". A file that has no records, cannot be read or has a line of more than
     /// 65536 bytes counts as one failure.
+    ///
+    /// Records are not secret: the report shows bytes of fields that are wrong, and not all of them
+    /// are wiped in memory.
     Check {
         #[command(flatten)]
         engine: EngineArgs,
