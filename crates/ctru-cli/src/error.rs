@@ -9,7 +9,6 @@ use ctru_math::backend::Unavailable;
 use thiserror::Error;
 
 use crate::format::Problem;
-use crate::lines::LONGEST_LINE;
 
 /// The reason why a command failed.
 #[derive(Debug, Error)]
@@ -75,8 +74,8 @@ pub(crate) enum Error {
     #[error("{file}:{line}: not a measurement: {problem}")]
     Measurement { file: String, line: usize, problem: String },
     /// A line of a file is longer than any record.
-    #[error("{file}:{line}: more than {LONGEST_LINE} bytes in one line, which no record has")]
-    LongLine { file: String, line: usize },
+    #[error("{file}:{line}: more than {limit} bytes in one line, which no record has")]
+    LongLine { file: String, line: usize, limit: usize },
     /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },

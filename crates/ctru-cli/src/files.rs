@@ -8,8 +8,8 @@
 //! cannot get its name, the old files get their names back. If the new names may not survive a
 //! power cut, the old files keep their second names, and the error names them.
 //!
-//! On Unix, only one program at a time replaces several files in a folder; see `lock`. Otherwise, two
-//! programs could leave a private key and a public key of different pairs.
+//! On Unix, only one program at a time replaces several files in a folder; see `lock`. Otherwise,
+//! two programs could leave a private key and a public key of different pairs.
 //!
 //! On Unix, the program delays signals during these steps, so only `SIGKILL` or a crash of the
 //! machine can interrupt them. After such an interruption, some of the files can be new and the
@@ -189,6 +189,8 @@ pub(crate) fn write(
                 staged.push((path.as_path(), stage(path, output, force)?));
             }
         }
+        // Other systems do not tell whether a name still denotes a locked file.
+        #[cfg(unix)]
         let _locks = lock(&staged, force)?;
         publish_all(staged, force)
     })?;
@@ -379,12 +381,6 @@ fn lock(staged: &[(&Path, NamedTempFile)], force: bool) -> Result<Vec<Lock>, Err
     folders.dedup_by(|one, other| one.0 == other.0);
     let locks = folders.into_iter().map(|(_, folder)| Lock::of(folder).transpose());
     locks.flatten().collect()
-}
-
-/// Locks nothing: these systems do not tell whether a name still denotes a locked file.
-#[cfg(not(unix))]
-fn lock(_: &[(&Path, NamedTempFile)], _: bool) -> Result<(), Error> {
-    Ok(())
 }
 
 /// Renames all staged files. If one cannot be renamed, restores the old state of the others.

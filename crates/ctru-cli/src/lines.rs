@@ -8,7 +8,7 @@ use crate::files::PathOrStdio;
 
 /// The largest number of bytes of a line. The longest records are known answers of CTRU-Prime-1277,
 /// with less than 20 KiB. Without a limit, a file such as `/dev/zero` would fill the memory.
-pub(crate) const LONGEST_LINE: usize = 64 * 1024;
+const LONGEST_LINE: usize = 64 * 1024;
 
 /// Reads the lines of a file, except for blank lines.
 pub(crate) struct Lines<R> {
@@ -50,7 +50,7 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Error> {
         loop {
             self.line.clear();
-            // One byte more than the longest line: its line feed, or a sign that the line is longer.
+            // One byte more than the longest line: its line feed, or a sign that it is longer.
             let mut limited = (&mut self.reader).take(LONGEST_LINE as u64 + 1);
             let read = limited.read_until(b'\n', &mut self.line);
             if read.map_err(|source| Error::Read { file: self.file.clone(), source })? == 0 {
@@ -58,7 +58,11 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
             if self.line.len() > LONGEST_LINE && !self.line.ends_with(b"\n") {
-                return Err(Error::LongLine { file: self.file.clone(), line: self.number });
+                return Err(Error::LongLine {
+                    file: self.file.clone(),
+                    line: self.number,
+                    limit: LONGEST_LINE,
+                });
             }
             if !self.line.trim_ascii().is_empty() {
                 return Ok(Some(self.line.trim_ascii()));

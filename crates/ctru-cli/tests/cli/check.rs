@@ -61,8 +61,8 @@ fn wrong_keys_are_told_from_right_ones() {
     }
 }
 
-/// Checks that a private key and a public key of other pairs are told from those of one pair, in any
-/// order of the files. Keys whose names do not belong together are not compared.
+/// Checks that a private key and a public key of other pairs are told from those of one pair, in
+/// any order of the files. Keys whose names do not belong together are not compared.
 #[test]
 fn keys_of_different_pairs_are_found() {
     let sandbox = Sandbox::new();
