@@ -173,16 +173,19 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
 /// # Errors
 /// [`Error::BatchMemory`].
 fn check_memory<P: ParameterSet, F: EngineFactory>(
+    cases: &[Case],
     batch: usize,
     callers: usize,
 ) -> Result<(), Error> {
-    let bytes = Workload::<P, F::For<P>>::host_bytes(batch, callers);
-    let fits = bytes.is_some_and(|bytes| {
-        let mut memory = Vec::<u8>::new();
-        let reserved = memory.try_reserve_exact(bytes);
-        // Otherwise the compiler may leave out an allocation that nothing uses.
-        black_box(&mut memory);
-        reserved.is_ok()
+    let fits = cases.iter().all(|case| {
+        let bytes = Workload::<P, F::For<P>>::host_bytes(case.operation, batch, callers);
+        bytes.is_some_and(|bytes| {
+            let mut memory = Vec::<u8>::new();
+            let reserved = memory.try_reserve_exact(bytes);
+            // Otherwise the compiler may leave out an allocation that nothing uses.
+            black_box(&mut memory);
+            reserved.is_ok()
+        })
     });
     if fits { Ok(()) } else { Err(Error::BatchMemory { batch, callers }) }
 }
@@ -230,7 +233,7 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
             progress.set_message(format!("{selection}: keys"));
             // With the data on the device, only single operations take keys from the host.
             let prepared = if args.on_device { 1 } else { batch };
-            check_memory::<P, F>(prepared, callers)?;
+            check_memory::<P, F>(cases, prepared, callers)?;
             let workload = Workload::<P, _>::new(&engine, prepared, memory)?;
             // Single operations do not depend on the size of batches.
             let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
