@@ -1,5 +1,6 @@
 //! `ctru bench`: measures the speed of every operation.
 
+use std::hint::black_box;
 use std::io::Write;
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ pub(crate) struct Args {
     operations: Vec<Operation>,
     #[command(flatten)]
     engine: EngineArgs,
-    /// Operations per batch; repeat for several sizes
+    /// Operations per batch; repeat for several sizes. The keys and results of all operations must
+    /// fit into memory
     #[arg(
         long = "batch",
         value_name = "N",
@@ -165,6 +167,29 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that the system would give the memory for batches of `batch` operations. Without this
+/// check, the allocation would fail in a place where the program can only abort.
+///
+/// # Errors
+/// [`Error::BatchMemory`].
+fn check_memory<P: ParameterSet, F: EngineFactory>(
+    cases: &[Case],
+    batch: usize,
+    callers: usize,
+) -> Result<(), Error> {
+    let fits = cases.iter().all(|case| {
+        let bytes = Workload::<P, F::For<P>>::host_bytes(case.operation, batch, callers);
+        bytes.is_some_and(|bytes| {
+            let mut memory = Vec::<u8>::new();
+            let reserved = memory.try_reserve_exact(bytes);
+            // Otherwise the compiler may leave out an allocation that nothing uses.
+            black_box(&mut memory);
+            reserved.is_ok()
+        })
+    });
+    if fits { Ok(()) } else { Err(Error::BatchMemory { batch, callers }) }
+}
+
 /// One measurement of a parameter set.
 #[derive(Copy, Clone, Debug)]
 struct Case {
@@ -208,6 +233,7 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
             progress.set_message(format!("{selection}: keys"));
             // With the data on the device, only single operations take keys from the host.
             let prepared = if args.on_device { 1 } else { batch };
+            check_memory::<P, F>(cases, prepared, callers)?;
             let workload = Workload::<P, _>::new(&engine, prepared, memory)?;
             // Single operations do not depend on the size of batches.
             let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());

@@ -7,13 +7,15 @@ use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet};
 use crate::error::Error;
 use crate::files::{self, PathOrStdio};
 use crate::format::{self, Kind, Problem};
-use crate::selection::Visitor;
+use crate::selection::{Selection, Visitor};
 
 /// Check public and private keys
 ///
 /// A key must be well formed. A private key must also belong to the public key inside it, so that
-/// it decapsulates what the public key encapsulates. The report has one line per valid key. Wrong
-/// keys are reported as errors on standard error, and do not stop the check of the other files.
+/// it decapsulates what the public key encapsulates. If a private key and the file of the same name
+/// with .pub appended are given, both must hold the same public key. The report has one line per
+/// valid key. Wrong keys are reported as errors on standard error, and do not stop the check of the
+/// other files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input
@@ -21,27 +23,61 @@ pub(crate) struct Args {
     files: Vec<PathOrStdio>,
 }
 
+/// A valid key.
+struct Valid<'a> {
+    file: &'a PathOrStdio,
+    kind: Kind,
+    selection: Selection,
+    /// The public key, or the one in the private key.
+    public: Vec<u8>,
+}
+
 /// Runs the command. Returns whether all keys are right.
 ///
 /// # Errors
-/// [`Error::Report`] if standard output fails.
+/// [`Error::SameInput`] if several files are standard input, [`Error::Report`] if standard output
+/// fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
+    files::check_inputs(&args.files)?;
+    let mut valid = Vec::new();
     let mut all_right = true;
+    let mut wrong = |error: Error| {
+        all_right = false;
+        crate::tell("error", &error);
+    };
     for file in &args.files {
         match check(file) {
-            Ok(key) => writeln!(out, "{file}: valid {key}")?,
-            Err(error) => {
-                all_right = false;
-                crate::tell("error", &error);
+            Ok(key) => {
+                writeln!(out, "{file}: valid {} {}", key.selection, key.kind)?;
+                valid.push(key);
             }
+            Err(error) => wrong(error),
+        }
+    }
+    for (private, public) in pairs(&valid) {
+        if (public.selection, &public.public) != (private.selection, &private.public) {
+            let [public, private] = [public, private].map(|key| key.file.to_string());
+            wrong(Error::OtherPair { public, private });
         }
     }
     Ok(all_right)
 }
 
-/// Checks one file. Returns a description of the key, such as `CTRU-Prime-761 mixed-radix private
-/// key`.
-fn check(file: &PathOrStdio) -> Result<String, Error> {
+/// Returns all private keys with the public keys that have the same names with `.pub` appended.
+fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a Valid<'a>)> {
+    let private = keys.iter().filter(|key| key.kind == Kind::PrivateKey);
+    private.flat_map(move |private| {
+        let name = match private.file {
+            PathOrStdio::Path(path) => Some(PathOrStdio::Path(files::public_name(path))),
+            PathOrStdio::Stdio => None,
+        };
+        let public = keys.iter().filter(|key| key.kind == Kind::PublicKey);
+        public.filter(move |key| Some(key.file) == name.as_ref()).map(move |key| (private, key))
+    })
+}
+
+/// Checks one file.
+fn check(file: &PathOrStdio) -> Result<Valid<'_>, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
     let (kind, selection, key) =
         files::read(file, WANTED, |contents| format::parse_key(WANTED, contents))?;
@@ -49,8 +85,8 @@ fn check(file: &PathOrStdio) -> Result<String, Error> {
         files::warn_of_readers(file);
     }
     let checked = selection.accept(Check { kind, key: &key });
-    checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
-    Ok(format!("{selection} {kind}"))
+    let public = checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
+    Ok(Valid { file, kind, selection, public })
 }
 
 struct Check<'a> {
@@ -59,14 +95,17 @@ struct Check<'a> {
 }
 
 impl Visitor for Check<'_> {
-    type Output = Result<(), Problem>;
+    /// The public key.
+    type Output = Result<Vec<u8>, Problem>;
 
     fn visit<P: ParameterSet>(self) -> Self::Output {
-        if self.kind == Kind::PrivateKey {
-            DecapsulationKey::<P>::from_bytes(self.key)?.check()?;
+        let public = if self.kind == Kind::PrivateKey {
+            let private = DecapsulationKey::<P>::from_bytes(self.key)?;
+            private.check()?;
+            private.encapsulation_key()
         } else {
-            EncapsulationKey::<P>::from_bytes(self.key)?;
-        }
-        Ok(())
+            EncapsulationKey::<P>::from_bytes(self.key)?
+        };
+        Ok(public.as_ref().to_vec())
     }
 }

@@ -37,9 +37,7 @@ pub(crate) struct Args {
 /// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    if args.key == PathOrStdio::Stdio && args.ciphertext == PathOrStdio::Stdio {
-        return Err(Error::SameInput);
-    }
+    files::check_inputs([&args.key, &args.ciphertext])?;
     const WANTED: &[Kind] = &[Kind::PrivateKey];
     let (_, selection, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;

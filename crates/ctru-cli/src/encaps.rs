@@ -11,8 +11,8 @@ use crate::selection::Visitor;
 
 /// Make a shared secret and the ciphertext that carries it
 ///
-/// The shared secret has 32 bytes; only the owner of its file may read it. Either both files are
-/// written or neither.
+/// The shared secret has 32 bytes. On Unix, only the owner of its file may read it; on other
+/// systems, the folder decides who may. Either both files are written or neither.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Public key, PEM or raw, - for standard input

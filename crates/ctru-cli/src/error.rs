@@ -19,11 +19,16 @@ pub(crate) enum Error {
     /// A file could not be written.
     #[error("{file}: cannot be written: {source}")]
     Write { file: String, source: io::Error },
+    /// Another command replaces several files in the same folder, and does not end.
+    #[cfg(unix)]
+    #[error("{file}: another ctru has locked it for a long time")]
+    Locked { file: String },
     /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
     Exists { file: String },
-    /// An output exists and is not a regular file. `--force` replaces regular files only.
-    #[error("{file}: is not a regular file, so it is not replaced")]
+    /// An output exists and is neither a regular file nor a link to one. `--force` replaces only
+    /// these, and links that lead to nothing.
+    #[error("{file}: is not a regular file or a link to one, so it is not replaced")]
     NotRegular { file: String },
     /// Two outputs name the same file.
     #[error("{file}: named for two outputs")]
@@ -51,7 +56,7 @@ pub(crate) enum Error {
         previous: Option<String>,
     },
     /// Two inputs name standard input.
-    #[error("standard input cannot be both key and ciphertext")]
+    #[error("standard input is named for two inputs; give - once")]
     SameInput,
     /// `--out -` was given for a key pair, which is two files.
     #[error("a key pair is two files: --out needs a name, not -")]
@@ -62,9 +67,15 @@ pub(crate) enum Error {
     /// A file has wrong contents.
     #[error("{file}: {problem}")]
     Contents { file: String, problem: Problem },
+    /// The file of a public key does not hold the one of the private key beside it.
+    #[error("{public}: not the public key of {private}")]
+    OtherPair { public: String, private: String },
     /// A line of a file is not a measurement.
     #[error("{file}:{line}: not a measurement: {problem}")]
     Measurement { file: String, line: usize, problem: String },
+    /// A line of a file is longer than any record.
+    #[error("{file}:{line}: more than {limit} bytes in one line, which no record has")]
+    LongLine { file: String, line: usize, limit: usize },
     /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },
@@ -78,6 +89,9 @@ pub(crate) enum Error {
     /// The chosen engine has no device whose memory could hold the data.
     #[error("--on-device needs the engine on a GPU: --engine gpu")]
     OnDeviceWithoutDevice,
+    /// The system does not give the memory for the batches of a measurement.
+    #[error("--batch {batch} --callers {callers}: too little memory for the keys and results")]
+    BatchMemory { batch: usize, callers: usize },
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),

@@ -8,6 +8,9 @@
 //! cannot get its name, the old files get their names back. If the new names may not survive a
 //! power cut, the old files keep their second names, and the error names them.
 //!
+//! On Unix, only one program at a time replaces several files in a folder; see `lock`. Otherwise,
+//! two programs could leave a private key and a public key of different pairs.
+//!
 //! On Unix, the program delays signals during these steps, so only `SIGKILL` or a crash of the
 //! machine can interrupt them. After such an interruption, some of the files can be new and the
 //! others old. Nothing is lost if the file system keeps the order of changes: each old and each new
@@ -33,6 +36,8 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::format::{Kind, Problem};
+#[cfg(unix)]
+use crate::lock::Lock;
 
 /// The largest number of bytes of a file. All objects are shorter in all forms, even with text
 /// around a PEM form.
@@ -62,6 +67,27 @@ impl fmt::Display for PathOrStdio {
             Self::Stdio => f.write_str("-"),
             Self::Path(path) => path.display().fmt(f),
         }
+    }
+}
+
+/// Returns the name of the public key that belongs to a private key: `.pub` is appended.
+pub(crate) fn public_name(private: &Path) -> PathBuf {
+    let mut name = private.to_owned().into_os_string();
+    name.push(".pub");
+    name.into()
+}
+
+/// Checks that at most one input is standard input, which can be read only once.
+///
+/// # Errors
+/// [`Error::SameInput`].
+pub(crate) fn check_inputs<'a>(
+    inputs: impl IntoIterator<Item = &'a PathOrStdio>,
+) -> Result<(), Error> {
+    let inputs = inputs.into_iter();
+    match inputs.filter(|&input| *input == PathOrStdio::Stdio).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::SameInput),
     }
 }
 
@@ -141,7 +167,7 @@ pub(crate) fn warn_of_readers(file: &PathOrStdio) {
 pub(crate) struct Output<'a> {
     pub(crate) to: &'a PathOrStdio,
     pub(crate) contents: Zeroizing<Vec<u8>>,
-    /// Whether only the owner may read the file.
+    /// Whether only the owner may read the file. This holds on Unix; other systems have no modes.
     pub(crate) secret: bool,
 }
 
@@ -163,6 +189,9 @@ pub(crate) fn write(
                 staged.push((path.as_path(), stage(path, output, force)?));
             }
         }
+        // Other systems do not tell whether a name still denotes a locked file.
+        #[cfg(unix)]
+        let _locks = lock(&staged, force)?;
         publish_all(staged, force)
     })?;
     for output in outputs {
@@ -292,7 +321,8 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     // This check only saves work. `publish` makes sure that nothing is overwritten.
     match fs::symlink_metadata(path) {
         Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
-        Ok(there) if !there.is_file() && !there.is_symlink() => {
+        Ok(there) if there.is_symlink() => check_link(path)?,
+        Ok(there) if !there.is_file() => {
             return Err(Error::NotRegular { file: display(path) });
         }
         _ => {}
@@ -313,6 +343,21 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
     write().map_err(|source| Error::Write { file: display(path), source })
 }
 
+/// Checks that a link leads to a regular file or to nothing. Renaming replaces the link itself, so
+/// what it leads to would stay as it is. But a user who names a link to a device or a folder means
+/// that device or folder, and would not find the output there.
+///
+/// # Errors
+/// [`Error::NotRegular`], or [`Error::Write`] if the system does not tell where the link leads.
+fn check_link(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_file() => Ok(()),
+        Ok(_) => Err(Error::NotRegular { file: display(path) }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::Write { file: display(path), source }),
+    }
+}
+
 /// A new file that already has its final name.
 struct Published<'a> {
     path: &'a Path,
@@ -320,6 +365,22 @@ struct Published<'a> {
     file: File,
     /// The second name of the replaced file. It is deleted when dropped.
     previous: Option<TempPath>,
+}
+
+/// Locks the folders of several files that replace others. One file needs no lock. Without `force`,
+/// no lock is needed either, because a program fails if another one has published its file before.
+#[cfg(unix)]
+fn lock(staged: &[(&Path, NamedTempFile)], force: bool) -> Result<Vec<Lock>, Error> {
+    if !force || staged.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut folders: Vec<_> =
+        staged.iter().map(|(path, _)| (file_id(directory(path)), directory(path))).collect();
+    // All programs lock several folders in the same order, so that they do not wait for each other.
+    folders.sort();
+    folders.dedup_by(|one, other| one.0 == other.0);
+    let locks = folders.into_iter().map(|(_, folder)| Lock::of(folder).transpose());
+    locks.flatten().collect()
 }
 
 /// Renames all staged files. If one cannot be renamed, restores the old state of the others.

@@ -41,7 +41,7 @@ pub(crate) fn warning(set: Set) -> Option<String> {
         format!(
             "nothing shows that {set} fails to decapsulate less often than once in 2^128: its \
              paper's 2^{claimed} does not hold, and by the analysis of this project the mean over \
-             keys and messages is 2^{mean}. Limit how many ciphertexts a key decapsulates; see \
+             keys and messages is 2^{mean}. Let a key decapsulate at most 2^40 ciphertexts; see \
              `ctru info`."
         )
     })
@@ -57,7 +57,9 @@ to base 2. An attacker who can cause or find failures learns about the private k
 the paper's; they treat neighbouring coefficients as independent, which is wrong. The means over
 random keys and messages, and the rates of the middle one of random keys, are this project's for the
 exact decoder; nobody else has reviewed them. Nothing shows that CTRU-Prime-1277 fails less often
-than once in 2^128, so limit the number of ciphertexts that one of its keys decapsulates.
+than once in 2^128, so let each of its keys decapsulate at most 2^40 ciphertexts. By the same
+analysis, no honest ciphertext then fails, except with a chance of 2^-40, for all keys but one in
+2^40.
 ";
 
 /// Runs the command.

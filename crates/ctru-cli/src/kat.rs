@@ -3,10 +3,11 @@
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
 //! record is checked three times: by the methods of the key types, by an engine that receives the
 //! keys with each batch, and by an engine that has loaded the keys.
+//!
+//! Vectors are not secret. So the report shows bytes of them, and the text of a file and the seeds
+//! are not wiped. Keys and shared secrets are wiped all the same, as everywhere in this program.
 
-use std::fs::File;
-use std::io::{BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 use clap::Subcommand;
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
@@ -15,7 +16,8 @@ use zeroize::Zeroizing;
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::lines::{self, Lines};
+use crate::files::{self, PathOrStdio};
+use crate::lines;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
@@ -33,13 +35,17 @@ enum Action {
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
     /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is
     /// checked by the methods of the key types and by the engine. The last line of the report is "N
-    /// passed, M failed". A file that has no records or cannot be read counts as one failure.
+    /// passed, M failed". A file that has no records, cannot be read or has a line of more than
+    /// 65536 bytes counts as one failure.
+    ///
+    /// Records are not secret: the report shows bytes of fields that are wrong, and not all of them
+    /// are wiped in memory.
     Check {
         #[command(flatten)]
         engine: EngineArgs,
-        /// Files to check
+        /// Files to check, - for standard input
         #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        files: Vec<PathOrStdio>,
     },
 }
 
@@ -67,21 +73,21 @@ struct Failure {
 /// Runs the command. Returns whether all records passed.
 ///
 /// # Errors
-/// [`Error`] if the engine or standard output fails.
+/// [`Error`] if several files are standard input, or if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
+    files::check_inputs(files)?;
     with_engine!(engine, |factory| check_files(files, factory, out))
 }
 
 fn check_files<F: EngineFactory>(
-    files: &[PathBuf],
+    files: &[PathOrStdio],
     factory: &F,
     out: &mut dyn Write,
 ) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
-    for path in files {
-        let file = path.display();
-        match check_file(path, factory) {
+    for file in files {
+        match check_file(file, factory) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
                     match field {
@@ -94,7 +100,9 @@ fn check_files<F: EngineFactory>(
                 passed += report.passed;
                 failed += report.failed;
             }
-            Err(error @ (Error::Read { .. } | Error::NoRecords { .. })) => {
+            Err(
+                error @ (Error::Read { .. } | Error::LongLine { .. } | Error::NoRecords { .. }),
+            ) => {
                 writeln!(out, "{error}")?;
                 failed += 1;
             }
@@ -108,16 +116,15 @@ fn check_files<F: EngineFactory>(
 /// Checks one file.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read, [`Error::NoRecords`] if it has no records,
-/// [`Error::Engine`] if the engine fails.
-fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Error> {
-    let unreadable = |source| Error::Read { file: path.display().to_string(), source };
-    let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
+/// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
+/// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
+fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Report, Error> {
+    let mut lines = lines::open(file)?;
     let mut report = Report::default();
     loop {
         let mut records = Vec::new();
         while records.len() < RECORDS_PER_BATCH {
-            let Some(line) = lines.next().map_err(unreadable)? else { break };
+            let Some(line) = lines.next()? else { break };
             match Record::parse(line) {
                 Ok(record) => records.push((lines.number, record)),
                 Err((field, problem)) => {
@@ -138,7 +145,7 @@ fn check_file<F: EngineFactory>(path: &Path, factory: &F) -> Result<Report, Erro
         }
     }
     if report.passed + report.failed == 0 {
-        return Err(Error::NoRecords { file: path.display().to_string() });
+        return Err(Error::NoRecords { file: file.to_string() });
     }
     report.failures.sort_by_key(|failure| failure.line);
     Ok(report)

@@ -1,7 +1,5 @@
 //! `ctru keygen`: generates a key pair.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use ctru_kem::{KeyPairSeed, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
@@ -15,8 +13,9 @@ use crate::selection::{Encoding, Selection, Set, Visitor};
 
 /// Generate a key pair
 ///
-/// The private key goes to the file that --out names; only its owner may read it. The public key
-/// goes to the same name with .pub appended. Either both files are written or neither.
+/// The private key goes to the file that --out names. On Unix, only its owner may read it; on other
+/// systems, the folder decides who may. The public key goes to the same name with .pub appended.
+/// Either both files are written or neither.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Parameter set
@@ -60,9 +59,7 @@ enum Format {
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let PathOrStdio::Path(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
-    let mut public_path = path.clone().into_os_string();
-    public_path.push(".pub");
-    let public_file = PathOrStdio::Path(PathBuf::from(public_path));
+    let public_file = PathOrStdio::Path(files::public_name(path));
 
     let selection = Selection { set: args.set, encoding: args.encoding };
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {

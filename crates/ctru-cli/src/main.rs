@@ -11,6 +11,7 @@
 //!   back.
 //! - [`key_file`] does so for the key files of other programs, PKCS#8 and SubjectPublicKeyInfo.
 //! - [`files`] reads and writes files, and [`lines`] reads files of one object per line.
+//! - `lock` lets only one program at a time replace several files in a folder, on Unix.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -31,6 +32,8 @@ mod kat;
 mod key_file;
 mod keygen;
 mod lines;
+#[cfg(unix)]
+mod lock;
 mod report;
 mod selection;
 mod selftest;

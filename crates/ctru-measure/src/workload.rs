@@ -96,6 +96,24 @@ const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 pub(crate) const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
 impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
+    /// Returns the number of bytes that the slices of a workload and of `callers` threads with a
+    /// batch each take at the same time, or `None` if a `usize` cannot hold it. What the engine
+    /// itself allocates, such as loaded keys, comes in addition.
+    ///
+    /// [`new`](Self::new) and the measurements abort the process if there is too little memory. A
+    /// caller that does not know whether its batch fits can try to reserve these bytes first.
+    #[must_use]
+    pub fn host_bytes(operation: Operation, batch: usize, callers: usize) -> Option<usize> {
+        let keys = size_of::<EncapsulationKey<P>>() + size_of::<DecapsulationKey<P>>();
+        let results = match operation {
+            Operation::Keygen => keys,
+            Operation::Encaps | Operation::Decaps => {
+                size_of::<Ciphertext<P>>() + size_of::<SharedSecret>()
+            }
+        };
+        batch.checked_mul(callers.checked_mul(results)?.checked_add(keys)?)
+    }
+
     /// Generates one key pair for each of the `batch` operations of a batch. All slices of the
     /// batch are in memory of the kind `memory`. Measurements with one key panic if `batch` is 0.
     ///

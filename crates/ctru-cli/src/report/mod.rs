@@ -4,8 +4,8 @@
 //! repository uses the same scripts, styles and published measurements: `charts.js`, `figures.js`,
 //! `style.css` and `published.jsonl`.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::fs;
+use std::io::BufRead;
 use std::path::PathBuf;
 
 use ctru_measure::Record;
@@ -50,26 +50,22 @@ const PUBLISHED: &str = include_str!("published.jsonl");
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`] if a file cannot be read, is not a file of measurements, or cannot be written.
+/// [`Error`] if several files are standard input, or if a file cannot be read, is not a file of
+/// measurements, or cannot be written.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    files::check_inputs(&args.records)?;
     let mut sources = Vec::new();
     for file in &args.records {
         let name = file.to_string();
-        let records = match file {
-            PathOrStdio::Stdio => read(&name, io::stdin().lock()),
-            PathOrStdio::Path(path) => {
-                let file = File::open(path)
-                    .map_err(|source| Error::Read { file: name.clone(), source })?;
-                read(&name, BufReader::new(file))
-            }
-        }?;
+        let records = read(&name, lines::open(file)?)?;
         // The figures show the name of the file alone, unless another file has the same name.
         let short = short_name(file);
         let is_only = args.records.iter().filter(|other| short_name(other) == short).count() == 1;
         let name = short.filter(|_| is_only).unwrap_or(name);
         sources.push(Source { name, yours: true, records });
     }
-    let records = read("published", PUBLISHED.as_bytes())?;
+    let lines = Lines::new("published".to_owned(), PUBLISHED.as_bytes());
+    let records = read("published", lines)?;
     sources.push(Source { name: "published".to_owned(), yours: false, records });
     write(args, page(&sources))
 }
@@ -83,14 +79,10 @@ fn short_name(file: &PathOrStdio) -> Option<String> {
 }
 
 /// Reads measurements, one per line.
-fn read(file: &str, reader: impl BufRead) -> Result<Vec<Record>, Error> {
-    let mut lines = Lines::new(reader);
+fn read(file: &str, mut lines: Lines<impl BufRead>) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     loop {
-        let line = lines
-            .next()
-            .map_err(|source| Error::Read { file: file.to_owned(), source })?
-            .map(serde_json::from_slice);
+        let line = lines.next()?.map(serde_json::from_slice);
         match line {
             Some(Ok(record)) => records.push(record),
             Some(Err(error)) => {

@@ -61,6 +61,31 @@ fn wrong_keys_are_told_from_right_ones() {
     }
 }
 
+/// Checks that a private key and a public key of other pairs are told from those of one pair, in
+/// any order of the files. Keys whose names do not belong together are not compared.
+#[test]
+fn keys_of_different_pairs_are_found() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
+    sandbox.succeed("keygen --set 653 --format pkcs8 --out other");
+    sandbox.succeed("keygen --set 653 --encoding packed13 --out packed");
+    assert_eq!(
+        sandbox.succeed("check k k.pub other other.pub packed.pub packed").lines().count(),
+        6
+    );
+    for public in ["other.pub", "packed.pub"] {
+        assert_eq!(sandbox.succeed(&format!("check k {public}")).lines().count(), 2);
+        fs::copy(sandbox.path(public), sandbox.path("k.pub")).unwrap();
+        for files in ["k k.pub", "k.pub other other.pub k"] {
+            let output = sandbox.run(&format!("check {files}"));
+            assert_eq!(output.status.code(), Some(1), "{files}");
+            assert_eq!(stderr(&output), "error: k.pub: not the public key of k\n");
+            let report = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(report.lines().count(), files.split(' ').count(), "{report}");
+        }
+    }
+}
+
 #[test]
 fn a_key_can_come_from_standard_input() {
     let sandbox = Sandbox::new();

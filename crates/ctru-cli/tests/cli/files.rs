@@ -120,6 +120,34 @@ fn redirected_files_are_not_replaced() {
     assert_contains(&stderr(&output), &["x: named for two outputs"]);
 }
 
+/// Checks that `--force` replaces a link to a regular file and a link to nothing, but no link to a
+/// device, a folder or itself. What a link leads to stays as it was.
+#[test]
+fn links_are_replaced_only_if_they_lead_to_regular_files() {
+    let sandbox = Sandbox::with_keys();
+    fs::create_dir(sandbox.path("d")).unwrap();
+    let decaps = "decaps --key k --ciphertext c --force --secret";
+    for (link, target, message) in [
+        ("device", "/dev/null", "device: is not a regular file or a link to one"),
+        ("folder", "d", "folder: is not a regular file or a link to one"),
+        ("loop", "loop", "loop: cannot be written"),
+    ] {
+        symlink(target, sandbox.path(link)).unwrap();
+        sandbox.refuse(&format!("{decaps} {link}"), message);
+        sandbox.refuse(&format!("keygen --set 653 --force --out {link}"), message);
+        assert_eq!(fs::read_link(sandbox.path(link)).unwrap().to_str(), Some(target));
+    }
+    sandbox.write("old", "old");
+    for (link, target) in [("to-file", "old"), ("to-nothing", "missing")] {
+        symlink(target, sandbox.path(link)).unwrap();
+        sandbox.succeed(&format!("{decaps} {link}"));
+        assert!(fs::symlink_metadata(sandbox.path(link)).unwrap().is_file(), "{link}");
+        assert_eq!(sandbox.read(link), sandbox.read("s"));
+    }
+    assert_eq!(sandbox.read("old"), b"old");
+    assert!(!sandbox.path("missing").exists());
+}
+
 /// Checks that the name of a file always denotes the old or the new file while it is replaced.
 #[test]
 fn a_replaced_file_always_has_its_name() {
@@ -142,6 +170,48 @@ fn a_replaced_file_always_has_its_name() {
     });
     assert_eq!(missing, 0, "a file had lost its name");
     assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s"]);
+}
+
+/// Checks that several programs that replace one pair of keys leave a private key and a public key
+/// that belong together.
+#[test]
+fn pairs_are_replaced_by_one_program_at_a_time() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("keygen --set 653 --out k");
+    for round in 0..60 {
+        let start = || sandbox.command("keygen --set 653 --out k --force").spawn().unwrap();
+        let children: Vec<Child> = (0..4).map(|_| start()).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --force");
+        sandbox.succeed("decaps --key k --ciphertext c --secret t --force");
+        assert_eq!(sandbox.read("s"), sandbox.read("t"), "round {round}");
+        assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s", "t"]);
+    }
+}
+
+/// Checks that outputs in two folders need no particular order.
+#[test]
+fn outputs_in_two_folders_are_replaced() {
+    let sandbox = Sandbox::with_keys();
+    for folder in ["a", "b"] {
+        fs::create_dir(sandbox.path(folder)).unwrap();
+    }
+    let start = |ciphertext, secret| {
+        let outputs = format!("--ciphertext {ciphertext} --secret {secret}");
+        sandbox.command(&format!("encaps --key k.pub {outputs} --force")).spawn().unwrap()
+    };
+    for _ in 0..20 {
+        for mut child in [start("a/x", "b/x"), start("b/y", "a/y"), start("a/z", "./a/w")] {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    for folder in ["a", "b"] {
+        let entries = fs::read_dir(sandbox.path(folder)).unwrap();
+        let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
+        assert_eq!(entries.filter(|entry| hidden(&entry.as_ref().unwrap().file_name())).count(), 0);
+    }
 }
 
 /// Returns a pipe that accepts no further byte until somebody reads it.

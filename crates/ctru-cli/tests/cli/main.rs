@@ -370,7 +370,10 @@ fn usage_errors_have_status_2() {
 fn users_of_1277_are_warned() {
     let sandbox = Sandbox::new();
     let warning = |set| stderr(&sandbox.run(&format!("keygen --set {set} --out k{set}")));
-    assert_contains(&warning("1277"), &["warning: nothing shows that CTRU-Prime-1277", "2^-279"]);
+    assert_contains(
+        &warning("1277"),
+        &["warning: nothing shows that CTRU-Prime-1277", "2^-279", "at most 2^40 ciphertexts"],
+    );
     assert_eq!(warning("761"), "");
 }
 
@@ -378,6 +381,7 @@ fn users_of_1277_are_warned() {
 fn info_has_sizes_and_status() {
     let info = Sandbox::new().succeed("info");
     assert_contains(&info, &["not standardised", "Nothing shows", "-279", "2067", "2747", "1597"]);
+    assert_contains(&info, &["decapsulate at most 2^40 ciphertexts"]);
     for size in
         [994, 1158, 2067, 1062, 1237, 2076, 1353, 1571, 2738, 1421, 1650, 2747, 898, 952, 1597]
     {
@@ -564,6 +568,22 @@ fn bench_from_several_threads() {
 fn bench_on_the_device_needs_a_device() {
     let arguments = "bench --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
     assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
+}
+
+/// Checks that a batch that does not fit into memory is an error. The shell limits the memory, so
+/// that the test does not depend on the machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn bench_refuses_batches_without_memory() {
+    let bench = "bench --engine cpu --threads 1 --set 653 --op encaps --seconds 0.001";
+    for (batch, callers) in [(u32::MAX, 1), (u32::MAX, 1024), (2_000_000, 1), (10_000, 1024)] {
+        let arguments = format!("{bench} --batch {batch} --callers {callers}");
+        let script = format!("ulimit -v 4000000; exec {} {arguments}", env!("CARGO_BIN_EXE_ctru"));
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {}", stderr(&output));
+        let message = format!("error: --batch {batch} --callers {callers}: too little memory");
+        assert_contains(&stderr(&output), &[&message]);
+    }
 }
 
 #[test]

@@ -101,3 +101,64 @@ fn threads_have_a_limit() {
         assert_contains(&stderr(&output), &["--threads", "4096"]);
     }
 }
+
+/// Checks that a line that never ends does not fill the memory, and that the longest line is read.
+#[test]
+fn lines_have_a_limit() {
+    let sandbox = Sandbox::new();
+    let (longest, long) = (vec![b'x'; 65536], vec![b'x'; 65537]);
+    for end in ["\n", ""] {
+        let file = |line: &[u8]| [b"\n", line, end.as_bytes()].concat();
+        sandbox.write("longest", file(&longest));
+        sandbox.write("long", file(&long));
+        for (name, message) in [
+            ("longest", "longest:2: not a measurement"),
+            ("long", "long:2: more than 65536 bytes in one line"),
+        ] {
+            let error = sandbox.fail(&format!("report --out figures {name}"));
+            assert_contains(&error, &[&format!("error: {message}")]);
+        }
+        for (name, message) in [
+            ("longest", "longest:2: not a known-answer record"),
+            ("long", "long:2: more than 65536 bytes in one line"),
+        ] {
+            let output = sandbox.run(&format!("kat check --engine cpu {name}"));
+            assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+            let report = String::from_utf8(output.stdout).unwrap();
+            assert_contains(&report, &[message, "0 passed, 1 failed"]);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_files_are_refused() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("kat check --engine cpu /dev/zero");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_contains(&report, &["/dev/zero:1: more than 65536 bytes", "0 passed, 1 failed"]);
+    let error = sandbox.fail("report --out figures /dev/zero");
+    assert_contains(&error, &["error: /dev/zero:1: more than 65536 bytes"]);
+}
+
+/// Checks that each command that reads several files reads standard input once, and refuses to read
+/// it twice.
+#[test]
+fn standard_input_is_read_once() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        "decaps --key - --ciphertext - --secret s",
+        "check - -",
+        "kat check --engine cpu - missing -",
+        "report --out figures - -",
+    ] {
+        let error = sandbox.fail(arguments);
+        assert_contains(&error, &["error: standard input is named for two inputs"]);
+    }
+    let mut check = sandbox.command("kat check --engine cpu - missing");
+    let output = check.stdin(fs::File::open(super::first_vectors()).unwrap()).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_contains(&report, &["-: 26 records, 0 wrong\n", "missing: cannot be read"]);
+    assert_eq!(report.lines().last(), Some("26 passed, 1 failed"));
+}
