@@ -186,7 +186,6 @@ impl<T, M: Debug> Debug for Slice<'_, T, M> {
 
 /// A vector whose memory is pinned in place, so that the device copies directly from and to it.
 /// [`Device::register`](crate::Device::register) creates it.
-#[derive(Debug)]
 pub struct PinnedVec<T, G> {
     // Fields are dropped in order, and the registration must end before the memory is freed.
     registration: G,
@@ -219,5 +218,12 @@ impl<T, G> Deref for PinnedVec<T, G> {
 impl<T, G> DerefMut for PinnedVec<T, G> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.content
+    }
+}
+
+/// Shows the length only, because the content may be secret.
+impl<T, G> Debug for PinnedVec<T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedVec({} elements)", self.content.len())
     }
 }

@@ -149,6 +149,7 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     let mut registered = device.register(content.clone())?;
     assert!(queue.is_registered(&registered) && queue.is_registered(&registered[10..20]));
     assert!(!queue.is_registered(&content));
+    assert_eq!(format!("{registered:?}"), "PinnedVec(131072 elements)");
 
     let (short, long) = (queue.allocate::<u8>(100)?, queue.allocate::<u8>(BYTES)?);
     let copies = [(&registered[50..150], &short), (&registered[..], &long), (&[][..], &short)];
