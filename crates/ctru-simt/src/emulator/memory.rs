@@ -314,10 +314,16 @@ impl Buffer {
     /// Creates an array of `elements` elements of `element_bytes` bytes each, whose content is
     /// undefined, like that of new memory of a GPU. A kernel that reads an element before a kernel
     /// has written it violates the [rules](crate::simt::Simt#rules).
+    ///
+    /// # Panics
+    /// If the array has more than `isize::MAX` bytes.
     #[must_use]
     pub fn uninitialised(element_bytes: u32, elements: usize) -> Self {
-        let bytes = std::vec![0xa5; element_bytes as usize * elements];
-        Self::from_memory(element_bytes, Memory::new(bytes, true))
+        let bytes = (element_bytes as usize)
+            .checked_mul(elements)
+            .filter(|&bytes| bytes <= isize::MAX as usize)
+            .expect("an array has at most isize::MAX bytes");
+        Self::from_memory(element_bytes, Memory::new(std::vec![0xa5; bytes], true))
     }
 
     fn from_memory(element_bytes: u32, memory: Memory) -> Self {
