@@ -302,6 +302,7 @@ fn events_measure_and_order() {
     // A copy of 64 MiB in 64 microseconds would need more than 1 TB/s, which no connection to a GPU
     // reaches.
     assert!(time > Duration::from_micros(64), "{time:?}");
+    assert_eq!(start.elapsed_since(&end).unwrap(), Duration::ZERO);
 }
 
 /// Checks that copies of the caller's memory are done when the call returns, even if the driver

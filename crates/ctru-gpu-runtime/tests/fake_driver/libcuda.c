@@ -23,6 +23,7 @@ typedef struct stream stream;
 typedef struct {
     stream *stream;
     unsigned recorded, happened; /* Number of times. */
+    unsigned long at; /* How many events had happened before it. */
 } event;
 
 typedef struct operation {
@@ -125,6 +126,8 @@ static int is_faulty(int waits) {
     pthread_mutex_lock(&all);          \
     int failed = is_faulty(1)
 
+static unsigned long happenings;
+
 static void finish(stream *s) {
     while (s->first) {
         operation *o = s->first;
@@ -144,7 +147,10 @@ static void finish(stream *s) {
             memset(o->to, 0, 8 * (size_t)o->operations);
             ((uint64_t *)o->to)[o->operations - 1] = 2;
             break;
-        case HAPPEN: o->event->happened = o->record; break;
+        case HAPPEN:
+            o->event->happened = o->record;
+            o->event->at = happenings++;
+            break;
         case WAIT:
             if (o->event->happened < o->record) finish(o->event->stream);
             break;
@@ -594,6 +600,6 @@ int cuEventSynchronize(event *e) {
 
 int cuEventElapsedTime(float *milliseconds, event *start, event *end) {
     ENTER;
-    *milliseconds = 1.5f;
+    *milliseconds = start->at <= end->at ? 1.5f : -1.5f;
     LEAVE(start->happened && end->happened ? 0 : NOT_READY);
 }
