@@ -207,7 +207,8 @@ pub trait Queue: Debug + Send + Sync {
     /// Overwrites device memory with zeros.
     ///
     /// # Errors
-    /// [`RuntimeError`] if the operation cannot be issued.
+    /// [`RuntimeError::Foreign`] if the memory belongs to another device, and errors of the driver
+    /// if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
     /// Runs `kernel` on a batch. If the batch has no operations, the arrays may have any length and
