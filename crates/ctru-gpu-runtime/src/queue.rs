@@ -221,7 +221,9 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError::Alignment`] if the arguments do not match the kernel's parameters or if an
     /// array is too short or not aligned. [`RuntimeError::Foreign`] if an
     /// array belongs to another device. [`RuntimeError::ForeignKernel`] or
-    /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these errors,
+    /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel.
+    /// [`RuntimeError::Compilation`] if the driver rejects the kernel, and
+    /// [`RuntimeError::SharedMemory`] if the device has too little for a block. After these errors,
     /// no operation has been issued.
     fn launch(
         &self,

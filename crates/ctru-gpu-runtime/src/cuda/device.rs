@@ -109,14 +109,26 @@ fn gpu(index: u32) -> Result<CUdevice, RuntimeError> {
     Ok(gpu)
 }
 
+/// Returns a number that describes the GPU with number `index`.
+fn attribute(index: u32, attribute: CUdevice_attribute) -> Result<u32, RuntimeError> {
+    let gpu = gpu(index)?;
+    let mut value = 0;
+    // SAFETY: `value` may be written, and the GPU exists.
+    unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, gpu) }?;
+    Ok(value.unsigned_abs())
+}
+
+/// Returns a number that describes a kernel as the driver has compiled it.
+fn of_function(function: CUfunction, attribute: CUfunction_attribute) -> Result<u32, RuntimeError> {
+    let mut value: c_int = 0;
+    // SAFETY: `value` may be written, and the function belongs to a module that stays loaded.
+    unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
+    Ok(value.unsigned_abs())
+}
+
 fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
     let gpu = gpu(index)?;
-    let attribute = |attribute| {
-        let mut value = 0;
-        // SAFETY: `value` may be written, and the GPU exists.
-        unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, gpu) }?;
-        Ok::<_, RuntimeError>(value.unsigned_abs())
-    };
+    let attribute = |name| attribute(index, name);
     let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
     // SAFETY: `name` may be written and has this length, and the GPU exists.
     unsafe { driver::cuDeviceGetName(name.as_mut_ptr(), NAME_BYTES as c_int, gpu) }?;
@@ -204,7 +216,7 @@ impl CudaDevice {
         unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
         {
             let _current = Current::enter(context)?;
-            compile(&ptx::outside_kernels(module.text()))?;
+            compile(None, &ptx::outside_kernels(module.text()))?;
         }
         let opened = Opened { index, context, module, functions: Mutex::default() };
         let opened: &'static Opened = Box::leak(Box::new(opened));
@@ -231,17 +243,12 @@ impl CudaDevice {
     /// # Errors
     /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device does not
     /// have the kernel. [`RuntimeError::Compilation`] if the driver rejects the kernel.
+    /// [`RuntimeError::SharedMemory`] if the GPU has too little for a block.
     /// [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;
-        let attribute = |attribute| -> Result<u32, RuntimeError> {
-            let mut value: c_int = 0;
-            // SAFETY: `value` may be written, and the function belongs to a module that stays
-            // loaded.
-            unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
-            Ok(value.unsigned_abs())
-        };
+        let attribute = |attribute| of_function(function, attribute);
         let shape = kernel.shape();
         let mut blocks: c_int = 0;
         // SAFETY: `blocks` may be written, and the function belongs to a module that stays loaded.
@@ -313,12 +320,33 @@ impl CudaDevice {
         };
         let wanted = kernel.shape().shared_bytes();
         if wanted > function.shared_bytes {
-            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function belongs to a module that stays loaded.
-            unsafe { driver::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
+            self.permit(name, function.raw, wanted)?;
             function.shared_bytes = wanted;
         }
         Ok(function.raw)
+    }
+
+    /// Lets the blocks of a kernel have `wanted` bytes of shared memory for launches, beside those
+    /// that its code declares. The device must be [current](Self::enter).
+    fn permit(
+        &self,
+        kernel: &'static str,
+        function: CUfunction,
+        wanted: u32,
+    ) -> Result<(), RuntimeError> {
+        const DECLARED: CUfunction_attribute =
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        const MOST: CUdevice_attribute =
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        const WANTED: CUfunction_attribute =
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let needed = wanted.saturating_add(of_function(function, DECLARED)?);
+        let most = attribute(self.0.index, MOST)?;
+        if needed > most {
+            return Err(RuntimeError::SharedMemory { kernel, needed, most });
+        }
+        // SAFETY: the function belongs to a module that stays loaded.
+        unsafe { driver::cuFuncSetAttribute(function, WANTED, wanted as c_int) }
     }
 
     /// Compiles and loads the kernel with this name. The device must be [current](Self::enter).
@@ -326,7 +354,7 @@ impl CudaDevice {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
         let Some(text) = ptx::of_kernel(self.0.module.text(), kernel) else { return Err(unknown) };
-        let module = compile(&text)?;
+        let module = compile(Some(kernel), &text)?;
         let mut function = ptr::null_mut();
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
         unsafe { driver::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }?;
@@ -340,11 +368,12 @@ impl fmt::Debug for CudaDevice {
     }
 }
 
-/// Compiles PTX and loads it into the current device.
-fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
+/// Compiles PTX and loads it into the current device. Errors name the kernel, if there is one.
+fn compile(kernel: Option<&'static str>, ptx: &str) -> Result<CUmodule, RuntimeError> {
     let refused = |code: c_int, name: String, log: &[u8]| {
         let log: Vec<u8> = log.iter().copied().take_while(|&byte| byte != 0).collect();
         RuntimeError::Compilation {
+            kernel,
             code,
             name,
             log: String::from_utf8_lossy(&log).trim_end().into(),

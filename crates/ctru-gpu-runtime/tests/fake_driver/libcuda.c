@@ -46,6 +46,7 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
+#define MOST_SHARED_BYTES (227 << 10)
 /* The priorities of streams. */
 enum { FIRST_PRIORITY = -2, LAST_PRIORITY = 0 };
 #define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
@@ -248,7 +249,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     BEGIN;
-    *value = attribute == 76 ? 0 : 9;
+    *value = attribute == 76 ? 0 : attribute == 97 ? MOST_SHARED_BYTES : 9;
     LEAVE(0);
 }
 
@@ -314,8 +315,9 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
 
 int cuFuncSetAttribute(void *function, int attribute, int value) {
     ENTER;
-    if (attribute == 8) shared_bytes = value;
-    LEAVE(attribute == 8 ? 0 : INVALID);
+    if (attribute != 8 || value > MOST_SHARED_BYTES) LEAVE(INVALID);
+    shared_bytes = value;
+    LEAVE(0);
 }
 
 int cuFuncGetAttribute(int *value, int attribute, void *function) {

@@ -18,7 +18,8 @@ type Memory<T> = Buffer<T, EmulatedMemory>;
 
 /// Returns the error of the call that fails.
 pub(crate) fn failure() -> RuntimeError {
-    RuntimeError::Compilation { code: 218, name: "on purpose".to_owned(), log: String::new() }
+    let (name, log) = ("on purpose".to_owned(), String::new());
+    RuntimeError::Compilation { kernel: None, code: 218, name, log }
 }
 
 #[derive(Clone, Debug)]
