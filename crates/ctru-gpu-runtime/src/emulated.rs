@@ -112,7 +112,7 @@ impl Device for EmulatedDevice {
     type Registration = EmulatedRegistration;
 
     fn queue(&self) -> Result<EmulatedQueue, RuntimeError> {
-        Ok(EmulatedQueue { device: self.clone() })
+        Ok(EmulatedQueue { device: self.clone(), identity: Arc::default() })
     }
 
     fn register<T: Send>(
@@ -208,6 +208,8 @@ impl fmt::Debug for EmulatedMemory {
 ///
 /// The content is either in `content` or, after [`on_device`](HostMemory::on_device), in `memory`.
 pub struct EmulatedPinned<T: Plain> {
+    /// The identity of the queue.
+    queue: Arc<()>,
     content: OnceLock<Vec<T>>,
     memory: EmulatedMemory,
 }
@@ -312,10 +314,13 @@ fn elements<T: Plain>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(number).collect()
 }
 
-/// A queue of an [`EmulatedDevice`]. A call returns when its operation is done.
+/// A queue of an [`EmulatedDevice`]. A call returns when its operation is done. Clones refer to the
+/// same queue.
 #[derive(Clone)]
 pub struct EmulatedQueue {
     device: EmulatedDevice,
+    /// An allocation that only this queue, its clones and its pinned memory share.
+    identity: Arc<()>,
 }
 
 impl EmulatedQueue {
@@ -323,6 +328,13 @@ impl EmulatedQueue {
         match self.device.owns(memory) {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
+        }
+    }
+
+    fn check_queue<T: Plain>(&self, pinned: &EmulatedPinned<T>) -> Result<(), RuntimeError> {
+        match Arc::ptr_eq(&self.identity, &pinned.queue) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" }),
         }
     }
 }
@@ -374,6 +386,7 @@ impl Queue for EmulatedQueue {
         content.try_reserve_exact(len).map_err(|_| RuntimeError::OutOfHostMemory { requested })?;
         content.resize(len, T::default());
         Ok(EmulatedPinned {
+            queue: Arc::clone(&self.identity),
             content: OnceLock::from(content),
             memory: EmulatedMemory {
                 device: self.device.clone(),
@@ -397,6 +410,7 @@ impl Queue for EmulatedQueue {
         to: &Buffer<T, EmulatedMemory>,
         start: usize,
     ) -> Result<(), RuntimeError> {
+        self.check_queue(from)?;
         self.check_owner(to)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
@@ -415,6 +429,7 @@ impl Queue for EmulatedQueue {
         to: &mut EmulatedPinned<T>,
         start: usize,
     ) -> Result<(), RuntimeError> {
+        self.check_queue(to)?;
         self.check_owner(from)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;

@@ -267,15 +267,6 @@ fn resources_of_a_kernel() {
     assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
-#[test]
-fn pinned_memory_stays_on_its_queue() {
-    let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
-    let (here, there) = (device.queue().unwrap(), device.queue().unwrap());
-    let (pinned, buffer) = (there.pinned::<u8>(4).unwrap(), here.allocate::<u8>(4).unwrap());
-    assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
-}
-
 /// A stand-in for the driver refuses priorities that it has not offered.
 #[test]
 fn queues_have_any_rank() {

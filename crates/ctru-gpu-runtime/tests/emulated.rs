@@ -151,6 +151,8 @@ fn memory_of_another_device_is_refused() {
         (EmulatedDevice::new().queue().unwrap(), EmulatedDevice::new().queue().unwrap());
     let foreign = there.allocate::<u8>(4).unwrap();
     assert!(matches!(here.wipe(&foreign), Err(RuntimeError::Foreign { .. })));
-    let pinned = here.pinned::<u8>(4).unwrap();
+    let mut pinned = here.pinned::<u8>(4).unwrap();
     assert!(matches!(here.upload(&pinned, 0..4, &foreign, 0), Err(RuntimeError::Foreign { .. })));
+    let refused = there.download(&foreign, 0..4, &mut pinned, 0);
+    assert!(matches!(refused, Err(RuntimeError::Foreign { what: "pinned memory", .. })));
 }

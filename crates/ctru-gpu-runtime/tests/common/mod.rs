@@ -90,7 +90,10 @@ static EMULATE_REVERSE: Emulate = |thread, buffers, batch| {
 type Done = Result<(), RuntimeError>;
 
 /// Runs all checks.
-pub(crate) fn check<D: Device>(device: &D) -> Done {
+pub(crate) fn check<D: Device>(device: &D) -> Done
+where
+    D::Queue: Clone,
+{
     copies::<D, u8>(device, |i| i as u8)?;
     copies::<D, u16>(device, |i| i as u16 * 257)?;
     copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
@@ -104,6 +107,7 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, Batch::each(0))?;
     launches_of_nothing(device)?;
     queues_share_memory(device)?;
+    pinned_memory_stays_on_its_queue(device)?;
     kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
     slices(device)?;
@@ -288,6 +292,20 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
             .into_iter()
             .try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
     })
+}
+
+/// Checks that a queue and its clones copy their own pinned memory only.
+fn pinned_memory_stays_on_its_queue<D: Device>(device: &D) -> Done
+where
+    D::Queue: Clone,
+{
+    let (here, there) = (device.queue()?, device.queue()?);
+    let (mut pinned, buffer) = (there.pinned::<u8>(4)?, here.allocate::<u8>(4)?);
+    let foreign = Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" });
+    assert_eq!(here.upload(&pinned, 0..4, &buffer, 0), foreign);
+    assert_eq!(here.download(&buffer, 0..4, &mut pinned, 0), foreign);
+    there.clone().upload(&pinned, 0..4, &buffer, 0)?;
+    there.download(&buffer, 0..4, &mut pinned, 0)
 }
 
 /// Checks launches and copies on parts of arrays, and the slices that are refused.
