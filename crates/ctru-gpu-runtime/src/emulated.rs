@@ -15,6 +15,7 @@ use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 use crate::queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
 use crate::registered::{self, Registered};
+use crate::taken::{Taken, TakenRanges};
 
 /// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
 /// its use conspicuous.
@@ -219,6 +220,14 @@ impl<T: Plain> EmulatedPinned<T> {
     fn content(&self) -> &Vec<T> {
         self.content.get_or_init(|| elements(&lock(&self.memory.content)))
     }
+
+    /// Returns the content for writing, and leaves no copy of it in `memory`.
+    fn in_host_form(&mut self) -> &mut [T] {
+        self.content();
+        // The host may wipe its memory in this way, so no copy stays.
+        lock(&self.memory.content).zeroize();
+        self.content.get_mut().map_or(&mut [], Vec::as_mut_slice)
+    }
 }
 
 impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
@@ -233,10 +242,7 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
     }
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
-        self.content();
-        // The host may wipe its memory in this way, so no copy stays.
-        lock(&self.memory.content).zeroize();
-        Ok(self.content.get_mut().map_or(&mut [], Vec::as_mut_slice))
+        Ok(self.in_host_form())
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {
@@ -264,15 +270,33 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
     }
 }
 
-/// Host memory of an [`EmulatedQueue`] that several threads fill and read, one at a time.
-#[derive(Debug)]
-pub struct EmulatedShared<T: Plain>(Mutex<EmulatedPinned<T>>);
+/// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
+pub struct EmulatedShared<T: Plain> {
+    pinned: Mutex<EmulatedPinned<T>>,
+    len: usize,
+    taken: TakenRanges,
+}
+
+/// A copy of elements of shared memory that a caller changes. Dropping it writes the copy back,
+/// also after a panic, because a GPU's shared memory has what the caller has written until then.
+struct Changing<'a, T: Plain> {
+    shared: &'a EmulatedShared<T>,
+    taken: Taken<'a>,
+    copy: Wiped<T>,
+}
+
+impl<T: Plain> Drop for Changing<'_, T> {
+    fn drop(&mut self) {
+        let mut pinned = lock(&self.shared.pinned);
+        pinned.in_host_form()[self.taken.range()].copy_from_slice(&self.copy.0);
+    }
+}
 
 impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
     type Device = EmulatedMemory;
 
     fn len(&self) -> usize {
-        lock(&self.0).len()
+        self.len
     }
 
     fn with<V>(
@@ -280,13 +304,22 @@ impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError> {
-        let mut pinned = lock(&self.0);
-        arguments::check_copy(&range, pinned.len(), 0, usize::MAX)?;
-        Ok(work(&mut pinned.write()?[range]))
+        let taken = self.taken.take(range, self.len)?;
+        // The caller gets a copy, and no lock is held while it works, because other calls may use
+        // other elements during this time.
+        let copy = Wiped(lock(&self.pinned).in_host_form()[taken.range()].to_vec());
+        let mut changing = Changing { shared: self, taken, copy };
+        Ok(work(&mut changing.copy.0))
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+        self.pinned.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+    }
+}
+
+impl<T: Plain> fmt::Debug for EmulatedShared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatedShared({} elements)", self.len)
     }
 }
 
@@ -400,7 +433,8 @@ impl Queue for EmulatedQueue {
     }
 
     fn shared<T: Plain>(&self, len: usize) -> Result<EmulatedShared<T>, RuntimeError> {
-        Ok(EmulatedShared(Mutex::new(self.pinned(len)?)))
+        let (pinned, taken) = (Mutex::new(self.pinned(len)?), TakenRanges::default());
+        Ok(EmulatedShared { pinned, len, taken })
     }
 
     fn upload<T: Plain>(

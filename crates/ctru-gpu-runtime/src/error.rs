@@ -170,8 +170,8 @@ pub enum RuntimeError {
         /// Number of elements in the memory.
         len: usize,
     },
-    /// Two threads use the same elements of shared host memory at the same time.
-    #[error("the elements {start}..{end} are in use by another thread")]
+    /// Two calls use the same elements of shared host memory at the same time.
+    #[error("other calls use some of the elements {start}..{end} at this time")]
     Overlap {
         /// First element.
         start: usize,

@@ -54,6 +54,8 @@ mod memory;
 mod queue;
 #[cfg(any(feature = "cuda", feature = "emulator"))]
 mod registered;
+#[cfg(any(feature = "cuda", feature = "emulator"))]
+mod taken;
 
 #[cfg(feature = "cuda")]
 pub mod cuda;

@@ -83,11 +83,13 @@ pub trait SharedMemory<T>: Debug + Send + Sync {
         self.len() == 0
     }
 
-    /// Waits for the operations on the memory, and calls `work` with the elements `range`.
+    /// Waits for the operations on the memory, and calls `work` with the elements `range`. `work`
+    /// may use other elements of the memory by further calls.
     ///
     /// # Errors
-    /// [`RuntimeError::Range`] if there are no such elements, [`RuntimeError::Overlap`] if another
-    /// call has one of them, and errors of the operations of all queues that have used the memory.
+    /// [`RuntimeError::Range`] if there are no such elements, [`RuntimeError::Overlap`] if a call
+    /// that has not returned has one of them, and errors of the operations of all queues that have
+    /// used the memory.
     fn with<V>(
         &self,
         range: Range<usize>,

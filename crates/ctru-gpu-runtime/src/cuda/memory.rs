@@ -17,6 +17,7 @@ use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain, SharedMemory, Slice};
 use crate::registered::{self, Registered};
+use crate::taken::TakenRanges;
 
 /// Memory that kernels of a [`CudaDevice`] use: memory of the device, pinned memory of the host
 /// ([`HostMemory::on_device`]), or a [`Slice`] of either. Dropping memory of the device waits for
@@ -367,47 +368,13 @@ impl<T: Plain> fmt::Debug for CudaPinned<T> {
 /// Pinned host memory that several threads fill and read at the same time.
 pub struct CudaShared<T: Plain> {
     pinned: CudaPinned<T>,
-    /// The elements that threads have at the moment.
-    taken: Mutex<Vec<Range<usize>>>,
+    taken: TakenRanges,
 }
 
 impl<T: Plain> CudaShared<T> {
     pub(super) fn new(pinned: CudaPinned<T>) -> Self {
-        Self { pinned, taken: Mutex::default() }
+        Self { pinned, taken: TakenRanges::default() }
     }
-
-    /// Takes elements until the result is dropped.
-    fn take(&self, range: Range<usize>) -> Result<Taken<'_>, RuntimeError> {
-        let Range { start, end } = range;
-        arguments::check_copy(&range, self.pinned.len, 0, usize::MAX)?;
-        let taken = &self.taken;
-        let mut others = lock(taken);
-        if others.iter().any(|other| other.start < end && start < other.end) {
-            return Err(RuntimeError::Overlap { start, end });
-        }
-        others.push(range.clone());
-        Ok(Taken { taken, range })
-    }
-}
-
-/// Elements of shared memory that a thread has. Dropping this value gives them back.
-struct Taken<'a> {
-    taken: &'a Mutex<Vec<Range<usize>>>,
-    range: Range<usize>,
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        let mut taken = lock(self.taken);
-        if let Some(index) = taken.iter().position(|range| *range == self.range) {
-            taken.swap_remove(index);
-        }
-    }
-}
-
-/// Locks a list of ranges, which is valid even after a panic.
-fn lock(ranges: &Mutex<Vec<Range<usize>>>) -> MutexGuard<'_, Vec<Range<usize>>> {
-    ranges.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Plain> SharedMemory<T> for CudaShared<T> {
@@ -422,10 +389,10 @@ impl<T: Plain> SharedMemory<T> for CudaShared<T> {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError> {
-        let taken = self.take(range)?;
+        let taken = self.taken.take(range, self.pinned.len)?;
         self.pinned.uses.wait()?;
-        let Range { start, end } = taken.range;
-        // SAFETY: the memory has these numbers, at most `isize::MAX` bytes. No other thread has
+        let Range { start, end } = taken.range();
+        // SAFETY: the memory has these numbers, at most `isize::MAX` bytes. No other call has
         // them, because `taken` lasts until `work` has returned, and nothing else gives access to
         // the numbers of `pinned`. The device does not access the memory: earlier operations are
         // done, and later ones need `&mut self`.

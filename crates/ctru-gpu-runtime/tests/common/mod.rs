@@ -1,7 +1,9 @@
 //! Checks that every device must pass. Both test files run all these checks.
 #![allow(unsafe_code)]
 
-use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{
+    Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError, SharedMemory,
+};
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::Emulate;
 use ctru_simt::ptx::Module;
@@ -110,6 +112,7 @@ where
     pinned_memory_stays_on_its_queue(device)?;
     kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
+    shared_memory(device)?;
     slices(device)?;
     short_arrays(device)?;
     bad_arguments(device)?;
@@ -235,6 +238,69 @@ fn kernels_on_host_memory<D: Device>(device: &D) -> Done {
     assert!(matches!(short, Err(RuntimeError::Length { needed, actual, .. }) if needed > actual));
     let wrong = owner.launch(&REVERSE, &[output.on_device(), input.on_device()], Batch::each(1));
     assert!(matches!(wrong, Err(RuntimeError::Argument { .. })));
+    Ok(())
+}
+
+/// Checks that several calls can use other elements of shared memory at the same time, that two
+/// calls cannot have the same element, and that a kernel sees what they have written.
+fn shared_memory<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let mut keys = queue.shared::<u16>(N)?;
+    assert_eq!(keys.with(0..N, |keys| keys.to_vec())?, [0; N]);
+    let overlap = |start, end| Err(RuntimeError::Overlap { start, end });
+    let take = |keys: &<D::Queue as Queue>::Shared<u16>, start, end| {
+        keys.with(start..end, |part| part.len())
+    };
+    keys.with(10..20, |part| {
+        part.fill(7);
+        assert_eq!(keys.len(), N);
+        for (start, end) in [(10, 20), (0, 11), (19, N), (12, 13), (0, N)] {
+            assert_eq!(take(&keys, start, end), overlap(start, end));
+        }
+        // No other call can have an element of an empty range.
+        for place in [0, 10, 15, 20, N] {
+            assert_eq!(take(&keys, place, place), Ok(0));
+        }
+        let nested = keys.with(20..N, |rest| {
+            rest.fill(8);
+            assert_eq!(take(&keys, 0, 10), Ok(10));
+            assert_eq!(take(&keys, 15, 25), overlap(15, 25));
+        });
+        assert_eq!(nested, Ok(()));
+        assert_eq!(take(&keys, 20, N), Ok(N - 20));
+        part[0] = 9;
+    })?;
+    let range = Err(RuntimeError::Range { start: 1, end: N + 1, len: N });
+    assert_eq!(take(&keys, 1, N + 1), range);
+    // Two threads are inside their calls at the same time.
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        for start in [0, 5] {
+            let (keys, both) = (&keys, &both);
+            scope.spawn(move || {
+                let written = keys.with(start..start + 5, |part| {
+                    both.wait();
+                    part.fill(start as u16);
+                });
+                assert_eq!(written, Ok(()));
+            });
+        }
+    });
+    // A panic gives the elements back, with what was written before it.
+    let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        keys.with(0..1, |part| {
+            part[0] = 3;
+            std::panic::resume_unwind(Box::new("on purpose"));
+        })
+    }));
+    assert!(panicked.is_err());
+    let mut expected = [8; N];
+    expected[..20].copy_from_slice(&[3, 0, 0, 0, 0, 5, 5, 5, 5, 5, 9, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+    assert_eq!(keys.with(0..N, |keys| keys.to_vec())?, expected);
+    let mut output = queue.shared::<u32>(N)?;
+    queue.launch(&REVERSE, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    let reversed = expected.iter().rev().zip(0..).map(|(&key, i)| u32::from(key) + i);
+    assert!(output.with(0..N, |output| output.iter().copied().eq(reversed))?);
     Ok(())
 }
 
