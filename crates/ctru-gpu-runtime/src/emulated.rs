@@ -3,6 +3,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::time::Duration;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -36,6 +37,7 @@ struct State {
     /// The recorded events of threads, or `None` if launches are not traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
+    emulator: Emulator,
     /// The number of copies, wipes and launches that remain until the device is lost.
     left: AtomicUsize,
 }
@@ -58,7 +60,8 @@ impl State {
 }
 
 impl EmulatedDevice {
-    /// Creates a device whose memory is limited only by that of the host.
+    /// Creates a device whose memory is limited only by that of the host. A launch may take two
+    /// minutes, as on each device whose constructor names no other limit.
     #[must_use]
     pub fn new() -> Self {
         Self::with_memory(isize::MAX as usize)
@@ -67,25 +70,40 @@ impl EmulatedDevice {
     /// Creates a device with `total` bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
-        Self::from_parts(total, None, usize::MAX)
+        Self::from_parts(total, None, usize::MAX, Emulator::new())
+    }
+
+    /// Creates a device on which a launch may take this long. A launch that takes longer stops at
+    /// one of the next operations of a thread, and is the error
+    /// [`Fault::TimeLimit`](emulator::Fault::TimeLimit) in [`RuntimeError::Emulator`].
+    #[must_use]
+    pub fn with_time_limit(limit: Duration) -> Self {
+        let emulator = Emulator::with_time_limit(limit);
+        Self::from_parts(isize::MAX as usize, None, usize::MAX, emulator)
     }
 
     /// Creates a device that records the events of the threads of every launch.
     #[must_use]
     pub fn traced() -> Self {
-        Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
+        let trace = Some(Mutex::default());
+        Self::from_parts(isize::MAX as usize, trace, usize::MAX, Emulator::new())
     }
 
     /// Creates a device that executes `operations` copies, wipes and launches. All later ones fail,
     /// as on a GPU after an exception in a kernel.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
-        Self::from_parts(isize::MAX as usize, None, operations)
+        Self::from_parts(isize::MAX as usize, None, operations, Emulator::new())
     }
 
-    fn from_parts(total: usize, trace: Option<Mutex<Vec<Event>>>, left: usize) -> Self {
+    fn from_parts(
+        total: usize,
+        trace: Option<Mutex<Vec<Event>>>,
+        left: usize,
+        emulator: Emulator,
+    ) -> Self {
         let (used, left) = (AtomicUsize::new(0), AtomicUsize::new(left));
-        Self(Arc::new(State { total, used, trace, registered: Registered::new(), left }))
+        Self(Arc::new(State { total, used, trace, registered: Registered::new(), emulator, left }))
     }
 
     /// Returns the events that threads have caused since the last call, ordered by launch, then by
@@ -570,9 +588,9 @@ impl Queue for EmulatedQueue {
         }
         let arguments: Vec<&emulator::Buffer> = arguments.iter().collect();
         match &self.device.0.trace {
-            None => Emulator::new().launch(kernel, &arguments, batch)?,
+            None => self.device.0.emulator.launch(kernel, &arguments, batch)?,
             Some(trace) => {
-                let events = Emulator::new().trace(kernel, &arguments, batch)?;
+                let events = self.device.0.emulator.trace(kernel, &arguments, batch)?;
                 lock(trace).extend(events);
             }
         }

@@ -225,6 +225,9 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError::Compilation`] if the driver rejects the kernel, and
     /// [`RuntimeError::SharedMemory`] if the device has too little for a block. After these errors,
     /// no operation has been issued.
+    ///
+    /// `RuntimeError::Emulator`, on an emulated device alone, if the kernel violates a rule of the
+    /// machine or takes longer than the device's limit. The arrays are unchanged then.
     fn launch(
         &self,
         kernel: &Kernel,

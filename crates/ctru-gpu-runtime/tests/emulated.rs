@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory};
 use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
@@ -51,6 +53,29 @@ fn faults_are_errors_and_change_nothing() {
     let mut back = queue.pinned::<u8>(1).unwrap();
     queue.download(&to, 0..1, &mut back, 0).unwrap();
     assert_eq!(back.read().unwrap(), [0xa5]);
+}
+
+/// A kernel that takes longer than the device permits is an error, and the device still works.
+#[test]
+fn launches_end_in_time() {
+    static WAIT: Kernel = Kernel::emulated("wait", Shape::new(1, 1, 0), WORD, &EMULATE_WAIT);
+    static EMULATE_WAIT: Emulate =
+        |s, buffers, _| while s.load::<u32>(buffers[0].view(), 0) == 0 {};
+    const WORD: &[Parameter] = &[Parameter::new("word", 4, Rows::One, 1)];
+    let limit = Duration::from_millis(20);
+    let queue = EmulatedDevice::with_time_limit(limit).queue().unwrap();
+    let word = queue.allocate::<u32>(1).unwrap();
+    queue.wipe(&word).unwrap();
+    match queue.launch(&WAIT, &[&word], Batch::each(1)) {
+        Err(RuntimeError::Emulator(Fault::TimeLimit { kernel: "wait", limit: named, .. })) => {
+            assert_eq!(named, limit);
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut one = queue.pinned::<u32>(1).unwrap();
+    one.write().unwrap()[0] = 1;
+    queue.upload(&one, 0..1, &word, 0).unwrap();
+    queue.launch(&WAIT, &[&word], Batch::each(1)).unwrap();
 }
 
 #[test]
