@@ -228,6 +228,9 @@ pub trait Queue: Debug + Send + Sync {
     ///
     /// `RuntimeError::Emulator`, on an emulated device alone, if the kernel violates a rule of the
     /// machine or takes longer than the device's limit. The arrays are unchanged then.
+    ///
+    /// # Panics
+    /// On an emulated device, if the code of the kernel panics.
     fn launch(
         &self,
         kernel: &Kernel,
@@ -246,6 +249,9 @@ pub trait Queue: Debug + Send + Sync {
     /// # Errors
     /// Those of [`launch`](Self::launch) for each of the launches. If arguments are wrong, no
     /// operation has been issued.
+    ///
+    /// # Panics
+    /// On an emulated device, if the code of one of the kernels panics.
     fn launch_all(&self, launches: &[Launch<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Makes all later operations of this queue wait for the operations that have been issued to

@@ -55,13 +55,14 @@ fn faults_are_errors_and_change_nothing() {
     assert_eq!(back.read().unwrap(), [0xa5]);
 }
 
+const WORD: &[Parameter] = &[Parameter::new("word", 4, Rows::One, 1)];
+
 /// A kernel that takes longer than the device permits is an error, and the device still works.
 #[test]
 fn launches_end_in_time() {
     static WAIT: Kernel = Kernel::emulated("wait", Shape::new(1, 1, 0), WORD, &EMULATE_WAIT);
     static EMULATE_WAIT: Emulate =
         |s, buffers, _| while s.load::<u32>(buffers[0].view(), 0) == 0 {};
-    const WORD: &[Parameter] = &[Parameter::new("word", 4, Rows::One, 1)];
     let limit = Duration::from_millis(20);
     let queue = EmulatedDevice::with_time_limit(limit).queue().unwrap();
     let word = queue.allocate::<u32>(1).unwrap();
@@ -76,6 +77,26 @@ fn launches_end_in_time() {
     one.write().unwrap()[0] = 1;
     queue.upload(&one, 0..1, &word, 0).unwrap();
     queue.launch(&WAIT, &[&word], Batch::each(1)).unwrap();
+}
+
+/// A panic in the code of a kernel leaves the launch, also if other threads wait at a barrier. The
+/// device still works.
+#[test]
+fn panics_of_kernels_pass_through() {
+    static PANICS: Kernel = Kernel::emulated("panics", Shape::new(64, 1, 0), WORD, &EMULATE_PANICS);
+    static EMULATE_PANICS: Emulate = |s, buffers, _| {
+        if s.thread() == 40 && s.load::<u32>(buffers[0].view(), 0) != 0 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        s.sync_block();
+    };
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let word = queue.allocate::<u32>(1).unwrap();
+    let launch = || queue.launch(&PANICS, &[&word], Batch::each(2));
+    let panic = std::panic::catch_unwind(core::panic::AssertUnwindSafe(launch)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+    queue.wipe(&word).unwrap();
+    assert_eq!(launch(), Ok(()));
 }
 
 #[test]
