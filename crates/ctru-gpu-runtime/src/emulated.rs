@@ -263,6 +263,11 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
         Ok(self.in_host_form())
     }
 
+    fn wipe(&mut self) -> Result<(), RuntimeError> {
+        zero(self.in_host_form());
+        Ok(())
+    }
+
     fn on_device(&mut self) -> &EmulatedMemory {
         if let Some(content) = self.content.take() {
             let content = Wiped(content);
@@ -330,6 +335,11 @@ impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
         Ok(work(&mut changing.copy.0))
     }
 
+    fn wipe(&self) -> Result<(), RuntimeError> {
+        let _taken = self.taken.take(0..self.len, self.len)?;
+        lock(&self.pinned).wipe()
+    }
+
     fn on_device(&mut self) -> &EmulatedMemory {
         self.pinned.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
     }
@@ -346,10 +356,15 @@ struct Wiped<T: Plain>(Vec<T>);
 
 impl<T: Plain> Drop for Wiped<T> {
     fn drop(&mut self) {
-        self.0.fill(T::default());
-        // Without this use of the elements, the compiler could remove the writes.
-        core::hint::black_box(&self.0);
+        zero(&mut self.0);
     }
+}
+
+/// Overwrites numbers with zeros.
+fn zero<T: Plain>(numbers: &mut [T]) {
+    numbers.fill(T::default());
+    // Without this use of the elements, the compiler could remove the writes.
+    core::hint::black_box(numbers);
 }
 
 /// Returns the bytes of a number in the order in which a device stores them.

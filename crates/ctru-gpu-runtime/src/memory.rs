@@ -60,6 +60,14 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// Returns errors of the operations of all queues that have used the memory.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 
+    /// Waits for the operations on the memory and overwrites it with zeros. If an operation has
+    /// failed, it is overwritten all the same. Only if the wait is refused, so that operations may
+    /// still use the memory, is it left as it is until it is dropped.
+    ///
+    /// # Errors
+    /// Returns errors of the operations of all queues that have used the memory.
+    fn wipe(&mut self) -> Result<(), RuntimeError>;
+
     /// Returns this memory as an argument of launches. Kernels then read and write it over the link
     /// between host and device, without a copy.
     ///
@@ -95,6 +103,14 @@ pub trait SharedMemory<T>: Debug + Send + Sync {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError>;
+
+    /// Waits for the operations on the memory and overwrites it with zeros, as [`HostMemory::wipe`]
+    /// does.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Overlap`] if a call of [`with`](Self::with) has elements. Nothing is
+    /// overwritten then. Errors of the operations of all queues that have used the memory.
+    fn wipe(&self) -> Result<(), RuntimeError>;
 
     /// Returns this memory as an argument of launches, as [`HostMemory::on_device`] does.
     fn on_device(&mut self) -> &Self::Device;

@@ -302,6 +302,30 @@ impl<T: Plain> CudaPinned<T> {
         Ok(pointer)
     }
 
+    /// Waits for the operations on the memory and overwrites it with zeros, unless an operation may
+    /// still use it. Returns the result of the wait, and whether the memory is overwritten.
+    ///
+    /// If the driver refuses to wait for the queue, the GPU may still use the memory. If the driver
+    /// has shut down at the end of the process, it has already freed the memory. After other errors
+    /// the context has stopped.
+    ///
+    /// # Safety
+    /// Nothing on the host refers to the content.
+    unsafe fn overwrite(&self) -> (Result<(), RuntimeError>, bool) {
+        let waited = self.uses.wait();
+        let is_over = !waited
+            .as_ref()
+            .is_err_and(|error| driver::did_not_wait(error) || driver::is_gone(error));
+        if is_over {
+            let bytes = self.len * size_of::<T>();
+            // SAFETY: the memory has `bytes` bytes, no operation uses it, and the caller promises
+            // the rest.
+            unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }
+                .zeroize();
+        }
+        (waited, is_over)
+    }
+
     /// Records that the operation with this number of the memory's own queue uses the memory.
     pub(super) fn used_by(&self, operation: u64) {
         self.uses.record(&self.stream, operation);
@@ -330,6 +354,12 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
     }
 
+    fn wipe(&mut self) -> Result<(), RuntimeError> {
+        // SAFETY: references to the content borrow `self`.
+        let (waited, _) = unsafe { self.overwrite() };
+        waited
+    }
+
     fn on_device(&mut self) -> &CudaMemory {
         &self.memory
     }
@@ -337,23 +367,16 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
 
 impl<T: Plain> Drop for CudaPinned<T> {
     fn drop(&mut self) {
-        let bytes = self.len * size_of::<T>();
-        if bytes == 0 {
+        if self.memory.bytes == 0 {
             return;
         }
-        // If the context cannot be entered or the driver refuses to wait for the queue, the GPU may
-        // still use the memory, so it is not freed. If the driver has shut down at the end of the
-        // process, it has already freed the memory. After other errors the context has stopped.
+        // If the context cannot be entered, the GPU may still use the memory, so it is not freed.
         let Ok(_current) = self.stream.device.enter() else { return };
-        if self
-            .uses
-            .wait()
-            .is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error))
-        {
+        // SAFETY: nothing else refers to the memory.
+        let (_, is_overwritten) = unsafe { self.overwrite() };
+        if !is_overwritten {
             return;
         }
-        // SAFETY: the memory has `bytes` bytes, and nothing else refers to it.
-        unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
         // SAFETY: the driver allocated the memory, and nothing uses it after this call.
         let _ = unsafe { driver::cuMemFreeHost(self.pointer.as_ptr().cast()) };
     }
@@ -400,6 +423,13 @@ impl<T: Plain> SharedMemory<T> for CudaShared<T> {
             slice::from_raw_parts_mut(self.pinned.pointer.as_ptr().add(start), end - start)
         };
         Ok(work(elements))
+    }
+
+    fn wipe(&self) -> Result<(), RuntimeError> {
+        let _taken = self.taken.take(0..self.pinned.len, self.pinned.len)?;
+        // SAFETY: nobody has elements, because `_taken` has all of them.
+        let (waited, _) = unsafe { self.pinned.overwrite() };
+        waited
     }
 
     fn on_device(&mut self) -> &CudaMemory {

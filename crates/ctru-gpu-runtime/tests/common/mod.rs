@@ -113,6 +113,7 @@ where
     kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
     shared_memory(device)?;
+    host_memory_is_wiped(device)?;
     slices(device)?;
     short_arrays(device)?;
     bad_arguments(device)?;
@@ -302,6 +303,27 @@ fn shared_memory<D: Device>(device: &D) -> Done {
     let reversed = expected.iter().rev().zip(0..).map(|(&key, i)| u32::from(key) + i);
     assert!(output.with(0..N, |output| output.iter().copied().eq(reversed))?);
     Ok(())
+}
+
+/// Checks that host memory is zero after a wipe, also what kernels have written to it, and that
+/// shared memory is not wiped while a caller has elements of it.
+fn host_memory_is_wiped<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let (mut keys, mut output) = (queue.pinned::<u16>(N)?, queue.shared::<u32>(N)?);
+    keys.write()?.fill(7);
+    queue.launch(&REVERSE, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    let refused = output.with(3..4, |element| {
+        let refused = output.wipe();
+        assert_ne!(element, [0]);
+        refused
+    })?;
+    assert_eq!(refused, Err(RuntimeError::Overlap { start: 0, end: N }));
+    output.wipe()?;
+    keys.wipe()?;
+    assert_eq!(keys.read()?, [0; N]);
+    assert!(output.with(0..N, |output| output == [0; N])?);
+    queue.pinned::<u64>(0)?.wipe()?;
+    queue.shared::<u64>(0)?.wipe()
 }
 
 /// Checks that one queue can write and another can read the same memory several times while the
