@@ -4,7 +4,6 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -158,7 +157,9 @@ struct Opened {
     index: u32,
     context: CUcontext,
     module: &'static Module,
-    functions: Mutex<HashMap<&'static str, Function>>,
+    /// The kernels by their names. This lock is held for a look-up only, because a driver may
+    /// compile for seconds, while other threads launch other kernels.
+    functions: Mutex<HashMap<&'static str, &'static Once<Function>>>,
 }
 
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
@@ -178,13 +179,59 @@ struct Function {
 // SAFETY: a function belongs to its context, which any thread may use.
 unsafe impl Send for Function {}
 
-/// All open devices.
-static OPENED: Mutex<Vec<&'static Opened>> = Mutex::new(Vec::new());
+/// A value that one thread makes while others that need it wait. If it cannot be made, the next
+/// thread tries again.
+struct Once<T>(Mutex<Option<T>>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Once<T> {
+    /// Calls `work` with the value, which `make` makes if there is none.
+    fn with<V>(
+        &self,
+        make: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&mut T) -> Result<V, RuntimeError>,
+    ) -> Result<V, RuntimeError> {
+        let mut value = lock(&self.0);
+        match &mut *value {
+            Some(value) => work(value),
+            none => work(none.insert(make()?)),
+        }
+    }
+}
+
+/// A GPU and a module for which it is being opened, or has been.
+struct Opening {
+    index: u32,
+    module: &'static Module,
+    opened: Once<&'static Opened>,
+}
+
+/// All pairs of a GPU and a module for which it has been opened. This lock is held for a look-up
+/// only, as that of the kernels of a device.
+static OPENINGS: Mutex<Vec<&'static Opening>> = Mutex::new(Vec::new());
 
 /// Locks `mutex`. Every change of its content is a single step, so the content is valid even after
 /// a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the pair of a GPU and a module. There is one for each pair.
+fn opening(index: u32, module: &'static Module) -> &'static Opening {
+    let mut all = lock(&OPENINGS);
+    let known =
+        all.iter().find(|known| known.index == index && ptr::eq(known.module, module)).copied();
+    known.unwrap_or_else(|| {
+        let new: &'static Opening =
+            Box::leak(Box::new(Opening { index, module, opened: Once::default() }));
+        all.push(new);
+        new
+    })
 }
 
 impl CudaDevice {
@@ -203,25 +250,17 @@ impl CudaDevice {
     /// launch returns the same error if the driver rejects the kernel.
     pub fn open(index: u32, module: &'static Module) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
-        // The lock is held until the device is open, so that no other thread opens it at the same
-        // time.
-        let mut all = lock(&OPENED);
-        if let Some(opened) =
-            all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
-        {
-            return Ok(Self(opened));
-        }
-        let mut context = ptr::null_mut();
-        // SAFETY: `context` may be written, and the GPU exists.
-        unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
-        {
+        let open = || {
+            let mut context = ptr::null_mut();
+            // SAFETY: `context` may be written, and the GPU exists.
+            unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
             let _current = Current::enter(context)?;
             compile(None, &ptx::outside_kernels(module.text()))?;
-        }
-        let opened = Opened { index, context, module, functions: Mutex::default() };
-        let opened: &'static Opened = Box::leak(Box::new(opened));
-        all.push(opened);
-        Ok(Self(opened))
+            let opened = Opened { index, context, module, functions: Mutex::default() };
+            let opened: &'static Opened = Box::leak(Box::new(opened));
+            Ok(opened)
+        };
+        opening(index, module).opened.with(open, |opened| Ok(Self(opened)))
     }
 
     /// Returns the number of the GPU.
@@ -308,22 +347,17 @@ impl CudaDevice {
         if !kernel.is_of(self.0.module) {
             return Err(RuntimeError::ForeignKernel { name });
         }
-        // The lock is held while the driver compiles, so that no other thread compiles the same
-        // kernel.
-        let mut functions = lock(&self.0.functions);
-        let function = match functions.entry(name) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let raw = self.load(name)?;
-                new.insert(Function { raw, shared_bytes: SHARED_BYTES_BY_DEFAULT })
+        let known =
+            *lock(&self.0.functions).entry(name).or_insert_with(|| Box::leak(Box::default()));
+        let load = || Ok(Function { raw: self.load(name)?, shared_bytes: SHARED_BYTES_BY_DEFAULT });
+        known.with(load, |function| {
+            let wanted = kernel.shape().shared_bytes();
+            if wanted > function.shared_bytes {
+                self.permit(name, function.raw, wanted)?;
+                function.shared_bytes = wanted;
             }
-        };
-        let wanted = kernel.shape().shared_bytes();
-        if wanted > function.shared_bytes {
-            self.permit(name, function.raw, wanted)?;
-            function.shared_bytes = wanted;
-        }
-        Ok(function.raw)
+            Ok(function.raw)
+        })
     }
 
     /// Lets the blocks of a kernel have `wanted` bytes of shared memory for launches, beside those

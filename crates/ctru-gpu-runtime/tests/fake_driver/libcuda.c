@@ -1,8 +1,9 @@
 /* A stand-in for the driver that needs no GPU, for tests of the host code. It delays operations as
  * long as a driver may: a stream's operations happen only when the program waits for them, so code
  * that reads memory too early reads old bytes. It stops the program if memory is freed that is not
- * all zeros. It has one kernel, `reverse` of common/mod.rs, and omits every check that the tests do
- * not need. CTRU_FAKE_DRIVER selects its behaviour while a copy is running:
+ * all zeros. It has one kernel, `reverse` of common/mod.rs, also under longer names, and omits
+ * every check that the tests do not need. CTRU_FAKE_DRIVER selects its behaviour while a copy is
+ * running:
  * - "refuses-contexts": it refuses to enter a context;
  * - "captures": it refuses to wait for a stream, as if another library captured a graph;
  * - "fails": it waits for a stream and reports that an operation failed.
@@ -83,6 +84,16 @@ long ctru_context_waits(void) {
 }
 
 static long module_loads;
+static int holds_modules;
+static pthread_cond_t modules_released = PTHREAD_COND_INITIALIZER;
+
+/* Makes the loading of modules wait until this function is called again, with 0. */
+void ctru_hold_modules(int holds) {
+    pthread_mutex_lock(&all);
+    holds_modules = holds;
+    pthread_cond_broadcast(&modules_released);
+    pthread_mutex_unlock(&all);
+}
 
 /* Returns how often the program has loaded a module, which is when a driver compiles. */
 long ctru_module_loads(void) {
@@ -294,6 +305,7 @@ int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *op
                        void **values) {
     ENTER;
     module_loads++;
+    while (holds_modules) pthread_cond_wait(&modules_released, &all);
     if (has_no_kernels()) LEAVE((*module = &context, 0));
     if (strstr(image, ".version") && (!strstr(image, ".entry") || strstr(image, "bar.sync"))) {
         *module = &context;
@@ -310,7 +322,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
                 : !strncmp(name, "validate_secret", 15) ? validation + 5
                                                         : &context;
     if (has_no_kernels()) LEAVE(0);
-    LEAVE(strcmp(name, "reverse") ? NOT_FOUND : 0);
+    LEAVE(strncmp(name, "reverse", 7) ? NOT_FOUND : 0);
 }
 
 int cuFuncSetAttribute(void *function, int attribute, int value) {
