@@ -1,5 +1,8 @@
 //! The device on the CPU. Kernels run on the [emulator], and each call returns when its operation
 //! is done.
+//!
+//! The copies of memory that a launch makes are overwritten, too, but not the stacks of the
+//! emulated threads; see [`emulator`].
 
 use core::fmt;
 use core::ops::Range;

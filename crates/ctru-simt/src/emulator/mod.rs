@@ -6,6 +6,10 @@
 //! addresses that each thread accessed, in order. A trace shows a branch only if its sides access
 //! different memory.
 //!
+//! The emulator is for tests. It overwrites its copies of arrays and the shared memory of blocks
+//! when it is done with them, but not the stacks of threads, nor what threads exchange in
+//! registers.
+//!
 //! A panic in the code of a kernel leaves the call that launched it. If the program is compiled
 //! with `panic = "abort"`, not only such a panic ends the process, but so does a fault of a thread:
 //! the emulator unwinds the threads that have begun and never end.
