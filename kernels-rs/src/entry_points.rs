@@ -2,19 +2,19 @@
 
 /// Makes three entry points from each entry of a list, one for each ring. The modules that the
 /// entries name must be in scope.
-///
-/// The kernels keep the rules of the machine: the tests run them on the emulator with arrays of
-/// exactly the lengths that the list states, and the emulator stops at every violation.
 macro_rules! ring_entry_points {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
     );)*) => {
         $(
-            ctru_simt::entry_point!([$text, "_653"],
+            // SAFETY of the three lines: the kernels keep the rules of the machine. The tests run
+            // them on the emulator with arrays of exactly the lengths that the list states, and the
+            // emulator stops at every violation.
+            ctru_simt::entry_point!(unsafe [$text, "_653"],
                 $room::$module::$function::<_, ctru_math::R653>, ($($array: $element),*));
-            ctru_simt::entry_point!([$text, "_761"],
+            ctru_simt::entry_point!(unsafe [$text, "_761"],
                 $room::$module::$function::<_, ctru_math::R761>, ($($array: $element),*));
-            ctru_simt::entry_point!([$text, "_1277"],
+            ctru_simt::entry_point!(unsafe [$text, "_1277"],
                 $room::$module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
         )*
     };

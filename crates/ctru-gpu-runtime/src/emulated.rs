@@ -1,8 +1,12 @@
 //! The device on the CPU. Kernels run on the [emulator], and each call returns when its operation
 //! is done.
+//!
+//! The copies of memory that a launch makes are overwritten, too, but not the stacks of the
+//! emulated threads; see [`emulator`].
 
 use core::fmt;
 use core::ops::Range;
+use core::time::Duration;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -15,6 +19,7 @@ use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 use crate::queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
 use crate::registered::{self, Registered};
+use crate::taken::{Taken, TakenRanges};
 
 /// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
 /// its use conspicuous.
@@ -35,6 +40,7 @@ struct State {
     /// The recorded events of threads, or `None` if launches are not traced.
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
+    emulator: Emulator,
     /// The number of copies, wipes and launches that remain until the device is lost.
     left: AtomicUsize,
 }
@@ -57,7 +63,8 @@ impl State {
 }
 
 impl EmulatedDevice {
-    /// Creates a device whose memory is limited only by that of the host.
+    /// Creates a device whose memory is limited only by that of the host. A launch may take two
+    /// minutes, as on each device whose constructor names no other limit.
     #[must_use]
     pub fn new() -> Self {
         Self::with_memory(isize::MAX as usize)
@@ -66,25 +73,40 @@ impl EmulatedDevice {
     /// Creates a device with `total` bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
-        Self::from_parts(total, None, usize::MAX)
+        Self::from_parts(total, None, usize::MAX, Emulator::new())
+    }
+
+    /// Creates a device on which a launch may take this long. A launch that takes longer stops at
+    /// one of the next operations of a thread, and is the error
+    /// [`Fault::TimeLimit`](emulator::Fault::TimeLimit) in [`RuntimeError::Emulator`].
+    #[must_use]
+    pub fn with_time_limit(limit: Duration) -> Self {
+        let emulator = Emulator::with_time_limit(limit);
+        Self::from_parts(isize::MAX as usize, None, usize::MAX, emulator)
     }
 
     /// Creates a device that records the events of the threads of every launch.
     #[must_use]
     pub fn traced() -> Self {
-        Self::from_parts(isize::MAX as usize, Some(Mutex::default()), usize::MAX)
+        let trace = Some(Mutex::default());
+        Self::from_parts(isize::MAX as usize, trace, usize::MAX, Emulator::new())
     }
 
     /// Creates a device that executes `operations` copies, wipes and launches. All later ones fail,
     /// as on a GPU after an exception in a kernel.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
-        Self::from_parts(isize::MAX as usize, None, operations)
+        Self::from_parts(isize::MAX as usize, None, operations, Emulator::new())
     }
 
-    fn from_parts(total: usize, trace: Option<Mutex<Vec<Event>>>, left: usize) -> Self {
+    fn from_parts(
+        total: usize,
+        trace: Option<Mutex<Vec<Event>>>,
+        left: usize,
+        emulator: Emulator,
+    ) -> Self {
         let (used, left) = (AtomicUsize::new(0), AtomicUsize::new(left));
-        Self(Arc::new(State { total, used, trace, registered: Registered::new(), left }))
+        Self(Arc::new(State { total, used, trace, registered: Registered::new(), emulator, left }))
     }
 
     /// Returns the events that threads have caused since the last call, ordered by launch, then by
@@ -112,7 +134,7 @@ impl Device for EmulatedDevice {
     type Registration = EmulatedRegistration;
 
     fn queue(&self) -> Result<EmulatedQueue, RuntimeError> {
-        Ok(EmulatedQueue { device: self.clone() })
+        Ok(EmulatedQueue { device: self.clone(), identity: Arc::default() })
     }
 
     fn register<T: Send>(
@@ -208,6 +230,8 @@ impl fmt::Debug for EmulatedMemory {
 ///
 /// The content is either in `content` or, after [`on_device`](HostMemory::on_device), in `memory`.
 pub struct EmulatedPinned<T: Plain> {
+    /// The identity of the queue.
+    queue: Arc<()>,
     content: OnceLock<Vec<T>>,
     memory: EmulatedMemory,
 }
@@ -216,6 +240,14 @@ impl<T: Plain> EmulatedPinned<T> {
     /// Returns the content. Takes it from `memory` if it is there.
     fn content(&self) -> &Vec<T> {
         self.content.get_or_init(|| elements(&lock(&self.memory.content)))
+    }
+
+    /// Returns the content for writing, and leaves no copy of it in `memory`.
+    fn in_host_form(&mut self) -> &mut [T] {
+        self.content();
+        // The host may wipe its memory in this way, so no copy stays.
+        lock(&self.memory.content).zeroize();
+        self.content.get_mut().map_or(&mut [], Vec::as_mut_slice)
     }
 }
 
@@ -231,10 +263,12 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
     }
 
     fn write(&mut self) -> Result<&mut [T], RuntimeError> {
-        self.content();
-        // The host may wipe its memory in this way, so no copy stays.
-        lock(&self.memory.content).zeroize();
-        Ok(self.content.get_mut().map_or(&mut [], Vec::as_mut_slice))
+        Ok(self.in_host_form())
+    }
+
+    fn wipe(&mut self) -> Result<(), RuntimeError> {
+        zero(self.in_host_form());
+        Ok(())
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {
@@ -262,15 +296,33 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
     }
 }
 
-/// Host memory of an [`EmulatedQueue`] that several threads fill and read, one at a time.
-#[derive(Debug)]
-pub struct EmulatedShared<T: Plain>(Mutex<EmulatedPinned<T>>);
+/// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
+pub struct EmulatedShared<T: Plain> {
+    pinned: Mutex<EmulatedPinned<T>>,
+    len: usize,
+    taken: TakenRanges,
+}
+
+/// A copy of elements of shared memory that a caller changes. Dropping it writes the copy back,
+/// also after a panic, because a GPU's shared memory has what the caller has written until then.
+struct Changing<'a, T: Plain> {
+    shared: &'a EmulatedShared<T>,
+    taken: Taken<'a>,
+    copy: Wiped<T>,
+}
+
+impl<T: Plain> Drop for Changing<'_, T> {
+    fn drop(&mut self) {
+        let mut pinned = lock(&self.shared.pinned);
+        pinned.in_host_form()[self.taken.range()].copy_from_slice(&self.copy.0);
+    }
+}
 
 impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
     type Device = EmulatedMemory;
 
     fn len(&self) -> usize {
-        lock(&self.0).len()
+        self.len
     }
 
     fn with<V>(
@@ -278,13 +330,27 @@ impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError> {
-        let mut pinned = lock(&self.0);
-        arguments::check_copy(&range, pinned.len(), 0, usize::MAX)?;
-        Ok(work(&mut pinned.write()?[range]))
+        let taken = self.taken.take(range, self.len)?;
+        // The caller gets a copy, and no lock is held while it works, because other calls may use
+        // other elements during this time.
+        let copy = Wiped(lock(&self.pinned).in_host_form()[taken.range()].to_vec());
+        let mut changing = Changing { shared: self, taken, copy };
+        Ok(work(&mut changing.copy.0))
+    }
+
+    fn wipe(&self) -> Result<(), RuntimeError> {
+        let _taken = self.taken.take(0..self.len, self.len)?;
+        lock(&self.pinned).wipe()
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+        self.pinned.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+    }
+}
+
+impl<T: Plain> fmt::Debug for EmulatedShared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatedShared({} elements)", self.len)
     }
 }
 
@@ -293,10 +359,15 @@ struct Wiped<T: Plain>(Vec<T>);
 
 impl<T: Plain> Drop for Wiped<T> {
     fn drop(&mut self) {
-        self.0.fill(T::default());
-        // Without this use of the elements, the compiler could remove the writes.
-        core::hint::black_box(&self.0);
+        zero(&mut self.0);
     }
+}
+
+/// Overwrites numbers with zeros.
+fn zero<T: Plain>(numbers: &mut [T]) {
+    numbers.fill(T::default());
+    // Without this use of the elements, the compiler could remove the writes.
+    core::hint::black_box(numbers);
 }
 
 /// Returns the bytes of a number in the order in which a device stores them.
@@ -312,10 +383,13 @@ fn elements<T: Plain>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(number).collect()
 }
 
-/// A queue of an [`EmulatedDevice`]. A call returns when its operation is done.
+/// A queue of an [`EmulatedDevice`]. A call returns when its operation is done. Clones refer to the
+/// same queue.
 #[derive(Clone)]
 pub struct EmulatedQueue {
     device: EmulatedDevice,
+    /// An allocation that only this queue, its clones and its pinned memory share.
+    identity: Arc<()>,
 }
 
 impl EmulatedQueue {
@@ -323,6 +397,13 @@ impl EmulatedQueue {
         match self.device.owns(memory) {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }),
+        }
+    }
+
+    fn check_queue<T: Plain>(&self, pinned: &EmulatedPinned<T>) -> Result<(), RuntimeError> {
+        match Arc::ptr_eq(&self.identity, &pinned.queue) {
+            true => Ok(()),
+            false => Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" }),
         }
     }
 }
@@ -374,6 +455,7 @@ impl Queue for EmulatedQueue {
         content.try_reserve_exact(len).map_err(|_| RuntimeError::OutOfHostMemory { requested })?;
         content.resize(len, T::default());
         Ok(EmulatedPinned {
+            queue: Arc::clone(&self.identity),
             content: OnceLock::from(content),
             memory: EmulatedMemory {
                 device: self.device.clone(),
@@ -387,7 +469,8 @@ impl Queue for EmulatedQueue {
     }
 
     fn shared<T: Plain>(&self, len: usize) -> Result<EmulatedShared<T>, RuntimeError> {
-        Ok(EmulatedShared(Mutex::new(self.pinned(len)?)))
+        let (pinned, taken) = (Mutex::new(self.pinned(len)?), TakenRanges::default());
+        Ok(EmulatedShared { pinned, len, taken })
     }
 
     fn upload<T: Plain>(
@@ -397,6 +480,7 @@ impl Queue for EmulatedQueue {
         to: &Buffer<T, EmulatedMemory>,
         start: usize,
     ) -> Result<(), RuntimeError> {
+        self.check_queue(from)?;
         self.check_owner(to)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
@@ -415,6 +499,7 @@ impl Queue for EmulatedQueue {
         to: &mut EmulatedPinned<T>,
         start: usize,
     ) -> Result<(), RuntimeError> {
+        self.check_queue(to)?;
         self.check_owner(from)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
@@ -521,9 +606,9 @@ impl Queue for EmulatedQueue {
         }
         let arguments: Vec<&emulator::Buffer> = arguments.iter().collect();
         match &self.device.0.trace {
-            None => Emulator::new().launch(kernel, &arguments, batch)?,
+            None => self.device.0.emulator.launch(kernel, &arguments, batch)?,
             Some(trace) => {
-                let events = Emulator::new().trace(kernel, &arguments, batch)?;
+                let events = self.device.0.emulator.trace(kernel, &arguments, batch)?;
                 lock(trace).extend(events);
             }
         }

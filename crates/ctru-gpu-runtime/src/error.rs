@@ -37,9 +37,14 @@ pub enum RuntimeError {
         /// The driver's name for the code.
         name: String,
     },
-    /// The driver did not compile the kernels.
-    #[error("the driver did not compile the kernels: {name} ({code}){}\n{log}", advice(*code))]
+    /// The driver did not compile a kernel, or the text outside of kernels.
+    #[error(
+        "the driver did not compile {}: {name} ({code}){}\n{log}",
+        kernel.unwrap_or("the text outside of kernels"), advice(*code)
+    )]
     Compilation {
+        /// The kernel, or `None` for the text outside of kernels.
+        kernel: Option<&'static str>,
         /// The driver's code.
         code: i32,
         /// The driver's name for the code.
@@ -55,6 +60,19 @@ pub enum RuntimeError {
     UnknownKernel {
         /// The name.
         name: &'static str,
+    },
+    /// The blocks of a kernel need more shared memory than a block may have on this GPU.
+    #[error(
+        "{kernel} needs {needed} bytes of shared memory per block, but this GPU has {most}: use a \
+         kernel with smaller blocks"
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: &'static str,
+        /// The bytes that a block needs: those that the code declares and those of the descriptor.
+        needed: u32,
+        /// The bytes that a block may have.
+        most: u32,
     },
     /// A kernel of one module was launched on a device that was opened with another module.
     #[error(
@@ -152,8 +170,8 @@ pub enum RuntimeError {
         /// Number of elements in the memory.
         len: usize,
     },
-    /// Two threads use the same elements of shared host memory at the same time.
-    #[error("the elements {start}..{end} are in use by another thread")]
+    /// Two calls use the same elements of shared host memory at the same time.
+    #[error("other calls use some of the elements {start}..{end} at this time")]
     Overlap {
         /// First element.
         start: usize,

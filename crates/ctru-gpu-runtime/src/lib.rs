@@ -45,7 +45,10 @@
 //! - [`SharedMemory`] is pinned host memory that several threads fill for one launch.
 //! - All memory of [`Buffer`], [`HostMemory`] and [`SharedMemory`] is overwritten with zeros before
 //!   it is freed.
-//! - Every failure is a [`RuntimeError`]. The functions of this crate do not panic.
+//! - Every failure is a [`RuntimeError`]. The functions of this crate do not panic, with one
+//!   exception: on an emulated device, a panic in the code of a kernel leaves the launch. In a
+//!   program with `panic = "abort"`, such a panic ends the process, and so does a fault of a
+//!   kernel's thread; see `ctru_simt::emulator`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;
@@ -54,6 +57,8 @@ mod memory;
 mod queue;
 #[cfg(any(feature = "cuda", feature = "emulator"))]
 mod registered;
+#[cfg(any(feature = "cuda", feature = "emulator"))]
+mod taken;
 
 #[cfg(feature = "cuda")]
 pub mod cuda;

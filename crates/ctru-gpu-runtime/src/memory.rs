@@ -60,6 +60,14 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// Returns errors of the operations of all queues that have used the memory.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 
+    /// Waits for the operations on the memory and overwrites it with zeros. If an operation has
+    /// failed, it is overwritten all the same. Only if the wait is refused, so that operations may
+    /// still use the memory, is it left as it is until it is dropped.
+    ///
+    /// # Errors
+    /// Returns errors of the operations of all queues that have used the memory.
+    fn wipe(&mut self) -> Result<(), RuntimeError>;
+
     /// Returns this memory as an argument of launches. Kernels then read and write it over the link
     /// between host and device, without a copy.
     ///
@@ -83,16 +91,26 @@ pub trait SharedMemory<T>: Debug + Send + Sync {
         self.len() == 0
     }
 
-    /// Waits for the operations on the memory, and calls `work` with the elements `range`.
+    /// Waits for the operations on the memory, and calls `work` with the elements `range`. `work`
+    /// may use other elements of the memory by further calls.
     ///
     /// # Errors
-    /// [`RuntimeError::Range`] if there are no such elements, [`RuntimeError::Overlap`] if another
-    /// call has one of them, and errors of the operations of all queues that have used the memory.
+    /// [`RuntimeError::Range`] if there are no such elements, [`RuntimeError::Overlap`] if a call
+    /// that has not returned has one of them, and errors of the operations of all queues that have
+    /// used the memory.
     fn with<V>(
         &self,
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError>;
+
+    /// Waits for the operations on the memory and overwrites it with zeros, as [`HostMemory::wipe`]
+    /// does.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Overlap`] if a call of [`with`](Self::with) has elements. Nothing is
+    /// overwritten then. Errors of the operations of all queues that have used the memory.
+    fn wipe(&self) -> Result<(), RuntimeError>;
 
     /// Returns this memory as an argument of launches, as [`HostMemory::on_device`] does.
     fn on_device(&mut self) -> &Self::Device;
@@ -186,7 +204,6 @@ impl<T, M: Debug> Debug for Slice<'_, T, M> {
 
 /// A vector whose memory is pinned in place, so that the device copies directly from and to it.
 /// [`Device::register`](crate::Device::register) creates it.
-#[derive(Debug)]
 pub struct PinnedVec<T, G> {
     // Fields are dropped in order, and the registration must end before the memory is freed.
     registration: G,
@@ -219,5 +236,12 @@ impl<T, G> Deref for PinnedVec<T, G> {
 impl<T, G> DerefMut for PinnedVec<T, G> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.content
+    }
+}
+
+/// Shows the length only, because the content may be secret.
+impl<T, G> Debug for PinnedVec<T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedVec({} elements)", self.content.len())
     }
 }

@@ -207,7 +207,8 @@ pub trait Queue: Debug + Send + Sync {
     /// Overwrites device memory with zeros.
     ///
     /// # Errors
-    /// [`RuntimeError`] if the operation cannot be issued.
+    /// [`RuntimeError::Foreign`] if the memory belongs to another device, and errors of the driver
+    /// if the operation cannot be issued.
     fn wipe(&self, memory: &Self::Memory) -> Result<(), RuntimeError>;
 
     /// Runs `kernel` on a batch. If the batch has no operations, the arrays may have any length and
@@ -220,8 +221,16 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError::Alignment`] if the arguments do not match the kernel's parameters or if an
     /// array is too short or not aligned. [`RuntimeError::Foreign`] if an
     /// array belongs to another device. [`RuntimeError::ForeignKernel`] or
-    /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel. After these errors,
+    /// [`RuntimeError::UnknownKernel`] if the device does not have the kernel.
+    /// [`RuntimeError::Compilation`] if the driver rejects the kernel, and
+    /// [`RuntimeError::SharedMemory`] if the device has too little for a block. After these errors,
     /// no operation has been issued.
+    ///
+    /// `RuntimeError::Emulator`, on an emulated device alone, if the kernel violates a rule of the
+    /// machine or takes longer than the device's limit. The arrays are unchanged then.
+    ///
+    /// # Panics
+    /// On an emulated device, if the code of the kernel panics.
     fn launch(
         &self,
         kernel: &Kernel,
@@ -240,6 +249,9 @@ pub trait Queue: Debug + Send + Sync {
     /// # Errors
     /// Those of [`launch`](Self::launch) for each of the launches. If arguments are wrong, no
     /// operation has been issued.
+    ///
+    /// # Panics
+    /// On an emulated device, if the code of one of the kernels panics.
     fn launch_all(&self, launches: &[Launch<'_, Self::Memory>]) -> Result<(), RuntimeError>;
 
     /// Makes all later operations of this queue wait for the operations that have been issued to

@@ -17,7 +17,7 @@ use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue, cuda_version, de
 use ctru_gpu_runtime::{
     Buffer, Device, DeviceMemory, HostMemory, Launch, Order, Queue, RuntimeError,
 };
-use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::descriptor::{Batch, Kernel, Shape};
 use ctru_simt::ptx::Module;
 #[cfg(target_os = "linux")]
 use fake_driver::on_a_fake_driver;
@@ -179,7 +179,10 @@ fn refuses_what_is_no_ptx() {
     }
     for text in ["", "nonsense", "\0"] {
         let device = CudaDevice::open(0, module(text));
-        assert!(matches!(device, Err(RuntimeError::Compilation { .. })), "{device:?}");
+        let Err(error @ RuntimeError::Compilation { kernel: None, .. }) = device else {
+            panic!("{device:?}")
+        };
+        assert!(error.to_string().contains("outside of kernels"), "{error}");
     }
 }
 
@@ -192,7 +195,10 @@ fn refuses_damaged_kernels_and_runs_the_others() {
     let device = device.unwrap();
     for _ in 0..2 {
         match launch(device, module, "damaged") {
-            Err(RuntimeError::Compilation { log, .. }) => assert!(log.contains("sink"), "{log}"),
+            Err(error @ RuntimeError::Compilation { kernel: Some("damaged"), .. }) => {
+                let text = error.to_string();
+                assert!(text.contains("compile damaged:") && text.contains("sink"), "{text}");
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -225,6 +231,30 @@ fn unknown_kernels_are_errors() {
     assert_eq!(launched, Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
+/// Checks that the error of a kernel whose blocks need more shared memory than a GPU has names the
+/// kernel, and that the same kernel runs with less.
+#[test]
+fn too_much_shared_memory_is_an_error() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let device = device.unwrap();
+    // No GPU so far has 1 MiB.
+    let large = Shape::new(64, 1, 1 << 20);
+    // SAFETY: a block may access more shared memory than it does.
+    let kernel = unsafe { common::REVERSE.in_blocks_of(large) };
+    let queue = device.queue().unwrap();
+    let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
+    let refused = |result: Result<(), RuntimeError>| match result {
+        Err(RuntimeError::SharedMemory { kernel: "reverse", needed, most }) => {
+            assert!(needed >= 1 << 20 && (48 << 10..1 << 20).contains(&most), "{needed} {most}");
+        }
+        other => panic!("{other:?}"),
+    };
+    refused(queue.launch(&kernel, &[&keys, &output], Batch::each(1)));
+    refused(device.resources(&kernel).map(drop));
+    queue.launch(&common::REVERSE, &[&keys, &output], Batch::each(1)).unwrap();
+    queue.synchronise().unwrap();
+}
+
 #[test]
 fn resources_of_a_kernel() {
     let Some(device) = gpu(&common::MODULE) else { return };
@@ -235,15 +265,6 @@ fn resources_of_a_kernel() {
     // SAFETY: the module has no entry point with this name.
     let absent = unsafe { Kernel::new(&common::MODULE, "absent", common::SHAPE, &[]) };
     assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
-}
-
-#[test]
-fn pinned_memory_stays_on_its_queue() {
-    let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
-    let (here, there) = (device.queue().unwrap(), device.queue().unwrap());
-    let (pinned, buffer) = (there.pinned::<u8>(4).unwrap(), here.allocate::<u8>(4).unwrap());
-    assert!(matches!(here.upload(&pinned, 0..4, &buffer, 0), Err(RuntimeError::Foreign { .. })));
 }
 
 /// A stand-in for the driver refuses priorities that it has not offered.
@@ -302,6 +323,7 @@ fn events_measure_and_order() {
     // A copy of 64 MiB in 64 microseconds would need more than 1 TB/s, which no connection to a GPU
     // reaches.
     assert!(time > Duration::from_micros(64), "{time:?}");
+    assert_eq!(start.elapsed_since(&end).unwrap(), Duration::ZERO);
 }
 
 /// Checks that copies of the caller's memory are done when the call returns, even if the driver

@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedMemory};
 use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
@@ -51,6 +53,50 @@ fn faults_are_errors_and_change_nothing() {
     let mut back = queue.pinned::<u8>(1).unwrap();
     queue.download(&to, 0..1, &mut back, 0).unwrap();
     assert_eq!(back.read().unwrap(), [0xa5]);
+}
+
+const WORD: &[Parameter] = &[Parameter::new("word", 4, Rows::One, 1)];
+
+/// A kernel that takes longer than the device permits is an error, and the device still works.
+#[test]
+fn launches_end_in_time() {
+    static WAIT: Kernel = Kernel::emulated("wait", Shape::new(1, 1, 0), WORD, &EMULATE_WAIT);
+    static EMULATE_WAIT: Emulate =
+        |s, buffers, _| while s.load::<u32>(buffers[0].view(), 0) == 0 {};
+    let limit = Duration::from_millis(20);
+    let queue = EmulatedDevice::with_time_limit(limit).queue().unwrap();
+    let word = queue.allocate::<u32>(1).unwrap();
+    queue.wipe(&word).unwrap();
+    match queue.launch(&WAIT, &[&word], Batch::each(1)) {
+        Err(RuntimeError::Emulator(Fault::TimeLimit { kernel: "wait", limit: named, .. })) => {
+            assert_eq!(named, limit);
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut one = queue.pinned::<u32>(1).unwrap();
+    one.write().unwrap()[0] = 1;
+    queue.upload(&one, 0..1, &word, 0).unwrap();
+    queue.launch(&WAIT, &[&word], Batch::each(1)).unwrap();
+}
+
+/// A panic in the code of a kernel leaves the launch, also if other threads wait at a barrier. The
+/// device still works.
+#[test]
+fn panics_of_kernels_pass_through() {
+    static PANICS: Kernel = Kernel::emulated("panics", Shape::new(64, 1, 0), WORD, &EMULATE_PANICS);
+    static EMULATE_PANICS: Emulate = |s, buffers, _| {
+        if s.thread() == 40 && s.load::<u32>(buffers[0].view(), 0) != 0 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        s.sync_block();
+    };
+    let queue = EmulatedDevice::new().queue().unwrap();
+    let word = queue.allocate::<u32>(1).unwrap();
+    let launch = || queue.launch(&PANICS, &[&word], Batch::each(2));
+    let panic = std::panic::catch_unwind(core::panic::AssertUnwindSafe(launch)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+    queue.wipe(&word).unwrap();
+    assert_eq!(launch(), Ok(()));
 }
 
 #[test]
@@ -151,6 +197,8 @@ fn memory_of_another_device_is_refused() {
         (EmulatedDevice::new().queue().unwrap(), EmulatedDevice::new().queue().unwrap());
     let foreign = there.allocate::<u8>(4).unwrap();
     assert!(matches!(here.wipe(&foreign), Err(RuntimeError::Foreign { .. })));
-    let pinned = here.pinned::<u8>(4).unwrap();
+    let mut pinned = here.pinned::<u8>(4).unwrap();
     assert!(matches!(here.upload(&pinned, 0..4, &foreign, 0), Err(RuntimeError::Foreign { .. })));
+    let refused = there.download(&foreign, 0..4, &mut pinned, 0);
+    assert!(matches!(refused, Err(RuntimeError::Foreign { what: "pinned memory", .. })));
 }

@@ -75,8 +75,8 @@ macro_rules! kernels {
                     ($($array: $element [$rows; $row $(; $multiple)?] $(as $wider)?),*)
                     $(, ($($scalar: $number),*))?)
             };
-            $crate::entry_point!([$text], $function $(::<$($generic),*>)?, ($($array: $element),*)
-                $(, ($($scalar: $number),*))?);
+            $crate::entry_point!(unsafe [$text], $function $(::<$($generic),*>)?,
+                ($($array: $element),*) $(, ($($scalar: $number),*))?);
         )*
     };
 }
@@ -164,17 +164,17 @@ macro_rules! emulated {
 
 /// Makes the entry point of a kernel where the crate is compiled for a GPU, and nothing elsewhere.
 ///
-/// The arguments are the pieces of the entry point's name, the function with `_` as its machine,
-/// the arrays with the types of their elements, and the scalars, if there are any.
+/// The arguments are the word `unsafe`, the pieces of the entry point's name, the function with `_`
+/// as its machine, the arrays with the types of their elements, and the scalars, if there are any.
 ///
 /// # Safety
-/// The macro contains unsafe code. Its caller promises that the kernel keeps the
-/// [rules](crate::simt::Simt#rules) of the machine in every launch that its descriptor permits.
+/// The word `unsafe` stands for a promise: the kernel keeps the [rules](crate::simt::Simt#rules) of
+/// the machine in every launch that its descriptor permits.
 #[cfg(target_arch = "nvptx64")]
 #[allow_internal_unstable(abi_ptx)]
 #[macro_export]
 macro_rules! entry_point {
-    ([$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)
+    (unsafe [$($name:expr),*], $function:path, ($($array:ident: $element:ty),*)
         $(, ($($scalar:ident: $number:ty),*))?) => {
         const _: () = {
             #[allow(unsafe_code)]
@@ -183,8 +183,8 @@ macro_rules! entry_point {
                 rows: u32 $(, $($scalar: $number),*)?) {
                 // SAFETY: the host launches the kernel by its descriptor, which comes from the same
                 // text. The descriptor states the lengths of the arrays and the shape of the
-                // blocks. Under these conditions, the caller of this macro promises that the kernel
-                // keeps the rules.
+                // blocks. Under these conditions, the caller of this macro promises, with the word
+                // `unsafe`, that the kernel keeps the rules.
                 let gpu = unsafe { $crate::gpu::Gpu::new() };
                 let batch = $crate::descriptor::Batch::from_arguments([operations, rows]);
                 $function(gpu, $($crate::gpu::Global::new($array),)* batch
@@ -194,9 +194,17 @@ macro_rules! entry_point {
     };
 }
 
-/// Makes nothing, because the crate is not compiled for a GPU.
+/// Makes nothing, because the crate is not compiled for a GPU. The arguments begin with the word
+/// `unsafe`, as there:
+///
+/// ```
+/// ctru_simt::entry_point!(unsafe ["copy"], copy::<_>, (from: u32, to: u32));
+/// ```
+/// ```compile_fail
+/// ctru_simt::entry_point!(["copy"], copy::<_>, (from: u32, to: u32));
+/// ```
 #[cfg(not(target_arch = "nvptx64"))]
 #[macro_export]
 macro_rules! entry_point {
-    ($($entry:tt)*) => {};
+    (unsafe $($entry:tt)*) => {};
 }

@@ -4,7 +4,6 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,14 +108,26 @@ fn gpu(index: u32) -> Result<CUdevice, RuntimeError> {
     Ok(gpu)
 }
 
+/// Returns a number that describes the GPU with number `index`.
+fn attribute(index: u32, attribute: CUdevice_attribute) -> Result<u32, RuntimeError> {
+    let gpu = gpu(index)?;
+    let mut value = 0;
+    // SAFETY: `value` may be written, and the GPU exists.
+    unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, gpu) }?;
+    Ok(value.unsigned_abs())
+}
+
+/// Returns a number that describes a kernel as the driver has compiled it.
+fn of_function(function: CUfunction, attribute: CUfunction_attribute) -> Result<u32, RuntimeError> {
+    let mut value: c_int = 0;
+    // SAFETY: `value` may be written, and the function belongs to a module that stays loaded.
+    unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
+    Ok(value.unsigned_abs())
+}
+
 fn info(index: u32) -> Result<DeviceInfo, RuntimeError> {
     let gpu = gpu(index)?;
-    let attribute = |attribute| {
-        let mut value = 0;
-        // SAFETY: `value` may be written, and the GPU exists.
-        unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, gpu) }?;
-        Ok::<_, RuntimeError>(value.unsigned_abs())
-    };
+    let attribute = |name| attribute(index, name);
     let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
     // SAFETY: `name` may be written and has this length, and the GPU exists.
     unsafe { driver::cuDeviceGetName(name.as_mut_ptr(), NAME_BYTES as c_int, gpu) }?;
@@ -146,7 +157,9 @@ struct Opened {
     index: u32,
     context: CUcontext,
     module: &'static Module,
-    functions: Mutex<HashMap<&'static str, Function>>,
+    /// The kernels by their names. This lock is held for a look-up only, because a driver may
+    /// compile for seconds, while other threads launch other kernels.
+    functions: Mutex<HashMap<&'static str, &'static Once<Function>>>,
 }
 
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
@@ -166,13 +179,59 @@ struct Function {
 // SAFETY: a function belongs to its context, which any thread may use.
 unsafe impl Send for Function {}
 
-/// All open devices.
-static OPENED: Mutex<Vec<&'static Opened>> = Mutex::new(Vec::new());
+/// A value that one thread makes while others that need it wait. If it cannot be made, the next
+/// thread tries again.
+struct Once<T>(Mutex<Option<T>>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Once<T> {
+    /// Calls `work` with the value, which `make` makes if there is none.
+    fn with<V>(
+        &self,
+        make: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&mut T) -> Result<V, RuntimeError>,
+    ) -> Result<V, RuntimeError> {
+        let mut value = lock(&self.0);
+        match &mut *value {
+            Some(value) => work(value),
+            none => work(none.insert(make()?)),
+        }
+    }
+}
+
+/// A GPU and a module for which it is being opened, or has been.
+struct Opening {
+    index: u32,
+    module: &'static Module,
+    opened: Once<&'static Opened>,
+}
+
+/// All pairs of a GPU and a module for which it has been opened. This lock is held for a look-up
+/// only, as that of the kernels of a device.
+static OPENINGS: Mutex<Vec<&'static Opening>> = Mutex::new(Vec::new());
 
 /// Locks `mutex`. Every change of its content is a single step, so the content is valid even after
 /// a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the pair of a GPU and a module. There is one for each pair.
+fn opening(index: u32, module: &'static Module) -> &'static Opening {
+    let mut all = lock(&OPENINGS);
+    let known =
+        all.iter().find(|known| known.index == index && ptr::eq(known.module, module)).copied();
+    known.unwrap_or_else(|| {
+        let new: &'static Opening =
+            Box::leak(Box::new(Opening { index, module, opened: Once::default() }));
+        all.push(new);
+        new
+    })
 }
 
 impl CudaDevice {
@@ -191,25 +250,17 @@ impl CudaDevice {
     /// launch returns the same error if the driver rejects the kernel.
     pub fn open(index: u32, module: &'static Module) -> Result<Self, RuntimeError> {
         let gpu = gpu(index)?;
-        // The lock is held until the device is open, so that no other thread opens it at the same
-        // time.
-        let mut all = lock(&OPENED);
-        if let Some(opened) =
-            all.iter().find(|opened| opened.index == index && ptr::eq(opened.module, module))
-        {
-            return Ok(Self(opened));
-        }
-        let mut context = ptr::null_mut();
-        // SAFETY: `context` may be written, and the GPU exists.
-        unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
-        {
+        let open = || {
+            let mut context = ptr::null_mut();
+            // SAFETY: `context` may be written, and the GPU exists.
+            unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
             let _current = Current::enter(context)?;
-            compile(&ptx::outside_kernels(module.text()))?;
-        }
-        let opened = Opened { index, context, module, functions: Mutex::default() };
-        let opened: &'static Opened = Box::leak(Box::new(opened));
-        all.push(opened);
-        Ok(Self(opened))
+            compile(None, &ptx::outside_kernels(module.text()))?;
+            let opened = Opened { index, context, module, functions: Mutex::default() };
+            let opened: &'static Opened = Box::leak(Box::new(opened));
+            Ok(opened)
+        };
+        opening(index, module).opened.with(open, |opened| Ok(Self(opened)))
     }
 
     /// Returns the number of the GPU.
@@ -231,17 +282,12 @@ impl CudaDevice {
     /// # Errors
     /// [`RuntimeError::ForeignKernel`] or [`RuntimeError::UnknownKernel`] if the device does not
     /// have the kernel. [`RuntimeError::Compilation`] if the driver rejects the kernel.
+    /// [`RuntimeError::SharedMemory`] if the GPU has too little for a block.
     /// [`RuntimeError::Driver`] if the driver does not answer.
     pub fn resources(&self, kernel: &Kernel) -> Result<KernelResources, RuntimeError> {
         let _current = self.enter()?;
         let function = self.function(kernel)?;
-        let attribute = |attribute| -> Result<u32, RuntimeError> {
-            let mut value: c_int = 0;
-            // SAFETY: `value` may be written, and the function belongs to a module that stays
-            // loaded.
-            unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
-            Ok(value.unsigned_abs())
-        };
+        let attribute = |attribute| of_function(function, attribute);
         let shape = kernel.shape();
         let mut blocks: c_int = 0;
         // SAFETY: `blocks` may be written, and the function belongs to a module that stays loaded.
@@ -301,24 +347,40 @@ impl CudaDevice {
         if !kernel.is_of(self.0.module) {
             return Err(RuntimeError::ForeignKernel { name });
         }
-        // The lock is held while the driver compiles, so that no other thread compiles the same
-        // kernel.
-        let mut functions = lock(&self.0.functions);
-        let function = match functions.entry(name) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let raw = self.load(name)?;
-                new.insert(Function { raw, shared_bytes: SHARED_BYTES_BY_DEFAULT })
+        let known =
+            *lock(&self.0.functions).entry(name).or_insert_with(|| Box::leak(Box::default()));
+        let load = || Ok(Function { raw: self.load(name)?, shared_bytes: SHARED_BYTES_BY_DEFAULT });
+        known.with(load, |function| {
+            let wanted = kernel.shape().shared_bytes();
+            if wanted > function.shared_bytes {
+                self.permit(name, function.raw, wanted)?;
+                function.shared_bytes = wanted;
             }
-        };
-        let wanted = kernel.shape().shared_bytes();
-        if wanted > function.shared_bytes {
-            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function belongs to a module that stays loaded.
-            unsafe { driver::cuFuncSetAttribute(function.raw, attribute, wanted as c_int) }?;
-            function.shared_bytes = wanted;
+            Ok(function.raw)
+        })
+    }
+
+    /// Lets the blocks of a kernel have `wanted` bytes of shared memory for launches, beside those
+    /// that its code declares. The device must be [current](Self::enter).
+    fn permit(
+        &self,
+        kernel: &'static str,
+        function: CUfunction,
+        wanted: u32,
+    ) -> Result<(), RuntimeError> {
+        const DECLARED: CUfunction_attribute =
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        const MOST: CUdevice_attribute =
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        const WANTED: CUfunction_attribute =
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let needed = wanted.saturating_add(of_function(function, DECLARED)?);
+        let most = attribute(self.0.index, MOST)?;
+        if needed > most {
+            return Err(RuntimeError::SharedMemory { kernel, needed, most });
         }
-        Ok(function.raw)
+        // SAFETY: the function belongs to a module that stays loaded.
+        unsafe { driver::cuFuncSetAttribute(function, WANTED, wanted as c_int) }
     }
 
     /// Compiles and loads the kernel with this name. The device must be [current](Self::enter).
@@ -326,7 +388,7 @@ impl CudaDevice {
         let unknown = RuntimeError::UnknownKernel { name: kernel };
         let Ok(name) = CString::new(kernel) else { return Err(unknown) };
         let Some(text) = ptx::of_kernel(self.0.module.text(), kernel) else { return Err(unknown) };
-        let module = compile(&text)?;
+        let module = compile(Some(kernel), &text)?;
         let mut function = ptr::null_mut();
         // SAFETY: `function` may be written, the module is loaded, the name is a C string.
         unsafe { driver::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }?;
@@ -340,11 +402,12 @@ impl fmt::Debug for CudaDevice {
     }
 }
 
-/// Compiles PTX and loads it into the current device.
-fn compile(ptx: &str) -> Result<CUmodule, RuntimeError> {
+/// Compiles PTX and loads it into the current device. Errors name the kernel, if there is one.
+fn compile(kernel: Option<&'static str>, ptx: &str) -> Result<CUmodule, RuntimeError> {
     let refused = |code: c_int, name: String, log: &[u8]| {
         let log: Vec<u8> = log.iter().copied().take_while(|&byte| byte != 0).collect();
         RuntimeError::Compilation {
+            kernel,
             code,
             name,
             log: String::from_utf8_lossy(&log).trim_end().into(),

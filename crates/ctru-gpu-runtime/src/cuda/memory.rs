@@ -17,6 +17,7 @@ use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain, SharedMemory, Slice};
 use crate::registered::{self, Registered};
+use crate::taken::TakenRanges;
 
 /// Memory that kernels of a [`CudaDevice`] use: memory of the device, pinned memory of the host
 /// ([`HostMemory::on_device`]), or a [`Slice`] of either. Dropping memory of the device waits for
@@ -301,6 +302,30 @@ impl<T: Plain> CudaPinned<T> {
         Ok(pointer)
     }
 
+    /// Waits for the operations on the memory and overwrites it with zeros, unless an operation may
+    /// still use it. Returns the result of the wait, and whether the memory is overwritten.
+    ///
+    /// If the driver refuses to wait for the queue, the GPU may still use the memory. If the driver
+    /// has shut down at the end of the process, it has already freed the memory. After other errors
+    /// the context has stopped.
+    ///
+    /// # Safety
+    /// Nothing on the host refers to the content.
+    unsafe fn overwrite(&self) -> (Result<(), RuntimeError>, bool) {
+        let waited = self.uses.wait();
+        let is_over = !waited
+            .as_ref()
+            .is_err_and(|error| driver::did_not_wait(error) || driver::is_gone(error));
+        if is_over {
+            let bytes = self.len * size_of::<T>();
+            // SAFETY: the memory has `bytes` bytes, no operation uses it, and the caller promises
+            // the rest.
+            unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }
+                .zeroize();
+        }
+        (waited, is_over)
+    }
+
     /// Records that the operation with this number of the memory's own queue uses the memory.
     pub(super) fn used_by(&self, operation: u64) {
         self.uses.record(&self.stream, operation);
@@ -329,6 +354,12 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) })
     }
 
+    fn wipe(&mut self) -> Result<(), RuntimeError> {
+        // SAFETY: references to the content borrow `self`.
+        let (waited, _) = unsafe { self.overwrite() };
+        waited
+    }
+
     fn on_device(&mut self) -> &CudaMemory {
         &self.memory
     }
@@ -336,23 +367,16 @@ impl<T: Plain> HostMemory<T> for CudaPinned<T> {
 
 impl<T: Plain> Drop for CudaPinned<T> {
     fn drop(&mut self) {
-        let bytes = self.len * size_of::<T>();
-        if bytes == 0 {
+        if self.memory.bytes == 0 {
             return;
         }
-        // If the context cannot be entered or the driver refuses to wait for the queue, the GPU may
-        // still use the memory, so it is not freed. If the driver has shut down at the end of the
-        // process, it has already freed the memory. After other errors the context has stopped.
+        // If the context cannot be entered, the GPU may still use the memory, so it is not freed.
         let Ok(_current) = self.stream.device.enter() else { return };
-        if self
-            .uses
-            .wait()
-            .is_err_and(|error| driver::did_not_wait(&error) || driver::is_gone(&error))
-        {
+        // SAFETY: nothing else refers to the memory.
+        let (_, is_overwritten) = unsafe { self.overwrite() };
+        if !is_overwritten {
             return;
         }
-        // SAFETY: the memory has `bytes` bytes, and nothing else refers to it.
-        unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr().cast::<u8>(), bytes) }.zeroize();
         // SAFETY: the driver allocated the memory, and nothing uses it after this call.
         let _ = unsafe { driver::cuMemFreeHost(self.pointer.as_ptr().cast()) };
     }
@@ -367,47 +391,13 @@ impl<T: Plain> fmt::Debug for CudaPinned<T> {
 /// Pinned host memory that several threads fill and read at the same time.
 pub struct CudaShared<T: Plain> {
     pinned: CudaPinned<T>,
-    /// The elements that threads have at the moment.
-    taken: Mutex<Vec<Range<usize>>>,
+    taken: TakenRanges,
 }
 
 impl<T: Plain> CudaShared<T> {
     pub(super) fn new(pinned: CudaPinned<T>) -> Self {
-        Self { pinned, taken: Mutex::default() }
+        Self { pinned, taken: TakenRanges::default() }
     }
-
-    /// Takes elements until the result is dropped.
-    fn take(&self, range: Range<usize>) -> Result<Taken<'_>, RuntimeError> {
-        let Range { start, end } = range;
-        arguments::check_copy(&range, self.pinned.len, 0, usize::MAX)?;
-        let taken = &self.taken;
-        let mut others = lock(taken);
-        if others.iter().any(|other| other.start < end && start < other.end) {
-            return Err(RuntimeError::Overlap { start, end });
-        }
-        others.push(range.clone());
-        Ok(Taken { taken, range })
-    }
-}
-
-/// Elements of shared memory that a thread has. Dropping this value gives them back.
-struct Taken<'a> {
-    taken: &'a Mutex<Vec<Range<usize>>>,
-    range: Range<usize>,
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        let mut taken = lock(self.taken);
-        if let Some(index) = taken.iter().position(|range| *range == self.range) {
-            taken.swap_remove(index);
-        }
-    }
-}
-
-/// Locks a list of ranges, which is valid even after a panic.
-fn lock(ranges: &Mutex<Vec<Range<usize>>>) -> MutexGuard<'_, Vec<Range<usize>>> {
-    ranges.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Plain> SharedMemory<T> for CudaShared<T> {
@@ -422,10 +412,10 @@ impl<T: Plain> SharedMemory<T> for CudaShared<T> {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError> {
-        let taken = self.take(range)?;
+        let taken = self.taken.take(range, self.pinned.len)?;
         self.pinned.uses.wait()?;
-        let Range { start, end } = taken.range;
-        // SAFETY: the memory has these numbers, at most `isize::MAX` bytes. No other thread has
+        let Range { start, end } = taken.range();
+        // SAFETY: the memory has these numbers, at most `isize::MAX` bytes. No other call has
         // them, because `taken` lasts until `work` has returned, and nothing else gives access to
         // the numbers of `pinned`. The device does not access the memory: earlier operations are
         // done, and later ones need `&mut self`.
@@ -433,6 +423,13 @@ impl<T: Plain> SharedMemory<T> for CudaShared<T> {
             slice::from_raw_parts_mut(self.pinned.pointer.as_ptr().add(start), end - start)
         };
         Ok(work(elements))
+    }
+
+    fn wipe(&self) -> Result<(), RuntimeError> {
+        let _taken = self.taken.take(0..self.pinned.len, self.pinned.len)?;
+        // SAFETY: nobody has elements, because `_taken` has all of them.
+        let (waited, _) = unsafe { self.pinned.overwrite() };
+        waited
     }
 
     fn on_device(&mut self) -> &CudaMemory {

@@ -193,7 +193,8 @@ impl CudaEvent {
     }
 
     /// Waits for both events and returns the time from `earlier` to this one, by the clock of the
-    /// GPU, with a resolution of about half a microsecond.
+    /// GPU, with a resolution of about half a microsecond. Returns 0 if this event happened before
+    /// `earlier`, as [`Instant::duration_since`](std::time::Instant::duration_since) does.
     ///
     /// # Errors
     /// Errors of the operations before the events; [`RuntimeError::Driver`] if the events belong to
@@ -205,6 +206,7 @@ impl CudaEvent {
         let mut milliseconds = 0.0f32;
         // SAFETY: `milliseconds` may be written, and both events exist and have happened.
         unsafe { driver::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }?;
+        // The conversion makes 0 of a negative time.
         Ok(Duration::from_nanos((f64::from(milliseconds) * 1e6) as u64))
     }
 }

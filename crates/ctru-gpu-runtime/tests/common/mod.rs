@@ -1,7 +1,9 @@
 //! Checks that every device must pass. Both test files run all these checks.
 #![allow(unsafe_code)]
 
-use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError};
+use ctru_gpu_runtime::{
+    Device, DeviceMemory, HostMemory, Plain, Queue, RuntimeError, SharedMemory,
+};
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::Emulate;
 use ctru_simt::ptx::Module;
@@ -90,7 +92,10 @@ static EMULATE_REVERSE: Emulate = |thread, buffers, batch| {
 type Done = Result<(), RuntimeError>;
 
 /// Runs all checks.
-pub(crate) fn check<D: Device>(device: &D) -> Done {
+pub(crate) fn check<D: Device>(device: &D) -> Done
+where
+    D::Queue: Clone,
+{
     copies::<D, u8>(device, |i| i as u8)?;
     copies::<D, u16>(device, |i| i as u16 * 257)?;
     copies::<D, u32>(device, |i| i.wrapping_mul(0x0101_0101))?;
@@ -104,8 +109,11 @@ pub(crate) fn check<D: Device>(device: &D) -> Done {
     launches(device, Batch::each(0))?;
     launches_of_nothing(device)?;
     queues_share_memory(device)?;
+    pinned_memory_stays_on_its_queue(device)?;
     kernels_on_host_memory(device)?;
     queues_follow_one_another(device)?;
+    shared_memory(device)?;
+    host_memory_is_wiped(device)?;
     slices(device)?;
     short_arrays(device)?;
     bad_arguments(device)?;
@@ -149,6 +157,7 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     let mut registered = device.register(content.clone())?;
     assert!(queue.is_registered(&registered) && queue.is_registered(&registered[10..20]));
     assert!(!queue.is_registered(&content));
+    assert_eq!(format!("{registered:?}"), "PinnedVec(131072 elements)");
 
     let (short, long) = (queue.allocate::<u8>(100)?, queue.allocate::<u8>(BYTES)?);
     let copies = [(&registered[50..150], &short), (&registered[..], &long), (&[][..], &short)];
@@ -233,6 +242,90 @@ fn kernels_on_host_memory<D: Device>(device: &D) -> Done {
     Ok(())
 }
 
+/// Checks that several calls can use other elements of shared memory at the same time, that two
+/// calls cannot have the same element, and that a kernel sees what they have written.
+fn shared_memory<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let mut keys = queue.shared::<u16>(N)?;
+    assert_eq!(keys.with(0..N, |keys| keys.to_vec())?, [0; N]);
+    let overlap = |start, end| Err(RuntimeError::Overlap { start, end });
+    let take = |keys: &<D::Queue as Queue>::Shared<u16>, start, end| {
+        keys.with(start..end, |part| part.len())
+    };
+    keys.with(10..20, |part| {
+        part.fill(7);
+        assert_eq!(keys.len(), N);
+        for (start, end) in [(10, 20), (0, 11), (19, N), (12, 13), (0, N)] {
+            assert_eq!(take(&keys, start, end), overlap(start, end));
+        }
+        // No other call can have an element of an empty range.
+        for place in [0, 10, 15, 20, N] {
+            assert_eq!(take(&keys, place, place), Ok(0));
+        }
+        let nested = keys.with(20..N, |rest| {
+            rest.fill(8);
+            assert_eq!(take(&keys, 0, 10), Ok(10));
+            assert_eq!(take(&keys, 15, 25), overlap(15, 25));
+        });
+        assert_eq!(nested, Ok(()));
+        assert_eq!(take(&keys, 20, N), Ok(N - 20));
+        part[0] = 9;
+    })?;
+    let range = Err(RuntimeError::Range { start: 1, end: N + 1, len: N });
+    assert_eq!(take(&keys, 1, N + 1), range);
+    // Two threads are inside their calls at the same time.
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        for start in [0, 5] {
+            let (keys, both) = (&keys, &both);
+            scope.spawn(move || {
+                let written = keys.with(start..start + 5, |part| {
+                    both.wait();
+                    part.fill(start as u16);
+                });
+                assert_eq!(written, Ok(()));
+            });
+        }
+    });
+    // A panic gives the elements back, with what was written before it.
+    let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        keys.with(0..1, |part| {
+            part[0] = 3;
+            std::panic::resume_unwind(Box::new("on purpose"));
+        })
+    }));
+    assert!(panicked.is_err());
+    let mut expected = [8; N];
+    expected[..20].copy_from_slice(&[3, 0, 0, 0, 0, 5, 5, 5, 5, 5, 9, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+    assert_eq!(keys.with(0..N, |keys| keys.to_vec())?, expected);
+    let mut output = queue.shared::<u32>(N)?;
+    queue.launch(&REVERSE, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    let reversed = expected.iter().rev().zip(0..).map(|(&key, i)| u32::from(key) + i);
+    assert!(output.with(0..N, |output| output.iter().copied().eq(reversed))?);
+    Ok(())
+}
+
+/// Checks that host memory is zero after a wipe, also what kernels have written to it, and that
+/// shared memory is not wiped while a caller has elements of it.
+fn host_memory_is_wiped<D: Device>(device: &D) -> Done {
+    let queue = device.queue()?;
+    let (mut keys, mut output) = (queue.pinned::<u16>(N)?, queue.shared::<u32>(N)?);
+    keys.write()?.fill(7);
+    queue.launch(&REVERSE, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    let refused = output.with(3..4, |element| {
+        let refused = output.wipe();
+        assert_ne!(element, [0]);
+        refused
+    })?;
+    assert_eq!(refused, Err(RuntimeError::Overlap { start: 0, end: N }));
+    output.wipe()?;
+    keys.wipe()?;
+    assert_eq!(keys.read()?, [0; N]);
+    assert!(output.with(0..N, |output| output == [0; N])?);
+    queue.pinned::<u64>(0)?.wipe()?;
+    queue.shared::<u64>(0)?.wipe()
+}
+
 /// Checks that one queue can write and another can read the same memory several times while the
 /// host waits only at the end.
 fn queues_follow_one_another<D: Device>(device: &D) -> Done {
@@ -287,6 +380,20 @@ fn queues_share_memory<D: Device>(device: &D) -> Done {
             .into_iter()
             .try_for_each(|thread| thread.join().expect("the thread's assertions hold"))
     })
+}
+
+/// Checks that a queue and its clones copy their own pinned memory only.
+fn pinned_memory_stays_on_its_queue<D: Device>(device: &D) -> Done
+where
+    D::Queue: Clone,
+{
+    let (here, there) = (device.queue()?, device.queue()?);
+    let (mut pinned, buffer) = (there.pinned::<u8>(4)?, here.allocate::<u8>(4)?);
+    let foreign = Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" });
+    assert_eq!(here.upload(&pinned, 0..4, &buffer, 0), foreign);
+    assert_eq!(here.download(&buffer, 0..4, &mut pinned, 0), foreign);
+    there.clone().upload(&pinned, 0..4, &buffer, 0)?;
+    there.download(&buffer, 0..4, &mut pinned, 0)
 }
 
 /// Checks launches and copies on parts of arrays, and the slices that are refused.

@@ -3,18 +3,20 @@
 use core::ffi::{c_int, c_long};
 
 use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
-use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError};
+use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError, SharedMemory};
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
 use libloading::Library;
 
 use super::on_a_fake_driver;
-use crate::common::{PARAMETERS, PTX, SHAPE};
+use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE};
 
 /// The codes with which calls fail: no memory, a failed operation, and a code without a meaning of
 /// its own.
-const CODES: [c_int; 3] = [2, ILLEGAL_ADDRESS, 999];
+const CODES: [c_int; 3] = [2, ILLEGAL_ADDRESS, REFUSED];
 const ILLEGAL_ADDRESS: c_int = 700;
+/// A code with which the driver refuses a call. Nothing is known about operations then.
+const REFUSED: c_int = 999;
 /// The length of a row of the kernel `reverse`.
 const N: usize = 64;
 
@@ -124,6 +126,55 @@ fn each_call() {
     }
     println!("{calls} calls, {errors} faults, {passed} of them without a result");
     assert!(passed < errors / 2);
+}
+
+/// Lets an operation fail. Checks that host memory is wiped all the same and that the error is
+/// returned; and that nothing is wiped if it cannot be known whether operations are over.
+#[test]
+fn memory_is_wiped_after_a_failure() {
+    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("wipes") {
+        return;
+    }
+    // SAFETY: this is the library that the crate has opened too.
+    let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
+    // SAFETY: the stand-in defines this function with this type.
+    let fail: unsafe extern "C" fn(c_long, c_long, c_int) -> c_long =
+        unsafe { *library.get("ctru_fail").unwrap() };
+    // SAFETY: the function may be called at any time.
+    let fail = |before, count, code| unsafe { fail(before, count, code) };
+
+    let queue = CudaDevice::open(0, &MODULE).unwrap().queue().unwrap();
+    let (mut keys, mut output) = (queue.pinned::<u16>(N).unwrap(), queue.shared::<u32>(N).unwrap());
+    // The first call enters the context, and the second one waits.
+    for (call, code, is_wiped) in [(1, ILLEGAL_ADDRESS, true), (0, REFUSED, false)] {
+        for wipes_shared in [false, true] {
+            keys.write().unwrap().fill(7);
+            let memory = [keys.on_device(), output.on_device()];
+            queue.launch(&REVERSE, &memory, Batch::each(1)).unwrap();
+            fail(call, 1, code);
+            let wiped = if wipes_shared { output.wipe() } else { keys.wipe() };
+            assert!(fail(0, 0, 0) > call);
+            assert!(
+                matches!(wiped, Err(RuntimeError::Driver { code: named, .. }) if named == code),
+                "{wiped:?}"
+            );
+            let zeros = match wipes_shared {
+                true => output.with(0..N, |output| output == [0; N]).unwrap(),
+                false => keys.read().unwrap() == [0; N],
+            };
+            assert_eq!(zeros, is_wiped, "code {code}");
+        }
+    }
+    println!("wiped");
+}
+
+#[test]
+fn memory_is_wiped_after_a_failure_on_a_fake_driver() {
+    let tests = ["--exact", "fake_driver::faults::memory_is_wiped_after_a_failure", "--nocapture"];
+    let Some(run) = on_a_fake_driver(&tests, "wipes") else { return };
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success() && output.contains("wiped"), "{output}{errors}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 /* A stand-in for the driver that needs no GPU, for tests of the host code. It delays operations as
  * long as a driver may: a stream's operations happen only when the program waits for them, so code
  * that reads memory too early reads old bytes. It stops the program if memory is freed that is not
- * all zeros. It has one kernel, `reverse` of common/mod.rs, and omits every check that the tests do
- * not need. CTRU_FAKE_DRIVER selects its behaviour while a copy is running:
+ * all zeros. It has one kernel, `reverse` of common/mod.rs, also under longer names, and omits
+ * every check that the tests do not need. CTRU_FAKE_DRIVER selects its behaviour while a copy is
+ * running:
  * - "refuses-contexts": it refuses to enter a context;
  * - "captures": it refuses to wait for a stream, as if another library captured a graph;
  * - "fails": it waits for a stream and reports that an operation failed.
@@ -23,6 +24,7 @@ typedef struct stream stream;
 typedef struct {
     stream *stream;
     unsigned recorded, happened; /* Number of times. */
+    unsigned long at; /* How many events had happened before it. */
 } event;
 
 typedef struct operation {
@@ -45,6 +47,7 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        NOT_READY = 600,
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
+#define MOST_SHARED_BYTES (227 << 10)
 /* The priorities of streams. */
 enum { FIRST_PRIORITY = -2, LAST_PRIORITY = 0 };
 #define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
@@ -81,6 +84,16 @@ long ctru_context_waits(void) {
 }
 
 static long module_loads;
+static int holds_modules;
+static pthread_cond_t modules_released = PTHREAD_COND_INITIALIZER;
+
+/* Makes the loading of modules wait until this function is called again, with 0. */
+void ctru_hold_modules(int holds) {
+    pthread_mutex_lock(&all);
+    holds_modules = holds;
+    pthread_cond_broadcast(&modules_released);
+    pthread_mutex_unlock(&all);
+}
 
 /* Returns how often the program has loaded a module, which is when a driver compiles. */
 long ctru_module_loads(void) {
@@ -125,6 +138,8 @@ static int is_faulty(int waits) {
     pthread_mutex_lock(&all);          \
     int failed = is_faulty(1)
 
+static unsigned long happenings;
+
 static void finish(stream *s) {
     while (s->first) {
         operation *o = s->first;
@@ -144,7 +159,10 @@ static void finish(stream *s) {
             memset(o->to, 0, 8 * (size_t)o->operations);
             ((uint64_t *)o->to)[o->operations - 1] = 2;
             break;
-        case HAPPEN: o->event->happened = o->record; break;
+        case HAPPEN:
+            o->event->happened = o->record;
+            o->event->at = happenings++;
+            break;
         case WAIT:
             if (o->event->happened < o->record) finish(o->event->stream);
             break;
@@ -242,7 +260,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     BEGIN;
-    *value = attribute == 76 ? 0 : 9;
+    *value = attribute == 76 ? 0 : attribute == 97 ? MOST_SHARED_BYTES : 9;
     LEAVE(0);
 }
 
@@ -287,6 +305,7 @@ int cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *op
                        void **values) {
     ENTER;
     module_loads++;
+    while (holds_modules) pthread_cond_wait(&modules_released, &all);
     if (has_no_kernels()) LEAVE((*module = &context, 0));
     if (strstr(image, ".version") && (!strstr(image, ".entry") || strstr(image, "bar.sync"))) {
         *module = &context;
@@ -303,13 +322,14 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
                 : !strncmp(name, "validate_secret", 15) ? validation + 5
                                                         : &context;
     if (has_no_kernels()) LEAVE(0);
-    LEAVE(strcmp(name, "reverse") ? NOT_FOUND : 0);
+    LEAVE(strncmp(name, "reverse", 7) ? NOT_FOUND : 0);
 }
 
 int cuFuncSetAttribute(void *function, int attribute, int value) {
     ENTER;
-    if (attribute == 8) shared_bytes = value;
-    LEAVE(attribute == 8 ? 0 : INVALID);
+    if (attribute != 8 || value > MOST_SHARED_BYTES) LEAVE(INVALID);
+    shared_bytes = value;
+    LEAVE(0);
 }
 
 int cuFuncGetAttribute(int *value, int attribute, void *function) {
@@ -594,6 +614,6 @@ int cuEventSynchronize(event *e) {
 
 int cuEventElapsedTime(float *milliseconds, event *start, event *end) {
     ENTER;
-    *milliseconds = 1.5f;
+    *milliseconds = start->at <= end->at ? 1.5f : -1.5f;
     LEAVE(start->happened && end->happened ? 0 : NOT_READY);
 }

@@ -1,12 +1,47 @@
 //! Counts what the stand-in for the driver compiles.
 
-use core::ffi::c_long;
+use core::ffi::{c_int, c_long};
+use std::thread;
+use std::time::Duration;
 
 use ctru_gpu_runtime::cuda::CudaDevice;
+use ctru_gpu_runtime::{Device, Queue, RuntimeError};
+use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::ptx::Module;
 use libloading::Library;
 
 use super::on_a_fake_driver;
-use crate::common::{MODULE, REVERSE, check};
+use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE, check};
+
+/// What the stand-in says and does beside the driver's functions.
+struct StandIn {
+    loads: unsafe extern "C" fn() -> c_long,
+    hold: unsafe extern "C" fn(c_int),
+}
+
+impl StandIn {
+    fn open() -> Self {
+        // SAFETY: this is the library that the crate opens too.
+        let library = Box::leak(Box::new(unsafe { Library::new("libcuda.so.1") }.unwrap()));
+        // SAFETY: the stand-in defines this function with this type.
+        let loads = *unsafe { library.get("ctru_module_loads") }.unwrap();
+        // SAFETY: as above.
+        let hold = *unsafe { library.get("ctru_hold_modules") }.unwrap();
+        Self { loads, hold }
+    }
+
+    /// Returns how many modules the program has loaded, with one that waits.
+    fn loads(&self) -> c_long {
+        // SAFETY: the function may be called at any time.
+        unsafe { (self.loads)() }
+    }
+
+    /// Makes the loading of modules wait, or go on.
+    fn hold(&self, holds: bool) {
+        // SAFETY: the function may be called at any time.
+        unsafe { (self.hold)(c_int::from(holds)) };
+    }
+}
 
 /// Opens a device several times and launches a kernel each time. Checks that the driver compiles
 /// the module and the kernel the first time and never again.
@@ -15,30 +50,106 @@ fn each_is_compiled_once() {
     if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("counts-modules") {
         return;
     }
-    // SAFETY: this is the library that the crate opens too.
-    let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
-    // SAFETY: the stand-in defines this function with this type.
-    let loads: unsafe extern "C" fn() -> c_long =
-        unsafe { *library.get("ctru_module_loads").unwrap() };
-    // SAFETY: the function may be called at any time.
-    let loads = || unsafe { loads() };
-
-    assert_eq!(loads(), 0);
+    let stand_in = StandIn::open();
+    assert_eq!(stand_in.loads(), 0);
     for _ in 0..3 {
         let device = CudaDevice::open(0, &MODULE).unwrap();
         assert!(device.resources(&REVERSE).unwrap().blocks > 0);
         check(&device).unwrap();
     }
     // What is outside of kernels, and the kernel.
-    assert_eq!(loads(), 2);
+    assert_eq!(stand_in.loads(), 2);
     println!("compiled once");
+}
+
+/// Lets the driver compile for a long time. Checks that several threads that need the same module
+/// or the same kernel compile it once, and that other threads go on with what is compiled.
+#[test]
+fn compilation_stops_no_other_launch() {
+    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("compiles-slowly") {
+        return;
+    }
+    // A launch that waits for the compiler here would wait for ever.
+    thread::spawn(|| {
+        thread::sleep(Duration::from_secs(60));
+        eprintln!("a launch waits for the compilation of another kernel");
+        std::process::exit(1);
+    });
+    let second = &PTX[PTX.find(".visible").unwrap()..];
+    let text = PTX.to_owned() + &second.replace("reverse", "reverse_too");
+    let module: &'static Module = Box::leak(Box::new(Module::new(text.leak())));
+    // SAFETY: the entry points have the text of that of `REVERSE`.
+    let [first, second] = ["reverse", "reverse_too"]
+        .map(|name| unsafe { Kernel::new(module, name, SHAPE, PARAMETERS) });
+    let (first, second): (&Kernel, &Kernel) =
+        (Box::leak(Box::new(first)), Box::leak(Box::new(second)));
+    let launch = |device: CudaDevice, kernel: &Kernel| {
+        let queue = device.queue()?;
+        let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
+        queue.launch(kernel, &[&keys, &output], Batch::each(1))?;
+        queue.synchronise()
+    };
+    let stand_in = StandIn::open();
+
+    /// Runs `work` on two threads while the driver compiles, and `beside` on this one.
+    fn two_threads<T: Send + 'static>(
+        stand_in: &StandIn,
+        work: impl Fn() -> Result<T, RuntimeError> + Copy + Send + 'static,
+        beside: impl FnOnce(),
+    ) {
+        let before = stand_in.loads();
+        stand_in.hold(true);
+        let threads = [(); 2].map(|()| thread::spawn(move || work().map(drop)));
+        while stand_in.loads() == before {
+            thread::yield_now();
+        }
+        // The other thread has time to begin the same.
+        thread::sleep(Duration::from_millis(50));
+        beside();
+        stand_in.hold(false);
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), Ok(()));
+        }
+        assert_eq!(stand_in.loads(), before + 1);
+    }
+
+    let open = move || CudaDevice::open(0, module);
+    two_threads(&stand_in, open, || ());
+    let device = open().unwrap();
+    two_threads(&stand_in, move || launch(device, first), || ());
+    two_threads(
+        &stand_in,
+        move || launch(device, second),
+        || {
+            assert_eq!(launch(open().unwrap(), first), Ok(()));
+        },
+    );
+    // Another module.
+    two_threads(
+        &stand_in,
+        || CudaDevice::open(0, &MODULE),
+        || {
+            assert_eq!(launch(open().unwrap(), second), Ok(()));
+        },
+    );
+    println!("compiled beside launches");
+}
+
+fn passes_on_a_fake_driver(test: &str, how: &str, says: &str) {
+    let test = format!("fake_driver::modules::{test}");
+    let Some(run) = on_a_fake_driver(&["--exact", &test, "--nocapture"], how) else { return };
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success() && output.contains(says), "{output}{errors}");
 }
 
 #[test]
 fn each_is_compiled_once_on_a_fake_driver() {
-    let tests = ["--exact", "fake_driver::modules::each_is_compiled_once", "--nocapture"];
-    let Some(run) = on_a_fake_driver(&tests, "counts-modules") else { return };
-    let (output, errors) =
-        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success() && output.contains("compiled once"), "{output}{errors}");
+    passes_on_a_fake_driver("each_is_compiled_once", "counts-modules", "compiled once");
+}
+
+#[test]
+fn compilation_stops_no_other_launch_on_a_fake_driver() {
+    let (test, says) = ("compilation_stops_no_other_launch", "compiled beside launches");
+    passes_on_a_fake_driver(test, "compiles-slowly", says);
 }

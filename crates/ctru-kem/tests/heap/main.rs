@@ -172,8 +172,7 @@ fn files_and_serde() {
 }
 
 /// Checks that slots of an engine hold secrets after a batch, that [`DeviceEngine::wipe`] removes
-/// them. The emulator itself gives back copies of what kernels use, so this test does not look at
-/// memory that is given back.
+/// them, and that neither the engine nor the emulator gives back memory with secrets.
 #[test]
 fn devices() {
     let _alone = alone();
@@ -182,6 +181,7 @@ fn devices() {
     let engine = DeviceEngine::<CtruPrime653, _>::new(EmulatedDevice::new(), options).unwrap();
     let case = Case::<CtruPrime653>::watched();
     case.run(&engine);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
     assert!(in_use() > 100, "the slots hold no secrets, so this test tests nothing");
     engine.wipe().unwrap();
     assert_eq!(in_use(), 0, "words of secrets after wiping");
@@ -202,6 +202,7 @@ fn small_batches_on_devices() {
     let seeds = Seeds::Each(&[*SEED; COUNT]);
     engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
     assert!(ciphertexts[0] == case.ciphertext);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
     assert!(in_use() > 100, "the memory holds no secrets, so this test tests nothing");
     engine.wipe().unwrap();
     assert_eq!(in_use(), 0, "words of secrets after wiping");

@@ -146,6 +146,23 @@ fn decapsulation() {
     decapsulations(Products::Ntt);
 }
 
+/// Checks that memory that cannot be wiped keeps no other memory from being wiped.
+fn wiping_goes_on(device: &FailingDevice, engine: &DeviceEngine<P, FailingDevice>) {
+    let wipe = |call| {
+        let before = device.calls();
+        device.fail_after(call);
+        let result = engine.wipe();
+        device.heal();
+        (result, device.calls() - before)
+    };
+    let (wiped, all) = wipe(usize::MAX);
+    assert_eq!(wiped, Ok(()));
+    for call in 0..all {
+        let (failed, calls) = wipe(call);
+        assert!(failed.is_err() && calls >= all, "call {call} of {all}: {calls}");
+    }
+}
+
 #[test]
 fn loading_and_wiping() {
     let (device, engine) = engine(Products::Polyphase);
@@ -157,6 +174,7 @@ fn loading_and_wiping() {
         (engine.load_decapsulation_keys(from_ref(&private[0])).map(drop), vec![])
     });
     fail_each_call("wiping", &device, &engine, |engine| (engine.wipe(), vec![]));
+    wiping_goes_on(&device, &engine);
     device.fail_after(0);
     let refused = Engine::<P>::pin(&engine, vec![0u8; 64]).map(|_| ());
     assert_eq!(refused, Err(EngineError::Device { error: failure(), done: vec![] }));

@@ -18,7 +18,8 @@ type Memory<T> = Buffer<T, EmulatedMemory>;
 
 /// Returns the error of the call that fails.
 pub(crate) fn failure() -> RuntimeError {
-    RuntimeError::Compilation { code: 218, name: "on purpose".to_owned(), log: String::new() }
+    let (name, log) = ("on purpose".to_owned(), String::new());
+    RuntimeError::Compilation { kernel: None, code: 218, name, log }
 }
 
 #[derive(Clone, Debug)]
@@ -197,6 +198,12 @@ impl<T: Plain> HostMemory<T> for FailingPinned<T> {
         self.pinned.write()
     }
 
+    /// Wipes even if it fails, as after an operation that has failed.
+    fn wipe(&mut self) -> Done {
+        self.pinned.wipe()?;
+        self.state.call()
+    }
+
     fn on_device(&mut self) -> &EmulatedMemory {
         self.pinned.on_device()
     }
@@ -223,6 +230,12 @@ impl<T: Plain> SharedMemory<T> for FailingShared<T> {
     ) -> Result<V, RuntimeError> {
         self.state.call()?;
         self.shared.with(range, work)
+    }
+
+    /// Wipes even if it fails, as after an operation that has failed.
+    fn wipe(&self) -> Done {
+        self.shared.wipe()?;
+        self.state.call()
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {

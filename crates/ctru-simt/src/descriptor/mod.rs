@@ -13,6 +13,11 @@ pub use parameter::{Extent, Parameter, Rows};
 use crate::ptx::Module;
 use crate::scalar::{MOST_SCALARS, Scalar, ScalarError, Value};
 
+/// The largest number of blocks that a GPU runs in the first dimension of a grid.
+///
+/// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+const MOST_BLOCKS: u32 = i32::MAX as u32;
+
 /// A kernel: its entry point in the PTX, the shape of its blocks, and its arrays.
 ///
 /// A launch whose arrays have been checked against the descriptor accesses no memory outside these
@@ -90,7 +95,7 @@ impl Kernel {
     ) -> Self {
         assert!(0 < shape.threads && shape.threads <= 1024, "a block must have 1 to 1024 threads");
         assert!(0 < shape.per_block, "a block must have at least one operation");
-        let mut most_operations = u32::MAX;
+        let mut most_operations = MOST_BLOCKS.saturating_mul(shape.per_block);
         let mut i = 0;
         while i < parameters.len() {
             parameters[i].check();
@@ -267,7 +272,9 @@ impl Kernel {
     /// compute indices of operations in the last block that lie after the end of the batch. With
     /// this number of operations and two more blocks, every operation still has a 32-bit number,
     /// and every byte of each array has a 32-bit index. The length of an array with [`Rows::Of`]
-    /// does not limit this number; [`elements`](Self::elements) checks it for each launch.
+    /// does not limit this number; [`elements`](Self::elements) checks it for each launch. A grid
+    /// of this number of operations has at most `2^31 - 1` blocks in its first dimension, which is
+    /// the most that a GPU runs.
     #[must_use]
     pub const fn most_operations(&self) -> u32 {
         self.most_operations

@@ -54,19 +54,20 @@ pub(super) fn run(
     batch: Batch,
 ) -> Result<(u64, Vec<Event>), Fault> {
     let block = Rc::new(Block::new(kernel, number, grid, launch));
-    let mut coroutines: Vec<_> = (0..kernel.shape().threads())
+    let no_stack = |_| Fault::NoStack { kernel: block.kernel, block: number };
+    let mut coroutines = (0..kernel.shape().threads())
         .map(|thread| {
+            let stack = match STACKS.with_borrow_mut(Vec::pop) {
+                Some(stack) => stack,
+                None => DefaultStack::new(STACK_BYTES).map_err(no_stack)?,
+            };
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
-            let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
-                DefaultStack::new(STACK_BYTES)
-                    .expect("the stack of an emulated thread needs memory")
-            });
-            Coroutine::with_stack(stack, move |yielder, _| {
+            Ok(Coroutine::with_stack(stack, move |yielder, _| {
                 let arguments: Vec<&Buffer> = buffers.iter().collect();
                 emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);
-            })
+            }))
         })
-        .collect();
+        .collect::<Result<Vec<_>, Fault>>()?;
     let mut states = std::vec![State::Ready(0); coroutines.len()];
 
     loop {

@@ -79,6 +79,13 @@ pub enum Fault {
         /// Entry point.
         kernel: &'static str,
     },
+    /// The process has no memory for the stacks of a block's threads.
+    NoStack {
+        /// Entry point.
+        kernel: &'static str,
+        /// Number of the block.
+        block: u32,
+    },
     /// An access outside an array or shared memory, or at an address that is not a multiple of the
     /// element's size.
     Bounds {
@@ -178,6 +185,12 @@ impl fmt::Display for Fault {
             }
             Self::NotEmulated { kernel } => {
                 write!(f, "{kernel}: the emulator has no function for this kernel")
+            }
+            Self::NoStack { kernel, block } => {
+                write!(
+                    f,
+                    "{kernel}: there is no memory for the stacks of the threads of block {block}"
+                )
             }
             Self::Bounds { kernel, access, address, bytes } => {
                 write!(

@@ -2,7 +2,7 @@
 
 use core::cell::RefCell;
 use core::ops::Range;
-use core::{fmt, iter};
+use core::{fmt, hint, iter};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::vec::Vec;
@@ -109,7 +109,8 @@ pub(super) enum Problem {
     Unfinished { copy: Access, address: u64 },
 }
 
-/// Bytes and their histories.
+/// Bytes and their histories. The bytes are overwritten when they are dropped, because they may be
+/// secret.
 pub(super) struct Memory {
     bytes: Vec<u8>,
     /// One history for each unit. It is the history of all bytes of the unit.
@@ -282,7 +283,16 @@ impl Memory {
     }
 }
 
-/// An array in the emulated global memory. Clones share the memory.
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.bytes.fill(0);
+        // Without this use of the bytes, the compiler could remove the writes.
+        hint::black_box(&self.bytes);
+    }
+}
+
+/// An array in the emulated global memory. Clones share the memory, which is overwritten when the
+/// last of them is dropped.
 #[derive(Clone)]
 pub struct Buffer {
     pub(super) memory: Rc<RefCell<Memory>>,
@@ -297,10 +307,11 @@ impl Buffer {
     /// Creates an array with this content.
     #[must_use]
     pub fn new<T: Word>(content: &[T]) -> Self {
-        let bytes: Vec<u8> = content
-            .iter()
-            .flat_map(|value| value.to_bits().to_le_bytes().into_iter().take(T::BYTES as usize))
-            .collect();
+        // Growing step by step would leave copies in freed memory.
+        let mut bytes = Vec::with_capacity(size_of_val(content));
+        for value in content {
+            bytes.extend_from_slice(&value.to_bits().to_le_bytes()[..T::BYTES as usize]);
+        }
         Self::from_bytes(T::BYTES, bytes)
     }
 
@@ -314,10 +325,16 @@ impl Buffer {
     /// Creates an array of `elements` elements of `element_bytes` bytes each, whose content is
     /// undefined, like that of new memory of a GPU. A kernel that reads an element before a kernel
     /// has written it violates the [rules](crate::simt::Simt#rules).
+    ///
+    /// # Panics
+    /// If the array has more than `isize::MAX` bytes.
     #[must_use]
     pub fn uninitialised(element_bytes: u32, elements: usize) -> Self {
-        let bytes = std::vec![0xa5; element_bytes as usize * elements];
-        Self::from_memory(element_bytes, Memory::new(bytes, true))
+        let bytes = (element_bytes as usize)
+            .checked_mul(elements)
+            .filter(|&bytes| bytes <= isize::MAX as usize)
+            .expect("an array has at most isize::MAX bytes");
+        Self::from_memory(element_bytes, Memory::new(std::vec![0xa5; bytes], true))
     }
 
     fn from_memory(element_bytes: u32, memory: Memory) -> Self {

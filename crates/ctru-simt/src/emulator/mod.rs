@@ -5,6 +5,14 @@
 //! which names the kernel, the threads and their source lines. A traced launch returns the
 //! addresses that each thread accessed, in order. A trace shows a branch only if its sides access
 //! different memory.
+//!
+//! The emulator is for tests. It overwrites its copies of arrays and the shared memory of blocks
+//! when it is done with them, but not the stacks of threads, nor what threads exchange in
+//! registers.
+//!
+//! A panic in the code of a kernel leaves the call that launched it. If the program is compiled
+//! with `panic = "abort"`, not only such a panic ends the process, but so does a fault of a thread:
+//! the emulator unwinds the threads that have begun and never end.
 
 mod block;
 mod fault;
@@ -91,6 +99,9 @@ impl Emulator {
     /// # Errors
     /// Returns the first [`Fault`] of a thread. The buffers keep the content that they have at that
     /// moment.
+    ///
+    /// # Panics
+    /// If the code of the kernel panics.
     pub fn launch(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), Fault> {
         self.count(kernel, buffers, batch).map(drop)
     }
@@ -100,6 +111,9 @@ impl Emulator {
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch).
+    ///
+    /// # Panics
+    /// If the code of the kernel panics.
     pub fn count(&self, kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<u64, Fault> {
         let (operations, _) = self.run(kernel, buffers, batch, false)?;
         Ok(operations)
@@ -110,6 +124,9 @@ impl Emulator {
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch).
+    ///
+    /// # Panics
+    /// If the code of the kernel panics.
     pub fn trace(
         &self,
         kernel: &Kernel,

@@ -39,6 +39,13 @@ fn arrays_without_content() {
     assert_eq!(launch(READ, &array), Ok(()));
 }
 
+/// The number of bytes is not computed modulo the size of the address space.
+#[test]
+#[should_panic(expected = "at most isize::MAX bytes")]
+fn arrays_beyond_the_address_space() {
+    ignore(Buffer::uninitialised(4, usize::MAX / 4 + 2));
+}
+
 #[test]
 fn texts_of_faults() {
     let texts: [(Result<_, Fault>, &str); 5] = [

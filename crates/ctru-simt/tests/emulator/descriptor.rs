@@ -18,6 +18,25 @@ fn lengths_of_the_largest_batch_are_exact() {
     assert_eq!(kernel.elements(&BYTE[0], Batch::each(most)), rows);
 }
 
+/// A GPU runs at most `2^31 - 1` blocks in the first dimension of a grid.
+#[test]
+fn grids_have_as_many_blocks_as_a_gpu_runs() {
+    const ONE: &[Parameter] = &[Parameter::new("words", 4, Rows::One, 1)];
+    const BYTE: &[Parameter] = &[Parameter::new("bytes", 1, Rows::EachOperation, 1)];
+    const MOST: u32 = (1 << 31) - 1;
+    let kernel = |per_block, parameters| {
+        Kernel::emulated("test", Shape::new(32, per_block, 0), parameters, &{ NOTHING })
+    };
+    for parameters in [&[], ONE, BYTE] {
+        let one = kernel(1, parameters);
+        assert_eq!((one.most_operations(), one.blocks(one.most_operations())), (MOST, MOST));
+        for per_block in [2, 3, 32] {
+            let kernel = kernel(per_block, parameters);
+            assert!(kernel.most_operations() > MOST && kernel.blocks(u32::MAX - 64) <= MOST);
+        }
+    }
+}
+
 #[test]
 fn alignments_are_those_of_groups_and_casts() {
     let parameter = Parameter::new("numbers", 4, Rows::One, 64);

@@ -1,6 +1,8 @@
 //! Tests of barriers, shuffles, bounds, races of plain accesses, and traces.
 
 use core::time::Duration;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
 use ctru_simt::emulator::{Buffer, Emulate, Emulator, Fault, Thread};
@@ -263,6 +265,32 @@ fn launches_end() {
     assert!(matches!(result, Err(Fault::TimeLimit { .. })), "{result:?}");
     let waits = kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) != 7 {});
     assert_eq!(emulator.count(&waits, &[&array], Batch::each(1)), Ok(64));
+}
+
+/// A kernel whose threads find no memory for their stacks is a fault. The process that shows this
+/// may map less memory than the stacks of a block of 1024 threads have.
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_without_stacks_are_a_fault() {
+    const LIMITED: &str = "CTRU_LIMITED_MEMORY";
+    const KIB: u32 = 200 << 10;
+    static NOTHING: Emulate = |_, _, _| ();
+    let large = Kernel::emulated("large", Shape::new(1024, 1, 0), &[], &NOTHING);
+    if std::env::var_os(LIMITED).is_some() {
+        let result = Emulator::new().launch(&large, &[], Batch::each(1));
+        assert_eq!(result, Err(Fault::NoStack { kernel: "large", block: 0 }));
+        // The stacks that were found have been given back.
+        assert!(run(|s, _, _| s.sync_block()).is_ok());
+        return println!("a fault");
+    }
+    assert_eq!(Emulator::new().launch(&large, &[], Batch::each(1)), Ok(()));
+    let test = "rules::threads_without_stacks_are_a_fault";
+    let command = format!("ulimit -v {KIB} && exec \"$0\" --exact {test} --nocapture");
+    let program = std::env::current_exe().expect("a test knows its program");
+    let limited = Command::new("sh").arg("-c").arg(command).arg(program).env(LIMITED, "1").output();
+    let limited = limited.expect("a shell");
+    let output = String::from_utf8_lossy(&limited.stdout);
+    assert!(limited.status.success() && output.contains("a fault"), "{limited:?}");
 }
 
 #[test]

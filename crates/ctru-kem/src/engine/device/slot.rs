@@ -6,7 +6,6 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
-use zeroize::Zeroize;
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
@@ -84,19 +83,16 @@ impl<Q: Queue> Slot<Q> {
         Ok(Self { device: OnDevice { set, products, queue, buffers }, pinned })
     }
 
-    /// Overwrites all memory of the slot with zeros, and waits until that is done.
+    /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
+    /// fails, the rest is wiped all the same. Returns the first error.
     pub(super) fn wipe(&mut self) -> Result<(), RuntimeError> {
-        // The host's memory comes first, because a device that is lost wipes nothing.
         let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } = &mut self.pinned;
-        for bytes in [keys, ciphertexts] {
-            bytes.write()?.zeroize();
-        }
-        for words in [seeds, shared_secrets, faults] {
-            words.write()?.zeroize();
-        }
+        let bytes = [keys, ciphertexts].map(HostMemory::wipe);
+        let words = [seeds, shared_secrets, faults].map(HostMemory::wipe);
         let OnDevice { queue, buffers, .. } = &self.device;
-        buffers.memory().into_iter().try_for_each(|memory| queue.wipe(memory))?;
-        queue.synchronise()
+        let on_device = buffers.memory().into_iter().map(|memory| queue.wipe(memory));
+        let wiped = bytes.into_iter().chain(words).chain(on_device).fold(Ok(()), Result::and);
+        wiped.and(queue.synchronise())
     }
 
     /// Calls `work`. If it fails or panics, waits until its queue has finished, so that no

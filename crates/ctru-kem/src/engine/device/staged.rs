@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::buffers::{SEED, ciphertexts_len, keys_len};
 use super::set::Set;
@@ -55,16 +55,13 @@ impl<Q: Queue> Staged<Q> {
         })
     }
 
-    /// Overwrites all memory with zeros.
+    /// Overwrites all memory with zeros. If some memory fails, the rest is wiped all the same.
+    /// Returns the first error.
     pub(super) fn wipe(&self) -> Result<(), RuntimeError> {
         let Self { keys, ciphertexts, seeds, shared_secrets } = self;
-        for bytes in [keys, ciphertexts] {
-            bytes.with(0..bytes.len(), Zeroize::zeroize)?;
-        }
-        for words in [seeds, shared_secrets] {
-            words.with(0..words.len(), Zeroize::zeroize)?;
-        }
-        Ok(())
+        let bytes = [keys, ciphertexts].map(SharedMemory::wipe);
+        let words = [seeds, shared_secrets].map(SharedMemory::wipe);
+        bytes.into_iter().chain(words).fold(Ok(()), Result::and)
     }
 
     /// Copies the keys of operations to their rows.
