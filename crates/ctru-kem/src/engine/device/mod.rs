@@ -140,7 +140,8 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     /// loaded stay, too. Dropping the engine also wipes its memory.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if a device fails. All slots that have not failed are wiped.
+    /// [`EngineError::Device`] if a device fails. All slots that have not failed are wiped, and so
+    /// is the host's memory of those that have failed.
     pub fn wipe(&self) -> Result<(), EngineError> {
         self.batches.wipe()
     }
