@@ -21,6 +21,10 @@ pub const CTRU_ERROR_RANDOMNESS: c_int = 6;
 pub const CTRU_ERROR_ENGINE: c_int = 7;
 /// The library has a defect: a function stopped in the middle.
 pub const CTRU_ERROR_INTERNAL: c_int = 8;
+/// There is not enough memory for a batch.
+pub const CTRU_ERROR_MEMORY: c_int = 9;
+/// The threads of the engine belong to another process: a fork does not have them.
+pub const CTRU_ERROR_FORK: c_int = 10;
 
 /// Returns the text of a code. It lives as long as the program.
 #[unsafe(no_mangle)]
@@ -40,6 +44,8 @@ fn text(code: c_int) -> &'static CStr {
         CTRU_ERROR_RANDOMNESS => c"the operating system gives no randomness",
         CTRU_ERROR_ENGINE => c"the engine could not start its threads",
         CTRU_ERROR_INTERNAL => c"internal error",
+        CTRU_ERROR_MEMORY => c"there is not enough memory for the batch",
+        CTRU_ERROR_FORK => c"the engine belongs to another process; make one in each process",
         _ => c"unknown code",
     }
 }
