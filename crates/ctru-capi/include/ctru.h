@@ -1,8 +1,9 @@
 /* The KEM CTRU-Prime for C. Made by cbindgen from crates/ctru-capi/src; do not edit.
  *
  * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
- * been written. Pointers must point to as many bytes as the text of a function says; a null pointer
- * gives CTRU_ERROR_NULL. */
+ * been written, apart from `row`. Pointers must point to as many bytes as the text of a function
+ * says; a null pointer gives CTRU_ERROR_NULL, unless the text allows it. A call needs at most 192
+ * KiB of the stack. */
 
 #ifndef CTRU_H
 #define CTRU_H

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::code::{
     CTRU_ERROR_ENGINE, CTRU_ERROR_FORK, CTRU_ERROR_INTERNAL, CTRU_ERROR_LENGTH, CTRU_ERROR_MEMORY,
     CTRU_ERROR_NULL, CTRU_ERROR_PUBLIC_KEY, CTRU_ERROR_RANDOMNESS, CTRU_ERROR_SECRET_KEY,
-    CTRU_ERROR_SET, code_of,
+    CTRU_ERROR_SET, code_of, wiping,
 };
 use crate::memory::{input, output, write};
 
@@ -31,6 +31,10 @@ pub struct ctru_engine {
     /// The process that has the threads.
     process: u32,
 }
+
+/// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set, each
+/// with its own key, use about 145 KiB.
+const STACK: usize = 160 << 10;
 
 /// Makes an engine with this number of threads, and writes its pointer to `engine`.
 /// `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
@@ -223,7 +227,7 @@ unsafe fn generate(
     sk: Output,
     coins: Option<Input>,
 ) -> c_int {
-    code_of(|| {
+    wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
         let sizes = engine.sizes();
@@ -258,7 +262,7 @@ unsafe fn encapsulate(
     coins: Option<Input>,
     row: *mut usize,
 ) -> c_int {
-    code_of(|| {
+    wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;
@@ -298,7 +302,7 @@ unsafe fn decapsulate(
     sk: Input,
     row: *mut usize,
 ) -> c_int {
-    code_of(|| {
+    wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;

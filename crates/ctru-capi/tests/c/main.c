@@ -6,6 +6,7 @@
 
 #include "sets.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,12 +206,50 @@ static void after_fork(const struct set *set) {
     free(pk), free(sk);
 }
 
+/* Calls all functions with the batches that the calling thread computes by itself. */
+static void *on_small_stack(void *unused) {
+    enum { MOST = 8 };
+    ctru_engine *used = NULL;
+    for (size_t i = 0; i < 6; i++) single(&SETS[i]);
+    CHECK(ctru_engine_new(&used, 1) == CTRU_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const struct set *set = &SETS[i];
+        size_t pks = MOST * set->pk, sks = MOST * set->sk, cts = MOST * set->ct, sss = MOST * 32;
+        uint8_t *pk = buffer(pks), *sk = buffer(sks), *ct = buffer(cts);
+        uint8_t *sent = buffer(sss), *received = buffer(sss), coins[MOST * 64];
+        for (size_t k = 0; k < sizeof coins; k++) coins[k] = (uint8_t)(k * 167 + k / 64);
+        CHECK(ctru_engine_keypair(used, set->n, pk, pks, sk, sks) == CTRU_OK);
+        CHECK(ctru_engine_keypair_derand(used, set->n, pk, set->pk, sk, set->sk, coins, 64)
+              == CTRU_OK);
+        CHECK(ctru_engine_encaps(used, set->n, ct, cts, sent, sss, pk, pks, NULL) == CTRU_OK);
+        CHECK(ctru_engine_encaps_derand(used, set->n, ct, cts, sent, sss, pk, pks, coins, sss,
+                                        NULL) == CTRU_OK);
+        CHECK(ctru_engine_decaps(used, set->n, received, sss, ct, cts, sk, sks, NULL) == CTRU_OK);
+        CHECK(memcmp(sent, received, sss) == 0);
+        free(pk), free(sk), free(ct), free(sent), free(received);
+    }
+    ctru_engine_free(used);
+    return unused;
+}
+
+/* Checks that the stack suffices of which the header speaks. */
+static void small_stack(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, 192 << 10) == 0);
+    CHECK(pthread_create(&thread, &attributes, on_small_stack, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_attr_destroy(&attributes) == 0);
+}
+
 int main(int count, char **arguments) {
     int misuses = count > 1 ? atoi(arguments[1]) : 10000, seen[CTRU_ERROR_INTERNAL] = {0};
     CHECK(strcmp(ctru_strerror(CTRU_OK), "success") == 0);
     CHECK(strcmp(ctru_strerror(-1), "unknown code") == 0);
     for (size_t i = 0; i < 6; i++) single(&SETS[i]);
 
+    small_stack();
     CHECK(ctru_engine_new(NULL, 1) == CTRU_ERROR_NULL);
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
     for (size_t i = 0; i < 3; i++) {
