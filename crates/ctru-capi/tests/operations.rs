@@ -242,14 +242,13 @@ fn hybrid_vectors() {
 /// Checks that a batch that does not fit into memory gives a code, and does not end the process.
 #[test]
 fn immense_batches() {
-    // Neither the last is a number of bytes that an allocation may have, nor the first one that a
-    // machine has.
-    for count in [1usize << 40, usize::MAX / 4096] {
-        let (mut at, key) = (0u8, DecapsulationKey::<CtruPrime653>::generate_deterministic);
-        let key = key(&[1; 32], &[2; 32]).encapsulation_key();
-        let at = &raw mut at;
+    let key = DecapsulationKey::<CtruPrime653>::generate_deterministic(&[1; 32], &[2; 32]);
+    let key = key.encapsulation_key();
+    // More bytes than a machine has, and more than an allocation may have.
+    for count in [usize::MAX / 4096, usize::MAX / 1353] {
+        let at = ptr::dangling_mut();
         let mut engine = ptr::null_mut();
-        // SAFETY: the functions reserve memory before they touch the buffers, which are too short.
+        // SAFETY: the functions do not touch outputs before they have reserved as much memory.
         unsafe {
             assert_eq!(ctru_engine_new(&raw mut engine, 1), CTRU_OK);
             let made = ctru_engine_keypair(engine, 653, at, 994 * count, at, 1353 * count);
