@@ -1,8 +1,9 @@
 /* The KEM CTRU-Prime for C. Made by cbindgen from crates/ctru-capi/src; do not edit.
  *
  * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
- * been written. Pointers must point to as many bytes as the text of a function says; a null pointer
- * gives CTRU_ERROR_NULL. */
+ * been written, apart from `row`. Pointers must point to as many bytes as the text of a function
+ * says; a null pointer gives CTRU_ERROR_NULL, unless the text allows it. A call needs at most 192
+ * KiB of the stack. */
 
 #ifndef CTRU_H
 #define CTRU_H
@@ -36,6 +37,12 @@
 
 // The library has a defect: a function stopped in the middle.
 #define CTRU_ERROR_INTERNAL 8
+
+// There is not enough memory for a batch.
+#define CTRU_ERROR_MEMORY 9
+
+// The threads of the engine belong to another process: a fork does not have them.
+#define CTRU_ERROR_FORK 10
 
 // Bytes of a shared secret.
 #define CTRU_SHARED_SECRET_BYTES 32
@@ -106,15 +113,20 @@
 // Bytes of a ciphertext of CTRU-Prime-1277 with X25519.
 #define CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES 1629
 
-// An engine for batches: a set of threads. Several threads may use it at the same time.
+// An engine for batches: a set of threads. Several threads may use it at the same time. The
+// calling thread computes batches of one key pair or of up to 8 other operations by itself.
+//
+// The threads do not exist in a child that `fork` makes. There the functions return
+// `CTRU_ERROR_FORK`, and `ctru_engine_free` frees nothing. A child makes an engine of its own.
 typedef struct ctru_engine ctru_engine;
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// Makes an engine with this number of threads, or with one thread per core if it is 0, and writes
-// its pointer to `engine`. `ctru_engine_free` frees it.
+// Makes an engine with this number of threads, and writes its pointer to `engine`.
+// `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
+// variable `RAYON_NUM_THREADS` says, or one per core.
 //
 // # Safety
 // A pointer that is not null points to a writable pointer.
@@ -127,7 +139,8 @@ int ctru_engine_new(struct ctru_engine **engine, size_t threads);
 // it any more.
 void ctru_engine_free(struct ctru_engine *engine);
 
-// Generates as many key pairs as `sk` has room for. `pk` must have room for as many.
+// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is 653,
+// 761 or 1277.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -139,7 +152,8 @@ int ctru_engine_keypair(const struct ctru_engine *engine,
                         uint8_t *sk,
                         size_t sk_bytes);
 
-// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each.
+// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
+// 653, 761 or 1277.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -154,11 +168,14 @@ int ctru_engine_keypair_derand(const struct ctru_engine *engine,
                                size_t coins_bytes);
 
 // Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
-// ciphertexts. `pk` holds one key for all, or one for each.
+// ciphertexts. `pk` holds one key for all, or one for each. `set` is 653, 761 or 1277.
+//
+// After `CTRU_ERROR_PUBLIC_KEY`, `row` has the number of the first key that is none, from 0. It
+// may be null.
 //
 // # Safety
-// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-// bytes as the number after them says.
+// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+// Other pointers are null or point to as many bytes as the number after them says.
 int ctru_engine_encaps(const struct ctru_engine *engine,
                        int set,
                        uint8_t *ct,
@@ -166,13 +183,15 @@ int ctru_engine_encaps(const struct ctru_engine *engine,
                        uint8_t *ss,
                        size_t ss_bytes,
                        const uint8_t *pk,
-                       size_t pk_bytes);
+                       size_t pk_bytes,
+                       size_t *row);
 
-// Encapsulates as many shared secrets as `ss` has room for, from 32 bytes of `coins` for each.
+// Encapsulates as many shared secrets as `ss` has room for, from 32 bytes of `coins` for each. The
+// other arguments are those of `ctru_engine_encaps`.
 //
 // # Safety
-// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-// bytes as the number after them says.
+// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+// Other pointers are null or point to as many bytes as the number after them says.
 int ctru_engine_encaps_derand(const struct ctru_engine *engine,
                               int set,
                               uint8_t *ct,
@@ -182,14 +201,18 @@ int ctru_engine_encaps_derand(const struct ctru_engine *engine,
                               const uint8_t *pk,
                               size_t pk_bytes,
                               const uint8_t *coins,
-                              size_t coins_bytes);
+                              size_t coins_bytes,
+                              size_t *row);
 
 // Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
-// all, or one for each.
+// all, or one for each. `set` is 653, 761 or 1277.
+//
+// After `CTRU_ERROR_SECRET_KEY`, `row` has the number of the first key that is none, from 0. It
+// may be null.
 //
 // # Safety
-// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-// bytes as the number after them says.
+// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+// Other pointers are null or point to as many bytes as the number after them says.
 int ctru_engine_decaps(const struct ctru_engine *engine,
                        int set,
                        uint8_t *ss,
@@ -197,7 +220,8 @@ int ctru_engine_decaps(const struct ctru_engine *engine,
                        const uint8_t *ct,
                        size_t ct_bytes,
                        const uint8_t *sk,
-                       size_t sk_bytes);
+                       size_t sk_bytes,
+                       size_t *row);
 
 // Returns the text of a code. It lives as long as the program.
 const char *ctru_strerror(int code);

@@ -2,30 +2,43 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
+use std::mem;
+use std::process;
 use std::ptr::NonNull;
 
-use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
+use ctru_kem::engine::{CpuEngine, CpuRows, EngineError, RowEngine, RowError, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    KEY_PAIR_SEED_BYTES, ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    CtruPrime653, CtruPrime761, CtruPrime1277, KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES,
 };
 use zeroize::Zeroizing;
 
 use crate::code::{
-    CTRU_ERROR_ENGINE, CTRU_ERROR_INTERNAL, CTRU_ERROR_LENGTH, CTRU_ERROR_NULL,
-    CTRU_ERROR_PUBLIC_KEY, CTRU_ERROR_RANDOMNESS, CTRU_ERROR_SECRET_KEY, CTRU_ERROR_SET, code_of,
+    CTRU_ERROR_ENGINE, CTRU_ERROR_FORK, CTRU_ERROR_INTERNAL, CTRU_ERROR_LENGTH, CTRU_ERROR_MEMORY,
+    CTRU_ERROR_NULL, CTRU_ERROR_PUBLIC_KEY, CTRU_ERROR_RANDOMNESS, CTRU_ERROR_SECRET_KEY,
+    CTRU_ERROR_SET, code_of, wiping,
 };
 use crate::memory::{input, output, write};
 
-/// An engine for batches: a set of threads. Several threads may use it at the same time.
+/// An engine for batches: a set of threads. Several threads may use it at the same time. The
+/// calling thread computes batches of one key pair or of up to 8 other operations by itself.
+///
+/// The threads do not exist in a child that `fork` makes. There the functions return
+/// `CTRU_ERROR_FORK`, and `ctru_engine_free` frees nothing. A child makes an engine of its own.
 #[allow(non_camel_case_types, reason = "the name in C")]
 #[derive(Debug)]
 pub struct ctru_engine {
     cpu: CpuEngine,
+    /// The process that has the threads.
+    process: u32,
 }
 
-/// Makes an engine with this number of threads, or with one thread per core if it is 0, and writes
-/// its pointer to `engine`. `ctru_engine_free` frees it.
+/// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set, each
+/// with its own key, use about 145 KiB.
+const STACK: usize = 160 << 10;
+
+/// Makes an engine with this number of threads, and writes its pointer to `engine`.
+/// `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
+/// variable `RAYON_NUM_THREADS` says, or one per core.
 ///
 /// # Safety
 /// A pointer that is not null points to a writable pointer.
@@ -34,7 +47,7 @@ pub unsafe extern "C" fn ctru_engine_new(engine: *mut *mut ctru_engine, threads:
     code_of(|| {
         let engine = NonNull::new(engine).ok_or(CTRU_ERROR_NULL)?;
         let cpu = CpuEngine::with_threads(threads).map_err(|_| CTRU_ERROR_ENGINE)?;
-        let made = Box::into_raw(Box::new(ctru_engine { cpu }));
+        let made = Box::into_raw(Box::new(ctru_engine { cpu, process: process::id() }));
         // SAFETY: the caller promises this of the pointer.
         unsafe { engine.write(made) };
         Ok(())
@@ -51,25 +64,46 @@ pub unsafe extern "C" fn ctru_engine_free(engine: *mut ctru_engine) {
     code_of(|| {
         if !engine.is_null() {
             // SAFETY: the caller promises that the box is there and belongs to nobody else.
-            drop(unsafe { Box::from_raw(engine) });
+            let engine = unsafe { Box::from_raw(engine) };
+            if engine.process == process::id() {
+                drop(engine);
+            } else {
+                // To stop threads takes locks, which one of them may have held during the fork.
+                mem::forget(engine);
+            }
         }
         Ok(())
     });
 }
 
-/// An operation that needs the parameter set as a type.
-trait Operation {
-    fn run<P: ParameterSet>(self) -> Result<(), c_int>;
+impl ctru_engine {
+    /// Returns the engine of the parameter set with this number.
+    ///
+    /// # Errors
+    /// [`CTRU_ERROR_FORK`] if the threads are those of another process, which would never answer.
+    /// [`CTRU_ERROR_SET`] if no set has the number.
+    fn rows(&self, set: c_int) -> Result<Box<dyn RowEngine>, c_int> {
+        if self.process != process::id() {
+            return Err(CTRU_ERROR_FORK);
+        }
+        let cpu = self.cpu.clone();
+        Ok(match set {
+            653 => Box::new(CpuRows::<CtruPrime653>::new(cpu)),
+            761 => Box::new(CpuRows::<CtruPrime761>::new(cpu)),
+            1277 => Box::new(CpuRows::<CtruPrime1277>::new(cpu)),
+            _ => return Err(CTRU_ERROR_SET),
+        })
+    }
 }
 
-/// Runs an operation with the parameter set of this number: 653, 761 or 1277.
-fn with_set(set: c_int, operation: impl Operation) -> c_int {
-    code_of(|| match set {
-        653 => operation.run::<CtruPrime653>(),
-        761 => operation.run::<CtruPrime761>(),
-        1277 => operation.run::<CtruPrime1277>(),
-        _ => Err(CTRU_ERROR_SET),
-    })
+/// Returns the engine behind a pointer.
+///
+/// # Safety
+/// A pointer that is not null comes from `ctru_engine_new` and is not freed while the reference
+/// lives.
+unsafe fn engine<'a>(engine: *const ctru_engine) -> Result<&'a ctru_engine, c_int> {
+    // SAFETY: the caller promises this.
+    unsafe { engine.as_ref() }.ok_or(CTRU_ERROR_NULL)
 }
 
 /// A buffer of the caller, with its number of bytes.
@@ -86,197 +120,212 @@ struct Output {
     bytes: usize,
 }
 
-/// Returns the number of values of `size` bytes in a buffer.
-///
-/// # Errors
-/// [`CTRU_ERROR_LENGTH`] if a part is left.
-fn count(bytes: usize, size: usize) -> Result<usize, c_int> {
-    if bytes.is_multiple_of(size) { Ok(bytes / size) } else { Err(CTRU_ERROR_LENGTH) }
-}
-
 impl Input {
-    /// Reads values of `size` bytes each.
+    /// Returns the bytes.
     ///
     /// # Safety
     /// As for [`input`].
-    unsafe fn read<T, E>(
-        self,
-        size: usize,
-        parse: impl Fn(&[u8]) -> Result<T, E>,
-        code: c_int,
-    ) -> Result<Vec<T>, c_int> {
-        count(self.bytes, size)?;
+    unsafe fn read<'a>(self) -> Result<&'a [u8], c_int> {
         // SAFETY: the caller promises this.
-        let bytes = unsafe { input(self.from, self.bytes) }?;
-        // The vector never grows, because its old memory would keep copies of secrets.
-        let mut values = Vec::with_capacity(bytes.len() / size);
-        for value in bytes.chunks_exact(size) {
-            values.push(parse(value).map_err(|_| code)?);
-        }
-        Ok(values)
+        unsafe { input(self.from, self.bytes) }
     }
 }
 
 impl Output {
-    /// Returns the number of values of `size` bytes for which there is room.
+    /// Returns the number of rows of `size` bytes for which there is room.
+    ///
+    /// # Errors
+    /// [`CTRU_ERROR_NULL`] for a null pointer, [`CTRU_ERROR_LENGTH`] if a part of a row is left.
     fn room(self, size: usize) -> Result<usize, c_int> {
         output(self.to)?;
-        count(self.bytes, size)
+        if self.bytes.is_multiple_of(size) { Ok(self.bytes / size) } else { Err(CTRU_ERROR_LENGTH) }
     }
 
-    /// Writes values one after the other.
+    /// Writes the bytes of a result, for which there is room.
     ///
     /// # Safety
-    /// The pointer points to writable bytes for all values.
-    unsafe fn write<T: AsRef<[u8]>>(self, values: &[T]) -> Result<(), c_int> {
-        let mut to = output(self.to)?;
-        for value in values.iter().map(AsRef::as_ref) {
-            // SAFETY: the caller promises that the bytes up to the end of this value are there.
-            unsafe {
-                write(to, value);
-                to = to.add(value.len());
-            }
-        }
+    /// As for [`write`].
+    unsafe fn write(self, result: &[u8]) -> Result<(), c_int> {
+        // SAFETY: the caller promises this.
+        unsafe { write(output(self.to)?, result) };
         Ok(())
     }
 }
 
-/// Returns `count` random seeds, or those of the caller.
+/// Returns zeros, wiped when dropped.
+///
+/// The engine writes results here and not to the caller, so that nothing has been written after an
+/// error, and so that outputs may lie where inputs are.
+///
+/// # Errors
+/// [`CTRU_ERROR_MEMORY`] if there is not enough memory.
+fn zeros(bytes: usize) -> Result<Zeroizing<Vec<u8>>, c_int> {
+    // The vector never grows, because its old memory would keep copies of secrets.
+    let mut zeros = Zeroizing::new(Vec::new());
+    zeros.try_reserve_exact(bytes).map_err(|_| CTRU_ERROR_MEMORY)?;
+    zeros.resize(bytes, 0);
+    Ok(zeros)
+}
+
+/// Calls `work` with the seeds of `count` operations: those of the caller, or random ones.
 ///
 /// # Safety
 /// As for [`input`].
-unsafe fn seeds<const N: usize>(
+unsafe fn with_seeds<const N: usize>(
     coins: Option<Input>,
     count: usize,
-) -> Result<Zeroizing<Vec<[u8; N]>>, c_int> {
-    let mut seeds = Zeroizing::new(vec![[0; N]; count]);
-    match coins {
-        None => {
-            getrandom::fill(seeds.as_flattened_mut()).map_err(|_| CTRU_ERROR_RANDOMNESS)?;
-        }
-        Some(coins) if count.checked_mul(N) == Some(coins.bytes) => {
-            // SAFETY: the caller promises this.
-            let coins = unsafe { input(coins.from, coins.bytes) }?;
-            seeds.as_flattened_mut().copy_from_slice(coins);
-        }
-        Some(_) => return Err(CTRU_ERROR_LENGTH),
+    work: impl FnOnce(Seeds<'_, N>) -> Result<(), c_int>,
+) -> Result<(), c_int> {
+    let bytes = count.checked_mul(N);
+    let Some(coins) = coins else {
+        let mut seeds = zeros(bytes.ok_or(CTRU_ERROR_MEMORY)?)?;
+        getrandom::fill(&mut seeds).map_err(|_| CTRU_ERROR_RANDOMNESS)?;
+        return work(Seeds::Each(seeds.as_chunks().0));
+    };
+    if bytes != Some(coins.bytes) {
+        return Err(CTRU_ERROR_LENGTH);
     }
-    Ok(seeds)
+    // SAFETY: the caller promises this.
+    work(Seeds::Each(unsafe { coins.read() }?.as_chunks().0))
 }
 
-struct Generate<'a> {
-    engine: &'a CpuEngine,
+/// Returns the code of an error, and notes the row of a key that was refused.
+fn code(error: RowError, refused: &mut Option<usize>) -> c_int {
+    match error {
+        RowError::EncapsulationKey { row, .. } => {
+            *refused = Some(row);
+            CTRU_ERROR_PUBLIC_KEY
+        }
+        RowError::DecapsulationKey { row, .. } => {
+            *refused = Some(row);
+            CTRU_ERROR_SECRET_KEY
+        }
+        RowError::Bytes { .. } | RowError::Engine(EngineError::Length { .. }) => CTRU_ERROR_LENGTH,
+        _ => CTRU_ERROR_INTERNAL,
+    }
+}
+
+/// Writes the row of a key that was refused, if one was, to a pointer that is not null.
+///
+/// # Safety
+/// A pointer that is not null points to a writable number.
+unsafe fn write_row(row: *mut usize, refused: Option<usize>) {
+    if let (Some(row), Some(refused)) = (NonNull::new(row), refused) {
+        // SAFETY: the caller promises this.
+        unsafe { row.write(refused) };
+    }
+}
+
+/// Generates key pairs.
+///
+/// # Safety
+/// As for [`ctru_engine_keypair_derand`].
+unsafe fn generate(
+    engine: *const ctru_engine,
+    set: c_int,
     pk: Output,
     sk: Output,
     coins: Option<Input>,
-}
-
-impl Operation for Generate<'_> {
-    fn run<P: ParameterSet>(self) -> Result<(), c_int> {
-        let count = self.sk.room(P::DECAPSULATION_KEY_BYTES)?;
-        if self.pk.room(P::ENCAPSULATION_KEY_BYTES)? != count {
+) -> c_int {
+    wiping::<STACK>(|| {
+        // SAFETY: the caller promises this of the pointer.
+        let engine = unsafe { self::engine(engine) }?.rows(set)?;
+        let sizes = engine.sizes();
+        let count = sk.room(sizes.decapsulation_key)?;
+        if pk.room(sizes.encapsulation_key)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
-        // SAFETY: the functions of C promise this of `coins`.
-        let seeds = unsafe { seeds::<KEY_PAIR_SEED_BYTES>(self.coins, count) }?;
-        let mut public = vec![EncapsulationKey::<P>::placeholder(); count];
-        let mut secret = vec![DecapsulationKey::<P>::placeholder(); count];
-        self.engine
-            .generate(Seeds::Each(&seeds), &mut public, &mut secret)
-            .map_err(|_| CTRU_ERROR_INTERNAL)?;
-        // SAFETY: the functions of C promise the number of bytes, which is that of the keys.
+        let (mut public, mut secret) = (zeros(pk.bytes)?, zeros(sk.bytes)?);
+        let work = |seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>| {
+            engine.generate(seeds, &mut public, &mut secret).map_err(|_| CTRU_ERROR_INTERNAL)
+        };
+        // SAFETY: the caller promises this of `coins`. Their slice ends before anything is written,
+        // and the results have the bytes of the buffers.
         unsafe {
-            self.pk.write(&public)?;
-            self.sk.write(&secret)
+            with_seeds(coins, count, work)?;
+            pk.write(&public)?;
+            sk.write(&secret)
         }
-    }
+    })
 }
 
-struct Encapsulate<'a> {
-    engine: &'a CpuEngine,
+/// Encapsulates shared secrets.
+///
+/// # Safety
+/// As for [`ctru_engine_encaps_derand`].
+unsafe fn encapsulate(
+    engine: *const ctru_engine,
+    set: c_int,
     ct: Output,
     ss: Output,
     pk: Input,
     coins: Option<Input>,
-}
-
-impl Operation for Encapsulate<'_> {
-    fn run<P: ParameterSet>(self) -> Result<(), c_int> {
-        let count = self.ss.room(SHARED_SECRET_BYTES)?;
-        if self.ct.room(P::CIPHERTEXT_BYTES)? != count {
+    row: *mut usize,
+) -> c_int {
+    wiping::<STACK>(|| {
+        // SAFETY: the caller promises this of the pointer.
+        let engine = unsafe { self::engine(engine) }?.rows(set)?;
+        let count = ss.room(SHARED_SECRET_BYTES)?;
+        if ct.room(engine.sizes().ciphertext)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
-        let (size, parse) = (P::ENCAPSULATION_KEY_BYTES, EncapsulationKey::<P>::from_bytes);
-        // SAFETY: the functions of C promise this of `pk` and of `coins`.
-        let (public, seeds) = unsafe {
-            let public = self.pk.read(size, parse, CTRU_ERROR_PUBLIC_KEY)?;
-            (public, seeds::<SEED_BYTES>(self.coins, count)?)
+        let (mut ciphertexts, mut secrets) = (zeros(ct.bytes)?, zeros(ss.bytes)?);
+        let mut refused = None;
+        let work = |seeds: Seeds<'_, SEED_BYTES>| {
+            // SAFETY: the caller promises this of `pk`. The slice ends with this closure.
+            let keys = unsafe { pk.read() }?;
+            engine
+                .encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
+                .map_err(|error| code(error, &mut refused))
         };
-        let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
-        let mut secrets = vec![SharedSecret::default(); count];
-        self.engine
-            .encapsulate(keys(&public, count)?, Seeds::Each(&seeds), &mut ciphertexts, &mut secrets)
-            .map_err(|_| CTRU_ERROR_INTERNAL)?;
-        // SAFETY: the functions of C promise the number of bytes, which is that of the values.
+        // SAFETY: the caller promises this of `coins` and of `row`. The slices of inputs have ended
+        // before anything is written, and the results have the bytes of the buffers.
         unsafe {
-            self.ct.write(&ciphertexts)?;
-            self.ss.write(&secrets)
+            let result = with_seeds(coins, count, work);
+            write_row(row, refused);
+            result?;
+            ct.write(&ciphertexts)?;
+            ss.write(&secrets)
         }
-    }
+    })
 }
 
-struct Decapsulate<'a> {
-    engine: &'a CpuEngine,
+/// Decapsulates ciphertexts.
+///
+/// # Safety
+/// As for [`ctru_engine_decaps`].
+unsafe fn decapsulate(
+    engine: *const ctru_engine,
+    set: c_int,
     ss: Output,
     ct: Input,
     sk: Input,
-}
-
-impl Operation for Decapsulate<'_> {
-    fn run<P: ParameterSet>(self) -> Result<(), c_int> {
-        let count = self.ss.room(SHARED_SECRET_BYTES)?;
-        let (size, parse) = (P::DECAPSULATION_KEY_BYTES, DecapsulationKey::<P>::from_bytes);
-        // SAFETY: the functions of C promise this of `ct` and of `sk`.
-        let (ciphertexts, secret_keys) = unsafe {
-            let ciphertexts = self.ct.read(
-                P::CIPHERTEXT_BYTES,
-                Ciphertext::<P>::from_bytes,
-                CTRU_ERROR_LENGTH,
-            )?;
-            (ciphertexts, self.sk.read(size, parse, CTRU_ERROR_SECRET_KEY)?)
-        };
-        if ciphertexts.len() != count {
+    row: *mut usize,
+) -> c_int {
+    wiping::<STACK>(|| {
+        // SAFETY: the caller promises this of the pointer.
+        let engine = unsafe { self::engine(engine) }?.rows(set)?;
+        let count = ss.room(SHARED_SECRET_BYTES)?;
+        if count.checked_mul(engine.sizes().ciphertext) != Some(ct.bytes) {
             return Err(CTRU_ERROR_LENGTH);
         }
-        let mut secrets = vec![SharedSecret::default(); count];
-        self.engine
-            .decapsulate(keys(&secret_keys, count)?, &ciphertexts, &mut secrets)
-            .map_err(|_| CTRU_ERROR_INTERNAL)?;
-        // SAFETY: the functions of C promise the number of bytes, which is that of the secrets.
-        unsafe { self.ss.write(&secrets) }
-    }
+        let mut secrets = zeros(ss.bytes)?;
+        let mut refused = None;
+        // SAFETY: the caller promises this of `ct`, `sk` and `row`. The slices end before anything
+        // is written, and the results have the bytes of the buffer.
+        unsafe {
+            let result = engine
+                .decapsulate(sk.read()?, ct.read()?, &mut secrets)
+                .map_err(|error| code(error, &mut refused));
+            write_row(row, refused);
+            result?;
+            ss.write(&secrets)
+        }
+    })
 }
 
-/// Returns the keys of a batch: one for all operations, or one for each.
-fn keys<K, L: ?Sized>(keys: &[K], count: usize) -> Result<Keys<'_, K, L>, c_int> {
-    match keys {
-        [key] => Ok(Keys::One(key)),
-        keys if keys.len() == count => Ok(Keys::Each(keys)),
-        _ => Err(CTRU_ERROR_LENGTH),
-    }
-}
-
-/// Returns the engine behind a pointer.
-///
-/// # Safety
-/// A pointer that is not null comes from `ctru_engine_new` and is not freed while the reference
-/// lives.
-unsafe fn engine<'a>(engine: *const ctru_engine) -> Result<&'a CpuEngine, c_int> {
-    // SAFETY: the caller promises this.
-    unsafe { engine.as_ref() }.map(|engine| &engine.cpu).ok_or(CTRU_ERROR_NULL)
-}
-
-/// Generates as many key pairs as `sk` has room for. `pk` must have room for as many.
+/// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is 653,
+/// 761 or 1277.
 ///
 /// # Safety
 /// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -290,22 +339,13 @@ pub unsafe extern "C" fn ctru_engine_keypair(
     sk: *mut u8,
     sk_bytes: usize,
 ) -> c_int {
-    // SAFETY: the caller promises this of the pointer.
-    match unsafe { self::engine(engine) } {
-        Ok(engine) => with_set(
-            set,
-            Generate {
-                engine,
-                pk: Output { to: pk, bytes: pk_bytes },
-                sk: Output { to: sk, bytes: sk_bytes },
-                coins: None,
-            },
-        ),
-        Err(code) => code,
-    }
+    let (pk, sk) = (Output { to: pk, bytes: pk_bytes }, Output { to: sk, bytes: sk_bytes });
+    // SAFETY: the caller promises the same.
+    unsafe { generate(engine, set, pk, sk, None) }
 }
 
-/// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each.
+/// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
+/// 653, 761 or 1277.
 ///
 /// # Safety
 /// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -321,27 +361,21 @@ pub unsafe extern "C" fn ctru_engine_keypair_derand(
     coins: *const u8,
     coins_bytes: usize,
 ) -> c_int {
-    // SAFETY: the caller promises this of the pointer.
-    match unsafe { self::engine(engine) } {
-        Ok(engine) => with_set(
-            set,
-            Generate {
-                engine,
-                pk: Output { to: pk, bytes: pk_bytes },
-                sk: Output { to: sk, bytes: sk_bytes },
-                coins: Some(Input { from: coins, bytes: coins_bytes }),
-            },
-        ),
-        Err(code) => code,
-    }
+    let (pk, sk) = (Output { to: pk, bytes: pk_bytes }, Output { to: sk, bytes: sk_bytes });
+    let coins = Input { from: coins, bytes: coins_bytes };
+    // SAFETY: the caller promises the same.
+    unsafe { generate(engine, set, pk, sk, Some(coins)) }
 }
 
 /// Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
-/// ciphertexts. `pk` holds one key for all, or one for each.
+/// ciphertexts. `pk` holds one key for all, or one for each. `set` is 653, 761 or 1277.
+///
+/// After `CTRU_ERROR_PUBLIC_KEY`, `row` has the number of the first key that is none, from 0. It
+/// may be null.
 ///
 /// # Safety
-/// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-/// bytes as the number after them says.
+/// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+/// Other pointers are null or point to as many bytes as the number after them says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ctru_engine_encaps(
     engine: *const ctru_engine,
@@ -352,28 +386,20 @@ pub unsafe extern "C" fn ctru_engine_encaps(
     ss_bytes: usize,
     pk: *const u8,
     pk_bytes: usize,
+    row: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller promises this of the pointer.
-    match unsafe { self::engine(engine) } {
-        Ok(engine) => with_set(
-            set,
-            Encapsulate {
-                engine,
-                ct: Output { to: ct, bytes: ct_bytes },
-                ss: Output { to: ss, bytes: ss_bytes },
-                pk: Input { from: pk, bytes: pk_bytes },
-                coins: None,
-            },
-        ),
-        Err(code) => code,
-    }
+    let (ct, ss) = (Output { to: ct, bytes: ct_bytes }, Output { to: ss, bytes: ss_bytes });
+    let pk = Input { from: pk, bytes: pk_bytes };
+    // SAFETY: the caller promises the same.
+    unsafe { encapsulate(engine, set, ct, ss, pk, None, row) }
 }
 
-/// Encapsulates as many shared secrets as `ss` has room for, from 32 bytes of `coins` for each.
+/// Encapsulates as many shared secrets as `ss` has room for, from 32 bytes of `coins` for each. The
+/// other arguments are those of `ctru_engine_encaps`.
 ///
 /// # Safety
-/// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-/// bytes as the number after them says.
+/// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+/// Other pointers are null or point to as many bytes as the number after them says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ctru_engine_encaps_derand(
     engine: *const ctru_engine,
@@ -386,29 +412,24 @@ pub unsafe extern "C" fn ctru_engine_encaps_derand(
     pk_bytes: usize,
     coins: *const u8,
     coins_bytes: usize,
+    row: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller promises this of the pointer.
-    match unsafe { self::engine(engine) } {
-        Ok(engine) => with_set(
-            set,
-            Encapsulate {
-                engine,
-                ct: Output { to: ct, bytes: ct_bytes },
-                ss: Output { to: ss, bytes: ss_bytes },
-                pk: Input { from: pk, bytes: pk_bytes },
-                coins: Some(Input { from: coins, bytes: coins_bytes }),
-            },
-        ),
-        Err(code) => code,
-    }
+    let (ct, ss) = (Output { to: ct, bytes: ct_bytes }, Output { to: ss, bytes: ss_bytes });
+    let pk = Input { from: pk, bytes: pk_bytes };
+    let coins = Input { from: coins, bytes: coins_bytes };
+    // SAFETY: the caller promises the same.
+    unsafe { encapsulate(engine, set, ct, ss, pk, Some(coins), row) }
 }
 
 /// Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
-/// all, or one for each.
+/// all, or one for each. `set` is 653, 761 or 1277.
+///
+/// After `CTRU_ERROR_SECRET_KEY`, `row` has the number of the first key that is none, from 0. It
+/// may be null.
 ///
 /// # Safety
-/// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
-/// bytes as the number after them says.
+/// `engine` comes from `ctru_engine_new` or is null. `row` is null or points to a writable number.
+/// Other pointers are null or point to as many bytes as the number after them says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ctru_engine_decaps(
     engine: *const ctru_engine,
@@ -419,18 +440,10 @@ pub unsafe extern "C" fn ctru_engine_decaps(
     ct_bytes: usize,
     sk: *const u8,
     sk_bytes: usize,
+    row: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller promises this of the pointer.
-    match unsafe { self::engine(engine) } {
-        Ok(engine) => with_set(
-            set,
-            Decapsulate {
-                engine,
-                ss: Output { to: ss, bytes: ss_bytes },
-                ct: Input { from: ct, bytes: ct_bytes },
-                sk: Input { from: sk, bytes: sk_bytes },
-            },
-        ),
-        Err(code) => code,
-    }
+    let ss = Output { to: ss, bytes: ss_bytes };
+    let (ct, sk) = (Input { from: ct, bytes: ct_bytes }, Input { from: sk, bytes: sk_bytes });
+    // SAFETY: the caller promises the same.
+    unsafe { decapsulate(engine, set, ss, ct, sk, row) }
 }

@@ -1,6 +1,7 @@
 //! The codes that functions return, and their texts.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::hint::black_box;
 use std::panic::{self, AssertUnwindSafe};
 
 /// The function has done its work.
@@ -21,6 +22,10 @@ pub const CTRU_ERROR_RANDOMNESS: c_int = 6;
 pub const CTRU_ERROR_ENGINE: c_int = 7;
 /// The library has a defect: a function stopped in the middle.
 pub const CTRU_ERROR_INTERNAL: c_int = 8;
+/// There is not enough memory for a batch.
+pub const CTRU_ERROR_MEMORY: c_int = 9;
+/// The threads of the engine belong to another process: a fork does not have them.
+pub const CTRU_ERROR_FORK: c_int = 10;
 
 /// Returns the text of a code. It lives as long as the program.
 #[unsafe(no_mangle)]
@@ -40,6 +45,8 @@ fn text(code: c_int) -> &'static CStr {
         CTRU_ERROR_RANDOMNESS => c"the operating system gives no randomness",
         CTRU_ERROR_ENGINE => c"the engine could not start its threads",
         CTRU_ERROR_INTERNAL => c"internal error",
+        CTRU_ERROR_MEMORY => c"there is not enough memory for the batch",
+        CTRU_ERROR_FORK => c"the engine belongs to another process; make one in each process",
         _ => c"unknown code",
     }
 }
@@ -53,4 +60,23 @@ pub(crate) fn code_of(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
         Ok(Err(code)) => code,
         Err(_) => CTRU_ERROR_INTERNAL,
     }
+}
+
+/// Runs `work` like [`code_of`], and then overwrites `STACK` bytes of the stack, at least as many
+/// as `work` uses. The compiler leaves copies of secrets there that no variable owns any more: it
+/// moves keys and shared secrets, and spills registers.
+pub(crate) fn wiping<const STACK: usize>(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
+    // If these functions were inlined, `wipe` would have its zeros beside the frame of `call`.
+    #[inline(never)]
+    fn call(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
+        code_of(work)
+    }
+    #[inline(never)]
+    fn wipe<const STACK: usize>() {
+        // Mutable, because the compiler may take a constant from elsewhere.
+        black_box(&mut [0u8; STACK]);
+    }
+    let code = call(work);
+    wipe::<STACK>();
+    code
 }

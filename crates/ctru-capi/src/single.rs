@@ -12,7 +12,7 @@ use ctru_kem::{
 
 use crate::code::{
     CTRU_ERROR_INTERNAL, CTRU_ERROR_PUBLIC_KEY, CTRU_ERROR_RANDOMNESS, CTRU_ERROR_SECRET_KEY,
-    code_of,
+    wiping,
 };
 use crate::memory::{input, output, write};
 
@@ -21,12 +21,12 @@ use crate::memory::{input, output, write};
 /// # Safety
 /// Pointers that are not null point to as many writable bytes as the keys have. `generate` returns
 /// values that are not in their memory.
-unsafe fn keypair<A: AsRef<[u8]>, B: AsRef<[u8]>>(
+unsafe fn keypair<const STACK: usize, A: AsRef<[u8]>, B: AsRef<[u8]>>(
     pk: *mut u8,
     sk: *mut u8,
     generate: impl FnOnce() -> Result<(A, B), c_int>,
 ) -> c_int {
-    code_of(|| {
+    wiping::<STACK>(|| {
         let (pk, sk) = (output(pk)?, output(sk)?);
         let (public, secret) = generate()?;
         // SAFETY: the caller promises this.
@@ -42,21 +42,24 @@ unsafe fn keypair<A: AsRef<[u8]>, B: AsRef<[u8]>>(
 ///
 /// # Safety
 /// As for [`keypair`].
-unsafe fn encaps<C: AsRef<[u8]>>(
+unsafe fn encaps<const STACK: usize, C: AsRef<[u8]>>(
     ct: *mut u8,
     ss: *mut u8,
     encapsulate: impl FnOnce() -> Result<(C, SharedSecret), c_int>,
 ) -> c_int {
     // SAFETY: the caller promises the same.
-    unsafe { keypair(ct, ss, encapsulate) }
+    unsafe { keypair::<STACK, _, _>(ct, ss, encapsulate) }
 }
 
 /// Writes the shared secret that `decapsulate` returns.
 ///
 /// # Safety
 /// As for [`keypair`].
-unsafe fn decaps(ss: *mut u8, decapsulate: impl FnOnce() -> Result<SharedSecret, c_int>) -> c_int {
-    code_of(|| {
+unsafe fn decaps<const STACK: usize>(
+    ss: *mut u8,
+    decapsulate: impl FnOnce() -> Result<SharedSecret, c_int>,
+) -> c_int {
+    wiping::<STACK>(|| {
         let ss = output(ss)?;
         let secret = decapsulate()?;
         // SAFETY: the caller promises this.
@@ -82,10 +85,11 @@ fn hybrid_key<P: ctru_hybrid::ParameterSet>(
 /// Defines the constants and functions of a parameter set.
 ///
 /// `$keys` is the crate of the keys. The numbers are the bytes of a public key, a secret key, a
-/// ciphertext, the coins of a key pair and those of an encapsulation.
+/// ciphertext, the coins of a key pair and those of an encapsulation. `$stack` is at least the
+/// number of KiB of the stack that a function uses before it wipes them.
 macro_rules! set {
     (
-        $keys:ident, $key:ident, $set:ty, $name:literal,
+        $keys:ident, $key:ident, $set:ty, $name:literal, $stack:literal,
         [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal],
         $pk_bytes:ident, $sk_bytes:ident, $ct_bytes:ident,
         $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
@@ -114,7 +118,7 @@ macro_rules! set {
                 Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
-            unsafe { keypair(pk, sk, generate) }
+            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
         }
 
         #[doc = concat!(" Generates the key pair of ", $name, " that")]
@@ -138,7 +142,7 @@ macro_rules! set {
                 Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
-            unsafe { keypair(pk, sk, generate) }
+            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
         }
 
         #[doc = concat!(" Encapsulates to the public key `pk` of ", $name, ":")]
@@ -156,7 +160,7 @@ macro_rules! set {
                 key.try_encapsulate().map_err(|_| CTRU_ERROR_RANDOMNESS)
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps(ct, ss, encapsulate) }
+            unsafe { encaps::<{ $stack << 10 }, _>(ct, ss, encapsulate) }
         }
 
         #[doc = concat!(" Encapsulates to the public key `pk` of ", $name)]
@@ -183,7 +187,7 @@ macro_rules! set {
                 Ok(key.encapsulate_deterministic(coins))
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps(ct, ss, encapsulate) }
+            unsafe { encaps::<{ $stack << 10 }, _>(ct, ss, encapsulate) }
         }
 
         #[doc = concat!(" Decapsulates `ct` with the secret key `sk` of ", $name, ":")]
@@ -204,7 +208,7 @@ macro_rules! set {
                 Ok(key.decapsulate(&ciphertext.map_err(|_| CTRU_ERROR_INTERNAL)?))
             };
             // SAFETY: the caller promises the same.
-            unsafe { decaps(ss, decapsulate) }
+            unsafe { decaps::<{ $stack << 10 }>(ss, decapsulate) }
         }
     };
 }
@@ -233,6 +237,7 @@ set!(
     ctru_key,
     CtruPrime653,
     "CTRU-Prime-653",
+    64,
     [994, 1353, 898, 64, 32],
     CTRU_PRIME_653_PUBLIC_KEY_BYTES,
     CTRU_PRIME_653_SECRET_KEY_BYTES,
@@ -248,6 +253,7 @@ set!(
     ctru_key,
     CtruPrime761,
     "CTRU-Prime-761",
+    72,
     [1158, 1571, 952, 64, 32],
     CTRU_PRIME_761_PUBLIC_KEY_BYTES,
     CTRU_PRIME_761_SECRET_KEY_BYTES,
@@ -263,6 +269,7 @@ set!(
     ctru_key,
     CtruPrime1277,
     "CTRU-Prime-1277",
+    112,
     [2067, 2738, 1597, 64, 32],
     CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
     CTRU_PRIME_1277_SECRET_KEY_BYTES,
@@ -278,6 +285,7 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime653>,
     "CTRU-Prime-653 with X25519",
+    72,
     [1026, 96, 930, 96, 64],
     CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
@@ -293,6 +301,7 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime761>,
     "CTRU-Prime-761 with X25519",
+    80,
     [1190, 96, 984, 96, 64],
     CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
@@ -308,6 +317,7 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime1277>,
     "CTRU-Prime-1277 with X25519",
+    128,
     [2099, 96, 1629, 96, 64],
     CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,

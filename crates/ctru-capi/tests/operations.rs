@@ -135,6 +135,7 @@ fn batches<P: ParameterSet>(functions: &Functions) {
                 pk_len,
                 coins.as_ptr(),
                 32 * COUNT,
+                ptr::null_mut(),
             );
             assert_eq!(sent, CTRU_OK);
             let received = ctru_engine_decaps(
@@ -146,6 +147,7 @@ fn batches<P: ParameterSet>(functions: &Functions) {
                 ct.len(),
                 sk.as_ptr(),
                 sk_len,
+                ptr::null_mut(),
             );
             assert_eq!((received, &ss), (CTRU_OK, &again));
         }
@@ -237,6 +239,37 @@ fn hybrid_vectors() {
     );
 }
 
+/// Checks that a batch that does not fit into memory gives a code, and does not end the process.
+#[test]
+fn immense_batches() {
+    let key = DecapsulationKey::<CtruPrime653>::generate_deterministic(&[1; 32], &[2; 32]);
+    let key = key.encapsulation_key();
+    // More bytes than a machine has, and more than an allocation may have.
+    for count in [usize::MAX / 4096, usize::MAX / 1353] {
+        let at = ptr::dangling_mut();
+        let mut engine = ptr::null_mut();
+        // SAFETY: the functions do not touch outputs before they have reserved as much memory.
+        unsafe {
+            assert_eq!(ctru_engine_new(&raw mut engine, 1), CTRU_OK);
+            let made = ctru_engine_keypair(engine, 653, at, 994 * count, at, 1353 * count);
+            assert_eq!(made, CTRU_ERROR_MEMORY);
+            let sent = ctru_engine_encaps(
+                engine,
+                653,
+                at,
+                898 * count,
+                at,
+                32 * count,
+                key.as_ref().as_ptr(),
+                994,
+                ptr::null_mut(),
+            );
+            assert_eq!(sent, CTRU_ERROR_MEMORY);
+            ctru_engine_free(engine);
+        }
+    }
+}
+
 /// Checks that each code has a text of its own.
 #[test]
 fn codes_have_texts() {
@@ -244,9 +277,9 @@ fn codes_have_texts() {
         // SAFETY: the function returns a text that lives as long as the program.
         unsafe { CStr::from_ptr(ctru_strerror(code)) }.to_str().unwrap()
     };
-    let texts: std::collections::HashSet<_> = (CTRU_OK..=CTRU_ERROR_INTERNAL).map(text).collect();
-    assert_eq!(texts.len(), 9);
-    for code in [-1, CTRU_ERROR_INTERNAL + 1, c_int::MAX] {
+    let texts: std::collections::HashSet<_> = (CTRU_OK..=CTRU_ERROR_FORK).map(text).collect();
+    assert_eq!(texts.len(), 11);
+    for code in [-1, CTRU_ERROR_FORK + 1, c_int::MAX] {
         assert_eq!(text(code), "unknown code");
     }
 }

@@ -68,15 +68,6 @@ fn check_length(expected: usize, bytes: &[u8]) -> Result<(), InvalidLength> {
     if actual == expected { Ok(()) } else { Err(InvalidLength { expected, actual }) }
 }
 
-/// Returns random bytes, wiped when dropped.
-fn random<const BYTES: usize, G: TryCryptoRng + ?Sized>(
-    rng: &mut G,
-) -> Result<Zeroizing<[u8; BYTES]>, G::Error> {
-    let mut bytes = Zeroizing::new([0; BYTES]);
-    rng.try_fill_bytes(&mut *bytes)?;
-    Ok(bytes)
-}
-
 impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes. All 32-byte strings
     /// are public keys of X25519.
@@ -118,7 +109,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         &self,
         rng: &mut G,
     ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
-        Ok(self.encapsulate_deterministic(&*random(rng)?))
+        let mut coins = Zeroizing::new([0; COIN_BYTES]);
+        rng.try_fill_bytes(&mut *coins)?;
+        Ok(self.encapsulate_deterministic(&coins))
     }
 
     /// Encapsulates a fresh shared secret with the operating system's randomness.
@@ -188,7 +181,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// # Errors
     /// The error of the generator.
     pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Self, G::Error> {
-        Ok(Self::generate_deterministic(&*random(rng)?))
+        let mut bytes = Zeroizing::new([0; DECAPSULATION_KEY_BYTES]);
+        rng.try_fill_bytes(&mut *bytes)?;
+        Ok(Self::generate_deterministic(&bytes))
     }
 
     /// Generates a key with the operating system's randomness.

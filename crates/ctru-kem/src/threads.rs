@@ -8,7 +8,8 @@ pub(crate) use rayon::{ThreadPool, prelude};
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
 pub(crate) use one_thread::{ThreadPool, prelude};
 
-/// Starts `threads` threads, or one per core if `threads` is 0.
+/// Starts `threads` threads. If `threads` is 0, starts as many as `RAYON_NUM_THREADS` says, or one
+/// per core.
 ///
 /// # Errors
 /// The reason of the system if it does not start the threads.

@@ -2,7 +2,16 @@
  * and with AddressSanitizer, which would report accesses outside of the buffers. Each buffer is an
  * allocation of its own with exactly the bytes that its length says. */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "sets.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static ctru_engine *engine;
 
 static uint64_t state = 88172645463325252u;
 
@@ -97,10 +106,12 @@ static struct argument argument(size_t size, size_t count) {
     return made;
 }
 
+/* What `row` holds unless a function writes to it. */
+enum { ROW = 99 };
+
 /* Calls a function of an engine with arguments of which some are wrong. Returns its code. */
-static int misuse(ctru_engine *engine, const struct set *set, const uint8_t *pk,
-                  const uint8_t *sk) {
-    size_t count = 1 + below(2), call = below(5);
+static int misuse(const struct set *set, const uint8_t *pk, const uint8_t *sk) {
+    size_t count = 1 + below(2), call = below(5), row = ROW;
     int n = below(16) ? set->n : (int)below(2000), wrong = n != set->n;
     ctru_engine *used = below(32) ? engine : NULL;
     struct argument a, b, c, d = {NULL, 0, 0};
@@ -118,23 +129,25 @@ static int misuse(ctru_engine *engine, const struct set *set, const uint8_t *pk,
         a = argument(set->ct, count), b = argument(32, count), c = argument(set->pk, count);
         if (c.at && !c.wrong)
             for (size_t i = 0; i < count; i++) memcpy(c.at + i * set->pk, pk, set->pk);
-        code = ctru_engine_encaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
+        code = ctru_engine_encaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes, &row);
         break;
     case 3:
         a = argument(set->ct, count), b = argument(32, count), c = argument(set->pk, 1);
         d = argument(32, count);
         if (c.at && !c.wrong) memcpy(c.at, pk, set->pk);
         code = ctru_engine_encaps_derand(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes,
-                                         d.at, d.bytes);
+                                         d.at, d.bytes, &row);
         break;
     default:
         a = argument(32, count), b = argument(set->ct, count), c = argument(set->sk, 1);
         if (c.at && !c.wrong) memcpy(c.at, sk, set->sk);
-        code = ctru_engine_decaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
+        code = ctru_engine_decaps(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes, &row);
         outputs = 1;
     }
     wrong |= a.wrong | b.wrong | c.wrong | d.wrong | !used;
     CHECK(code >= CTRU_OK && code < CTRU_ERROR_INTERNAL);
+    CHECK((row < count) == (code == CTRU_ERROR_PUBLIC_KEY || code == CTRU_ERROR_SECRET_KEY));
+    CHECK(row < count || row == ROW);
     /* Two wrong lengths can fit each other. All right arguments must work. */
     CHECK(wrong || code == CTRU_OK);
     if (code != CTRU_OK) {
@@ -145,22 +158,109 @@ static int misuse(ctru_engine *engine, const struct set *set, const uint8_t *pk,
     return code;
 }
 
+/* Checks that a batch with keys that are none says which of them is the first. */
+static void rows(const struct set *set) {
+    enum { COUNT = 9, REFUSED = 5 };
+    uint8_t *pk = buffer(COUNT * set->pk), *sk = buffer(COUNT * set->sk);
+    uint8_t *ct = buffer(COUNT * set->ct), *ss = buffer(COUNT * 32);
+    size_t pks = COUNT * set->pk, sks = COUNT * set->sk, cts = COUNT * set->ct, row = ROW;
+    CHECK(ctru_engine_keypair(engine, set->n, pk, pks, sk, sks) == CTRU_OK);
+    for (int i = REFUSED; i < COUNT; i += 2) {
+        memset(pk + i * set->pk, 0xff, set->pk);
+        memset(sk + i * set->sk, 0xff, set->sk);
+    }
+    CHECK(ctru_engine_encaps(engine, set->n, ct, cts, ss, COUNT * 32, pk, pks, &row)
+          == CTRU_ERROR_PUBLIC_KEY);
+    CHECK(row == REFUSED);
+    row = ROW;
+    CHECK(ctru_engine_decaps(engine, set->n, ss, COUNT * 32, ct, cts, sk, sks, &row)
+          == CTRU_ERROR_SECRET_KEY);
+    CHECK(row == REFUSED);
+    CHECK(ctru_engine_decaps(engine, set->n, ss, COUNT * 32, ct, cts, sk, sks, NULL)
+          == CTRU_ERROR_SECRET_KEY);
+    CHECK(untouched(ct, cts) && untouched(ss, COUNT * 32));
+    free(pk), free(sk), free(ct), free(ss);
+}
+
+/* Checks that a child refuses the engine of its parent, instead of waiting for threads that it does
+ * not have. */
+static void after_fork(const struct set *set) {
+    uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        CHECK(ctru_engine_keypair(engine, set->n, pk, set->pk, sk, set->sk) == CTRU_ERROR_FORK);
+        CHECK(untouched(pk, set->pk) && untouched(sk, set->sk));
+        ctru_engine_free(engine);
+        ctru_engine *own = NULL;
+        CHECK(ctru_engine_new(&own, 1) == CTRU_OK);
+        CHECK(ctru_engine_keypair(own, set->n, pk, set->pk, sk, set->sk) == CTRU_OK);
+        ctru_engine_free(own);
+        /* After an exit, valgrind would count as lost what threads of the parent own. */
+        raise(SIGKILL);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    free(pk), free(sk);
+}
+
+/* Calls all functions with the batches that the calling thread computes by itself. */
+static void *on_small_stack(void *unused) {
+    enum { MOST = 8 };
+    ctru_engine *used = NULL;
+    for (size_t i = 0; i < 6; i++) single(&SETS[i]);
+    CHECK(ctru_engine_new(&used, 1) == CTRU_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const struct set *set = &SETS[i];
+        size_t pks = MOST * set->pk, sks = MOST * set->sk, cts = MOST * set->ct, sss = MOST * 32;
+        uint8_t *pk = buffer(pks), *sk = buffer(sks), *ct = buffer(cts);
+        uint8_t *sent = buffer(sss), *received = buffer(sss), coins[MOST * 64];
+        for (size_t k = 0; k < sizeof coins; k++) coins[k] = (uint8_t)(k * 167 + k / 64);
+        CHECK(ctru_engine_keypair(used, set->n, pk, pks, sk, sks) == CTRU_OK);
+        CHECK(ctru_engine_keypair_derand(used, set->n, pk, set->pk, sk, set->sk, coins, 64)
+              == CTRU_OK);
+        CHECK(ctru_engine_encaps(used, set->n, ct, cts, sent, sss, pk, pks, NULL) == CTRU_OK);
+        CHECK(ctru_engine_encaps_derand(used, set->n, ct, cts, sent, sss, pk, pks, coins, sss,
+                                        NULL) == CTRU_OK);
+        CHECK(ctru_engine_decaps(used, set->n, received, sss, ct, cts, sk, sks, NULL) == CTRU_OK);
+        CHECK(memcmp(sent, received, sss) == 0);
+        free(pk), free(sk), free(ct), free(sent), free(received);
+    }
+    ctru_engine_free(used);
+    return unused;
+}
+
+/* Checks that the stack suffices of which the header speaks. */
+static void small_stack(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, 192 << 10) == 0);
+    CHECK(pthread_create(&thread, &attributes, on_small_stack, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_attr_destroy(&attributes) == 0);
+}
+
 int main(int count, char **arguments) {
     int misuses = count > 1 ? atoi(arguments[1]) : 10000, seen[CTRU_ERROR_INTERNAL] = {0};
     CHECK(strcmp(ctru_strerror(CTRU_OK), "success") == 0);
     CHECK(strcmp(ctru_strerror(-1), "unknown code") == 0);
     for (size_t i = 0; i < 6; i++) single(&SETS[i]);
 
-    ctru_engine *engine = NULL;
+    small_stack();
     CHECK(ctru_engine_new(NULL, 1) == CTRU_ERROR_NULL);
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
     for (size_t i = 0; i < 3; i++) {
         const struct set *set = &SETS[i];
         uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk);
         CHECK(set->keypair(pk, sk) == CTRU_OK);
-        for (int k = 0; k < misuses / 3 + 1; k++) seen[misuse(engine, set, pk, sk)]++;
+        for (int k = 0; k < misuses / 3 + 1; k++) seen[misuse(set, pk, sk)]++;
         free(pk), free(sk);
+        rows(set);
     }
+    after_fork(&SETS[0]);
     ctru_engine_free(engine);
     ctru_engine_free(NULL);
     for (int code = 0; code < CTRU_ERROR_INTERNAL; code++)

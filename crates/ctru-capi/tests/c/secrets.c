@@ -59,9 +59,10 @@ static void batch(ctru_engine *engine, const struct set *set) {
     REVEAL(pk, pks);
     reveal_public_part(set, COUNT);
     CHECK(ctru_engine_encaps_derand(engine, set->n, ct, cts, sent, sizeof sent, pk, pks, coins,
-                                    COUNT * 32) == 0);
+                                    COUNT * 32, NULL) == 0);
     REVEAL(ct, cts);
-    CHECK(ctru_engine_decaps(engine, set->n, received, sizeof received, ct, cts, sk, sks) == 0);
+    CHECK(ctru_engine_decaps(engine, set->n, received, sizeof received, ct, cts, sk, sks, NULL)
+          == 0);
     check_secrets(COUNT, 1);
 }
 

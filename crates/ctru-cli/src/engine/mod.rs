@@ -31,7 +31,7 @@ pub(crate) struct EngineArgs {
     /// Which engine computes batches; `auto` says which it takes
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineChoice,
-    /// Threads of the CPU engine, one per core if 0, 4096 at most
+    /// Threads of the CPU engine, 4096 at most; if 0, one per core or as `RAYON_NUM_THREADS` says
     #[arg(
         long,
         default_value_t = 0,

@@ -20,7 +20,8 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// Returns an engine with one thread per core.
+    /// Returns an engine with one thread per core, or with as many as the environment variable
+    /// `RAYON_NUM_THREADS` says.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start the threads.
@@ -28,9 +29,10 @@ impl CpuEngine {
         Self::with_threads(0)
     }
 
-    /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core. In
-    /// WebAssembly without threads, the calling thread does the work. So it does in batches of up
-    /// to 8 encapsulations or decapsulations, or of one key pair.
+    /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core, or
+    /// as many as the environment variable `RAYON_NUM_THREADS` says. In WebAssembly without
+    /// threads, the calling thread does the work. So it does in batches of up to 8 encapsulations
+    /// or decapsulations, or of one key pair.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start the threads.

@@ -197,9 +197,10 @@ class Engine:
     """Runs batches of one parameter set, on all cores or on an NVIDIA GPU.
 
     `device` is "cpu", "cuda" for the first GPU, "cuda:1" for the second one, or "auto" for a GPU if
-    there is one. `threads` is the number of threads of an engine on the CPU, one per core unless
-    given. Several threads of Python may use one engine. In a process that was forked, an engine of
-    the parent raises `RuntimeError`.
+    there is one. `threads` is the number of threads of an engine on the CPU. Unless given, there is
+    one per core, or as many as the environment variable `RAYON_NUM_THREADS` says. Several threads
+    of Python may use one engine. In a process that was forked, an engine of the parent raises
+    `RuntimeError`.
 
     A batch reads and writes arrays where they lie, without the GIL: all of them on the host, or all
     of them on the GPU of the engine, where it follows the work that their library has issued to its

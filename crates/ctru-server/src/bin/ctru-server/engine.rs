@@ -28,7 +28,7 @@ pub(crate) struct EngineArgs {
     /// Number of the GPU; repeat for several GPUs of one kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
-    /// Threads of the CPU engine, one per core if 0
+    /// Threads of the CPU engine, if 0, one per core or as `RAYON_NUM_THREADS` says
     #[arg(long, default_value_t = 0, value_name = "N")]
     threads: u16,
 }

@@ -1,0 +1,245 @@
+//! Checks that functions leave no secrets on the stack of the thread that calls them.
+#![allow(unsafe_code)]
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::ffi::c_int;
+use std::ptr;
+
+use corosensei::stack::{DefaultStack, Stack};
+use ctru::*;
+use ctru_tests::backends::on_every_backend;
+
+/// Returns the bytes that `work` leaves on a stack of its own.
+fn left_by(work: impl FnOnce()) -> Vec<u8> {
+    const BYTES: usize = 256 << 10;
+    let mut stack = DefaultStack::new(BYTES).unwrap();
+    corosensei::on_stack(&mut stack, work);
+    let lowest = stack.base().get() - BYTES;
+    // SAFETY: the stack has `BYTES` bytes above its guard page, which the system has set to zero.
+    // No code runs on it any more, and a volatile read assumes nothing about the writer.
+    (0..BYTES)
+        .map(|i| unsafe { ptr::with_exposed_provenance::<u8>(lowest + i).read_volatile() })
+        .collect()
+}
+
+/// Checks that memory does not hold eight consecutive bytes of a secret, which do not occur by
+/// chance.
+fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
+    const WORD: usize = 8;
+    assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
+    let there: HashSet<&[u8]> = memory.windows(WORD).collect();
+    for (name, secret) in secrets {
+        assert!(secret.iter().any(|&byte| byte != 0), "{name} was not written");
+        let found = secret.windows(WORD).filter(|word| there.contains(word)).count();
+        assert_eq!(found, 0, "words of a secret that are left: {name}");
+    }
+}
+
+/// Coins without words that repeat.
+fn coins(bytes: usize) -> Vec<u8> {
+    (0..bytes as u32).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_be_bytes()).take(bytes).collect()
+}
+
+/// The functions of a set, and the bytes of its values.
+struct Functions {
+    bytes: [usize; 3],
+    keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
+    keypair_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
+    decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
+}
+
+fn check(functions: &Functions) {
+    let [mut pk, mut sk, mut ct] = functions.bytes.map(|bytes| vec![0; bytes]);
+    let (mut ss, coins) = ([0; 32], coins(96));
+    let (pk_at, sk_at, ct_at) = (pk.as_mut_ptr(), sk.as_mut_ptr(), ct.as_mut_ptr());
+    let (ss_at, from) = (ss.as_mut_ptr(), coins.as_ptr());
+    let Functions { keypair, keypair_derand, encaps, encaps_derand, decaps, .. } = *functions;
+    on_every_backend(|| {
+        // SAFETY: the buffers have the bytes of their values, and nothing else uses them during a
+        // call.
+        let calls: [(&str, &dyn Fn() -> c_int); 5] = unsafe {
+            [
+                ("keypair", &|| keypair(pk_at, sk_at)),
+                ("keypair_derand", &|| keypair_derand(pk_at, sk_at, from)),
+                ("encaps", &|| encaps(ct_at, ss_at, pk_at)),
+                ("encaps_derand", &|| encaps_derand(ct_at, ss_at, pk_at, from)),
+                ("decaps", &|| decaps(ss_at, ct_at, sk_at)),
+            ]
+        };
+        for (name, call) in calls {
+            let left = left_by(|| assert_eq!(call(), CTRU_OK, "{name}"));
+            // SAFETY: as above.
+            let (sk, ss) = unsafe {
+                let secret_key = std::slice::from_raw_parts(sk_at, functions.bytes[1]);
+                (secret_key.to_vec(), std::slice::from_raw_parts(ss_at, 32).to_vec())
+            };
+            let mut secrets = vec![("secret key", &sk[..]), ("coins", &coins)];
+            if !name.starts_with("keypair") {
+                secrets.push(("shared secret", &ss));
+            }
+            assert_absent(&left, &secrets);
+        }
+    });
+}
+
+macro_rules! single {
+    (
+        $test:ident, $pk:ident, $sk:ident, $ct:ident,
+        $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
+    ) => {
+        #[test]
+        fn $test() {
+            check(&Functions {
+                bytes: [$pk, $sk, $ct],
+                keypair: $keypair,
+                keypair_derand: $keypair_derand,
+                encaps: $encaps,
+                encaps_derand: $encaps_derand,
+                decaps: $decaps,
+            });
+        }
+    };
+}
+
+single!(
+    n653,
+    CTRU_PRIME_653_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_653_SECRET_KEY_BYTES,
+    CTRU_PRIME_653_CIPHERTEXT_BYTES,
+    ctru_prime_653_keypair,
+    ctru_prime_653_keypair_derand,
+    ctru_prime_653_encaps,
+    ctru_prime_653_encaps_derand,
+    ctru_prime_653_decaps
+);
+single!(
+    n761,
+    CTRU_PRIME_761_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_761_SECRET_KEY_BYTES,
+    CTRU_PRIME_761_CIPHERTEXT_BYTES,
+    ctru_prime_761_keypair,
+    ctru_prime_761_keypair_derand,
+    ctru_prime_761_encaps,
+    ctru_prime_761_encaps_derand,
+    ctru_prime_761_decaps
+);
+single!(
+    n1277,
+    CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_1277_SECRET_KEY_BYTES,
+    CTRU_PRIME_1277_CIPHERTEXT_BYTES,
+    ctru_prime_1277_keypair,
+    ctru_prime_1277_keypair_derand,
+    ctru_prime_1277_encaps,
+    ctru_prime_1277_encaps_derand,
+    ctru_prime_1277_decaps
+);
+single!(
+    n653_x25519,
+    CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_653_x25519_keypair,
+    ctru_prime_653_x25519_keypair_derand,
+    ctru_prime_653_x25519_encaps,
+    ctru_prime_653_x25519_encaps_derand,
+    ctru_prime_653_x25519_decaps
+);
+single!(
+    n761_x25519,
+    CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_761_x25519_keypair,
+    ctru_prime_761_x25519_keypair_derand,
+    ctru_prime_761_x25519_encaps,
+    ctru_prime_761_x25519_encaps_derand,
+    ctru_prime_761_x25519_decaps
+);
+single!(
+    n1277_x25519,
+    CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
+    CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,
+    CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES,
+    ctru_prime_1277_x25519_keypair,
+    ctru_prime_1277_x25519_keypair_derand,
+    ctru_prime_1277_x25519_encaps,
+    ctru_prime_1277_x25519_encaps_derand,
+    ctru_prime_1277_x25519_decaps
+);
+
+/// Checks batches that the calling thread computes: one key pair, or 8 other operations with a key
+/// each.
+#[test]
+fn batches() {
+    const COUNT: usize = 8;
+    let coins = coins(64);
+    let mut engine = ptr::null_mut();
+    // SAFETY: the pointer is writable.
+    assert_eq!(unsafe { ctru_engine_new(&raw mut engine, 1) }, CTRU_OK);
+    for (set, pk_bytes, sk_bytes, ct_bytes) in
+        [(653, 994, 1353, 898), (761, 1158, 1571, 952), (1277, 2067, 2738, 1597)]
+    {
+        let (mut pk, mut sk) = (vec![0; COUNT * pk_bytes], vec![0; COUNT * sk_bytes]);
+        let (mut ct, mut ss) = (vec![0; COUNT * ct_bytes], vec![0; COUNT * 32]);
+        let mut received = ss.clone();
+        on_every_backend(|| {
+            let (pk_at, sk_at, from) = (pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr());
+            let left = left_by(|| {
+                // SAFETY: the numbers are at most those of the buffers' bytes.
+                let made = unsafe {
+                    let (pk_end, sk_end) = (pk_bytes, sk_bytes);
+                    ctru_engine_keypair_derand(engine, set, pk_at, pk_end, sk_at, sk_end, from, 64)
+                };
+                assert_eq!(made, CTRU_OK);
+            });
+            assert_absent(&left, &[("secret key", &sk[..sk_bytes]), ("coins", &coins)]);
+
+            let (pk_at, sk_at) = (pk.as_mut_ptr(), sk.as_mut_ptr());
+            // SAFETY: the numbers are those of the buffers' bytes.
+            let made =
+                unsafe { ctru_engine_keypair(engine, set, pk_at, pk.len(), sk_at, sk.len()) };
+            assert_eq!(made, CTRU_OK);
+            let (ct_at, ss_at, received_at) =
+                (ct.as_mut_ptr(), ss.as_mut_ptr(), received.as_mut_ptr());
+            let (ct_end, ss_end, none) = (ct.len(), ss.len(), ptr::null_mut());
+            let left = left_by(|| {
+                let (pk_at, pk_end) = (pk.as_ptr(), pk.len());
+                // SAFETY: the numbers are those of the buffers' bytes.
+                let sent = unsafe {
+                    ctru_engine_encaps(
+                        engine, set, ct_at, ct_end, ss_at, ss_end, pk_at, pk_end, none,
+                    )
+                };
+                assert_eq!(sent, CTRU_OK);
+            });
+            assert_absent(&left, &[("shared secrets", &ss)]);
+            let left = left_by(|| {
+                let (sk_at, sk_end) = (sk.as_ptr(), sk.len());
+                // SAFETY: the numbers are those of the buffers' bytes.
+                let opened = unsafe {
+                    ctru_engine_decaps(
+                        engine,
+                        set,
+                        received_at,
+                        ss_end,
+                        ct_at,
+                        ct_end,
+                        sk_at,
+                        sk_end,
+                        none,
+                    )
+                };
+                assert_eq!(opened, CTRU_OK);
+            });
+            assert_eq!(received, ss);
+            assert_absent(&left, &[("secret keys", &sk), ("shared secrets", &ss)]);
+        });
+    }
+    // SAFETY: the engine is there, and nothing uses it any more.
+    unsafe { ctru_engine_free(engine) };
+}
