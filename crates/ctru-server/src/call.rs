@@ -35,7 +35,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest name that the server takes from a client.
 const LONGEST_ID: usize = 64;
 /// Answers go to HTTP/2 in pieces of this size, so that a call holds its memory until the client
-/// has read almost all of its answer.
+/// has read almost all of its answer. A stream takes its next answer only then, and so holds the
+/// memory of each.
 const PIECE: usize = 128 << 10;
 
 /// Who calls, and what the call may use. An extension of each request.

@@ -13,7 +13,6 @@ use std::{fmt, io};
 use ctru_kem::SHARED_SECRET_BYTES;
 use ctru_kem::engine::RowSizes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::call::Caller;
@@ -405,8 +404,8 @@ fn open<T>(request: Request<T>) -> Result<(Caller, T), Fault> {
 
 #[tonic::async_trait]
 impl Kem for Service {
-    type EncapsulateStreamStream = ReceiverStream<Result<EncapsulateResponse, Status>>;
-    type DecapsulateStreamStream = ReceiverStream<Result<DecapsulateResponse, Status>>;
+    type EncapsulateStreamStream = stream::Answers<EncapsulateResponse>;
+    type DecapsulateStreamStream = stream::Answers<DecapsulateResponse>;
 
     async fn describe(
         &self,

@@ -111,6 +111,37 @@ async fn slow_readers_do_not_disturb_others() {
     }
 }
 
+/// Answers of a stream count as memory until the client has read them, also those that the engine
+/// has computed long ago.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_answers_of_streams_are_counted() {
+    const OPERATIONS: u32 = 1000;
+    let server = start_fast(|_| ()).await;
+    let pair = pair(&mut server.calls().await).await;
+    // This client has room for one byte of each answer.
+    let mut slow = server.without_timeouts(1).await;
+    let messages = tokio_stream::iter(vec![encapsulate(&pair, OPERATIONS); 10]);
+    let answers = slow.encapsulate_stream(messages).await.unwrap();
+    let held = async || {
+        let metrics = server.get("/metrics").await;
+        let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
+        line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap()
+    };
+    // One answer is on its way, one is in the channel, one waits for the channel, and two are
+    // computed ahead.
+    let (start, least) = (Instant::now(), 5 * OPERATIONS as usize * (952 + 32));
+    while held().await < least {
+        assert!(start.elapsed() < Duration::from_secs(10), "{} of {least}", held().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop((answers, slow));
+    let start = Instant::now();
+    while held().await > 0 {
+        assert!(start.elapsed() < Duration::from_secs(10), "{}", held().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// A stream of many messages is answered in order, and the server reads no faster than it
 /// computes.
 #[tokio::test(flavor = "multi_thread")]
