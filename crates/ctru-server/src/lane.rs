@@ -161,8 +161,10 @@ impl Inner {
 
     /// Returns whether the thread that brings a job computes it, if nothing waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
+        let most = self.engines.at_once();
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
-        is_short && job.count <= self.engines.at_once() && self.options.max_delay.is_zero()
+        // A job without operations may still make the engine, which takes a GPU some seconds.
+        most > 0 && is_short && job.count <= most && self.options.max_delay.is_zero()
     }
 
     fn work(&self) {

@@ -286,7 +286,10 @@ impl Server {
                 loop {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     admin.refresh();
-                    if let Some(bytes) = device_bytes.as_ref().and_then(|bytes| bytes()) {
+                    let Some(bytes) = device_bytes.clone() else { continue };
+                    // The driver may wait for the device.
+                    let bytes = tokio::task::spawn_blocking(move || bytes()).await;
+                    if let Ok(Some(bytes)) = bytes {
                         metrics.metrics.set_device_bytes(bytes);
                     }
                 }
