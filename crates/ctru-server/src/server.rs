@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -18,11 +18,11 @@ use crate::admin::Admin;
 use crate::call::Calls;
 use crate::decapsulations::Decapsulations;
 use crate::job::Shared;
-use crate::listen::{Address, Connections, Listener, Tls};
+use crate::listen::{Address, Connections, Handshakes, Listener, Tls};
 use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
-use crate::room::Memory;
+use crate::room::{Memory, Seats};
 use crate::scheme::Scheme;
 use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
@@ -58,7 +58,7 @@ pub struct ServerOptions {
     pub sealing_keys: Option<PathBuf>,
     /// The most decapsulations of each private key.
     pub max_decapsulations_per_key: Option<u64>,
-    /// The most connections.
+    /// The most connections. A client with an identity holds at most as many as it leaves to others.
     pub max_connections: usize,
     /// The most calls in progress of one connection.
     pub max_calls_per_connection: u32,
@@ -249,7 +249,8 @@ impl Server {
                 next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
             },
             tls: tls.clone(),
-            free: Arc::new(Semaphore::new(options.max_connections)),
+            handshakes: Handshakes::default(),
+            seats: Seats::new(options.max_connections),
             max_streams: options.max_calls_per_connection,
             next: Arc::new(AtomicU64::new(0)),
             leaving: leaving.subscribe(),
