@@ -40,6 +40,10 @@ const MOST_MESSAGE: usize = 1 << 30;
 const MOST_WAITING: usize = 1 << 24;
 /// The largest limit of connections.
 const MOST_CONNECTIONS: usize = 1 << 20;
+/// The largest limit of calls of a connection.
+const MOST_CALLS: usize = u32::MAX as usize;
+/// The most threads of a lane.
+const MOST_THREADS: usize = 1 << 10;
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -104,7 +108,7 @@ pub enum StartError {
     /// A limit is too small for one message, or larger than the server can count.
     #[error("{option} must be from {least} to {most}")]
     Limit {
-        /// The option.
+        /// The option of the program, or what it is if there is none.
         option: &'static str,
         /// The smallest value.
         least: usize,
@@ -166,7 +170,7 @@ impl ServerOptions {
             }
             _ => {}
         }
-        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, .. } =
+        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, threads, .. } =
             self.service;
         let largest = Scheme::all()
             .map(|scheme| Limits::new(scheme, max_message))
@@ -181,6 +185,9 @@ impl ServerOptions {
             ("--max-queue", max_queue, 2 * largest, MOST_WAITING),
             ("--max-memory", self.max_memory, max_message.saturating_mul(8), usize::MAX),
             ("--max-connections", self.max_connections, 1, MOST_CONNECTIONS),
+            // With none, each call would wait for ever.
+            ("--max-calls-per-connection", self.max_calls_per_connection as usize, 1, MOST_CALLS),
+            ("the threads of a lane", threads, 1, MOST_THREADS),
         ];
         for (option, value, least, most) in limits {
             if !(least..=most).contains(&value) {

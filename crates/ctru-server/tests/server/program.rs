@@ -324,6 +324,7 @@ fn wrong_options_are_refused() {
         (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
         (&["--max-queue", "18446744073709551615"], 1, "--max-queue must be from"),
         (&["--max-connections", "18446744073709551615"], 1, "--max-connections must be from"),
+        (&["--max-calls-per-connection", "0"], 1, "--max-calls-per-connection must be from"),
         (&["--max-stream-batch", "0"], 1, "--max-stream-batch must be from"),
     ] {
         let mut program = Program::start(arguments, log(&folder));

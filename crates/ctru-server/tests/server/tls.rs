@@ -243,4 +243,6 @@ async fn unsafe_options_are_refused() {
     assert!(start(|_| (), Some(authority.options())).await.is_ok());
     let small = start(|options| options.service.max_queue = 100, Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
+    let idle = start(|options| options.service.threads = 0, Some(authority.options())).await;
+    assert!(matches!(idle, Err(StartError::Limit { option: "the threads of a lane", .. })));
 }
