@@ -307,6 +307,24 @@ async fn retried(
     client.calls()
 }
 
+/// A fresh sealing key is in a file that only its owner may read, and replaces no other.
+#[test]
+fn sealing_keys_are_written_for_their_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let write = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
+        command.args(["sealing-key", "--out"]).arg(&path).output().unwrap()
+    };
+    let written = write();
+    assert!(written.status.success() && written.stdout.is_empty(), "{written:?}");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert!(ctru_server::SealingKeys::read(&path).is_ok());
+    let before = fs::read(&path).unwrap();
+    assert_eq!(write().status.code(), Some(1));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
 /// Wrong command lines and files that others can read are refused.
 #[test]
 fn wrong_options_are_refused() {
