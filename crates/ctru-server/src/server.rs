@@ -254,6 +254,7 @@ impl Server {
                 shared: Arc::clone(&shared),
                 memory: memory.clone(),
                 next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
+                leaving: leaving.subscribe(),
             },
             tls: tls.clone(),
             handshakes: Handshakes::default(),

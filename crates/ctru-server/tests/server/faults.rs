@@ -13,6 +13,9 @@ use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
 use crate::common::{TestEngine, encapsulate, get, pair, start, start_fast};
 
@@ -293,6 +296,26 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
     assert!(is_done);
     assert!(KemClient::connect(address).await.is_err());
+}
+
+/// A stream of reflection, which its client leaves open, does not hold up the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn open_reflection_ends_with_the_server() {
+    let server = start_fast(|_| ()).await;
+    let mut reflection = ServerReflectionClient::new(server.channel().await);
+    let (sender, messages) = tokio::sync::mpsc::channel(1);
+    let list = MessageRequest::ListServices(String::new());
+    let request = ServerReflectionRequest { message_request: Some(list), ..Default::default() };
+    sender.send(request).await.unwrap();
+    let messages = tokio_stream::wrappers::ReceiverStream::new(messages);
+    let answers = reflection.server_reflection_info(messages).await.unwrap();
+    let mut answers = answers.into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    let start = Instant::now();
+    assert!(server.server.stop(Duration::ZERO, Duration::from_secs(20)).await);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(answers.message().await.unwrap().is_none());
+    drop(sender);
 }
 
 /// From the beginning of the delay on, balancers and supervisors are told to send calls to another
