@@ -100,6 +100,8 @@ pub(crate) struct Connections {
     /// The number of the next connection.
     pub(crate) next: Arc<AtomicU64>,
     pub(crate) leaving: watch::Receiver<bool>,
+    /// Whether calls in progress are cut off.
+    pub(crate) cut_off: watch::Receiver<bool>,
     /// Each connection has a clone, so that the receiver ends with the last of them.
     pub(crate) _open: mpsc::Sender<()>,
 }
@@ -309,7 +311,17 @@ impl Connections {
             ended = connection.as_mut() => ended,
             () = left(&mut leaving) => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                let mut cut_off = self.cut_off.clone();
+                let cut_off = async {
+                    // A server that is dropped finishes its calls.
+                    if cut_off.wait_for(|cut_off| *cut_off).await.is_err() {
+                        std::future::pending().await
+                    }
+                };
+                tokio::select! {
+                    ended = connection => ended,
+                    () = cut_off => Ok(()),
+                }
             }
         };
         if let Err(error) = ended {

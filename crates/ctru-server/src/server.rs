@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -44,6 +46,9 @@ const MOST_CONNECTIONS: usize = 1 << 20;
 const MOST_CALLS: usize = u32::MAX as usize;
 /// The most threads of a lane.
 const MOST_THREADS: usize = 1 << 10;
+
+/// How long each part of a server may take to end after the last call.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -142,7 +147,8 @@ pub enum StartError {
 pub struct Server {
     options: ServerOptions,
     addresses: Vec<Address>,
-    admin: Option<SocketAddr>,
+    listeners: Vec<JoinHandle<()>>,
+    admin: Option<AdminTask>,
     service: Service,
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
@@ -150,7 +156,18 @@ pub struct Server {
     /// Whether calls should go to another server. It becomes `true` before `leaving` does.
     is_stopping: Arc<AtomicBool>,
     leaving: watch::Sender<bool>,
+    /// Whether calls in progress are cut off.
+    cut_off: watch::Sender<bool>,
     closed: mpsc::Receiver<()>,
+}
+
+/// What answers at the address of metrics and probes.
+#[derive(Debug)]
+struct AdminTask {
+    address: SocketAddr,
+    /// Dropping it ends the task.
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
 }
 
 impl ServerOptions {
@@ -219,7 +236,7 @@ impl Server {
         let decapsulations = options.max_decapsulations_per_key.map(Decapsulations::new);
         let sealer = Sealer::new(sealing_keys);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
-        let leaving = watch::Sender::new(false);
+        let [leaving, cut_off] = [(); 2].map(|()| watch::Sender::new(false));
         let device_bytes = engines.device_bytes.clone();
         let service = Service::start(
             options.service.clone(),
@@ -262,6 +279,7 @@ impl Server {
             max_streams: options.max_calls_per_connection,
             next: Arc::new(AtomicU64::new(0)),
             leaving: leaving.subscribe(),
+            cut_off: cut_off.subscribe(),
             _open: open,
         };
         let is_stopping = Arc::new(AtomicBool::new(false));
@@ -277,17 +295,24 @@ impl Server {
             let listener = Listener::bind(address).await;
             listeners.push(listener.map_err(refused(address.to_string()))?);
         }
-        let mut admin_address = None;
+        let mut admin_task = None;
         if let Some(address) = options.admin {
             let listener =
                 TcpListener::bind(address).await.map_err(refused(address.to_string()))?;
-            admin_address = Some(listener.local_addr()?);
-            tokio::spawn(admin.clone().run(listener));
+            let address = listener.local_addr()?;
+            let (over, is_over) = oneshot::channel();
+            let is_over = async {
+                // Nothing is sent.
+                let _ = is_over.await;
+            };
+            let task = tokio::spawn(admin.clone().run(listener, is_over));
+            admin_task = Some(AdminTask { address, over, task });
         }
         let addresses = listeners.iter().map(Listener::address).collect::<io::Result<_>>()?;
-        for listener in listeners {
-            tokio::spawn(listener.run(connections.clone()));
-        }
+        let run = |listener: Listener| tokio::spawn(listener.run(connections.clone()));
+        let listeners = listeners.into_iter().map(run).collect();
+        // From now on, only listeners and connections keep the channel open.
+        drop(connections);
         let mut stopped = leaving.subscribe();
         let metrics = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -311,13 +336,15 @@ impl Server {
         Ok(Self {
             options,
             addresses,
-            admin: admin_address,
+            listeners,
+            admin: admin_task,
             service,
             shared,
             tls,
             health,
             is_stopping,
             leaving,
+            cut_off,
             closed,
         })
     }
@@ -331,7 +358,7 @@ impl Server {
     /// Returns the address of metrics and probes.
     #[must_use]
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin
+        self.admin.as_ref().map(|admin| admin.address)
     }
 
     /// Reads the certificates and the sealing keys again. If one of the files is wrong, everything
@@ -367,20 +394,39 @@ impl Server {
     }
 
     /// Goes down: health and readiness say so, after `delay` no more connections are accepted, and
-    /// the calls in progress are finished. Returns `false` if they take longer than `limit`.
+    /// the calls in progress are finished. Returns `false` if they take longer than `limit`; then
+    /// they are cut off.
+    ///
+    /// Afterwards the addresses are free for another server, and the engines are dropped, unless
+    /// a device or a client of the metrics still keeps them.
     pub async fn stop(mut self, delay: Duration, limit: Duration) -> bool {
         self.is_stopping.store(true, Ordering::Relaxed);
         self.tell_health().await;
         tokio::time::sleep(delay).await;
         self.leaving.send_replace(true);
+        for listener in self.listeners.drain(..) {
+            // One that has panicked has ended as well.
+            let _ = listener.await;
+        }
         // This ends the streams of clients that watch the health.
         for name in HEALTH_NAMES {
             self.health.clear_service_status(name).await;
         }
         // Nothing is sent; the channel ends with the last connection.
-        let is_done = tokio::time::timeout(limit, self.closed.recv()).await.is_ok();
+        let is_done = timeout(limit, self.closed.recv()).await.is_ok();
+        if !is_done {
+            self.cut_off.send_replace(true);
+            let _ = timeout(ENDING, self.closed.recv()).await;
+        }
         self.service.forget_keys();
         self.shared.sealer.replace(SealingKeys::default());
+        if let Some(AdminTask { over, mut task, .. }) = self.admin.take() {
+            drop(over);
+            if timeout(ENDING, &mut task).await.is_err() {
+                task.abort();
+            }
+        }
+        self.service.end(ENDING).await;
         is_done
     }
 }

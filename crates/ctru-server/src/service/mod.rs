@@ -197,6 +197,26 @@ impl Service {
     pub(crate) fn forget_keys(&self) {
         self.0.loaded.clear();
     }
+
+    /// Refuses further calls, and ends the threads of the lanes. Waits for them for at most `limit`,
+    /// because a device that is lost may not let them go.
+    pub(crate) async fn end(&self, limit: Duration) {
+        let lanes = [&self.0.small, &self.0.large];
+        for lane in lanes {
+            lane.close();
+        }
+        let ended = async {
+            while !lanes.iter().all(|lane| lane.has_ended()) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(limit, ended).await.is_err() {
+            tracing::warn!("a thread of a lane still computes");
+            for lane in lanes {
+                lane.leave();
+            }
+        }
+    }
 }
 
 /// A job that is ready to be queued.

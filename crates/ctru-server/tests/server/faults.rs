@@ -318,6 +318,38 @@ async fn open_reflection_ends_with_the_server() {
     drop(sender);
 }
 
+/// A server that was stopped leaves nothing behind, even if a call was cut off: another one starts
+/// at its addresses.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_takes_the_place_of_another() {
+    let engine = TestEngine::new(Duration::from_millis(500));
+    let kept = Arc::downgrade(&engine.done);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let call = tokio::spawn(async move { calls.encapsulate(encapsulate(&pair, 1)).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (listen, admin) = (server.server.addresses().to_vec(), server.server.admin_address());
+    // This client of the metrics keeps its connection.
+    let _idle = TcpStream::connect(admin.unwrap()).await.unwrap();
+    let begin = Instant::now();
+    assert!(!server.server.stop(Duration::ZERO, Duration::ZERO).await);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(call.await.unwrap().is_err());
+    let next = start_fast(|options| {
+        options.listen = listen;
+        options.admin = admin;
+    })
+    .await;
+    assert!(next.client().describe().await.is_ok());
+    assert!(next.get("/readyz").await.contains("200 OK"));
+    let begin = Instant::now();
+    while kept.strong_count() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "the engine is still there");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// From the beginning of the delay on, balancers and supervisors are told to send calls to another
 /// server, and this one still takes those that come.
 #[tokio::test(flavor = "multi_thread")]
