@@ -381,10 +381,19 @@ impl Server {
 
     /// Waits until the engine is lost.
     pub async fn lost(&self) {
-        let mut loss = self.shared.loss();
-        // The sender lives as long as this server.
-        let _ = loss.wait_for(|lost| *lost).await;
+        self.loss().await;
         self.tell_health().await;
+    }
+
+    /// Returns a future that waits until the engine is lost, also while the server goes down. If
+    /// the server ends before, it waits for ever.
+    pub fn loss(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut loss = self.shared.loss();
+        async move {
+            if loss.wait_for(|lost| *lost).await.is_err() {
+                std::future::pending().await
+            }
+        }
     }
 
     async fn tell_health(&self) {

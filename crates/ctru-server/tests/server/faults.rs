@@ -262,6 +262,30 @@ async fn a_lost_device_is_told() {
     assert!(server.get("/readyz").await.contains("503"));
 }
 
+/// The loss of the device is told also while the server is going down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_may_be_lost_while_the_server_goes_down() {
+    let engine = TestEngine::new(Duration::ZERO);
+    let is_lost = Arc::clone(&engine.is_lost);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let lost = tokio::spawn(server.server.loss());
+    let stopped = tokio::spawn(server.server.stop(Duration::from_secs(3600), Duration::ZERO));
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
+    assert!(!lost.is_finished());
+    is_lost.store(true, Ordering::Relaxed);
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_err());
+    tokio::time::timeout(Duration::from_secs(5), lost).await.unwrap().unwrap();
+    stopped.abort();
+    // The end of a server is no loss.
+    let server = start_fast(|_| ()).await;
+    let lost = tokio::spawn(server.server.loss());
+    assert!(server.server.stop(Duration::ZERO, Duration::ZERO).await);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!lost.is_finished());
+}
+
 /// Calls in progress are finished when the server goes down; streams end after their answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_down_finishes_its_calls() {

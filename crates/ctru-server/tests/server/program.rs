@@ -242,6 +242,24 @@ pub(crate) fn finds(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
+/// A second signal ends a server that is going down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_the_server_at_once() {
+    let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = Program::start(&["--listen", &listen, "--drain-delay", "1h"], log(&folder));
+    client(port).describe().await.unwrap();
+    server.signal(Signal::SIGINT);
+    let start = Instant::now();
+    while !fs::read_to_string(folder.path().join("log")).unwrap().contains("going down") {
+        assert!(start.elapsed() < Duration::from_secs(10), "the server does not go down");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(server.0.try_wait().unwrap().is_none());
+    server.signal(Signal::SIGINT);
+    assert_eq!(server.wait(), 1);
+}
+
 /// A log that cannot be written does not stop the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_for_logs_is_survived() {

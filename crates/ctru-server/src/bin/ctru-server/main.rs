@@ -30,8 +30,9 @@ struct Cli {
 enum Command {
     /// Serves until SIGTERM or SIGINT. SIGHUP reads certificates and sealing keys again
     ///
-    /// The exit status is 0 after a signal if all calls were finished, 1 if the server did not
-    /// start or calls were cut off, 2 for a wrong command line, and 69 if the device was lost.
+    /// A second signal ends the server at once. The exit status is 0 after a signal if all calls
+    /// were finished, 1 if the server did not start or calls were cut off, 2 for a wrong command
+    /// line, and 69 if the device was lost.
     Serve(Box<serve::Args>),
     /// Puts load on a server and prints calls per second, latencies and errors
     Load(Box<load::Args>),
