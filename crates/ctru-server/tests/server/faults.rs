@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ctru_server::client::is_retryable;
+use ctru_server::client::{Client, Retries, is_retryable};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{DescribeRequest, EncapsulateRequest, encapsulate_request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -260,6 +260,37 @@ async fn a_lost_device_is_told() {
     assert_eq!(status, ServingStatus::NotServing);
     assert!(server.get("/livez").await.contains("503"));
     assert!(server.get("/readyz").await.contains("503"));
+}
+
+/// A client gives up an attempt to which there is no answer, and tries again.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_wait_for_a_limited_time() {
+    let retries = Retries {
+        attempts: 3,
+        attempt_timeout: Some(Duration::from_millis(100)),
+        ..Retries::default()
+    };
+    // Connections to this socket open, and nobody reads from them.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let start_time = Instant::now();
+    let waited = Client::at(address, retries).unwrap().describe().await.unwrap_err();
+    assert!(start_time.elapsed() < Duration::from_secs(5), "{:?}", start_time.elapsed());
+    let codes = [Code::DeadlineExceeded, Code::Cancelled, Code::Unavailable];
+    assert!(codes.contains(&waited.code()), "{waited}");
+    // The server learns how long the client waits, and does not compute what comes too late.
+    let engine = TestEngine::new(Duration::from_millis(400));
+    let done = Arc::clone(&engine.done);
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let pair = pair(&mut server.calls().await).await;
+    let before = done.load(Ordering::Relaxed);
+    let (mut first, request) = (server.calls().await, encapsulate(&pair, 1));
+    let first = tokio::spawn(async move { first.encapsulate(request).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let one = Client::at(server.address.clone(), Retries { attempts: 1, ..retries }).unwrap();
+    assert!(one.encapsulate(encapsulate(&pair, 1)).await.is_err());
+    first.await.unwrap().unwrap();
+    assert_eq!(done.load(Ordering::Relaxed) - before, 1);
 }
 
 /// The loss of the device is told also while the server is going down.
