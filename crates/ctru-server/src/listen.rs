@@ -315,7 +315,7 @@ impl Connections {
                 let cut_off = async {
                     // A server that is dropped finishes its calls.
                     if cut_off.wait_for(|cut_off| *cut_off).await.is_err() {
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }
                 };
                 tokio::select! {

@@ -391,7 +391,7 @@ impl Server {
         let mut loss = self.shared.loss();
         async move {
             if loss.wait_for(|lost| *lost).await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }
