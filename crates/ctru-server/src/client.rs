@@ -44,7 +44,7 @@ pub struct Retries {
 }
 
 impl Default for Retries {
-    /// Returns 6 attempts within about 3 seconds, if the server answers, and otherwise of 30 seconds
+    /// Returns 6 attempts within about 3 seconds if the server answers, and otherwise of 30 seconds
     /// each.
     fn default() -> Self {
         Self {

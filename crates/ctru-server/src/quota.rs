@@ -12,9 +12,9 @@ use crate::identity::{Owner, Peer, Share};
 const CAPACITY: usize = 1 << 16;
 
 /// The operations per second of clients: a bucket of tokens for each, which holds the operations of
-/// one second or of one message of the largest size, whichever is more. A client without an identity
-/// has its bucket in its [`Peer`], so that the bucket goes with the connection and takes no room
-/// from other clients.
+/// one second or of one message of the largest size, whichever is more. A client without an
+/// identity has its bucket in its [`Peer`], so that the bucket goes with the connection and takes
+/// no room from other clients.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     /// For clients without an entry of their own. `None` stands for no limit.

@@ -67,7 +67,8 @@ pub struct ServerOptions {
     pub sealing_keys: Option<PathBuf>,
     /// The most decapsulations of each private key.
     pub max_decapsulations_per_key: Option<u64>,
-    /// The most connections. A client with an identity holds at most as many as it leaves to others.
+    /// The most connections. A client with an identity holds at most as many as it leaves to
+    /// others.
     pub max_connections: usize,
     /// The most calls in progress of one connection.
     pub max_calls_per_connection: u32,

@@ -198,8 +198,8 @@ impl Service {
         self.0.loaded.clear();
     }
 
-    /// Refuses further calls, and ends the threads of the lanes. Waits for them for at most `limit`,
-    /// because a device that is lost may not let them go.
+    /// Refuses further calls, and ends the threads of the lanes. Waits for them for at most
+    /// `limit`, because a device that is lost may not let them go.
     pub(crate) async fn end(&self, limit: Duration) {
         let lanes = [&self.0.small, &self.0.large];
         for lane in lanes {

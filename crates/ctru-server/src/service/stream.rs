@@ -56,7 +56,9 @@ impl<T> Stream for Answers<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, Status>>> {
         let last = std::mem::take(&mut self.last);
-        self.held.release(last);
+        if last > 0 {
+            self.held.release(last);
+        }
         let next = ready!(self.answers.poll_recv(context));
         Poll::Ready(next.map(|(answer, bytes)| {
             self.last = bytes;

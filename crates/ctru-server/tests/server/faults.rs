@@ -278,7 +278,7 @@ async fn clients_wait_for_a_limited_time() {
     assert!(start_time.elapsed() < Duration::from_secs(5), "{:?}", start_time.elapsed());
     let codes = [Code::DeadlineExceeded, Code::Cancelled, Code::Unavailable];
     assert!(codes.contains(&waited.code()), "{waited}");
-    // The server learns how long the client waits, and does not compute what comes too late.
+    // A server does not compute what the client has given up.
     let engine = TestEngine::new(Duration::from_millis(400));
     let done = Arc::clone(&engine.done);
     let server = start(engine, |options| options.service.threads = 1).await;
