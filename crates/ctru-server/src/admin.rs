@@ -31,15 +31,20 @@ impl Admin {
         self.shared.metrics.set_message_bytes(self.memory.used());
     }
 
-    /// Answers until the process ends.
-    pub(crate) async fn run(self, listener: TcpListener) {
+    /// Answers until `over`, and then finishes the answers that are under way.
+    pub(crate) async fn run(
+        self,
+        listener: TcpListener,
+        over: impl Future<Output = ()> + Send + 'static,
+    ) {
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(live))
             .route("/readyz", get(ready));
         #[cfg(feature = "profiles")]
         let routes = routes.route("/debug/pprof/profile", get(crate::profile::cpu));
-        if let Err(error) = axum::serve(listener, routes.with_state(self)).await {
+        let serve = axum::serve(listener, routes.with_state(self)).with_graceful_shutdown(over);
+        if let Err(error) = serve.await {
             tracing::error!(%error, "the address for metrics and probes failed");
         }
     }

@@ -16,6 +16,7 @@ use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
+use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tonic::{Code, Status};
@@ -34,8 +35,11 @@ use crate::span;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest name that the server takes from a client.
 const LONGEST_ID: usize = 64;
+/// The name of all methods of other services.
+const OTHER: &str = "other";
 /// Answers go to HTTP/2 in pieces of this size, so that a call holds its memory until the client
-/// has read almost all of its answer.
+/// has read almost all of its answer. A stream takes its next answer only then, and so holds the
+/// memory of each.
 const PIECE: usize = 128 << 10;
 
 /// Who calls, and what the call may use. An extension of each request.
@@ -55,6 +59,7 @@ pub(crate) struct Calls {
     pub(crate) memory: Memory,
     /// The number of the next call.
     pub(crate) next: Arc<AtomicU64>,
+    pub(crate) leaving: watch::Receiver<bool>,
 }
 
 impl Calls {
@@ -74,7 +79,8 @@ impl Calls {
         let (mut head, body) = request.into_parts();
         let caller = Caller { peer, deadline, claim: claim.clone(), held: Arc::clone(&held) };
         head.extensions.insert(caller);
-        let body = Body::new(Counted { body, held: Arc::clone(&held) });
+        let over = (method == OTHER).then(|| over(self.leaving.clone()));
+        let body = Body::new(Counted { body, held: Arc::clone(&held), over, is_over: false });
         let answer = self.routes.call(Request::from_parts(head, body));
         let answer = until(deadline, claim, answer).instrument(span.clone()).await;
         let mut response = match answer {
@@ -125,7 +131,7 @@ fn method(path: &str) -> &'static str {
         "DecapsulateStream",
     ];
     let name = path.strip_prefix("/ctru.v1.Kem/");
-    METHODS.into_iter().find(|method| Some(*method) == name).unwrap_or("other")
+    METHODS.into_iter().find(|method| Some(*method) == name).unwrap_or(OTHER)
 }
 
 fn request_id(headers: &HeaderMap, next: &AtomicU64) -> HeaderValue {
@@ -162,10 +168,24 @@ fn code_of(value: &HeaderValue) -> Code {
     Code::from_bytes(value.as_bytes())
 }
 
+/// Waits until the server is going down.
+type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn over(mut leaving: watch::Receiver<bool>) -> Over {
+    Box::pin(async move {
+        // If the sender is gone, so is the server.
+        let _ = leaving.wait_for(|leaving| *leaving).await;
+    })
+}
+
 /// The body of a request. Its bytes count as memory of the call.
 struct Counted {
     body: Incoming,
     held: Arc<Held>,
+    /// When the body ends before its client ends it. The streams of `kem.proto` end by themselves
+    /// when the server is going down, but those of reflection would hold it up.
+    over: Option<Over>,
+    is_over: bool,
 }
 
 impl http_body::Body for Counted {
@@ -176,6 +196,15 @@ impl http_body::Body for Counted {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if let Some(over) = &mut self.over
+            && over.as_mut().poll(context).is_ready()
+        {
+            self.over = None;
+            self.is_over = true;
+        }
+        if self.is_over {
+            return Poll::Ready(None);
+        }
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         Poll::Ready(frame.map(|frame| {
             let frame = frame.map_err(|error| Status::from_error(error.into()))?;
@@ -185,7 +214,7 @@ impl http_body::Body for Counted {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.is_over || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -8,8 +8,9 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
+use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint, Error};
-use tonic::{Code, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use crate::proto::kem_client::KemClient;
 use crate::proto::{
@@ -17,6 +18,15 @@ use crate::proto::{
     EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
     LoadKeysResponse, SealKeysRequest, SealKeysResponse, UnloadKeysRequest,
 };
+
+/// How long a connection may take to open.
+const CONNECT: Duration = Duration::from_secs(5);
+/// The longest time that the header of a request has room for, or a little less.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(99_999_999);
+/// A client with a call in progress asks a silent server whether it is there after this time.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// How long the server may take to answer that.
+const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
 
 /// How often a client tries, and how long it waits in between.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -28,15 +38,20 @@ pub struct Retries {
     pub first_wait: Duration,
     /// The longest wait.
     pub longest_wait: Duration,
+    /// The longest time of an attempt, which is also its deadline on the server. `None` stands for
+    /// no limit.
+    pub attempt_timeout: Option<Duration>,
 }
 
 impl Default for Retries {
-    /// Returns 6 attempts within about 3 seconds.
+    /// Returns 6 attempts within about 3 seconds if the server answers, and otherwise of 30 seconds
+    /// each.
     fn default() -> Self {
         Self {
             attempts: 6,
             first_wait: Duration::from_millis(100),
             longest_wait: Duration::from_secs(2),
+            attempt_timeout: Some(Duration::from_secs(30)),
         }
     }
 }
@@ -69,6 +84,12 @@ pub fn is_retryable(status: &Status) -> bool {
     }
 }
 
+/// Returns whether an attempt with this end is followed by another one. The deadline is that of the
+/// attempt, and another server may keep the next one.
+fn is_repeated(status: &Status) -> bool {
+    status.code() == Code::DeadlineExceeded || is_retryable(status)
+}
+
 impl Client {
     /// Returns a client on a channel, which connects when it is first used and again when the
     /// connection is lost. Messages may have `max_message` bytes either way.
@@ -81,12 +102,17 @@ impl Client {
     }
 
     /// Returns a client of the server at an address such as `http://127.0.0.1:50051`, for messages
-    /// of at most 4 MiB.
+    /// of at most 4 MiB. It gives up a connection that does not open within 5 seconds, or over
+    /// which a call waits for 20 seconds while the server answers no ping for 10 more.
     ///
     /// # Errors
     /// If the address is not a URI.
     pub fn at(address: impl Into<String>, retries: Retries) -> Result<Self, Error> {
-        let channel = Endpoint::from_shared(address.into())?.connect_lazy();
+        let channel = Endpoint::from_shared(address.into())?
+            .connect_timeout(CONNECT)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE_ANSWER)
+            .connect_lazy();
         Ok(Self::new(channel, 4 << 20, retries))
     }
 
@@ -97,17 +123,33 @@ impl Client {
     }
 
     /// Repeats a call until it succeeds, fails for good, or has had all attempts.
-    async fn repeat<T, F>(&self, call: impl Fn(KemClient<Channel>) -> F) -> Result<T, Status>
+    async fn repeat<Q: Clone, T, F>(
+        &self,
+        message: Q,
+        call: impl Fn(KemClient<Channel>, Request<Q>) -> F,
+    ) -> Result<T, Status>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let Retries { attempts, first_wait, longest_wait } = self.retries;
+        let Retries { attempts, first_wait, longest_wait, attempt_timeout } = self.retries;
         let mut wait = first_wait;
         let mut attempt = 1;
         loop {
-            match call(self.calls.clone()).await {
+            let mut request = Request::new(message.clone());
+            let answer = match attempt_timeout {
+                Some(limit) => {
+                    request.set_timeout(limit.min(LONGEST_TIMEOUT));
+                    // The channel watches the limit only until the head of the answer is there.
+                    let answer = timeout(limit, call(self.calls.clone(), request)).await;
+                    let too_late =
+                        |_| Err(Status::deadline_exceeded("there was no answer in time"));
+                    answer.unwrap_or_else(too_late)
+                }
+                None => call(self.calls.clone(), request).await,
+            };
+            match answer {
                 Ok(response) => return Ok(response.into_inner()),
-                Err(status) if attempt < attempts && is_retryable(&status) => {}
+                Err(status) if attempt < attempts && is_repeated(&status) => {}
                 Err(status) => return Err(status),
             }
             attempt += 1;
@@ -124,7 +166,8 @@ impl Client {
     /// # Errors
     /// The status of the last attempt.
     pub async fn describe(&self) -> Result<DescribeResponse, Status> {
-        self.repeat(async |mut calls| calls.describe(DescribeRequest {}).await).await
+        self.repeat(DescribeRequest {}, async |mut calls, request| calls.describe(request).await)
+            .await
     }
 
     /// Generates key pairs.
@@ -135,7 +178,7 @@ impl Client {
         &self,
         request: GenerateKeysRequest,
     ) -> Result<GenerateKeysResponse, Status> {
-        self.repeat(async |mut calls| calls.generate_keys(request).await).await
+        self.repeat(request, async |mut calls, request| calls.generate_keys(request).await).await
     }
 
     /// Seals private keys.
@@ -143,7 +186,7 @@ impl Client {
     /// # Errors
     /// The status of the last attempt.
     pub async fn seal_keys(&self, request: SealKeysRequest) -> Result<SealKeysResponse, Status> {
-        self.repeat(async |mut calls| calls.seal_keys(request.clone()).await).await
+        self.repeat(request, async |mut calls, request| calls.seal_keys(request).await).await
     }
 
     /// Keeps keys on the server.
@@ -151,7 +194,7 @@ impl Client {
     /// # Errors
     /// The status of the last attempt.
     pub async fn load_keys(&self, request: LoadKeysRequest) -> Result<LoadKeysResponse, Status> {
-        self.repeat(async |mut calls| calls.load_keys(request.clone()).await).await
+        self.repeat(request, async |mut calls, request| calls.load_keys(request).await).await
     }
 
     /// Makes the server forget keys. It is no error if the server does not have them.
@@ -160,7 +203,10 @@ impl Client {
     /// The status of the last attempt.
     pub async fn unload_keys(&self, name: &str) -> Result<(), Status> {
         let request = UnloadKeysRequest { name: name.into() };
-        match self.repeat(async |mut calls| calls.unload_keys(request.clone()).await).await {
+        match self
+            .repeat(request, async |mut calls, request| calls.unload_keys(request).await)
+            .await
+        {
             Err(status) if status.code() != Code::NotFound => Err(status),
             _ => Ok(()),
         }
@@ -174,7 +220,7 @@ impl Client {
         &self,
         request: EncapsulateRequest,
     ) -> Result<EncapsulateResponse, Status> {
-        self.repeat(async |mut calls| calls.encapsulate(request.clone()).await).await
+        self.repeat(request, async |mut calls, request| calls.encapsulate(request).await).await
     }
 
     /// Decapsulates.
@@ -185,7 +231,7 @@ impl Client {
         &self,
         request: DecapsulateRequest,
     ) -> Result<DecapsulateResponse, Status> {
-        self.repeat(async |mut calls| calls.decapsulate(request.clone()).await).await
+        self.repeat(request, async |mut calls, request| calls.decapsulate(request).await).await
     }
 }
 

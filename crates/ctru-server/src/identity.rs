@@ -1,8 +1,11 @@
 //! Who a client is: the identity that a certificate proves, and its hash.
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
+
+use crate::bucket::Bucket;
 
 /// The SHA-256 of a client's identity, or zeros where clients are not identified. Sealed and loaded
 /// keys belong to an owner.
@@ -22,6 +25,8 @@ pub(crate) struct Peer {
     pub(crate) owner: Owner,
     /// Whom the queue is fair to: the owner if clients are identified, the connection otherwise.
     pub(crate) share: Share,
+    /// What the client may still do, if it has no identity.
+    pub(crate) bucket: Arc<Mutex<Option<Bucket>>>,
 }
 
 /// A party among which the server divides its queue.
@@ -76,16 +81,10 @@ impl fmt::Debug for Identity {
 impl Peer {
     /// Returns the client of connection number `connection`.
     pub(crate) fn new(identity: Option<Identity>, connection: u64) -> Self {
-        match identity {
-            Some(identity) => {
-                let owner = identity.owner();
-                Self { identity: Some(identity), owner, share: Share::Owner(owner) }
-            }
-            None => Self {
-                identity: None,
-                owner: Owner::default(),
-                share: Share::Connection(connection),
-            },
-        }
+        let (owner, share) = match &identity {
+            Some(identity) => (identity.owner(), Share::Owner(identity.owner())),
+            None => (Owner::default(), Share::Connection(connection)),
+        };
+        Self { identity, owner, share, bucket: Arc::default() }
     }
 }

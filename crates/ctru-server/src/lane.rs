@@ -38,7 +38,7 @@ pub(crate) struct Options {
 /// A lane. Dropping it ends its threads when they have computed what waits.
 pub(crate) struct Lane {
     inner: Arc<Inner>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Inner {
@@ -87,13 +87,34 @@ impl Lane {
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
-        let mut lane = Self { inner, threads: Vec::new() };
+        let lane = Self { inner, threads: Mutex::default() };
         for number in 0..options.threads {
             let inner = Arc::clone(&lane.inner);
             let builder = thread::Builder::new().name(format!("{}-{number}", options.name));
-            lane.threads.push(builder.spawn(move || inner.work())?);
+            let thread = builder.spawn(move || inner.work())?;
+            lane.threads().push(thread);
         }
         Ok(lane)
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses further jobs. The threads end when they have computed what waits.
+    pub(crate) fn close(&self) {
+        self.inner.lock().is_closed = true;
+        self.inner.changed.notify_all();
+    }
+
+    /// Returns whether all threads have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.threads().iter().all(JoinHandle::is_finished)
+    }
+
+    /// Waits for the threads no more. Those that have not ended end by themselves.
+    pub(crate) fn leave(&self) {
+        self.threads().retain(JoinHandle::is_finished);
     }
 
     /// Returns the number of operations that wait.
@@ -116,6 +137,10 @@ impl Lane {
         let now = Instant::now();
         let (group, share, count) = ((job.work.kind(), job.scheme), job.share, job.count);
         let mut state = self.inner.lock();
+        if state.is_closed {
+            drop(state);
+            return job.work.refuse(Fault::Leaving);
+        }
         if state.queue.weight() == 0 && self.inner.is_done_at_once(&job) {
             drop(state);
             return self.inner.compute(group, [(job, now)]);
@@ -143,9 +168,9 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        self.inner.lock().is_closed = true;
-        self.inner.changed.notify_all();
-        for thread in self.threads.drain(..) {
+        self.close();
+        let threads = std::mem::take(&mut *self.threads());
+        for thread in threads {
             // A thread catches the panics of its batches, so this is an error of the lane itself.
             if thread.join().is_err() {
                 tracing::error!("a thread of a lane has panicked");
@@ -161,8 +186,10 @@ impl Inner {
 
     /// Returns whether the thread that brings a job computes it, if nothing waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
+        let most = self.engines.at_once();
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
-        is_short && job.count <= self.engines.at_once() && self.options.max_delay.is_zero()
+        // A job without operations may still make the engine, which takes a GPU some seconds.
+        most > 0 && is_short && job.count <= most && self.options.max_delay.is_zero()
     }
 
     fn work(&self) {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
+mod bucket;
 mod call;
 pub mod client;
 mod compute;

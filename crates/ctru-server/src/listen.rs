@@ -1,5 +1,6 @@
 //! Addresses, connections, and the HTTP/2 that runs on them.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,16 +18,20 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::call::Calls;
-use crate::identity::Peer;
+use crate::identity::{Identity, Peer};
+use crate::room::Seats;
 use crate::tls::TlsOptions;
 
 /// How long a client may take for the TLS handshake, and then for the first bytes of HTTP/2.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The most TLS handshakes that are under way.
+const HANDSHAKES: usize = 256;
 /// How long a client may leave the connection's buffers full.
 const STALL: Duration = Duration::from_secs(30);
 /// The server asks a silent client whether it is there after this time.
@@ -88,14 +93,38 @@ pub(crate) struct Tls {
 pub(crate) struct Connections {
     pub(crate) calls: Calls,
     pub(crate) tls: Option<Arc<Tls>>,
-    /// The connections that may still be opened.
-    pub(crate) free: Arc<Semaphore>,
+    pub(crate) handshakes: Handshakes,
+    /// The connections that may be open.
+    pub(crate) seats: Seats,
     pub(crate) max_streams: u32,
     /// The number of the next connection.
     pub(crate) next: Arc<AtomicU64>,
     pub(crate) leaving: watch::Receiver<bool>,
+    /// Whether calls in progress are cut off.
+    pub(crate) cut_off: watch::Receiver<bool>,
     /// Each connection has a clone, so that the receiver ends with the last of them.
     pub(crate) _open: mpsc::Sender<()>,
+}
+
+/// The TLS handshakes that are under way, the oldest first. They take no room from connections,
+/// because a client that does not finish its handshake may be anybody.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Handshakes(Arc<Mutex<VecDeque<oneshot::Sender<()>>>>);
+
+impl Handshakes {
+    /// Begins a handshake. If there are too many, the oldest one is given up: those of clients that
+    /// mean it take much less time than others may. The receiver learns that its handshake is given
+    /// up; dropping it ends the handshake.
+    fn begin(&self) -> oneshot::Receiver<()> {
+        let (sender, given_up) = oneshot::channel();
+        let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.retain(|sender| !sender.is_closed());
+        if under_way.len() >= HANDSHAKES {
+            under_way.pop_front();
+        }
+        under_way.push_back(sender);
+        given_up
+    }
 }
 
 /// Waits until the server is going down.
@@ -212,43 +241,59 @@ async fn remove_dead(path: &Path) -> io::Result<()> {
 }
 
 impl Connections {
-    /// Serves a connection in a task of its own. Closes it if there are too many.
+    /// Serves a connection in a task of its own.
     fn begin<I>(&self, io: I, tls: Option<Arc<Tls>>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
-            self.calls.shared.metrics.failed_handshake();
-            return;
-        };
         let this = self.clone();
         tokio::spawn(async move {
-            let metrics = &this.calls.shared.metrics;
-            metrics.connection(1);
             let number = this.next.fetch_add(1, Ordering::Relaxed);
             match tls {
                 None => this.serve(io, Peer::new(None, number)).await,
-                Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(io)).await {
-                    Ok(Ok((io, identity))) => this.serve(io, Peer::new(identity, number)).await,
-                    failed => {
-                        metrics.failed_handshake();
-                        match failed {
-                            Ok(Err(error)) => tracing::info!(%error, "a TLS handshake failed"),
-                            _ => tracing::info!("a TLS handshake took too long"),
-                        }
+                Some(tls) => match this.handshake(&tls, io).await {
+                    Ok((io, identity)) => this.serve(io, Peer::new(identity, number)).await,
+                    Err(error) => {
+                        this.calls.shared.metrics.failed_handshake();
+                        tracing::info!(%error, "a TLS handshake failed");
                     }
                 },
             }
-            metrics.connection(-1);
-            drop(permit);
         });
     }
 
-    /// Serves HTTP/2 until the client closes the connection or the server is going down.
+    /// Does the TLS handshake. Returns the stream and the client's identity.
+    ///
+    /// # Errors
+    /// If the client is refused, takes too long, or begins while the server is going down.
+    async fn handshake<I: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        tls: &Tls,
+        io: I,
+    ) -> io::Result<(TlsStream<I>, Option<Identity>)> {
+        let given_up = self.handshakes.begin();
+        let mut leaving = self.leaving.clone();
+        tokio::select! {
+            accepted = tokio::time::timeout(HANDSHAKE, tls.accept(io)) => {
+                accepted.unwrap_or_else(|_| Err(io::Error::other("it took too long")))
+            }
+            _ = given_up => Err(io::Error::other("too many others have begun since")),
+            () = left(&mut leaving) => Err(io::Error::other("the server is going down")),
+        }
+    }
+
+    /// Serves HTTP/2 until the client closes the connection or the server is going down. Closes the
+    /// connection if there are too many, or too many of this client.
     async fn serve<I>(&self, io: I, peer: Peer)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let metrics = &self.calls.shared.metrics;
+        let Some(_seat) = self.seats.take(peer.share) else {
+            metrics.failed_handshake();
+            return;
+        };
+        metrics.connection(1);
         let calls = self.calls.clone();
         let service = service_fn(move |request| calls.clone().handle(peer.clone(), request));
         let mut http = http2::Builder::new(TokioExecutor::new());
@@ -266,21 +311,35 @@ impl Connections {
             ended = connection.as_mut() => ended,
             () = left(&mut leaving) => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                let mut cut_off = self.cut_off.clone();
+                let cut_off = async {
+                    // A server that is dropped finishes its calls.
+                    if cut_off.wait_for(|cut_off| *cut_off).await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                };
+                tokio::select! {
+                    ended = connection => ended,
+                    () = cut_off => Ok(()),
+                }
             }
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection failed");
         }
+        metrics.connection(-1);
     }
 }
 
 impl Tls {
     /// Does the handshake. Returns the stream and the client's identity.
+    ///
+    /// # Errors
+    /// If the connection fails, or if the client is refused.
     async fn accept<I: AsyncRead + AsyncWrite + Unpin>(
         &self,
         io: I,
-    ) -> io::Result<(tokio_rustls::server::TlsStream<I>, Option<crate::identity::Identity>)> {
+    ) -> io::Result<(TlsStream<I>, Option<Identity>)> {
         let config = Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner));
         let stream = TlsAcceptor::from(config).accept(io).await?;
         let identity = self.options.identity(stream.get_ref().1.peer_certificates())?;
@@ -390,5 +449,21 @@ mod tests {
         let is_remote = |text: &str| text.parse::<Address>().unwrap().is_remote();
         assert!(is_remote("0.0.0.0:1") && is_remote("[::]:1") && is_remote("10.0.0.1:1"));
         assert!(!is_remote("127.0.0.9:1") && !is_remote("[::1]:1") && !is_remote("unix:a"));
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_handshakes_is_given_up() {
+        let handshakes = Handshakes::default();
+        let is_given_up = |receiver: &mut oneshot::Receiver<()>| {
+            receiver.try_recv() == Err(oneshot::error::TryRecvError::Closed)
+        };
+        let mut begun: Vec<_> = (0..HANDSHAKES).map(|_| handshakes.begin()).collect();
+        // One that has ended makes room.
+        drop(begun.swap_remove(7));
+        let _last = handshakes.begin();
+        assert!(!begun.iter_mut().any(is_given_up));
+        let _last = handshakes.begin();
+        assert!(is_given_up(&mut begun[0]));
+        assert!(!begun[1..].iter_mut().any(is_given_up));
     }
 }

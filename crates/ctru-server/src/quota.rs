@@ -1,17 +1,20 @@
 //! The operations per second that clients may ask for.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::bucket::Bucket;
 use crate::fault::Fault;
-use crate::identity::{Peer, Share};
+use crate::identity::{Owner, Peer, Share};
 
-/// The most clients whose use is remembered.
+/// The most clients with an identity whose use is remembered.
 const CAPACITY: usize = 1 << 16;
 
 /// The operations per second of clients: a bucket of tokens for each, which holds the operations of
-/// one second or of one message of the largest size, whichever is more.
+/// one second or of one message of the largest size, whichever is more. A client without an
+/// identity has its bucket in its [`Peer`], so that the bucket goes with the connection and takes
+/// no room from other clients.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     /// For clients without an entry of their own. `None` stands for no limit.
@@ -20,25 +23,7 @@ pub(crate) struct Quotas {
     named: HashMap<String, u64>,
     /// The operations that a bucket holds at least.
     largest: usize,
-    buckets: Mutex<HashMap<Share, Bucket>>,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Bucket {
-    tokens: f64,
-    since: Instant,
-    /// Tokens per second.
-    rate: f64,
-    /// The most tokens.
-    full: f64,
-}
-
-impl Bucket {
-    /// Returns the bucket at a later time.
-    fn at(self, now: Instant) -> Self {
-        let waited = now.saturating_duration_since(self.since).as_secs_f64();
-        Self { tokens: (self.tokens + waited * self.rate).min(self.full), since: now, ..self }
-    }
+    buckets: Mutex<HashMap<Owner, Bucket>>,
 }
 
 impl Quotas {
@@ -59,33 +44,35 @@ impl Quotas {
         }
         let rate = rate as f64;
         let full = rate.max(self.largest as f64);
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= CAPACITY && !buckets.contains_key(&peer.share) {
-            // A full bucket is the same as none.
-            buckets.retain(|_, bucket| bucket.at(now).tokens < bucket.full);
-            if buckets.len() >= CAPACITY {
-                return Err(Fault::QuotaSpent);
+        let new = Bucket::full(rate, full, now);
+        match peer.share {
+            Share::Connection(_) => lock(&peer.bucket).get_or_insert(new).spend(count, now),
+            Share::Owner(owner) => {
+                let mut buckets = lock(&self.buckets);
+                if buckets.len() >= CAPACITY && !buckets.contains_key(&owner) {
+                    // A full bucket is the same as none.
+                    buckets.retain(|_, bucket| !bucket.is_full(now));
+                    if buckets.len() >= CAPACITY {
+                        return Err(Fault::QuotaSpent);
+                    }
+                }
+                buckets.entry(owner).or_insert(new).spend(count, now)
             }
         }
-        let new = Bucket { tokens: full, since: now, rate, full };
-        let bucket = buckets.entry(peer.share).or_insert(new);
-        *bucket = bucket.at(now);
-        let count = count.max(1) as f64;
-        if bucket.tokens < count {
-            return Err(Fault::QuotaSpent);
-        }
-        bucket.tokens -= count;
-        Ok(())
     }
 
     /// Gives back what a call has taken that was refused afterwards.
     pub(crate) fn give_back(&self, peer: &Peer, count: usize) {
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bucket) = buckets.get_mut(&peer.share) {
-            // The next call takes away what is too much.
-            bucket.tokens += count.max(1) as f64;
-        }
+        let give = |bucket: &mut Bucket| bucket.give_back(count);
+        match peer.share {
+            Share::Connection(_) => lock(&peer.bucket).as_mut().map(give),
+            Share::Owner(owner) => lock(&self.buckets).get_mut(&owner).map(give),
+        };
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -111,6 +98,14 @@ mod tests {
         assert_eq!(spend("b", 10, 0), Ok(()));
         assert_eq!(spend("a", 11, 9), Err(Fault::QuotaSpent));
         assert_eq!(spend("a", 10, 9), Ok(()));
+        // A client without an identity has one bucket, of which nothing stays when it is gone.
+        let one = Peer::new(None, 1);
+        assert_eq!(quotas.spend(&one, 10, start), Ok(()));
+        assert_eq!(quotas.spend(&one.clone(), 1, start), Err(Fault::QuotaSpent));
+        quotas.give_back(&one, 1);
+        assert_eq!(quotas.spend(&one, 1, start), Ok(()));
+        assert_eq!(quotas.spend(&Peer::new(None, 2), 10, start), Ok(()));
+        assert_eq!(lock(&quotas.buckets).len(), 3);
         let unlimited = Quotas::new(None, HashMap::new(), 5);
         assert_eq!(unlimited.spend(&Peer::new(None, 1), usize::MAX, start), Ok(()));
     }

@@ -118,9 +118,61 @@ impl Drop for Held {
     }
 }
 
+/// The connections that may be open. A client with an identity holds at most as many as it leaves
+/// to others.
+#[derive(Clone, Debug)]
+pub(crate) struct Seats(Arc<Mutex<Room>>);
+
+impl Seats {
+    /// Returns seats for at most `most` connections.
+    pub(crate) fn new(most: usize) -> Self {
+        // With one more than there are, the last one is given to a client that holds none.
+        Self(Arc::new(Mutex::new(Room::new(most.saturating_add(1)))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Room> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a seat for a connection of a client, if there is one.
+    pub(crate) fn take(&self, share: Share) -> Option<Seat> {
+        self.lock().take(share, 1).then(|| Seat { seats: self.clone(), share })
+    }
+}
+
+/// The seat of a connection, which is free again when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    seats: Seats,
+    share: Share,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.seats.lock().release(self.share, 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Owner;
+
+    #[test]
+    fn a_client_holds_at_most_half_of_the_seats() {
+        let (one, two) = (Share::Owner(Owner([1; 32])), Share::Owner(Owner([2; 32])));
+        let seats = Seats::new(4);
+        let of_one = [seats.take(one).unwrap(), seats.take(one).unwrap()];
+        assert!(seats.take(one).is_none());
+        let _of_two = seats.take(two).unwrap();
+        assert!(seats.take(two).is_none());
+        // Clients without an identity have a share for each connection, and take all that is left.
+        let _last = seats.take(Share::Connection(1)).unwrap();
+        assert!(seats.take(Share::Connection(2)).is_none());
+        drop(of_one);
+        assert!(seats.take(Share::Connection(2)).is_some());
+        assert!(Seats::new(1).take(one).is_some());
+    }
 
     #[test]
     fn calls_hold_memory_until_they_end() {

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -18,11 +20,11 @@ use crate::admin::Admin;
 use crate::call::Calls;
 use crate::decapsulations::Decapsulations;
 use crate::job::Shared;
-use crate::listen::{Address, Connections, Listener, Tls};
+use crate::listen::{Address, Connections, Handshakes, Listener, Tls};
 use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
-use crate::room::Memory;
+use crate::room::{Memory, Seats};
 use crate::scheme::Scheme;
 use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
@@ -40,6 +42,13 @@ const MOST_MESSAGE: usize = 1 << 30;
 const MOST_WAITING: usize = 1 << 24;
 /// The largest limit of connections.
 const MOST_CONNECTIONS: usize = 1 << 20;
+/// The largest limit of calls of a connection.
+const MOST_CALLS: usize = u32::MAX as usize;
+/// The most threads of a lane.
+const MOST_THREADS: usize = 1 << 10;
+
+/// How long each part of a server may take to end after the last call.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -58,7 +67,8 @@ pub struct ServerOptions {
     pub sealing_keys: Option<PathBuf>,
     /// The most decapsulations of each private key.
     pub max_decapsulations_per_key: Option<u64>,
-    /// The most connections.
+    /// The most connections. A client with an identity holds at most as many as it leaves to
+    /// others.
     pub max_connections: usize,
     /// The most calls in progress of one connection.
     pub max_calls_per_connection: u32,
@@ -104,7 +114,7 @@ pub enum StartError {
     /// A limit is too small for one message, or larger than the server can count.
     #[error("{option} must be from {least} to {most}")]
     Limit {
-        /// The option.
+        /// The option of the program, or what it is if there is none.
         option: &'static str,
         /// The smallest value.
         least: usize,
@@ -138,7 +148,8 @@ pub enum StartError {
 pub struct Server {
     options: ServerOptions,
     addresses: Vec<Address>,
-    admin: Option<SocketAddr>,
+    listeners: Vec<JoinHandle<()>>,
+    admin: Option<AdminTask>,
     service: Service,
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
@@ -146,7 +157,18 @@ pub struct Server {
     /// Whether calls should go to another server. It becomes `true` before `leaving` does.
     is_stopping: Arc<AtomicBool>,
     leaving: watch::Sender<bool>,
+    /// Whether calls in progress are cut off.
+    cut_off: watch::Sender<bool>,
     closed: mpsc::Receiver<()>,
+}
+
+/// What answers at the address of metrics and probes.
+#[derive(Debug)]
+struct AdminTask {
+    address: SocketAddr,
+    /// Dropping it ends the task.
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
 }
 
 impl ServerOptions {
@@ -166,7 +188,7 @@ impl ServerOptions {
             }
             _ => {}
         }
-        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, .. } =
+        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, threads, .. } =
             self.service;
         let largest = Scheme::all()
             .map(|scheme| Limits::new(scheme, max_message))
@@ -181,6 +203,9 @@ impl ServerOptions {
             ("--max-queue", max_queue, 2 * largest, MOST_WAITING),
             ("--max-memory", self.max_memory, max_message.saturating_mul(8), usize::MAX),
             ("--max-connections", self.max_connections, 1, MOST_CONNECTIONS),
+            // With none, each call would wait for ever.
+            ("--max-calls-per-connection", self.max_calls_per_connection as usize, 1, MOST_CALLS),
+            ("the threads of a lane", threads, 1, MOST_THREADS),
         ];
         for (option, value, least, most) in limits {
             if !(least..=most).contains(&value) {
@@ -212,7 +237,7 @@ impl Server {
         let decapsulations = options.max_decapsulations_per_key.map(Decapsulations::new);
         let sealer = Sealer::new(sealing_keys);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
-        let leaving = watch::Sender::new(false);
+        let [leaving, cut_off] = [(); 2].map(|()| watch::Sender::new(false));
         let device_bytes = engines.device_bytes.clone();
         let service = Service::start(
             options.service.clone(),
@@ -247,12 +272,15 @@ impl Server {
                 shared: Arc::clone(&shared),
                 memory: memory.clone(),
                 next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
+                leaving: leaving.subscribe(),
             },
             tls: tls.clone(),
-            free: Arc::new(Semaphore::new(options.max_connections)),
+            handshakes: Handshakes::default(),
+            seats: Seats::new(options.max_connections),
             max_streams: options.max_calls_per_connection,
             next: Arc::new(AtomicU64::new(0)),
             leaving: leaving.subscribe(),
+            cut_off: cut_off.subscribe(),
             _open: open,
         };
         let is_stopping = Arc::new(AtomicBool::new(false));
@@ -268,17 +296,24 @@ impl Server {
             let listener = Listener::bind(address).await;
             listeners.push(listener.map_err(refused(address.to_string()))?);
         }
-        let mut admin_address = None;
+        let mut admin_task = None;
         if let Some(address) = options.admin {
             let listener =
                 TcpListener::bind(address).await.map_err(refused(address.to_string()))?;
-            admin_address = Some(listener.local_addr()?);
-            tokio::spawn(admin.clone().run(listener));
+            let address = listener.local_addr()?;
+            let (over, is_over) = oneshot::channel();
+            let is_over = async {
+                // Nothing is sent.
+                let _ = is_over.await;
+            };
+            let task = tokio::spawn(admin.clone().run(listener, is_over));
+            admin_task = Some(AdminTask { address, over, task });
         }
         let addresses = listeners.iter().map(Listener::address).collect::<io::Result<_>>()?;
-        for listener in listeners {
-            tokio::spawn(listener.run(connections.clone()));
-        }
+        let run = |listener: Listener| tokio::spawn(listener.run(connections.clone()));
+        let listeners = listeners.into_iter().map(run).collect();
+        // From now on, only listeners and connections keep the channel open.
+        drop(connections);
         let mut stopped = leaving.subscribe();
         let metrics = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -286,7 +321,10 @@ impl Server {
                 loop {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     admin.refresh();
-                    if let Some(bytes) = device_bytes.as_ref().and_then(|bytes| bytes()) {
+                    let Some(bytes) = device_bytes.clone() else { continue };
+                    // The driver may wait for the device.
+                    let bytes = tokio::task::spawn_blocking(move || bytes()).await;
+                    if let Ok(Some(bytes)) = bytes {
                         metrics.metrics.set_device_bytes(bytes);
                     }
                 }
@@ -299,13 +337,15 @@ impl Server {
         Ok(Self {
             options,
             addresses,
-            admin: admin_address,
+            listeners,
+            admin: admin_task,
             service,
             shared,
             tls,
             health,
             is_stopping,
             leaving,
+            cut_off,
             closed,
         })
     }
@@ -319,7 +359,7 @@ impl Server {
     /// Returns the address of metrics and probes.
     #[must_use]
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin
+        self.admin.as_ref().map(|admin| admin.address)
     }
 
     /// Reads the certificates and the sealing keys again. If one of the files is wrong, everything
@@ -342,10 +382,19 @@ impl Server {
 
     /// Waits until the engine is lost.
     pub async fn lost(&self) {
-        let mut loss = self.shared.loss();
-        // The sender lives as long as this server.
-        let _ = loss.wait_for(|lost| *lost).await;
+        self.loss().await;
         self.tell_health().await;
+    }
+
+    /// Returns a future that waits until the engine is lost, also while the server goes down. If
+    /// the server ends before, it waits for ever.
+    pub fn loss(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut loss = self.shared.loss();
+        async move {
+            if loss.wait_for(|lost| *lost).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     async fn tell_health(&self) {
@@ -355,20 +404,39 @@ impl Server {
     }
 
     /// Goes down: health and readiness say so, after `delay` no more connections are accepted, and
-    /// the calls in progress are finished. Returns `false` if they take longer than `limit`.
+    /// the calls in progress are finished. Returns `false` if they take longer than `limit`; then
+    /// they are cut off.
+    ///
+    /// Afterwards the addresses are free for another server, and the engines are dropped, unless
+    /// a device or a client of the metrics still keeps them.
     pub async fn stop(mut self, delay: Duration, limit: Duration) -> bool {
         self.is_stopping.store(true, Ordering::Relaxed);
         self.tell_health().await;
         tokio::time::sleep(delay).await;
         self.leaving.send_replace(true);
+        for listener in self.listeners.drain(..) {
+            // One that has panicked has ended as well.
+            let _ = listener.await;
+        }
         // This ends the streams of clients that watch the health.
         for name in HEALTH_NAMES {
             self.health.clear_service_status(name).await;
         }
         // Nothing is sent; the channel ends with the last connection.
-        let is_done = tokio::time::timeout(limit, self.closed.recv()).await.is_ok();
+        let is_done = timeout(limit, self.closed.recv()).await.is_ok();
+        if !is_done {
+            self.cut_off.send_replace(true);
+            let _ = timeout(ENDING, self.closed.recv()).await;
+        }
         self.service.forget_keys();
         self.shared.sealer.replace(SealingKeys::default());
+        if let Some(AdminTask { over, mut task, .. }) = self.admin.take() {
+            drop(over);
+            if timeout(ENDING, &mut task).await.is_err() {
+                task.abort();
+            }
+        }
+        self.service.end(ENDING).await;
         is_done
     }
 }

@@ -3,7 +3,7 @@
     pip install grpcio grpcio-tools
     python -m grpc_tools.protoc -I crates/ctru-server/proto --python_out=. --grpc_python_out=. \
         kem.proto
-    ctru-server sealing-key > keys; chmod 600 keys; ctru-server serve --sealing-key-file keys
+    ctru-server sealing-key --out keys; ctru-server serve --sealing-key-file keys
     PYTHONPATH=. python crates/ctru-server/examples/python/client.py 127.0.0.1:50051
 """
 

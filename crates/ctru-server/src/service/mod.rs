@@ -13,7 +13,6 @@ use std::{fmt, io};
 use ctru_kem::SHARED_SECRET_BYTES;
 use ctru_kem::engine::RowSizes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::call::Caller;
@@ -197,6 +196,26 @@ impl Service {
     /// Forgets all loaded keys.
     pub(crate) fn forget_keys(&self) {
         self.0.loaded.clear();
+    }
+
+    /// Refuses further calls, and ends the threads of the lanes. Waits for them for at most
+    /// `limit`, because a device that is lost may not let them go.
+    pub(crate) async fn end(&self, limit: Duration) {
+        let lanes = [&self.0.small, &self.0.large];
+        for lane in lanes {
+            lane.close();
+        }
+        let ended = async {
+            while !lanes.iter().all(|lane| lane.has_ended()) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(limit, ended).await.is_err() {
+            tracing::warn!("a thread of a lane still computes");
+            for lane in lanes {
+                lane.leave();
+            }
+        }
     }
 }
 
@@ -405,8 +424,8 @@ fn open<T>(request: Request<T>) -> Result<(Caller, T), Fault> {
 
 #[tonic::async_trait]
 impl Kem for Service {
-    type EncapsulateStreamStream = ReceiverStream<Result<EncapsulateResponse, Status>>;
-    type DecapsulateStreamStream = ReceiverStream<Result<DecapsulateResponse, Status>>;
+    type EncapsulateStreamStream = stream::Answers<EncapsulateResponse>;
+    type DecapsulateStreamStream = stream::Answers<DecapsulateResponse>;
 
     async fn describe(
         &self,

@@ -1,16 +1,19 @@
 //! Streams: the server reads a message when there is room for its work, and answers in order.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use prost::Message;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::Stream;
 use tonic::{Status, Streaming};
 
 use super::{Prepared, State};
 use crate::call::{Caller, until};
 use crate::fault::Fault;
 use crate::job::Claim;
+use crate::room::Held;
 
 /// The messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
@@ -24,8 +27,44 @@ struct Pending<T> {
     claim: Claim,
     /// Its room in the lane.
     room: OwnedSemaphorePermit,
-    /// The memory of its request and its answer in bytes.
-    bytes: usize,
+    /// The memory of its request in bytes.
+    request_bytes: usize,
+    /// The memory of its answer in bytes.
+    answer_bytes: usize,
+}
+
+/// An answer, or how the stream fails, and its memory in bytes.
+type Answer<T> = (Result<T, Status>, usize);
+
+/// The answers of a stream. Each counts as memory of the call until the next one is asked for. By
+/// then gRPC has handed an answer of 32 KiB or more to HTTP/2; of smaller ones, it may still keep
+/// as much.
+#[derive(Debug)]
+pub(crate) struct Answers<T> {
+    answers: mpsc::Receiver<Answer<T>>,
+    /// The memory of the last answer in bytes.
+    last: usize,
+    /// If the stream is dropped before its end, the call ends, and what it holds is released.
+    held: Arc<Held>,
+}
+
+impl<T> Stream for Answers<T> {
+    type Item = Result<T, Status>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<T, Status>>> {
+        let last = std::mem::take(&mut self.last);
+        if last > 0 {
+            self.held.release(last);
+        }
+        let next = ready!(self.answers.poll_recv(context));
+        Poll::Ready(next.map(|(answer, bytes)| {
+            self.last = bytes;
+            answer
+        }))
+    }
 }
 
 /// Answers the messages of a stream. `prepare` checks a message and makes its job.
@@ -34,12 +73,13 @@ pub(super) fn serve<Q: Message + 'static, T: Send + 'static>(
     caller: Caller,
     messages: Streaming<Q>,
     prepare: fn(&State, &Caller, Q) -> Result<Prepared<T>, Fault>,
-) -> ReceiverStream<Result<T, Status>> {
+) -> Answers<T> {
     let (pending, queued) = mpsc::channel(AHEAD);
     let (answers, answered) = mpsc::channel(1);
+    let held = Arc::clone(&caller.held);
     tokio::spawn(answer(queued, answers, caller.clone()));
     tokio::spawn(read(state, caller, messages, prepare, pending));
-    ReceiverStream::new(answered)
+    Answers { answers: answered, last: 0, held }
 }
 
 /// Reads messages and queues their jobs, until the stream ends or fails.
@@ -92,29 +132,29 @@ async fn begin<T>(
     let room = Arc::clone(&state.room).acquire_many_owned(count).await;
     let room = room.map_err(|_| Fault::Leaving)?;
     state.large.submit(job);
-    Ok(Pending { answer, claim, room, bytes: PREFIX + size + answer_bytes })
+    Ok(Pending { answer, claim, room, request_bytes: PREFIX + size, answer_bytes })
 }
 
 /// Sends the answers in the order of the messages, until the first failure.
 async fn answer<T>(
     mut queued: mpsc::Receiver<Result<Pending<T>, Status>>,
-    answers: mpsc::Sender<Result<T, Status>>,
+    answers: mpsc::Sender<Answer<T>>,
     caller: Caller,
 ) {
     loop {
         let next = match until(caller.deadline, Claim::default(), queued.recv()).await {
             Ok(None) => return,
-            Ok(Some(Ok(Pending { answer, claim, room, bytes }))) => {
+            Ok(Some(Ok(Pending { answer, claim, room, request_bytes, answer_bytes }))) => {
                 let answer = until(caller.deadline, claim, answer).await;
                 drop(room);
-                caller.held.release(bytes);
+                caller.held.release(request_bytes);
                 let answer = answer.and_then(|answer| answer.unwrap_or(Err(Fault::Internal)));
-                answer.map_err(Status::from)
+                (answer.map_err(Status::from), answer_bytes)
             }
-            Ok(Some(Err(status))) => Err(status),
-            Err(expired) => Err(expired.into()),
+            Ok(Some(Err(status))) => (Err(status), 0),
+            Err(expired) => (Err(expired.into()), 0),
         };
-        let is_over = next.is_err();
+        let is_over = next.0.is_err();
         if answers.send(next).await.is_err() || is_over {
             return;
         }

@@ -1,6 +1,6 @@
 use bytes::Bytes;
-use ctru_kem::engine::CpuEngine;
-use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix};
+use ctru_kem::engine::{CpuEngine, EngineError};
+use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet};
 
 use super::*;
 use crate::engines::EngineFactory;
@@ -8,17 +8,23 @@ use crate::identity::{Identity, Peer};
 use crate::job::Claim;
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
+use crate::proto::decapsulate_request;
 use crate::proto::encapsulate_request::Key;
 use crate::room::{Held, Memory};
 use crate::sealing::Sealer;
 use crate::sealing_keys::SealingKeys;
 
-/// Returns a service with these options, and a sealing key.
+/// Returns a service with these options and a sealing key, which computes on the CPU.
 fn start(options: ServiceOptions) -> Service {
+    start_with(options, CpuEngine::with_threads(1).unwrap())
+}
+
+/// Returns a service with these options, a sealing key, and the engines of a factory.
+fn start_with(options: ServiceOptions, engines: impl EngineFactory) -> Service {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
     let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap());
-    let engines = Arc::new(Engines::new(CpuEngine::with_threads(1).unwrap()));
+    let engines = Arc::new(Engines::new(engines));
     let engines = LaneEngines {
         small: Arc::clone(&engines),
         large: engines,
@@ -100,6 +106,36 @@ fn few_operations_are_computed_at_once() {
     assert_eq!(submit(Duration::ZERO, most as u32), Ok(32 * most));
     let nothing_yet = Err(oneshot::error::TryRecvError::Empty);
     assert_eq!(submit(Duration::from_secs(3600), most as u32), nothing_yet);
+}
+
+/// Makes engines of the CPU as one makes those of a GPU: another thread computes all calls.
+struct Elsewhere {
+    made: std::sync::mpsc::Sender<std::thread::ThreadId>,
+}
+
+impl EngineFactory for Elsewhere {
+    type For<P: ParameterSet> = CpuEngine;
+
+    fn engine<P: ParameterSet>(&self) -> Result<CpuEngine, EngineError> {
+        self.made.send(std::thread::current().id()).unwrap();
+        CpuEngine::with_threads(1)
+    }
+}
+
+/// A call without operations does not make the engine on the thread that brings it.
+#[tokio::test]
+async fn calls_without_operations_are_computed_elsewhere() {
+    let (made, maker) = std::sync::mpsc::channel();
+    let Service(state) = start_with(ServiceOptions::default(), Elsewhere { made });
+    let request = DecapsulateRequest {
+        scheme: Some(scheme().message()),
+        key: Some(decapsulate_request::Key::PrivateKeys(Bytes::new())),
+        ciphertexts: Bytes::new(),
+    };
+    let caller = caller(1 << 30);
+    let prepared = state.decapsulate(&caller, request).unwrap();
+    assert!(state.compute(&caller, prepared).await.unwrap().shared_secrets.is_empty());
+    assert_ne!(maker.try_recv().unwrap(), std::thread::current().id());
 }
 
 /// Some numbers of plain keys have as many bytes as other numbers of sealed keys.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ctru_server::client::is_retryable;
+use ctru_server::client::{Client, Retries, is_retryable};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{DescribeRequest, EncapsulateRequest, encapsulate_request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,6 +13,9 @@ use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
 use crate::common::{TestEngine, encapsulate, get, pair, start, start_fast};
 
@@ -108,6 +111,37 @@ async fn slow_readers_do_not_disturb_others() {
     while !server.get("/metrics").await.contains("ctru_message_bytes 0\n") {
         assert!(start.elapsed() < Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Answers of a stream count as memory until the client has read them, also those that the engine
+/// has computed long ago.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_answers_of_streams_are_counted() {
+    const OPERATIONS: u32 = 1000;
+    let server = start_fast(|_| ()).await;
+    let pair = pair(&mut server.calls().await).await;
+    // This client has room for one byte of each answer.
+    let mut slow = server.without_timeouts(1).await;
+    let messages = tokio_stream::iter(vec![encapsulate(&pair, OPERATIONS); 10]);
+    let answers = slow.encapsulate_stream(messages).await.unwrap();
+    let held = async || {
+        let metrics = server.get("/metrics").await;
+        let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
+        line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap()
+    };
+    // One answer is on its way, one is in the channel, one waits for the channel, and two are
+    // computed ahead.
+    let (start, least) = (Instant::now(), 5 * OPERATIONS as usize * (952 + 32));
+    while held().await < least {
+        assert!(start.elapsed() < Duration::from_secs(10), "{} of {least}", held().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop((answers, slow));
+    let start = Instant::now();
+    while held().await > 0 {
+        assert!(start.elapsed() < Duration::from_secs(10), "{}", held().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -228,6 +262,61 @@ async fn a_lost_device_is_told() {
     assert!(server.get("/readyz").await.contains("503"));
 }
 
+/// A client gives up an attempt to which there is no answer, and tries again.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_wait_for_a_limited_time() {
+    let retries = Retries {
+        attempts: 3,
+        attempt_timeout: Some(Duration::from_millis(100)),
+        ..Retries::default()
+    };
+    // Connections to this socket open, and nobody reads from them.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let start_time = Instant::now();
+    let waited = Client::at(address, retries).unwrap().describe().await.unwrap_err();
+    assert!(start_time.elapsed() < Duration::from_secs(5), "{:?}", start_time.elapsed());
+    let codes = [Code::DeadlineExceeded, Code::Cancelled, Code::Unavailable];
+    assert!(codes.contains(&waited.code()), "{waited}");
+    // A server does not compute what the client has given up.
+    let engine = TestEngine::new(Duration::from_millis(400));
+    let done = Arc::clone(&engine.done);
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let pair = pair(&mut server.calls().await).await;
+    let before = done.load(Ordering::Relaxed);
+    let (mut first, request) = (server.calls().await, encapsulate(&pair, 1));
+    let first = tokio::spawn(async move { first.encapsulate(request).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let one = Client::at(server.address.clone(), Retries { attempts: 1, ..retries }).unwrap();
+    assert!(one.encapsulate(encapsulate(&pair, 1)).await.is_err());
+    first.await.unwrap().unwrap();
+    assert_eq!(done.load(Ordering::Relaxed) - before, 1);
+}
+
+/// The loss of the device is told also while the server is going down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_may_be_lost_while_the_server_goes_down() {
+    let engine = TestEngine::new(Duration::ZERO);
+    let is_lost = Arc::clone(&engine.is_lost);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let lost = tokio::spawn(server.server.loss());
+    let stopped = tokio::spawn(server.server.stop(Duration::from_secs(3600), Duration::ZERO));
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
+    assert!(!lost.is_finished());
+    is_lost.store(true, Ordering::Relaxed);
+    assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_err());
+    tokio::time::timeout(Duration::from_secs(5), lost).await.unwrap().unwrap();
+    stopped.abort();
+    // The end of a server is no loss.
+    let server = start_fast(|_| ()).await;
+    let lost = tokio::spawn(server.server.loss());
+    assert!(server.server.stop(Duration::ZERO, Duration::ZERO).await);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!lost.is_finished());
+}
+
 /// Calls in progress are finished when the server goes down; streams end after their answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_down_finishes_its_calls() {
@@ -262,6 +351,58 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
     assert!(is_done);
     assert!(KemClient::connect(address).await.is_err());
+}
+
+/// A stream of reflection, which its client leaves open, does not hold up the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn open_reflection_ends_with_the_server() {
+    let server = start_fast(|_| ()).await;
+    let mut reflection = ServerReflectionClient::new(server.channel().await);
+    let (sender, messages) = tokio::sync::mpsc::channel(1);
+    let list = MessageRequest::ListServices(String::new());
+    let request = ServerReflectionRequest { message_request: Some(list), ..Default::default() };
+    sender.send(request).await.unwrap();
+    let messages = tokio_stream::wrappers::ReceiverStream::new(messages);
+    let answers = reflection.server_reflection_info(messages).await.unwrap();
+    let mut answers = answers.into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    let start = Instant::now();
+    assert!(server.server.stop(Duration::ZERO, Duration::from_secs(20)).await);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(answers.message().await.unwrap().is_none());
+    drop(sender);
+}
+
+/// A server that was stopped leaves nothing behind, even if a call was cut off: another one starts
+/// at its addresses.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_takes_the_place_of_another() {
+    let engine = TestEngine::new(Duration::from_millis(500));
+    let kept = Arc::downgrade(&engine.done);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let call = tokio::spawn(async move { calls.encapsulate(encapsulate(&pair, 1)).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (listen, admin) = (server.server.addresses().to_vec(), server.server.admin_address());
+    // This client of the metrics keeps its connection.
+    let _idle = TcpStream::connect(admin.unwrap()).await.unwrap();
+    let begin = Instant::now();
+    assert!(!server.server.stop(Duration::ZERO, Duration::ZERO).await);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(call.await.unwrap().is_err());
+    let next = start_fast(|options| {
+        options.listen = listen;
+        options.admin = admin;
+    })
+    .await;
+    assert!(next.client().describe().await.is_ok());
+    assert!(next.get("/readyz").await.contains("200 OK"));
+    let begin = Instant::now();
+    while kept.strong_count() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "the engine is still there");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// From the beginning of the delay on, balancers and supervisors are told to send calls to another

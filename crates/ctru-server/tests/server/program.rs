@@ -242,6 +242,24 @@ pub(crate) fn finds(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
+/// A second signal ends a server that is going down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_the_server_at_once() {
+    let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = Program::start(&["--listen", &listen, "--drain-delay", "1h"], log(&folder));
+    client(port).describe().await.unwrap();
+    server.signal(Signal::SIGINT);
+    let start = Instant::now();
+    while !fs::read_to_string(folder.path().join("log")).unwrap().contains("going down") {
+        assert!(start.elapsed() < Duration::from_secs(10), "the server does not go down");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(server.0.try_wait().unwrap().is_none());
+    server.signal(Signal::SIGINT);
+    assert_eq!(server.wait(), 1);
+}
+
 /// A log that cannot be written does not stop the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_for_logs_is_survived() {
@@ -307,6 +325,24 @@ async fn retried(
     client.calls()
 }
 
+/// A fresh sealing key is in a file that only its owner may read, and replaces no other.
+#[test]
+fn sealing_keys_are_written_for_their_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let write = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
+        command.args(["sealing-key", "--out"]).arg(&path).output().unwrap()
+    };
+    let written = write();
+    assert!(written.status.success() && written.stdout.is_empty(), "{written:?}");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert!(ctru_server::SealingKeys::read(&path).is_ok());
+    let before = fs::read(&path).unwrap();
+    assert_eq!(write().status.code(), Some(1));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
 /// Wrong command lines and files that others can read are refused.
 #[test]
 fn wrong_options_are_refused() {
@@ -324,6 +360,7 @@ fn wrong_options_are_refused() {
         (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
         (&["--max-queue", "18446744073709551615"], 1, "--max-queue must be from"),
         (&["--max-connections", "18446744073709551615"], 1, "--max-connections must be from"),
+        (&["--max-calls-per-connection", "0"], 1, "--max-calls-per-connection must be from"),
         (&["--max-stream-batch", "0"], 1, "--max-stream-batch must be from"),
     ] {
         let mut program = Program::start(arguments, log(&folder));

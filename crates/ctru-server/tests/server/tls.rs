@@ -171,6 +171,35 @@ async fn wrong_and_missing_certificates_are_refused() {
     assert!(connect(server, own).await.describe(DescribeRequest {}).await.is_ok());
 }
 
+/// Clients that do not finish the handshake take no room from others, and one client leaves half of
+/// the connections to others.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_shared() {
+    let authority = Authority::new();
+    let running = start_fast(|options| {
+        options.tls = Some(authority.options());
+        options.max_connections = 4;
+    })
+    .await;
+    let server = &running.server;
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        let stream = tokio::net::TcpStream::connect(server.addresses()[0].to_string()).await;
+        silent.push(stream.unwrap());
+    }
+    let of = |name| authority.trust().identity(authority.client(name));
+    let mut one = connect(server, of("a.example")).await;
+    assert!(one.describe(DescribeRequest {}).await.is_ok());
+    let mut two = connect(server, of("a.example")).await;
+    assert!(two.describe(DescribeRequest {}).await.is_ok());
+    cannot_connect(server, of("a.example")).await;
+    let mut other = connect(server, of("b.example")).await;
+    assert!(other.describe(DescribeRequest {}).await.is_ok());
+    assert!(running.get("/metrics").await.contains("ctru_connections 3\n"));
+    assert!(one.describe(DescribeRequest {}).await.is_ok());
+    drop(silent);
+}
+
 /// Certificates are read again, and wrong files change nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_are_replaced() {
@@ -214,4 +243,6 @@ async fn unsafe_options_are_refused() {
     assert!(start(|_| (), Some(authority.options())).await.is_ok());
     let small = start(|options| options.service.max_queue = 100, Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
+    let idle = start(|options| options.service.threads = 0, Some(authority.options())).await;
+    assert!(matches!(idle, Err(StartError::Limit { option: "the threads of a lane", .. })));
 }

@@ -10,7 +10,9 @@ mod serve;
 #[cfg(feature = "opentelemetry")]
 mod traces;
 
+use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -28,8 +30,9 @@ struct Cli {
 enum Command {
     /// Serves until SIGTERM or SIGINT. SIGHUP reads certificates and sealing keys again
     ///
-    /// The exit status is 0 after a signal if all calls were finished, 1 if the server did not
-    /// start or calls were cut off, 2 for a wrong command line, and 69 if the device was lost.
+    /// A second signal ends the server at once. The exit status is 0 after a signal if all calls
+    /// were finished, 1 if the server did not start or calls were cut off, 2 for a wrong command
+    /// line, and 69 if the device was lost.
     Serve(Box<serve::Args>),
     /// Puts load on a server and prints calls per second, latencies and errors
     Load(Box<load::Args>),
@@ -38,8 +41,12 @@ enum Command {
     /// Answers encapsulations with zeros, for `compare`
     #[command(hide = true)]
     Echo,
-    /// Prints a line with a fresh sealing key, for the end of the file of `--sealing-key-file`
-    SealingKey,
+    /// Makes a line with a fresh sealing key, for the file of `--sealing-key-file`
+    SealingKey {
+        /// Write the line to a new file, which only its owner may read, instead of standard output
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
 }
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -51,7 +58,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Echo => echo::run(),
-        Command::SealingKey => print_sealing_key(),
+        Command::SealingKey { out } => sealing_key(out.as_deref()),
     };
     result.unwrap_or_else(|error| {
         // There is no other place to report to.
@@ -60,7 +67,23 @@ fn main() -> ExitCode {
     })
 }
 
-fn print_sealing_key() -> Result<ExitCode> {
-    io::stdout().write_all(SealingKeys::fresh_line()?.as_bytes())?;
+/// Writes a line with a fresh sealing key.
+///
+/// # Errors
+/// If the system provides no randomness, if the file exists, or if it cannot be written.
+fn sealing_key(out: Option<&Path>) -> Result<ExitCode> {
+    let line = SealingKeys::fresh_line()?;
+    match out {
+        None => io::stdout().write_all(line.as_bytes())?,
+        Some(path) => {
+            // A file that exists may have keys, or be open to others.
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let written = options.open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+            written.map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -318,7 +319,27 @@ async fn serve(args: &Args) -> Result<ExitCode> {
         }
     }
     tracing::info!("going down");
-    let is_done = server.stop(args.drain_delay, args.drain_timeout).await;
+    let mut lost = pin!(server.loss());
+    let mut stopped = pin!(server.stop(args.drain_delay, args.drain_timeout));
+    let is_done = loop {
+        tokio::select! {
+            // Calls end soon after a loss, which must not look like a good end.
+            biased;
+            () = &mut lost => {
+                tracing::error!("the device is lost");
+                let _ = tokio::time::timeout(AFTER_LOSS, stopped).await;
+                return Ok(ExitCode::from(LOST));
+            }
+            is_done = &mut stopped => break is_done,
+            signal = signals.next() => match signal {
+                Signal::Reload => tracing::warn!("nothing is read again while going down"),
+                Signal::Stop => {
+                    tracing::warn!("ends at once after a second signal");
+                    return Ok(ExitCode::FAILURE);
+                }
+            },
+        }
+    };
     match is_done {
         true => tracing::info!("all calls are finished"),
         false => tracing::warn!("calls were cut off"),

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub(crate) in_flight: usize,
     /// Calls per second, for an open loop
-    #[arg(long, value_name = "N", conflicts_with = "stream")]
+    #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "stream")]
     pub(crate) rate: Option<f64>,
     /// How long to measure
     #[arg(
@@ -85,6 +85,15 @@ pub(crate) struct Args {
     /// Draw the latencies into an SVG file
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
+}
+
+/// Reads a number of calls per second.
+///
+/// # Errors
+/// If the text is no number, or if no call would ever begin.
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "a number greater than 0".into())
 }
 
 /// Puts load on a server and prints what it has measured.
@@ -227,7 +236,10 @@ const PERIOD: Duration = Duration::from_micros(250);
 fn pace(rate: f64, start: Instant, until: Instant) -> mpsc::UnboundedReceiver<Instant> {
     let (sender, dues) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        let dues = (0_u64..).map(|number| start + Duration::from_secs_f64(number as f64 / rate));
+        // Times that no clock knows come after the end.
+        let dues = (0_u64..).map_while(|number| {
+            start.checked_add(Duration::try_from_secs_f64(number as f64 / rate).ok()?)
+        });
         for due in dues.take_while(|due| *due < until) {
             while due > Instant::now() {
                 std::thread::sleep(PERIOD);
@@ -268,5 +280,33 @@ async fn streamed(channel: Channel, work: Work, times: Times) -> Measured {
         if is_error {
             return measured;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_finite_and_greater_than_zero() {
+        assert_eq!(rate("0.5"), Ok(0.5));
+        for wrong in ["0", "-1", "-0", "inf", "NaN", "many", ""] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn calls_begin_at_fixed_times() {
+        let begun = |rate, milliseconds| {
+            let start = Instant::now();
+            let mut dues = pace(rate, start, start + Duration::from_millis(milliseconds));
+            let mut times = Vec::new();
+            while let Some(due) = dues.blocking_recv() {
+                times.push((due - start).as_millis());
+            }
+            times
+        };
+        assert_eq!(begun(100.0, 25), [0, 10, 20]);
+        assert_eq!(begun(f64::MIN_POSITIVE, 25), [0]);
     }
 }
