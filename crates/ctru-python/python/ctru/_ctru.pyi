@@ -211,8 +211,9 @@ class Engine:
 
     With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed,
     the context, the parameter set and the row `first + i`. So a job can be cut into batches at any
-    row. `context` has up to 32 bytes and names what the seed is used for. Two batches with the same
-    seed, context and rows have the same secrets. Without `seed`, the system's randomness is used.
+    row. `context` has up to 32 bytes and names what the seed is used for; text counts in UTF-8, and
+    `UnicodeEncodeError` is raised if it has lone surrogates. Two batches with the same seed,
+    context and rows have the same secrets. Without `seed`, the system's randomness is used.
     """
 
     def __new__(
