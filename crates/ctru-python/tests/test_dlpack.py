@@ -1,8 +1,11 @@
 """Tensors field by field, as other libraries could make them: what is taken and what is refused."""
 
 import ctypes
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import engine, key_pairs
 
@@ -114,9 +117,61 @@ def test_a_tensor_is_read_and_freed_once(layout, deleter):
     assert tensor.is_taken()
     assert tensor.deleted == deleter
     # A capsule can be used once.
-    with pytest.raises(ValueError, match="PyCapsule"):
+    with pytest.raises(ValueError, match="PyCapsule of public_keys .* has been used"):
         engine().encapsulate(tensor)
     assert tensor.deleted == deleter
+
+
+@pytest.mark.parametrize("layout", [Versioned, Legacy])
+def test_threads_that_share_a_capsule(layout):
+    """One of them takes the tensor. Without the GIL, two could have freed it."""
+    expected = engine().encapsulate(rows(), **SEEDS)[1]
+    for _ in range(50):
+        tensor = Tensor(rows(), layout)
+        together = threading.Barrier(4)
+
+        def read(tensor=tensor, together=together):
+            together.wait()
+            try:
+                return engine().encapsulate(tensor, **SEEDS)[1]
+            except ValueError as error:
+                assert "has been used" in str(error)
+
+        with ThreadPoolExecutor(4) as pool:
+            read_by = [pool.submit(read) for _ in range(4)]
+        (got,) = [result for call in read_by if (result := call.result()) is not None]
+        assert (got == expected).all()
+        assert tensor.deleted == 1
+
+
+def test_threads_that_share_an_array_of_arrow():
+    expected = engine().encapsulate(rows(), **SEEDS)[1].tobytes()
+    array = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(PUBLIC), 4, [None, pa.py_buffer(rows().tobytes())]
+    )
+
+    class Shared:
+        def __init__(self):
+            self.capsules = array.__arrow_c_array__()
+
+        def __arrow_c_array__(self, requested_schema=None):
+            return self.capsules
+
+    for _ in range(50):
+        shared = Shared()
+        together = threading.Barrier(4)
+
+        def read(shared=shared, together=together):
+            together.wait()
+            try:
+                return engine().encapsulate(shared, **SEEDS)[1]
+            except ValueError as error:
+                assert "has been released" in str(error)
+
+        with ThreadPoolExecutor(4) as pool:
+            read_by = [pool.submit(read) for _ in range(4)]
+        (got,) = [result for call in read_by if (result := call.result()) is not None]
+        assert b"".join(got.to_pylist()) == expected
 
 
 def test_fields_that_are_honoured():
