@@ -27,10 +27,11 @@ class _Tensor(Protocol):
 _Rows = Buffer | _ArrowArray | _Tensor
 """An array of bytes that a batch reads where it lies.
 
-A numpy array, a DLPack tensor or a memoryview has the shape (count, size); one dimension is one
-row. `bytes`, `bytearray` and other buffers have the rows one after the other. An Arrow array has
-the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host or on the GPU of
-the engine.
+A numpy array or a DLPack tensor has the shape (count, size); one dimension is one row. `bytes`,
+`bytearray`, and each other buffer of one dimension, such as a memoryview of `bytes`, have any
+number of rows, one after the other. A buffer of two dimensions has the shape (count, size). An
+Arrow array has the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host
+or on the GPU of the engine.
 """
 
 class InvalidKey(ValueError):
