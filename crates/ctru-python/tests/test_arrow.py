@@ -71,6 +71,15 @@ def test_columns_of_any_length(kind):
     assert ctru.arrow.digest(sent, ["ciphertext"]) == ctru.arrow.digest(fixed, ["ciphertext"])
 
 
+def test_metadata():
+    """Notes of a job are about the rows that it has read, and all others are kept."""
+    batch = numbered(range(2))
+    assert ctru.arrow.generate(batch, **SEEDS).schema.metadata is None
+    notes = {b"ctru.digest": b"00", b"ctru.seed": b"00", b"pandas": b"{}"}
+    keys = ctru.arrow.generate(batch.replace_schema_metadata(notes), **SEEDS)
+    assert keys.schema.metadata == {b"pandas": b"{}"}
+
+
 def test_batches_that_are_slices():
     keys = ctru.arrow.generate(numbered(range(20)), **SEEDS)
     sent = ctru.arrow.encapsulate(keys, **SEEDS)

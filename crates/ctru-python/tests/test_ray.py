@@ -179,6 +179,31 @@ def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected):
     check_files(out, ["ciphertext"], expected)
 
 
+def small_keys(out, seed_file, context=CONTEXT):
+    """Makes a folder with two files of 50 public keys each, and returns it."""
+    command = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
+    command += ["--seed-file", seed_file, "--context", context, "--actors", "1"]
+    assert main([*command, "--out", str(out)]) == 0
+    return out
+
+
+def test_a_job_without_a_seed_file_is_resumed(nodes, tmp_path, seed_file, capsys):
+    """The seed of the keys that it reads is not its own."""
+    keys = small_keys(tmp_path / "keys", seed_file)
+    out = tmp_path / "sent"
+    command = ["encaps", "--keys", str(keys), "--include-secrets", "--quiet", "--device", "cpu"]
+    command += ["--actors", "1", "--out", str(out)]
+    assert main(command) == 0
+    first, second = sorted(out.glob("*.parquet"))
+    assert b"ctru.seed" in pq.read_metadata(keys / first.name).metadata
+    assert b"ctru.seed" not in pq.read_metadata(first).metadata
+    before = first.read_bytes()
+    second.unlink()
+    assert main(command) == 0, capsys.readouterr().err
+    assert first.read_bytes() == before
+    assert second.exists()
+
+
 def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     count = 40_000
     options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}

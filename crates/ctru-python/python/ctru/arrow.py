@@ -313,11 +313,16 @@ def _located(error: ValueError, argument: str, column: str, offset: int) -> Valu
 
 
 def _with(batch: pa.RecordBatch, new: list[tuple[str, pa.Array]]) -> pa.RecordBatch:
-    """Returns the batch with more columns. A column with the same name is replaced."""
+    """Returns the batch with more columns. A column with the same name is replaced.
+
+    What a job of `ctru.ray` has noted about its rows in the metadata is not true of the result.
+    """
     names = [name for name, _ in new]
     kept = [i for i, name in enumerate(batch.schema.names) if name not in names]
     fields = [batch.schema.field(i) for i in kept]
     fields += [pa.field(name, column.type) for name, column in new]
     columns = [batch.column(i) for i in kept] + [column for _, column in new]
-    schema = pa.schema(fields, batch.schema.metadata)
+    notes = batch.schema.metadata or {}
+    kept_notes = {key: note for key, note in notes.items() if not key.startswith(b"ctru.")}
+    schema = pa.schema(fields, kept_notes or None)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
