@@ -204,6 +204,23 @@ def test_a_job_without_a_seed_file_is_resumed(nodes, tmp_path, seed_file, capsys
     assert second.exists()
 
 
+def refused(command, match, capsys):
+    capsys.readouterr()
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert match in told
+
+
+def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
+    if ray.cluster_resources().get("GPU"):
+        pytest.skip("there is a GPU")
+    command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
+    refused([*command, "--device", "cuda"], "no node of the cluster has a GPU", capsys)
+    with pytest.raises(ctru.ray.JobError, match="no node of the cluster has a GPU"):
+        ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", device="cuda")
+
+
 def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     count = 40_000
     options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}
@@ -297,25 +314,22 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
     assert main(job) == 0
     assert main(job) == 0
 
-    def refused(command, match):
-        capsys.readouterr()
-        assert main(command) == 1
-        told = capsys.readouterr().err
-        assert told.startswith("error: ")
-        assert match in told
-
     changed = [CONTEXT + "!" if part == CONTEXT else part for part in job]
-    refused(changed, "another context")
-    refused(["51" if part == "50" else part for part in job], "another rows_per_file")
+    refused(changed, "another context", capsys)
+    refused(["51" if part == "50" else part for part in job], "another rows_per_file", capsys)
     other = tmp_path / "other"
     assert main(["seed", str(other)]) == 0
     (out / "part-00000001.parquet").unlink()
-    refused([str(other) if part == seed_file else part for part in job], "not the one of the parts")
+    refused(
+        [str(other) if part == seed_file else part for part in job],
+        "not the one of the parts",
+        capsys,
+    )
     other.chmod(0o644)
-    refused([str(other) if part == seed_file else part for part in job], "0644")
+    refused([str(other) if part == seed_file else part for part in job], "0644", capsys)
     assert main(job) == 0
-    refused(encaps(out, out, seed_file), "another folder")
-    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files")
+    refused(encaps(out, out, seed_file), "another folder", capsys)
+    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files", capsys)
     bad = tmp_path / "bad"
     bad.mkdir()
     table = pq.read_table(out / "part-00000000.parquet")
@@ -324,9 +338,9 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
         {"row": table.column("row")[:8], "public_key": pa.array(rows, pa.binary(1158))}
     )
     pq.write_table(table, bad / "a.parquet")
-    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'")
+    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'", capsys)
     assert not list((tmp_path / "y").glob("*parquet*"))
-    refused(encaps(out, bad, seed_file), "Parquet files of no job")
+    refused(encaps(out, bad, seed_file), "Parquet files of no job", capsys)
 
 
 def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
 
+from ._errors import JobError
 from ._place import placement
 from ._work import Work, Worker, digest
 
@@ -36,10 +37,6 @@ ROWS_OF_GROUP = 1 << 13
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
 RECORD = "_job.json"
-
-
-class JobError(Exception):
-    """A job cannot go on, or its folder belongs to another job."""
 
 
 @dataclass(frozen=True)
