@@ -1,5 +1,6 @@
 """Jobs on two nodes of Ray on this machine: a node is killed, a job is stopped and resumed."""
 
+import errno
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import ctru.arrow
 ray = pytest.importorskip("ray")
 
 import ctru.ray  # noqa: E402
-from ctru.ray import _job  # noqa: E402
+from ctru.ray import _files, _job  # noqa: E402
 from ctru.ray.__main__ import main  # noqa: E402
 
 ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
@@ -210,6 +211,113 @@ def refused(command, match, capsys):
     told = capsys.readouterr().err
     assert told.startswith("error: ")
     assert match in told
+
+
+def test_the_input_of_a_job_stays_the_same(nodes, tmp_path, seed_file, capsys):
+    keys = small_keys(tmp_path / "keys", seed_file)
+    out = tmp_path / "sent"
+    command = encaps(keys, out, seed_file)
+    assert main(command) == 0
+    first, second = sorted(out.glob("*.parquet"))
+    # Other keys, with the same names and numbers of rows.
+    other = small_keys(tmp_path / "other", seed_file, "another context")
+    begun = _job.over_files(_work(seed_file), keys, None)
+    (other / first.name).replace(keys / first.name)
+    changed = f"1 of 2 input files have changed since, such as {first.name}"
+    refused(command, changed, capsys)
+    # An actor sees it too.
+    worker = _job.PartWorker(_work(seed_file), None)
+    worker.run(begun.parts[1])
+    with pytest.raises(_job.JobError, match="has changed since the job began"):
+        worker.run(begun.parts[0])
+    # A file of the results is compared with its own input.
+    record = json.loads((out / _job.RECORD).read_text())
+    record["files"][first.name] = _files.fingerprint(keys / first.name)
+    (out / _job.RECORD).write_text(json.dumps(record))
+    refused(command, f"{first.name} of this job was made from another input", capsys)
+    first.unlink()
+    assert main(command) == 0
+    (keys / second.name).unlink()
+    refused(command, "another input: files were added or removed", capsys)
+    (keys / first.name).write_bytes(b"PAR1 no footer PAR1")
+    refused(command, "is not a Parquet file", capsys)
+
+
+def _work(seed_file, **options):
+    return _job.Work("encaps", seed_file=seed_file, context=CONTEXT, device="cpu", **options)
+
+
+def test_the_first_file_of_a_part_stays(nodes, tmp_path, seed_file):
+    """An actor that was given up finishes its part after the actor in its place."""
+    keys = small_keys(tmp_path / "keys", seed_file)
+    work = _job.Work("encaps", include_secrets=True, device="cpu")
+    (part, _) = _job.over_files(work, keys, None).parts
+    out = tmp_path / "sent"
+    out.mkdir()
+    done = _job.PartWorker(work, str(out)).run(part)
+    before = (out / part.name).read_bytes()
+    # Without a seed, other secrets are computed.
+    assert _job.PartWorker(work, None).run(part).digest != done.digest
+    assert _job.PartWorker(work, str(out)).run(part) == done
+    assert (out / part.name).read_bytes() == before
+    assert [path.name for path in out.iterdir()] == [part.name]
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EIO])
+def test_file_systems_without_links(tmp_path, monkeypatch, code):
+    def link(*_):
+        raise OSError(code, "no links")
+
+    monkeypatch.setattr(_files.os, "link", link)
+    new, path = tmp_path / "new", tmp_path / "file"
+    new.write_bytes(b"1")
+    if code == errno.EIO:
+        with pytest.raises(OSError, match="no links"):
+            _files.publish(new, path)
+        return
+    assert _files.publish(new, path)
+    new.write_bytes(b"2")
+    assert not _files.publish(new, path)
+    assert path.read_bytes() == b"1"
+
+
+def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
+    out = tmp_path / "keys"
+    out.mkdir()
+    unfinished = out / ".part.tmp"
+    unfinished.touch()
+    with _files.locked(out):
+        command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
+        command += ["--out", str(out), "--device", "cpu", "--actors", "1"]
+        refused(command, "another job is running in the folder", capsys)
+        assert unfinished.exists()
+    assert main(command) == 0
+    assert not unfinished.exists()
+
+
+def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
+    """The first actor with another seed ends the job."""
+
+    class Other(_job.PartWorker):
+        def __init__(self, work, out):
+            super().__init__(work, out)
+            self._worker._seed = os.urandom(32)
+
+    seed = tmp_path / "seed"
+    assert main(["seed", str(seed)]) == 0
+    work = _job.Work("keygen", seed_file=str(seed), context="x", device="cpu")
+    monkeypatch.setattr(_job, "PartWorker", Other)
+    job = _job.key_generation(work, 1000, 1, None)
+    with pytest.raises(_job.JobError, match="the seed file"):
+        _job.run(job, actors=2, threads=1, quiet=True)
+    assert len(job.done) < 1000
+    assert len({done.seed for done in job.done.values()}) <= 1
+    # What an actor says of a part counts too.
+    job = _job.key_generation(work, 2, 1, None)
+    job.take(job.parts[0], _job.Done(1, 0, "1", None))
+    with pytest.raises(_job.JobError, match="different seeds"):
+        job.take(job.parts[1], _job.Done(1, 0, "2", None))
+    assert list(job.done) == [job.parts[0].name]
 
 
 def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
