@@ -320,6 +320,38 @@ def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
     assert list(job.done) == [job.parts[0].name]
 
 
+def test_many_actors_are_lost_while_they_start(nodes, tmp_path, seed_file, monkeypatch):
+    """As with one node that is lost, they count as one."""
+    monkeypatch.setattr(_job, "ATTEMPTS", 2)
+
+    class Lost(_job.PartWorker):
+        def ready(self):
+            started = tmp_path / uuid.uuid4().hex
+            started.touch()
+            if len(list(tmp_path.iterdir())) <= self.lost:
+                time.sleep(self.seconds)
+                os._exit(1)
+            return super().ready()
+
+    class Few(Lost):
+        lost = 3
+        # So long that all of them begin before the first one ends.
+        seconds = 5
+
+    class All(Lost):
+        lost = 1000
+        seconds = 0
+
+    work = _job.Work("keygen", seed_file=seed_file, context="x", device="cpu")
+    monkeypatch.setattr(_job, "PartWorker", Few)
+    job = _job.key_generation(work, 6, 1, None)
+    _job.run(job, actors=3, threads=1, quiet=True)
+    assert job.rows() == 6
+    monkeypatch.setattr(_job, "PartWorker", All)
+    with pytest.raises(_job.JobError, match="while they started"):
+        _job.run(_job.key_generation(work, 6, 1, None), actors=1, threads=1, quiet=True)
+
+
 def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
     if ray.cluster_resources().get("GPU"):
         pytest.skip("there is a GPU")

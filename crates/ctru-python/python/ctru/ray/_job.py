@@ -37,7 +37,8 @@ ROWS_ON_GPU = 1 << 17
 ROWS_ON_CPU = 1 << 10
 #: The fewest rows of a row group of a file. The last one may have fewer.
 ROWS_OF_GROUP = 1 << 13
-#: How often a part may be lost with its actor.
+#: How often a part may be lost with its actor, and how many rounds of actors may be lost while they
+#: start, without one that is ready and without a part that is done.
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
 RECORD = "_job.json"
@@ -298,6 +299,12 @@ class Driver:
         self._lost: dict[str, int] = {}
         #: What is under way: the actor, and the part or `None` for the start of the actor.
         self._under_way: dict[Any, tuple[Any, Part | None]] = {}
+        #: The round of each start under way, and the last round. The first actor that is lost while
+        #: it starts ends a round, and is the only one of it that counts: a lost node takes many.
+        self._round_of: dict[Any, int] = {}
+        self._round = 0
+        #: The rounds that have ended since an actor was ready, or a part was done.
+        self._lost_rounds = 0
         self._actors: list[Any] = []
         #: When the first actor was ready, on the clock of `time.monotonic`.
         self.ready_at: float | None = None
@@ -325,18 +332,26 @@ class Driver:
             out = None if self._job.out is None else str(self._job.out.resolve())
             actor = self._class.remote(self._work, out)
             self._actors.append(actor)
-            self._under_way[actor.ready.remote()] = (actor, None)
+            start = actor.ready.remote()
+            self._under_way[start] = (actor, None)
+            self._round_of[start] = self._round
 
     def _settle(self, ref: Any) -> None:
         """Takes the result of what is under way, and gives its actor more to do."""
         actor, part = self._under_way.pop(ref)
+        its_round = self._round_of.pop(ref, None)
         try:
             result = ray.get(ref)
         except LOST as error:
-            self._lose(actor, part, error)
+            self._forget(actor)
+            if part is None:
+                self._lose_start(its_round, error)
+            else:
+                self._lose(part, error)
             return
         except RayTaskError as error:
             raise (error.cause or error) from None
+        self._lost_rounds = 0
         if part is None:
             self.ready_at = self.ready_at or time.monotonic()
             self._check_seed(result)
@@ -368,17 +383,27 @@ class Driver:
             if actor not in busy:
                 self._give(actor)
 
-    def _lose(self, actor: Any, part: Part | None, error: Exception) -> None:
-        """Puts the part of a lost actor back, and forgets the actor."""
+    def _forget(self, actor: Any) -> None:
+        """Forgets an actor that is lost."""
         if actor in self._actors:
             self._actors.remove(actor)
             ray.kill(actor)
-        name = "" if part is None else part.name
-        self._lost[name] = self._lost.get(name, 0) + 1
-        if self._lost[name] > ATTEMPTS:
-            raise JobError(f"actors were lost {ATTEMPTS} times: {error}") from error
-        if part is not None:
-            self._todo.appendleft(part)
+
+    def _lose(self, part: Part, error: Exception) -> None:
+        """Puts the part of a lost actor back."""
+        self._lost[part.name] = self._lost.get(part.name, 0) + 1
+        if self._lost[part.name] > ATTEMPTS:
+            raise JobError(f"the actors of {part.name} were lost too often: {error}") from error
+        self._todo.appendleft(part)
+
+    def _lose_start(self, its_round: int | None, error: Exception) -> None:
+        """Counts that an actor was lost while it started."""
+        if its_round != self._round:
+            return
+        self._round += 1
+        self._lost_rounds += 1
+        if self._lost_rounds > ATTEMPTS:
+            raise JobError(f"actors were lost too often while they started: {error}") from error
 
 
 class Progress:
