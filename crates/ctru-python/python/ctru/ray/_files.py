@@ -23,8 +23,8 @@ _MISSING = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK)
 
 def fingerprint(path: str | Path) -> str:
     """Returns 32 digits that tell Parquet files apart: the start of a hash of the length and of the
-    footer, which has the number of rows, the least and the largest value of each column and, in a
-    file of a job, the digest of all rows.
+    footer. A footer has the number of rows, in a file of a job the digest of all rows, and from
+    most other writers the least and the largest value of each column.
 
     Raises `JobError` if this is no Parquet file.
     """
