@@ -23,6 +23,7 @@ impl MasterSeed {
     /// # Errors
     /// - `ValueError` if `seed` does not have 32 bytes, if `context` is missing beside `seed` or
     ///   has more than 32 bytes, or if one of the others is given without `seed`.
+    /// - `UnicodeEncodeError`, a `ValueError`, if `context` is text that UTF-8 does not have.
     /// - `TypeError` if an argument has a wrong type, `OSError` if there is no randomness.
     pub(crate) fn new(
         seed: Option<&Bound<'_, PyAny>>,
@@ -43,7 +44,9 @@ impl MasterSeed {
         };
         copy_to(seed, "seed", &mut **master.seed)?;
         let context = match context.cast::<PyString>() {
-            Ok(text) => Context::new(text.to_string().as_bytes()),
+            // An error, and no replacement, for what UTF-8 does not have: with replacements, other
+            // contexts would give the same seeds.
+            Ok(text) => Context::new(text.to_str()?.as_bytes()),
             Err(_) => Context::new(&copy_of(context, "context")?),
         };
         master.context = context.map_err(value_error)?;

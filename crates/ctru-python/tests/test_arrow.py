@@ -71,6 +71,62 @@ def test_columns_of_any_length(kind):
     assert ctru.arrow.digest(sent, ["ciphertext"]) == ctru.arrow.digest(fixed, ["ciphertext"])
 
 
+def test_metadata():
+    """Notes of a job are about the rows that it has read, and all others are kept."""
+    batch = numbered(range(2))
+    assert ctru.arrow.generate(batch, **SEEDS).schema.metadata is None
+    notes = {b"ctru.digest": b"00", b"ctru.seed": b"00", b"pandas": b"{}"}
+    keys = ctru.arrow.generate(batch.replace_schema_metadata(notes), **SEEDS)
+    assert keys.schema.metadata == {b"pandas": b"{}"}
+
+
+def test_secrets_that_become_no_column_are_wiped(monkeypatch):
+    made = []
+
+    class Spy:
+        """An engine whose secrets are kept."""
+
+        def __init__(self, engine):
+            self.decapsulate = engine.decapsulate
+            self.engine = engine
+
+        def generate(self, *arguments, **options):
+            keys = self.engine.generate(*arguments, **options)
+            made.append(keys[1])
+            return keys
+
+        def encapsulate(self, *arguments, **options):
+            sent = self.engine.encapsulate(*arguments, **options)
+            made.append(sent[0])
+            return sent
+
+    def is_wiped():
+        assert made
+        contents = [b"".join(array.to_pylist()) for array in made]
+        made.clear()
+        wiped = [not any(content) for content in contents]
+        assert len({*wiped}) == 1
+        return wiped[0]
+
+    spy = Spy(ctru.Engine("761", "cpu"))
+    monkeypatch.setattr(ctru.arrow, "engine", lambda *_, **__: spy)
+    # Two runs of rows.
+    rows = numbered([1, 2, 3, 7, 8])
+    keys = ctru.arrow.generate(rows, **SEEDS)
+    assert not is_wiped()
+    ctru.arrow.generate(rows, private_key=None, **SEEDS)
+    assert is_wiped()
+    sent = ctru.arrow.encapsulate(keys, **SEEDS)
+    assert not is_wiped()
+    ctru.arrow.encapsulate(keys, shared_secret=None, **SEEDS)
+    assert is_wiped()
+    received = ctru.arrow.decapsulate(sent, shared_secret="received", **SEEDS)
+    assert received.column("received") == sent.column("shared_secret")
+    assert is_wiped()
+    empty = rows.slice(0, 0)
+    assert ctru.arrow.generate(empty, private_key=None, **SEEDS).num_rows == 0
+
+
 def test_batches_that_are_slices():
     keys = ctru.arrow.generate(numbered(range(20)), **SEEDS)
     sent = ctru.arrow.encapsulate(keys, **SEEDS)

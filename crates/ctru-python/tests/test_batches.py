@@ -111,6 +111,19 @@ def test_seeds_count():
     assert secrets(first=0) not in seen
 
 
+def test_a_context_that_utf_8_does_not_have():
+    """With replacements for its lone surrogates, two contexts would give the same secrets."""
+    run = engine()
+    for context in ("\udcff", "\udcfe", "orders \ud800"):
+        seeds = {"seed": SEED, "context": context}
+        with pytest.raises(UnicodeEncodeError, match="surrogates"):
+            run.generate(1, **seeds)
+        with pytest.raises(UnicodeEncodeError, match="surrogates"):
+            run.encapsulate(key_pairs()[0], **seeds)
+    text = run.generate(1, seed=SEED, context="naïve", kind="bytes")
+    assert text == run.generate(1, seed=SEED, context="naïve".encode(), kind="bytes")
+
+
 def test_a_single_key_serves_a_batch():
     run = engine()
     public, private = key_pairs()

@@ -1,8 +1,11 @@
 """Tensors field by field, as other libraries could make them: what is taken and what is refused."""
 
 import ctypes
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import engine, key_pairs
 
@@ -114,9 +117,54 @@ def test_a_tensor_is_read_and_freed_once(layout, deleter):
     assert tensor.is_taken()
     assert tensor.deleted == deleter
     # A capsule can be used once.
-    with pytest.raises(ValueError, match="PyCapsule"):
+    with pytest.raises(ValueError, match=r"PyCapsule of public_keys .* has been used"):
         engine().encapsulate(tensor)
     assert tensor.deleted == deleter
+
+
+def read_at_once(array):
+    """Reads an array in four threads. Returns the results and the errors."""
+    together = threading.Barrier(4)
+
+    def read():
+        together.wait()
+        return engine().encapsulate(array, **SEEDS)[1]
+
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(read) for _ in range(4)]
+    errors = [str(call.exception()) for call in calls if call.exception()]
+    return [call.result() for call in calls if not call.exception()], errors
+
+
+@pytest.mark.parametrize("layout", [Versioned, Legacy])
+def test_threads_that_share_a_capsule(layout):
+    """One of them takes the tensor. Without the GIL, two could have freed it."""
+    expected = engine().encapsulate(rows(), **SEEDS)[1]
+    for _ in range(50):
+        tensor = Tensor(rows(), layout)
+        (got,), errors = read_at_once(tensor)
+        assert (got == expected).all()
+        assert all("has been used" in error for error in errors)
+        assert tensor.deleted == 1
+
+
+def test_threads_that_share_an_array_of_arrow():
+    expected = engine().encapsulate(rows(), **SEEDS)[1].tobytes()
+    array = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(PUBLIC), 4, [None, pa.py_buffer(rows().tobytes())]
+    )
+
+    class Shared:
+        def __init__(self):
+            self.capsules = array.__arrow_c_array__()
+
+        def __arrow_c_array__(self, requested_schema=None):
+            return self.capsules
+
+    for _ in range(50):
+        (got,), errors = read_at_once(Shared())
+        assert b"".join(got.to_pylist()) == expected
+        assert all("has been released" in error for error in errors)
 
 
 def test_fields_that_are_honoured():

@@ -72,6 +72,18 @@ def test_private_keys_stay_where_they_are():
             pickle.dumps({"key": private}, protocol)
 
 
+@pytest.mark.parametrize("set", SETS)
+def test_public_keys_can_be_copied(set):
+    public = ctru.HybridPrivateKey.generate(set).public_key()
+    copies = [copy.copy(public), copy.deepcopy({"key": public})["key"]]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        copies.append(pickle.loads(pickle.dumps(public, protocol)))
+    for again in copies:
+        assert type(again) is ctru.HybridPublicKey
+        assert again == public
+        assert again.set == set
+
+
 def test_nothing_secret_is_shown():
     private = ctru.HybridPrivateKey.generate("761")
     assert repr(private) == str(private) == "<ctru.HybridPrivateKey set='761'>"

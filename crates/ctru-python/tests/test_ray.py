@@ -1,5 +1,6 @@
 """Jobs on two nodes of Ray on this machine: a node is killed, a job is stopped and resumed."""
 
+import errno
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import ctru.arrow
 ray = pytest.importorskip("ray")
 
 import ctru.ray  # noqa: E402
-from ctru.ray import _job  # noqa: E402
+from ctru.ray import _files, _job  # noqa: E402
 from ctru.ray.__main__ import main  # noqa: E402
 
 ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
@@ -179,6 +180,187 @@ def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected):
     check_files(out, ["ciphertext"], expected)
 
 
+def small_keys(out, seed_file, context=CONTEXT):
+    """Makes a folder with two files of 50 public keys each, and returns it."""
+    command = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
+    command += ["--seed-file", seed_file, "--context", context, "--actors", "1"]
+    assert main([*command, "--out", str(out)]) == 0
+    return out
+
+
+def test_a_job_without_a_seed_file_is_resumed(nodes, tmp_path, seed_file, capsys):
+    """The seed of the keys that it reads is not its own."""
+    keys = small_keys(tmp_path / "keys", seed_file)
+    out = tmp_path / "sent"
+    command = ["encaps", "--keys", str(keys), "--include-secrets", "--quiet", "--device", "cpu"]
+    command += ["--actors", "1", "--out", str(out)]
+    assert main(command) == 0
+    first, second = sorted(out.glob("*.parquet"))
+    assert b"ctru.seed" in pq.read_metadata(keys / first.name).metadata
+    assert b"ctru.seed" not in pq.read_metadata(first).metadata
+    before = first.read_bytes()
+    second.unlink()
+    assert main(command) == 0, capsys.readouterr().err
+    assert first.read_bytes() == before
+    assert second.exists()
+
+
+def refused(command, match, capsys):
+    capsys.readouterr()
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert match in told
+
+
+def test_the_input_of_a_job_stays_the_same(nodes, tmp_path, seed_file, capsys):
+    keys = small_keys(tmp_path / "keys", seed_file)
+    out = tmp_path / "sent"
+    command = encaps(keys, out, seed_file)
+    assert main(command) == 0
+    first, second = sorted(out.glob("*.parquet"))
+    # Other keys, with the same names and numbers of rows.
+    other = small_keys(tmp_path / "other", seed_file, "another context")
+    begun = _job.over_files(_work(seed_file), keys, None)
+    (other / first.name).replace(keys / first.name)
+    changed = f"1 of 2 input files have changed since, such as {first.name}"
+    refused(command, changed, capsys)
+    # An actor sees it too.
+    worker = _job.PartWorker(_work(seed_file), None)
+    worker.run(begun.parts[1])
+    with pytest.raises(_job.JobError, match="has changed since the job began"):
+        worker.run(begun.parts[0])
+    # A file of the results is compared with its own input.
+    record = json.loads((out / _job.RECORD).read_text())
+    record["files"][first.name] = _files.fingerprint(keys / first.name)
+    (out / _job.RECORD).write_text(json.dumps(record))
+    refused(command, f"{first.name} of this job was made from another input", capsys)
+    first.unlink()
+    assert main(command) == 0
+    (keys / second.name).unlink()
+    refused(command, "another input: files were added or removed", capsys)
+    (keys / first.name).write_bytes(b"PAR1 no footer PAR1")
+    refused(command, "is not a Parquet file", capsys)
+
+
+def _work(seed_file, **options):
+    return _job.Work("encaps", seed_file=seed_file, context=CONTEXT, device="cpu", **options)
+
+
+def test_the_first_file_of_a_part_stays(nodes, tmp_path, seed_file):
+    """An actor that was given up finishes its part after the actor in its place."""
+    keys = small_keys(tmp_path / "keys", seed_file)
+    work = _job.Work("encaps", include_secrets=True, device="cpu")
+    (part, _) = _job.over_files(work, keys, None).parts
+    out = tmp_path / "sent"
+    out.mkdir()
+    done = _job.PartWorker(work, str(out)).run(part)
+    before = (out / part.name).read_bytes()
+    # Without a seed, other secrets are computed.
+    assert _job.PartWorker(work, None).run(part).digest != done.digest
+    assert _job.PartWorker(work, str(out)).run(part) == done
+    assert (out / part.name).read_bytes() == before
+    assert [path.name for path in out.iterdir()] == [part.name]
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EIO])
+def test_file_systems_without_links(tmp_path, monkeypatch, code):
+    def link(*_):
+        raise OSError(code, "no links")
+
+    monkeypatch.setattr(_files.os, "link", link)
+    new, path = tmp_path / "new", tmp_path / "file"
+    new.write_bytes(b"1")
+    if code == errno.EIO:
+        with pytest.raises(OSError, match="no links"):
+            _files.publish(new, path)
+        return
+    assert _files.publish(new, path)
+    new.write_bytes(b"2")
+    assert not _files.publish(new, path)
+    assert path.read_bytes() == b"1"
+
+
+def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
+    out = tmp_path / "keys"
+    out.mkdir()
+    unfinished = out / ".part.tmp"
+    unfinished.touch()
+    with _files.locked(out):
+        command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
+        command += ["--out", str(out), "--device", "cpu", "--actors", "1"]
+        refused(command, "another job is running in the folder", capsys)
+        assert unfinished.exists()
+    assert main(command) == 0
+    assert not unfinished.exists()
+
+
+def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
+    """The first actor with another seed ends the job."""
+
+    class Other(_job.PartWorker):
+        def __init__(self, work, out):
+            super().__init__(work, out)
+            self._worker._seed = os.urandom(32)
+
+    seed = tmp_path / "seed"
+    assert main(["seed", str(seed)]) == 0
+    work = _job.Work("keygen", seed_file=str(seed), context="x", device="cpu")
+    monkeypatch.setattr(_job, "PartWorker", Other)
+    job = _job.key_generation(work, 1000, 1, None)
+    with pytest.raises(_job.JobError, match="the seed file"):
+        _job.run(job, actors=2, threads=1, quiet=True)
+    assert len(job.done) < 1000
+    assert len({done.seed for done in job.done.values()}) <= 1
+    # What an actor says of a part counts too.
+    job = _job.key_generation(work, 2, 1, None)
+    job.take(job.parts[0], _job.Done(1, 0, "1", None))
+    with pytest.raises(_job.JobError, match="different seeds"):
+        job.take(job.parts[1], _job.Done(1, 0, "2", None))
+    assert list(job.done) == [job.parts[0].name]
+
+
+def test_many_actors_are_lost_while_they_start(nodes, tmp_path, seed_file, monkeypatch):
+    """As with one node that is lost, they count as one."""
+    monkeypatch.setattr(_job, "ATTEMPTS", 2)
+
+    class Lost(_job.PartWorker):
+        def ready(self):
+            started = tmp_path / uuid.uuid4().hex
+            started.touch()
+            if len(list(tmp_path.iterdir())) <= self.lost:
+                time.sleep(self.seconds)
+                os._exit(1)
+            return super().ready()
+
+    class Few(Lost):
+        lost = 3
+        # So long that all of them begin before the first one ends.
+        seconds = 5
+
+    class All(Lost):
+        lost = 1000
+        seconds = 0
+
+    work = _job.Work("keygen", seed_file=seed_file, context="x", device="cpu")
+    monkeypatch.setattr(_job, "PartWorker", Few)
+    job = _job.key_generation(work, 6, 1, None)
+    _job.run(job, actors=3, threads=1, quiet=True)
+    assert job.rows() == 6
+    monkeypatch.setattr(_job, "PartWorker", All)
+    with pytest.raises(_job.JobError, match="while they started"):
+        _job.run(_job.key_generation(work, 6, 1, None), actors=1, threads=1, quiet=True)
+
+
+def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
+    if ray.cluster_resources().get("GPU"):
+        pytest.skip("there is a GPU")
+    command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
+    refused([*command, "--device", "cuda"], "no node of the cluster has a GPU", capsys)
+    with pytest.raises(ctru.ray.JobError, match="no node of the cluster has a GPU"):
+        ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", device="cuda")
+
+
 def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     count = 40_000
     options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}
@@ -272,25 +454,22 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
     assert main(job) == 0
     assert main(job) == 0
 
-    def refused(command, match):
-        capsys.readouterr()
-        assert main(command) == 1
-        told = capsys.readouterr().err
-        assert told.startswith("error: ")
-        assert match in told
-
     changed = [CONTEXT + "!" if part == CONTEXT else part for part in job]
-    refused(changed, "another context")
-    refused(["51" if part == "50" else part for part in job], "another rows_per_file")
+    refused(changed, "another context", capsys)
+    refused(["51" if part == "50" else part for part in job], "another rows_per_file", capsys)
     other = tmp_path / "other"
     assert main(["seed", str(other)]) == 0
     (out / "part-00000001.parquet").unlink()
-    refused([str(other) if part == seed_file else part for part in job], "not the one of the parts")
+    refused(
+        [str(other) if part == seed_file else part for part in job],
+        "not the one of the parts",
+        capsys,
+    )
     other.chmod(0o644)
-    refused([str(other) if part == seed_file else part for part in job], "0644")
+    refused([str(other) if part == seed_file else part for part in job], "0644", capsys)
     assert main(job) == 0
-    refused(encaps(out, out, seed_file), "another folder")
-    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files")
+    refused(encaps(out, out, seed_file), "another folder", capsys)
+    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files", capsys)
     bad = tmp_path / "bad"
     bad.mkdir()
     table = pq.read_table(out / "part-00000000.parquet")
@@ -299,9 +478,9 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
         {"row": table.column("row")[:8], "public_key": pa.array(rows, pa.binary(1158))}
     )
     pq.write_table(table, bad / "a.parquet")
-    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'")
+    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'", capsys)
     assert not list((tmp_path / "y").glob("*parquet*"))
-    refused(encaps(out, bad, seed_file), "Parquet files of no job")
+    refused(encaps(out, bad, seed_file), "Parquet files of no job", capsys)
 
 
 def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):

@@ -74,6 +74,22 @@ def test_private_keys_stay_where_they_are():
             pickle.dumps({"key": private}, protocol)
 
 
+@pytest.mark.parametrize(("set", "encoding"), SETS)
+def test_public_keys_can_be_copied(set, encoding):
+    public = ctru.PrivateKey.generate(set, encoding=encoding).public_key()
+    copies = [copy.copy(public), copy.deepcopy({"key": public})["key"]]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        pickled = pickle.dumps(public, protocol)
+        copies.append(pickle.loads(pickled))
+    for again in copies:
+        assert type(again) is ctru.PublicKey
+        assert again == public
+        assert (again.set, again.encoding) == (set, encoding)
+    # What comes from a pickle is checked as all other bytes are.
+    with pytest.raises(ctru.InvalidKey, match="zero"):
+        pickle.loads(pickled.replace(public.to_bytes(), bytes(len(public.to_bytes()))))
+
+
 def test_nothing_secret_is_shown():
     private = ctru.PrivateKey.generate("761")
     shown = repr(private) + str(private) + repr(vars(ctru)) + repr(private.public_key())

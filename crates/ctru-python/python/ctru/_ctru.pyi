@@ -27,10 +27,11 @@ class _Tensor(Protocol):
 _Rows = Buffer | _ArrowArray | _Tensor
 """An array of bytes that a batch reads where it lies.
 
-A numpy array, a DLPack tensor or a memoryview has the shape (count, size); one dimension is one
-row. `bytes`, `bytearray` and other buffers have the rows one after the other. An Arrow array has
-the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host or on the GPU of
-the engine.
+A numpy array or a DLPack tensor has the shape (count, size); one dimension is one row. `bytes`,
+`bytearray`, and each other buffer of one dimension, such as a memoryview of `bytes`, have any
+number of rows, one after the other. A buffer of two dimensions has the shape (count, size). An
+Arrow array has the type `fixed_size_binary`. Arrays are contiguous. DLPack tensors are on the host
+or on the GPU of the engine.
 """
 
 class InvalidKey(ValueError):
@@ -65,7 +66,7 @@ def parameters(set: str, *, encoding: str = "mixed-radix") -> Parameters:
 
 @final
 class PublicKey:
-    """A public key. Keys with the same bytes are equal."""
+    """A public key. Keys with the same bytes are equal. It can be copied and pickled."""
 
     @staticmethod
     def from_bytes(set: str, data: Buffer, *, encoding: str = "mixed-radix") -> PublicKey:
@@ -86,6 +87,7 @@ class PublicKey:
     def set(self) -> str: ...
     @property
     def encoding(self) -> str: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -136,7 +138,8 @@ class PrivateKey:
 
 @final
 class HybridPublicKey:
-    """A public key of CTRU-Prime with X25519. Keys with the same bytes are equal."""
+    """A public key of CTRU-Prime with X25519. Keys with the same bytes are equal. It can be copied
+    and pickled."""
 
     @staticmethod
     def from_bytes(set: str, data: Buffer) -> HybridPublicKey:
@@ -155,6 +158,7 @@ class HybridPublicKey:
 
     @property
     def set(self) -> str: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -212,8 +216,9 @@ class Engine:
 
     With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed,
     the context, the parameter set and the row `first + i`. So a job can be cut into batches at any
-    row. `context` has up to 32 bytes and names what the seed is used for. Two batches with the same
-    seed, context and rows have the same secrets. Without `seed`, the system's randomness is used.
+    row. `context` has up to 32 bytes and names what the seed is used for; text counts in UTF-8, and
+    `UnicodeEncodeError` is raised if it has lone surrogates. Two batches with the same seed,
+    context and rows have the same secrets. Without `seed`, the system's randomness is used.
     """
 
     def __new__(

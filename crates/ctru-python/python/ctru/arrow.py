@@ -8,6 +8,8 @@ that is read, and `fixed_size_binary` beside keys that are generated.
 With `seed` and `context`, the operation of a row takes the seed that is derived for the number in
 the column `row`, as in `ctru.Engine`: the same row has the same result in every batch.
 
+Private keys and shared secrets that become no column are wiped. Columns are never wiped.
+
 A process has one engine for each parameter set and device.
 """
 
@@ -82,7 +84,10 @@ def generate(
     run = engine(set, encoding=encoding, device=device, threads=threads)
 
     def of_run(first: int, _offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
-        return run.generate(count, kind="arrow", **_at(seeds, first))
+        keys = run.generate(count, kind="arrow", **_at(seeds, first))
+        if private_key is None:
+            _wipe(keys[1])
+        return keys
 
     public, private = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
     new = [(public_key, public)]
@@ -121,9 +126,12 @@ def encapsulate(
 
     def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
         try:
-            return run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
+            sent = run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
         except ValueError as error:
             raise _located(error, "public_keys", public_key, offset) from None
+        if shared_secret is None:
+            _wipe(sent[0])
+        return sent
 
     secrets, ciphertexts = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
     new = [(ciphertext, ciphertexts.cast(kind(sizes.ciphertext_bytes)))]
@@ -162,7 +170,10 @@ def decapsulate(
 
         def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any]:
             _, keys = run.generate(count, kind="arrow", **_at(seeds, first))
-            return (run.decapsulate(keys, ciphertexts.slice(offset, count)),)
+            try:
+                return (run.decapsulate(keys, ciphertexts.slice(offset, count)),)
+            finally:
+                _wipe(keys)
 
         (secrets,) = _in_runs(batch, seeds, row, of_run, 1)
     else:
@@ -192,6 +203,13 @@ def digest(batch: pa.RecordBatch, columns: Sequence[str], *, row: str = "row") -
             column = _fixed(column, name, widths[0])
         arrays.append(column)
     return int.from_bytes(_digest(_content(numbers), arrays), "big")
+
+
+def _wipe(secrets: pa.FixedSizeBinaryArray) -> None:
+    """Overwrites a new array of an engine, whose memory nobody else has, before it is freed."""
+    data = secrets.buffers()[1]
+    if data is not None and data.size:
+        memoryview(data).cast("B")[:] = bytes(data.size)
 
 
 def _seeds(seed: Buffer | None, context: Buffer | str | None) -> dict[str, Any]:
@@ -313,11 +331,16 @@ def _located(error: ValueError, argument: str, column: str, offset: int) -> Valu
 
 
 def _with(batch: pa.RecordBatch, new: list[tuple[str, pa.Array]]) -> pa.RecordBatch:
-    """Returns the batch with more columns. A column with the same name is replaced."""
+    """Returns the batch with more columns. A column with the same name is replaced.
+
+    What a job of `ctru.ray` has noted about its rows in the metadata is not true of the result.
+    """
     names = [name for name, _ in new]
     kept = [i for i, name in enumerate(batch.schema.names) if name not in names]
     fields = [batch.schema.field(i) for i in kept]
     fields += [pa.field(name, column.type) for name, column in new]
     columns = [batch.column(i) for i in kept] + [column for _, column in new]
-    schema = pa.schema(fields, batch.schema.metadata)
+    notes = batch.schema.metadata or {}
+    kept_notes = {key: note for key, note in notes.items() if not key.startswith(b"ctru.")}
+    schema = pa.schema(fields, kept_notes or None)
     return pa.RecordBatch.from_arrays(columns, schema=schema)

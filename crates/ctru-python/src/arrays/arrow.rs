@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
+use super::capsule::take_alone;
 use super::in_use::described;
 use super::view::{Access, Shape, View};
 use crate::errors::{type_error, value_error};
@@ -71,12 +72,13 @@ pub(super) fn view<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
     // SAFETY: a capsule with this name holds this structure.
     let schema = unsafe { schema.as_ref() };
     // SAFETY: a capsule with this name holds this structure. It is moved out by copying it and by
-    // setting `release` to null, so that nobody else moves or releases it.
-    let content = unsafe {
+    // setting `release` to null, so that nobody else moves or releases it. No other thread of this
+    // module does so between the two, and a copy of what was moved before has no `release`.
+    let content = take_alone(object.py(), || unsafe {
         let moved = content.read();
         (*content.as_ptr()).release = None;
         moved
-    };
+    });
     if schema.release.is_none() || content.release.is_none() || schema.format.is_null() {
         return Err(value_error(format!("{name} is an Arrow array that has been released")));
     }

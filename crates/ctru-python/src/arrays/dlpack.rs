@@ -16,6 +16,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
+use super::capsule::take_alone;
 use super::in_use::described;
 use super::view::{Access, Shape, View};
 use crate::errors::{caused_by, type_error, value_error};
@@ -71,30 +72,52 @@ struct Versioned {
     tensor: Tensor,
 }
 
+/// The function that frees a structure.
+type Deleter<T> = Option<unsafe extern "C" fn(*mut T)>;
+
 /// A structure that was taken out of a capsule. Its deleter frees it.
 struct Taken<T> {
     managed: NonNull<T>,
-    deleter: Option<unsafe extern "C" fn(*mut T)>,
+    deleter: Deleter<T>,
 }
 
 impl<T> Taken<T> {
-    /// Takes the structure out of a capsule, so that nobody else takes or frees it.
+    /// Takes the structure out of the capsule of the argument `name`, which has the first of two
+    /// names, and gives it the second one, so that nobody else takes or frees the structure.
+    ///
+    /// `deleter` returns the deleter of the structure, or an error, which leaves it in the capsule.
+    ///
+    /// # Errors
+    /// `ValueError` if the capsule has another name, and the error of `deleter`.
     ///
     /// # Safety
-    /// `managed` is the content of the capsule, which its producer has not freed, and `deleter` is
-    /// its deleter.
+    /// A capsule with the first name holds a `T`, until its name is changed. `deleter` runs no code
+    /// of Python's.
     unsafe fn new(
+        name: &str,
         capsule: &Bound<'_, PyCapsule>,
-        managed: NonNull<T>,
-        deleter: Option<unsafe extern "C" fn(*mut T)>,
-        name_of_used: &'static CStr,
+        [unused, used]: [&'static CStr; 2],
+        deleter: impl FnOnce(NonNull<T>) -> PyResult<Deleter<T>>,
     ) -> PyResult<Self> {
-        // SAFETY: the pointer is that of a live capsule, this thread is attached, and the name
-        // lives as long as the program.
-        match unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), name_of_used.as_ptr()) } {
-            0 => Ok(Self { managed, deleter }),
-            _ => Err(PyErr::fetch(capsule.py())),
-        }
+        take_alone(capsule.py(), || {
+            // This makes no exception, as other functions do: their memory can start the collector
+            // of garbage, which runs code of Python's.
+            if !capsule.is_valid_checked(Some(unused)) {
+                return Err(value_error(format!(
+                    "the PyCapsule of {name} is no DLPack tensor, or has been used"
+                )));
+            }
+            // As nobody has taken the structure, and no other call of this module takes it now, its
+            // producer has not freed it.
+            let managed = capsule.pointer_checked(Some(unused))?.cast::<T>();
+            let deleter = deleter(managed)?;
+            // SAFETY: the pointer is that of a live capsule, this thread is attached, and the name
+            // lives as long as the program.
+            match unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } {
+                0 => Ok(Self { managed, deleter }),
+                _ => Err(PyErr::fetch(capsule.py())),
+            }
+        })
     }
 }
 
@@ -206,12 +229,13 @@ pub(super) fn view<'py>(
     let py = object.py();
     let capsule = capsule_of(&export, name, place, gpu)?;
     if !capsule.is_valid_checked(Some(c"dltensor_versioned")) {
-        let managed = capsule.pointer_checked(Some(c"dltensor"))?.cast::<Managed>();
+        let names = [c"dltensor", c"used_dltensor"];
+        // SAFETY: the structure is there when this is called.
+        let deleter = |managed: NonNull<Managed>| Ok(unsafe { managed.as_ref().deleter });
         // SAFETY: a capsule with this name holds this structure, until its name is changed.
-        let taken =
-            unsafe { Taken::new(&capsule, managed, managed.as_ref().deleter, c"used_dltensor")? };
+        let taken = unsafe { Taken::new(name, &capsule, names, deleter)? };
         // SAFETY: `taken` holds the structure that the tensor is copied from.
-        let tensor = unsafe { managed.as_ref().tensor };
+        let tensor = unsafe { taken.managed.as_ref().tensor };
         let start = tensor.data.expose_provenance().wrapping_add(tensor.byte_offset as usize);
         let access = if place.gpu().is_some() && says_writable(object, start) {
             Access::Write
@@ -231,20 +255,26 @@ pub(super) fn view<'py>(
         // SAFETY: as above.
         return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
     }
-    let managed = capsule.pointer_checked(Some(c"dltensor_versioned"))?.cast::<Versioned>();
-    // SAFETY: a capsule with this name holds this structure, until its name is changed. These two
-    // fields are the first ones in every version.
-    let (major, minor) = unsafe { ((*managed.as_ptr()).major, (*managed.as_ptr()).minor) };
-    if major != MAJOR {
-        // The capsule frees what it holds.
-        return Err(value_error(format!(
-            "{name} has version {major}.{minor} of DLPack, not {MAJOR}"
-        )));
-    }
-    // SAFETY: the structure has the layout of this version.
-    let (flags, deleter) = unsafe { (managed.as_ref().flags, managed.as_ref().deleter) };
-    // SAFETY: this is the content of the capsule, with its deleter.
-    let taken = unsafe { Taken::new(&capsule, managed, deleter, c"used_dltensor_versioned")? };
+    let deleter = |managed: NonNull<Versioned>| {
+        // SAFETY: the structure is there when this is called, and these two fields are the first
+        // ones in every version.
+        let (major, minor) = unsafe { ((*managed.as_ptr()).major, (*managed.as_ptr()).minor) };
+        if major != MAJOR {
+            // The capsule frees what it holds.
+            return Err(value_error(format!(
+                "{name} has version {major}.{minor} of DLPack, not {MAJOR}"
+            )));
+        }
+        // SAFETY: the structure has the layout of this version.
+        Ok(unsafe { managed.as_ref().deleter })
+    };
+    let names = [c"dltensor_versioned", c"used_dltensor_versioned"];
+    // SAFETY: a capsule with this name holds this structure, until its name is changed. Only an
+    // error that has been returned becomes an exception of Python's.
+    let taken = unsafe { Taken::new(name, &capsule, names, deleter)? };
+    // SAFETY: `taken` holds the structure that the flags and the tensor are copied from, which has
+    // the layout of this version.
+    let Versioned { flags, tensor, .. } = *unsafe { taken.managed.as_ref() };
     let access = if flags & READ_ONLY != 0 {
         Access::READ_ONLY
     } else if flags & IS_COPIED != 0 {
@@ -252,9 +282,8 @@ pub(super) fn view<'py>(
     } else {
         Access::Write
     };
-    // SAFETY: `taken` holds the structure that the tensor is copied from.
-    unsafe { of_tensor(py, (name, place), devices, managed.as_ref().tensor, access, taken) }
-        .map(Some)
+    // SAFETY: the tensor is that of `taken`, and the producer says that its fields are true.
+    unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some)
 }
 
 /// Returns the view of a tensor. The tensor is a copy, because `taken` frees the original if this

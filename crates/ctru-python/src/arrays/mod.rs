@@ -3,6 +3,7 @@
 
 mod arrow;
 mod buffer;
+mod capsule;
 mod dlpack;
 mod in_use;
 mod kind;

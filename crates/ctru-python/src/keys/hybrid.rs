@@ -13,6 +13,13 @@ classes! {
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
             Self::read(Degree::named(set)?, data)
         }
+
+        /// Returns how to make the key again, for `pickle` and `copy`.
+        fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Remade<'py>> {
+            let key = slf.get();
+            let read = slf.get_type().getattr("from_bytes")?;
+            Ok((read, (key.set(), key.to_bytes(slf.py()))))
+        }
     }
 
     class HybridPrivateKey() {

@@ -24,6 +24,9 @@ pub(crate) use plain::{PrivateKey, PublicKey};
 /// A shared secret and its ciphertext, as Python gets them.
 type Sent<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
+/// A function that makes a public key, and its arguments: the parameter set and the bytes.
+type Remade<'py> = (Bound<'py, PyAny>, (&'static str, Bound<'py, PyBytes>));
+
 /// A public key of any parameter set. `COINS` bytes determine an encapsulation.
 trait Public<const COINS: usize>: Send + Sync {
     fn bytes(&self) -> &[u8];

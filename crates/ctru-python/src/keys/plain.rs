@@ -1,6 +1,7 @@
 //! Keys of CTRU-Prime.
 
 use ctru_kem::KEY_PAIR_SEED_BYTES;
+use pyo3::types::PyDict;
 
 use super::*;
 use crate::sets::{Set, with_set};
@@ -13,6 +14,17 @@ classes! {
         #[pyo3(signature = (set, data, *, encoding = "mixed-radix"))]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
             Self::read(Set::new(set, encoding)?, data)
+        }
+
+        /// Returns how to make the key again, for `pickle` and `copy`.
+        fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Remade<'py>> {
+            let (py, key) = (slf.py(), slf.get());
+            let encoding = PyDict::new(py);
+            encoding.set_item("encoding", key.encoding())?;
+            // A pickle calls with positions only.
+            let partial = py.import("functools")?.getattr("partial")?;
+            let read = partial.call((slf.get_type().getattr("from_bytes")?,), Some(&encoding))?;
+            Ok((read, (key.set(), key.to_bytes(py))))
         }
 
         #[getter]

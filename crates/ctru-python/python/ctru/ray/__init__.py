@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa  # type: ignore[import-untyped]
 import ray.data
 
+from ._errors import JobError
 from ._place import placement
 from ._work import Work, Worker
 from ._work import digest as _digest_of_batch
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ray.data import Dataset
 
 
-__all__ = ["decapsulate", "digest", "encapsulate", "generate_public_keys"]
+__all__ = ["JobError", "decapsulate", "digest", "encapsulate", "generate_public_keys"]
 
 #: Rows of a batch, unless the caller says another number.
 BATCH_SIZE = 1 << 16

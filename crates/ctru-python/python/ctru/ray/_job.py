@@ -1,8 +1,10 @@
 """Jobs from Parquet files to Parquet files, which can be stopped and resumed.
 
 A job has parts: rows of a fixed number for key generation, and files otherwise. Each part becomes
-one file. An actor writes it under another name and renames it when it is complete, so a file is
-complete or absent. A job that begins again in the same folder does the parts that are absent.
+one file. An actor writes it under another name and gives it its name when it is complete, so a file
+is complete or absent. The first file of a part stays, even if an actor that was given up goes on. A
+job that begins again in the same folder does the parts that are absent, if seed and input are those
+of the parts that are there.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import json
 import os
 import sys
 import time
-import uuid
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
 
+from . import _files
+from ._errors import JobError
 from ._place import placement
 from ._work import Work, Worker, digest
 
@@ -32,33 +37,32 @@ ROWS_ON_GPU = 1 << 17
 ROWS_ON_CPU = 1 << 10
 #: The fewest rows of a row group of a file. The last one may have fewer.
 ROWS_OF_GROUP = 1 << 13
-#: How often a part may be lost with its actor.
+#: How often a part may be lost with its actor, and how many rounds of actors may be lost while they
+#: start, without one that is ready and without a part that is done.
 ATTEMPTS = 10
 #: The file that says what a folder is for. Readers of Parquet folders skip such names.
 RECORD = "_job.json"
 
 
-class JobError(Exception):
-    """A job cannot go on, or its folder belongs to another job."""
-
-
 @dataclass(frozen=True)
 class Part:
-    """A part of a job: rows from `first` to `end`, or a file."""
+    """A part of a job: rows from `first` to `end`, or a file with a fingerprint."""
 
     name: str
     first: int = 0
     end: int = 0
     source: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
 class Done:
-    """What is known of a part that is done."""
+    """What is known of a part that is done: also the fingerprints of its seed and its input."""
 
     rows: int
     digest: int
     seed: str | None
+    source: str | None
 
 
 @dataclass
@@ -70,43 +74,48 @@ class Job:
     out: Path | None
     record: dict[str, Any]
     done: dict[str, Done] = field(default_factory=dict)
+    #: The fingerprints of all seeds that were seen. `None` stands for no seed.
+    seeds: set[str | None] = field(default_factory=set)
 
     def begin(self) -> None:
-        """Prepares the folder, and finds the parts that are done.
+        """Prepares the folder of the results, and finds the parts that are done.
 
-        Raises `JobError` if the folder belongs to another job.
+        Raises `JobError` if the folder belongs to another job, or if a part comes from another
+        seed or another input.
         """
         if self.out is None:
             return
-        self.out.mkdir(parents=True, exist_ok=True)
         record = {**self.work.identity(), **self.record}
         path = self.out / RECORD
         if path.exists():
             before = json.loads(path.read_text())
             if before != record:
-                different = sorted(
-                    key for key in {*before, *record} if before.get(key) != record.get(key)
-                )
-                names = ", ".join(different)
-                raise JobError(f"the folder {self.out} belongs to a job with another {names}")
+                raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
         else:
             if any(self.out.glob("*.parquet")):
                 raise JobError(f"the folder {self.out} has Parquet files of no job")
-            _write(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
+            _files.write(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
         for part in self.parts:
             path = self.out / part.name
             if path.exists():
-                self.done[part.name] = read_done(path)
+                self.take(part, read_done(path))
 
-    def seed(self) -> str | None:
-        """Returns the fingerprint of the seed of the parts that are done.
+    def take(self, part: Part, done: Done) -> None:
+        """Notes that a part is done.
 
-        Raises `JobError` if there are several.
+        Raises `JobError` if it comes from another seed than the others, or from another input.
         """
-        seeds = {done.seed for done in self.done.values()}
-        if len(seeds) > 1:
-            raise JobError("the parts of this job come from different seeds")
-        return seeds.pop() if seeds else None
+        if done.source != part.fingerprint:
+            raise JobError(f"the file {part.name} of this job was made from another input")
+        self.see_seed(done.seed, "the parts of this job come from different seeds")
+        self.done[part.name] = done
+
+    def see_seed(self, seed: str | None, told: str) -> None:
+        """Notes the fingerprint of a seed. Raises `JobError` with this text if there is another
+        one."""
+        self.seeds.add(seed)
+        if len(self.seeds) > 1:
+            raise JobError(told)
 
     def rows(self) -> int:
         """Returns the number of rows that are done."""
@@ -115,6 +124,19 @@ class Job:
     def digest(self) -> int:
         """Returns the digest of the rows that are done."""
         return sum(done.digest for done in self.done.values()) % 2**256
+
+
+def _difference(before: dict[str, Any], record: dict[str, Any]) -> str:
+    """Returns what the record of a folder is, compared with that of a job."""
+    names = sorted(key for key in {*before, *record} if before.get(key) != record.get(key))
+    files, own = before.get("files"), record.get("files")
+    if names == ["files"] and isinstance(files, dict) and isinstance(own, dict):
+        changed = sorted(name for name in own if name in files and files[name] != own[name])
+        if changed:
+            count = f"{len(changed)} of {len(own)} input files have"
+            return f"a job with another input: {count} changed since, such as {changed[0]}"
+        return "a job with another input: files were added or removed"
+    return f"a job with another {', '.join(names)}"
 
 
 def key_generation(work: Work, count: int, rows_per_file: int, out: Path | None) -> Job:
@@ -136,8 +158,14 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
         raise ValueError(f"the folder {source} has no Parquet files")
     if out is not None and out.resolve() == source.resolve():
         raise ValueError("the results need another folder than the input")
-    parts = [Part(file.name, source=str(file.resolve())) for file in files]
-    return Job(work, parts, out, {"files": [part.name for part in parts]})
+    # Most of the time passes until a file system on a network answers.
+    with ThreadPoolExecutor(16) as pool:
+        fingerprints = list(pool.map(_files.fingerprint, files))
+    parts = [
+        Part(file.name, source=str(file.resolve()), fingerprint=of_file)
+        for file, of_file in zip(files, fingerprints, strict=True)
+    ]
+    return Job(work, parts, out, {"files": {part.name: part.fingerprint for part in parts}})
 
 
 def read_done(path: Path) -> Done:
@@ -146,18 +174,8 @@ def read_done(path: Path) -> Done:
     notes = metadata.metadata or {}
     if b"ctru.digest" not in notes:
         raise JobError(f"the file {path} was not written by a job")
-    seed = notes.get(b"ctru.seed", b"").decode() or None
-    return Done(metadata.num_rows, int(notes[b"ctru.digest"], 16), seed)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a small file so that it is complete or absent."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    seed, source = (notes.get(key, b"").decode() or None for key in (b"ctru.seed", b"ctru.source"))
+    return Done(metadata.num_rows, int(notes[b"ctru.digest"], 16), seed, source)
 
 
 class PartWorker:
@@ -176,11 +194,13 @@ class PartWorker:
         return self._worker.fingerprint()
 
     def run(self, part: Part) -> Done:
-        """Computes a part and writes its file."""
+        """Computes a part and writes its file. Returns what is known of the file that is there."""
+        if part.source is not None and _files.fingerprint(part.source) != part.fingerprint:
+            raise JobError(f"the file {part.source} has changed since the job began")
         if self._out is None:
             return self._each(part, lambda _: None)
         path = self._out / part.name
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        temporary = _files.temporary_name(path)
         # Nobody else may read a file with secrets.
         mode = 0o600 if self._is_secret else 0o666
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -189,11 +209,9 @@ class PartWorker:
                 done = self._into(file, part)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
+            return done if _files.publish(temporary, path) else read_done(path)
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
-        return done
 
     def _into(self, file: Any, part: Part) -> Done:
         """Computes a part and writes it to an open file."""
@@ -223,6 +241,8 @@ class PartWorker:
         notes = {"ctru.digest": f"{done.digest:064x}"}
         if done.seed is not None:
             notes["ctru.seed"] = done.seed
+        if done.source is not None:
+            notes["ctru.source"] = done.source
         writer.add_key_value_metadata(notes)
         writer.close()
         return done
@@ -235,7 +255,7 @@ class PartWorker:
             keep(result)
             rows += result.num_rows
             total += digest(result, self._columns)
-        return Done(rows, total % 2**256, self._worker.fingerprint())
+        return Done(rows, total % 2**256, self._worker.fingerprint(), part.fingerprint)
 
     def _batches(self, part: Part) -> Iterator[pa.RecordBatch]:
         """Returns the rows of a part, in batches. There is at least one batch."""
@@ -279,6 +299,12 @@ class Driver:
         self._lost: dict[str, int] = {}
         #: What is under way: the actor, and the part or `None` for the start of the actor.
         self._under_way: dict[Any, tuple[Any, Part | None]] = {}
+        #: The round of each start under way, and the last round. The first actor that is lost while
+        #: it starts ends a round, and is the only one of it that counts: a lost node takes many.
+        self._round_of: dict[Any, int] = {}
+        self._round = 0
+        #: The rounds that have ended since an actor was ready, or a part was done.
+        self._lost_rounds = 0
         self._actors: list[Any] = []
         #: When the first actor was ready, on the clock of `time.monotonic`.
         self.ready_at: float | None = None
@@ -306,31 +332,42 @@ class Driver:
             out = None if self._job.out is None else str(self._job.out.resolve())
             actor = self._class.remote(self._work, out)
             self._actors.append(actor)
-            self._under_way[actor.ready.remote()] = (actor, None)
+            start = actor.ready.remote()
+            self._under_way[start] = (actor, None)
+            self._round_of[start] = self._round
 
     def _settle(self, ref: Any) -> None:
         """Takes the result of what is under way, and gives its actor more to do."""
         actor, part = self._under_way.pop(ref)
+        its_round = self._round_of.pop(ref, None)
         try:
             result = ray.get(ref)
         except LOST as error:
-            self._lose(actor, part, error)
+            self._forget(actor)
+            if part is None:
+                self._lose_start(its_round, error)
+            else:
+                self._lose(part, error)
             return
         except RayTaskError as error:
             raise (error.cause or error) from None
+        self._lost_rounds = 0
         if part is None:
             self.ready_at = self.ready_at or time.monotonic()
             self._check_seed(result)
             for _ in range(self._at_once):
                 self._give(actor)
         else:
-            self._job.done[part.name] = result
+            self._job.take(part, result)
             self._give(actor)
 
     def _check_seed(self, seed: str | None) -> None:
-        """Checks that an actor has the seed of the parts that are done."""
-        if self._job.done and self._job.seed() != seed:
-            raise JobError("the seed file is not the one of the parts that are done")
+        """Checks that an actor has the seed of the parts that are done, and of other actors."""
+        if self._job.done:
+            told = "the seed file is not the one of the parts that are done"
+        else:
+            told = "the seed files of two nodes differ"
+        self._job.see_seed(seed, told)
 
     def _give(self, actor: Any) -> None:
         """Gives a part to an actor, if there is one left."""
@@ -346,17 +383,27 @@ class Driver:
             if actor not in busy:
                 self._give(actor)
 
-    def _lose(self, actor: Any, part: Part | None, error: Exception) -> None:
-        """Puts the part of a lost actor back, and forgets the actor."""
+    def _forget(self, actor: Any) -> None:
+        """Forgets an actor that is lost."""
         if actor in self._actors:
             self._actors.remove(actor)
             ray.kill(actor)
-        name = "" if part is None else part.name
-        self._lost[name] = self._lost.get(name, 0) + 1
-        if self._lost[name] > ATTEMPTS:
-            raise JobError(f"actors were lost {ATTEMPTS} times: {error}") from error
-        if part is not None:
-            self._todo.appendleft(part)
+
+    def _lose(self, part: Part, error: Exception) -> None:
+        """Puts the part of a lost actor back."""
+        self._lost[part.name] = self._lost.get(part.name, 0) + 1
+        if self._lost[part.name] > ATTEMPTS:
+            raise JobError(f"the actors of {part.name} were lost too often: {error}") from error
+        self._todo.appendleft(part)
+
+    def _lose_start(self, its_round: int | None, error: Exception) -> None:
+        """Counts that an actor was lost while it started."""
+        if its_round != self._round:
+            return
+        self._round += 1
+        self._lost_rounds += 1
+        if self._lost_rounds > ATTEMPTS:
+            raise JobError(f"actors were lost too often while they started: {error}") from error
 
 
 class Progress:
@@ -388,13 +435,17 @@ def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> fl
     """Runs a job to its end, on the cluster to which this process is connected. Returns the seconds
     until the first actor was ready."""
     start = time.monotonic()
-    job.begin()
     progress = Progress(quiet)
-    driver = Driver(job, actors, threads)
-    driver.run(progress)
-    job.seed()
-    if job.out is not None:
-        # What actors that were lost had begun.
-        for rest in job.out.glob(".*.tmp"):
-            rest.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        is_alone = False
+        if job.out is not None:
+            job.out.mkdir(parents=True, exist_ok=True)
+            is_alone = stack.enter_context(_files.locked(job.out))
+        job.begin()
+        driver = Driver(job, actors, threads)
+        driver.run(progress)
+        if job.out is not None and is_alone:
+            # What actors that were lost had begun.
+            for rest in job.out.glob(".*.tmp"):
+                rest.unlink(missing_ok=True)
     return (driver.ready_at or start) - start
