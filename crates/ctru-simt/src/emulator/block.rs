@@ -81,7 +81,7 @@ pub(super) fn run(
                             CoroutineResult::Return(()) => State::Returned,
                         };
                         if let Some(fault) = block.fault.borrow_mut().take() {
-                            return Err(fault);
+                            return Err(*fault);
                         }
                     }
                 }
@@ -96,8 +96,7 @@ pub(super) fn run(
         if matches!(states[0], State::Returned) {
             let stacks = coroutines.into_iter().map(Coroutine::into_stack);
             STACKS.with_borrow_mut(|free| free.extend(stacks));
-            let events = block.events.as_ref().map(|events| events.take().concat());
-            return Ok((block.operations.get(), events.unwrap_or_default()));
+            return Ok((block.operations.get(), block.events.take().concat()));
         }
         block.block_barriers.set(block.block_barriers.get() + 1);
         states.fill(State::Ready(0));

@@ -5,6 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem;
 use core::panic::Location;
+use std::boxed::Box;
 use std::collections::VecDeque;
 use std::vec::Vec;
 
@@ -82,9 +83,11 @@ pub(super) struct Block {
     pub(super) fragments: RefCell<Vec<Fragments>>,
     /// One entry for each thread.
     copies: RefCell<Vec<Copies>>,
-    pub(super) fault: RefCell<Option<Fault>>,
-    /// The accesses of each thread, if the launch is traced.
-    pub(super) events: Option<RefCell<Vec<Vec<Event>>>>,
+    /// The fault has memory of its own: the unused bytes of a large value would be those that the
+    /// stack held before, and so a copy of secrets.
+    pub(super) fault: RefCell<Option<Box<Fault>>>,
+    /// The accesses of each thread, or none if the launch is not traced.
+    pub(super) events: RefCell<Vec<Vec<Event>>>,
 }
 
 impl Block {
@@ -92,7 +95,8 @@ impl Block {
     pub(super) fn new(kernel: &Kernel, number: u32, grid: [u32; 3], launch: Launch) -> Self {
         let (name, shape) = (kernel.name(), kernel.shape());
         let warps = 0..shape.threads.div_ceil(WARP);
-        let events = std::vec![Vec::new(); shape.threads as usize];
+        let traced = if launch.trace { shape.threads as usize } else { 0 };
+        let events = std::vec![Vec::new(); traced];
         Self {
             kernel: name,
             number,
@@ -108,7 +112,7 @@ impl Block {
             fragments: RefCell::new(std::vec![Fragments::default(); shape.threads as usize]),
             copies: RefCell::new(std::vec![Copies::default(); shape.threads as usize]),
             fault: RefCell::new(None),
-            events: launch.trace.then_some(RefCell::new(events)),
+            events: RefCell::new(events),
         }
     }
 }
@@ -242,9 +246,9 @@ impl<'a> Thread<'a> {
     #[track_caller]
     fn event(self, writes: bool, address: u64) {
         self.count();
-        if let Some(events) = &self.block.events {
+        if self.block.launch.trace {
             let event = Event { writes, address, location: Location::caller() };
-            events.borrow_mut()[self.number as usize].push(event);
+            self.block.events.borrow_mut()[self.number as usize].push(event);
         }
     }
 
@@ -315,7 +319,7 @@ impl<'a> Thread<'a> {
     /// Reports a fault, which ends the launch. The thread is never resumed.
     #[track_caller]
     fn stop(self, fault: Fault) -> ! {
-        *self.block.fault.borrow_mut() = Some(fault);
+        *self.block.fault.borrow_mut() = Some(Box::new(fault));
         loop {
             self.yielder.suspend(Wait { request: Request::Stop, location: Location::caller() });
         }
