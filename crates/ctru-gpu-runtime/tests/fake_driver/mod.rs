@@ -6,6 +6,16 @@ mod modules;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// Runs tests of this program on the stand-in, as [`on_a_fake_driver`] does, and checks that they
+/// pass and print `says`.
+pub(crate) fn pass_on_a_fake_driver(tests: &[&str], how: &str, says: &str) {
+    let Some(run) = on_a_fake_driver(tests, how) else { return };
+    let (output, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    println!("{output}");
+    assert!(run.status.success() && output.contains(says), "{output}{errors}");
+}
+
 /// Runs tests of this program on a stand-in for the driver, which delays every operation as long as
 /// a driver may. Returns `None` if this process itself runs on the stand-in, or if the source of
 /// the stand-in is missing.

@@ -10,7 +10,7 @@ use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
 use libloading::Library;
 
-use super::on_a_fake_driver;
+use super::pass_on_a_fake_driver;
 use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE, check};
 
 /// What the stand-in says and does beside the driver's functions.
@@ -135,21 +135,15 @@ fn compilation_stops_no_other_launch() {
     println!("compiled beside launches");
 }
 
-fn passes_on_a_fake_driver(test: &str, how: &str, says: &str) {
-    let test = format!("fake_driver::modules::{test}");
-    let Some(run) = on_a_fake_driver(&["--exact", &test, "--nocapture"], how) else { return };
-    let (output, errors) =
-        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success() && output.contains(says), "{output}{errors}");
-}
-
 #[test]
 fn each_is_compiled_once_on_a_fake_driver() {
-    passes_on_a_fake_driver("each_is_compiled_once", "counts-modules", "compiled once");
+    let tests = ["--exact", "fake_driver::modules::each_is_compiled_once", "--nocapture"];
+    pass_on_a_fake_driver(&tests, "counts-modules", "compiled once");
 }
 
 #[test]
 fn compilation_stops_no_other_launch_on_a_fake_driver() {
-    let (test, says) = ("compilation_stops_no_other_launch", "compiled beside launches");
-    passes_on_a_fake_driver(test, "compiles-slowly", says);
+    let test = "fake_driver::modules::compilation_stops_no_other_launch";
+    let tests = ["--exact", test, "--nocapture"];
+    pass_on_a_fake_driver(&tests, "compiles-slowly", "compiled beside launches");
 }
