@@ -5,7 +5,6 @@ use std::io::Write;
 use ctru_kem::engine::cuda;
 use ctru_measure::table;
 
-use crate::engine::no_device;
 use crate::error::Error;
 
 /// List the GPUs that the engine can use
@@ -17,7 +16,7 @@ pub(crate) struct Args {}
 /// # Errors
 /// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output fails.
 pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    let devices = cuda::devices().map_err(no_device)?;
+    let devices = cuda::devices()?;
     let mut table = table::markdown(
         ["gpu", "name", "compute capability", "multiprocessors", "memory MiB"],
         2..5,
@@ -31,7 +30,7 @@ pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
             (device.memory_bytes >> 20).to_string(),
         ]);
     }
-    let (major, minor) = cuda::cuda_version().map_err(no_device)?;
+    let (major, minor) = cuda::cuda_version()?;
     writeln!(out, "The driver knows CUDA {major}.{minor}.\n\n{table}")?;
     Ok(())
 }

@@ -42,8 +42,8 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
         device: &D,
         batch: usize,
     ) -> Result<Self, EngineError> {
-        let queue = device.queue().map_err(failed)?;
-        let allocate = |row| queue.allocate(batch * row).map_err(failed);
+        let queue = device.queue().map_err(EngineError::from)?;
+        let allocate = |row| queue.allocate(batch * row).map_err(EngineError::from);
         let public = allocate(P::ENCAPSULATION_KEY_BYTES)?;
         let private = allocate(P::DECAPSULATION_KEY_BYTES)?;
         engine.resident(&queue).generate(ResidentSeeds::Expand(EXPAND), &public, &private)?;
@@ -71,9 +71,11 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
                 _ => sample(budget, || resident.generate(seeds, public, private)),
             };
         }
-        let ciphertexts = queue.allocate::<u8>(batch * P::CIPHERTEXT_BYTES).map_err(failed)?;
-        let secrets = queue.allocate::<u8>(batch * SHARED_SECRET_BYTES).map_err(failed)?;
-        let slice = |memory, row| queue.slice::<u8>(memory, 0..row).map_err(failed);
+        let ciphertexts =
+            queue.allocate::<u8>(batch * P::CIPHERTEXT_BYTES).map_err(EngineError::from)?;
+        let secrets =
+            queue.allocate::<u8>(batch * SHARED_SECRET_BYTES).map_err(EngineError::from)?;
+        let slice = |memory, row| queue.slice::<u8>(memory, 0..row).map_err(EngineError::from);
         let (one_public, one_private) = (
             slice(public, P::ENCAPSULATION_KEY_BYTES)?,
             slice(private, P::DECAPSULATION_KEY_BYTES)?,
@@ -98,9 +100,4 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
         };
         sample(budget, || resident.decapsulate(private, &ciphertexts, &secrets))
     }
-}
-
-/// Returns the error for a failure before any operation was begun.
-fn failed(error: ctru_kem::engine::RuntimeError) -> EngineError {
-    EngineError::from(error)
 }

@@ -29,11 +29,6 @@ pub(crate) struct Gpu {
 /// Memory of the GPU for one key.
 type KeyMemory = Buffer<u8, CudaMemory>;
 
-/// Returns the error of an engine that has done nothing.
-fn failed(error: RuntimeError) -> EngineError {
-    EngineError::from(error)
-}
-
 impl Gpu {
     /// Opens the GPU with this number.
     ///
@@ -42,7 +37,7 @@ impl Gpu {
     pub(crate) fn open<P: ParameterSet>(number: u32) -> Result<Self, EngineError> {
         let device = cuda::open(number)?;
         let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
-        let queue = device.queue().map_err(failed)?;
+        let queue = device.queue().map_err(EngineError::from)?;
         Ok(Self { device, queue, rows: Box::new(DeviceRows::new(engine)), spare: Mutex::default() })
     }
 
@@ -66,7 +61,7 @@ impl Gpu {
     /// # Errors
     /// Those of the function, and the exception of this package if the driver refuses the GPU.
     pub(crate) fn within<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-        self.device.within(call).map_err(|error| engine_error(&failed(error)))?
+        self.device.within(call).map_err(|error| engine_error(&error.into()))?
     }
 
     /// Returns the stream that waits for what other libraries do with arrays, as a number of
@@ -130,9 +125,9 @@ impl Gpu {
                 compute(&keys)
             }
             Part::Host(key) => {
-                let copy = self.key_memory(key.len()).map_err(failed)?;
+                let copy = self.key_memory(key.len()).map_err(EngineError::from)?;
                 let uploaded = self.queue.upload_from(&[(key, &copy)], || Ok(()));
-                let result = uploaded.map_err(|error| failed(error).into());
+                let result = uploaded.map_err(|error| EngineError::from(error).into());
                 let result = result.and_then(|()| compute(&copy));
                 // Memory that cannot be wiped is dropped, which tries it again.
                 if self.queue.wipe(&copy).and_then(|()| self.queue.synchronise()).is_ok() {

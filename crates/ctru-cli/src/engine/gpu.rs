@@ -76,11 +76,6 @@ pub(crate) struct Gpu {
 /// Operations per batch of a calibration.
 const CALIBRATION: usize = 1 << 18;
 
-/// Returns the error for a failure before any operation was begun.
-pub(crate) fn no_device(error: RuntimeError) -> Error {
-    Error::Engine(error.into())
-}
-
 impl GpuArgs {
     /// Finds the chosen GPUs, without opening them.
     ///
@@ -95,11 +90,11 @@ impl GpuArgs {
             products: self.products.into(),
             ..DeviceOptions::default()
         };
-        let devices = cuda::devices().map_err(no_device)?;
+        let devices = cuda::devices()?;
         let find = |&index: &u32| {
             let found = devices.iter().find(|device| device.index == index).cloned();
             found.ok_or_else(|| {
-                no_device(RuntimeError::UnknownDevice { index, count: devices.len() as u32 })
+                Error::from(RuntimeError::UnknownDevice { index, count: devices.len() as u32 })
             })
         };
         Ok(Gpu {
