@@ -275,6 +275,8 @@ mod tests {
     use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedQueue};
     use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory};
 
+    use super::super::cut::full_chunk;
+    use super::super::options::DeviceOptions;
     use super::super::powers::SharedMaps;
     use super::*;
     use crate::{CtruPrime653, CtruPrime761, CtruPrime1277, Packed13, ParameterSet};
@@ -306,6 +308,20 @@ mod tests {
             footprint.device_bytes(1)
         });
         assert!(each[0] > each[1] && each[1] == each[2], "{each:?}");
+    }
+
+    /// Checks the sizes that `docs/performance.md` and CHANGELOG state for the default options.
+    #[test]
+    fn slots_have_the_sizes_of_the_documents() {
+        let DeviceOptions { chunk, slots, memory_limit, products, merging, .. } =
+            DeviceOptions::default();
+        let of_761 = Footprint::of(Set::of::<CtruPrime761>(), products);
+        let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
+        assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
+        let staged = 2 * merging.under_way * merging.rows;
+        assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
+        let of_1277 = Footprint::of(Set::of::<CtruPrime1277>(), products);
+        assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);
     }
 
     #[test]

@@ -191,6 +191,14 @@ fn wrong_lengths_change_nothing() {
     assert!(before == after);
 }
 
+/// Returns the error of the engine.
+fn of_engine<E: std::error::Error>(error: CheckError<E>) -> EngineError {
+    match error {
+        CheckError::Engine(error) => error,
+        CheckError::Row(row) => panic!("{row:?}"),
+    }
+}
+
 /// Gives each operation one array of another device. Checks that it is refused and that nothing is
 /// written.
 #[test]
@@ -209,14 +217,6 @@ fn arrays_of_another_device_change_nothing() {
     let before = here.each_ref().map(Rows::read);
     let (here_slices, there_slices) =
         (here.each_ref().map(Rows::slice), there.each_ref().map(Rows::slice));
-    let without_row = |error| match error {
-        CheckError::Engine(error) => error,
-        CheckError::Row(row) => panic!("{row:?}"),
-    };
-    let without_secret_row = |error| match error {
-        CheckError::Engine(error) => error,
-        CheckError::Row(row) => panic!("{row:?}"),
-    };
     let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
     for other in 0..here.len() {
         let [public, private, sent, results, seeds, coins] =
@@ -231,11 +231,11 @@ fn arrays_of_another_device_change_nothing() {
             (&[1, 2, 3], &|| resident.decapsulate(private_keys, sent, results)),
             (&[0, 2, 3, 5], &|| {
                 let checked = resident.check_and_encapsulate(public, coins, sent, results);
-                checked.map_err(without_row)
+                checked.map_err(of_engine)
             }),
             (&[1, 2, 3], &|| {
                 let checked = resident.check_and_decapsulate(private, sent, results);
-                checked.map_err(without_secret_row)
+                checked.map_err(of_engine)
             }),
         ];
         for (arrays, operation) in operations {

@@ -1,6 +1,6 @@
 //! Checks of rows of bytes in device memory that may not be keys.
 
-use std::vec::Vec;
+use core::iter;
 
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use thiserror::Error;
@@ -41,7 +41,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidEncapsulationKey>> {
-        let device = self.device_of(&[keys])?;
+        let device = self.device_of(iter::once(keys))?;
         let (fault, computed) =
             self.first_fault(device, keys, P::ENCAPSULATION_KEY_BYTES, |slot, part| {
                 slot.check_encapsulation_part(part, keys)
@@ -66,7 +66,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         &self,
         keys: &Memory<D>,
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
-        let device = self.device_of(&[keys])?;
+        let device = self.device_of(iter::once(keys))?;
         let (fault, computed) =
             self.first_fault(device, keys, P::DECAPSULATION_KEY_BYTES, |slot, part| {
                 slot.check_decapsulation_part(part, keys)
@@ -97,7 +97,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         seeds.check::<SEED_BYTES>(count)?;
         let row = P::ENCAPSULATION_KEY_BYTES;
         let arrays = [keys, ciphertexts, shared_secrets].into_iter().chain(seeds.memory());
-        let device = self.device_of(&arrays.collect::<Vec<_>>())?;
+        let device = self.device_of(arrays)?;
         if keys.bytes() == row {
             self.without_secrets_if_refused(self.check_encapsulation_keys(keys), shared_secrets)?;
             return Ok(self.encapsulate(
@@ -134,7 +134,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     ) -> Result<(), CheckError<InvalidDecapsulationKey>> {
         let count = self.count(ciphertexts, shared_secrets)?;
         let row = P::DECAPSULATION_KEY_BYTES;
-        let device = self.device_of(&[keys, ciphertexts, shared_secrets])?;
+        let device = self.device_of([keys, ciphertexts, shared_secrets].into_iter())?;
         if keys.bytes() == row {
             self.without_secrets_if_refused(self.check_decapsulation_keys(keys), shared_secrets)?;
             return Ok(self.decapsulate(ResidentKeys::Rows(keys), ciphertexts, shared_secrets)?);

@@ -9,9 +9,9 @@ mod check;
 mod part;
 mod run;
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
+use core::{fmt, iter};
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
@@ -236,9 +236,16 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     ///
     /// # Errors
     /// [`EngineError::Device`] if no device of the engine owns all of them.
-    fn device_of(&self, arrays: &[&Memory<D>]) -> Result<usize, EngineError> {
+    fn device_of<'m>(
+        &self,
+        arrays: impl Iterator<Item = &'m Memory<D>> + Clone,
+    ) -> Result<usize, EngineError>
+    where
+        Memory<D>: 'm,
+    {
         let mut devices = self.engine.batches.devices().iter();
-        let owner = devices.position(|device| arrays.iter().all(|array| device.owns(array)));
+        let owns_all = |device: &D| arrays.clone().all(|array| device.owns(array));
+        let owner = devices.position(owns_all);
         let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
         owner.ok_or_else(|| foreign.into())
     }
@@ -247,22 +254,22 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     ///
     /// # Errors
     /// [`EngineError::Device`] if no device of the engine owns all of them.
-    fn device_with<K: Decoded<D::Queue>>(
+    fn device_with<'m, K: Decoded<D::Queue>>(
         &self,
-        keys: RowKeys<'_, D::Queue, K>,
-        arrays: &[&Memory<D>],
+        keys: RowKeys<'m, D::Queue, K>,
+        arrays: impl Iterator<Item = &'m Memory<D>> + Clone,
     ) -> Result<usize, EngineError> {
-        match keys {
-            RowKeys::One(keys) | RowKeys::Each(keys) => self.device_of(&[&[keys], arrays].concat()),
-            RowKeys::Checked => self.device_of(arrays),
-            RowKeys::Loaded(loaded) => {
-                let device = self.device_of(arrays)?;
-                let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
-                let chunks = (0..chunks).map(|number| (number, device));
-                self.engine.batches.check_owners(loaded, chunks)?;
-                Ok(device)
-            }
+        let rows = match keys {
+            RowKeys::One(keys) | RowKeys::Each(keys) => Some(keys),
+            RowKeys::Checked | RowKeys::Loaded(_) => None,
+        };
+        let device = self.device_of(arrays.chain(rows))?;
+        if let RowKeys::Loaded(loaded) = keys {
+            let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
+            let chunks = (0..chunks).map(|number| (number, device));
+            self.engine.batches.check_owners(loaded, chunks)?;
         }
+        Ok(device)
     }
 
     /// Returns the number of encapsulations or decapsulations with these arrays.
@@ -339,7 +346,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         }
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
-        let device = self.device_of(&keys.chain(seeds.memory()).collect::<Vec<_>>())?;
+        let device = self.device_of(keys.chain(seeds.memory()))?;
         self.engine.batches.run_resident(
             device,
             self.after,
@@ -365,7 +372,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let keys = self.keys(keys, P::ENCAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
         let arrays = [ciphertexts, shared_secrets].into_iter().chain(seeds.memory());
         self.engine.batches.run_resident(
-            self.device_with(keys, &arrays.collect::<Vec<_>>())?,
+            self.device_with(keys, arrays)?,
             self.after,
             count,
             |slot, part| slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets),
@@ -386,7 +393,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let count = self.count(ciphertexts, shared_secrets)?;
         let keys = self.keys(keys, P::DECAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
         self.engine.batches.run_resident(
-            self.device_with(keys, &[ciphertexts, shared_secrets])?,
+            self.device_with(keys, [ciphertexts, shared_secrets].into_iter())?,
             self.after,
             count,
             |slot, part| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),
@@ -435,7 +442,7 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         let mut chunks = Vec::new();
         let count = rows("keys", row, keys)?;
         self.engine.batches.run_resident(
-            self.device_of(&[keys])?,
+            self.device_of(iter::once(keys))?,
             self.after,
             count,
             |slot, part| {
