@@ -1,8 +1,9 @@
 //! The codes that functions return, and their texts.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::hint::black_box;
 use std::panic::{self, AssertUnwindSafe};
+
+use ctru_kem::wiping_the_stack;
 
 /// The function has done its work.
 pub const CTRU_OK: c_int = 0;
@@ -63,20 +64,7 @@ pub(crate) fn code_of(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
 }
 
 /// Runs `work` like [`code_of`], and then overwrites `STACK` bytes of the stack, at least as many
-/// as `work` uses. The compiler leaves copies of secrets there that no variable owns any more: it
-/// moves keys and shared secrets, and spills registers.
+/// as `work` uses.
 pub(crate) fn wiping<const STACK: usize>(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
-    // If these functions were inlined, `wipe` would have its zeros beside the frame of `call`.
-    #[inline(never)]
-    fn call(work: impl FnOnce() -> Result<(), c_int>) -> c_int {
-        code_of(work)
-    }
-    #[inline(never)]
-    fn wipe<const STACK: usize>() {
-        // Mutable, because the compiler may take a constant from elsewhere.
-        black_box(&mut [0u8; STACK]);
-    }
-    let code = call(work);
-    wipe::<STACK>();
-    code
+    wiping_the_stack::<STACK, _>(|| code_of(work))
 }

@@ -234,7 +234,7 @@ fn sample_key<R: Ring>(seed: &Seed) -> KeyPolynomials<R> {
 /// 4).
 pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
     let polynomials = sample_key::<R>(seed);
-    wipe_stack();
+    wipe_stack::<{ 8 << 10 }>();
     let inverse = invert(&Poly::from(&polynomials.f))
         .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
     assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);

@@ -47,3 +47,5 @@ pub use params::{
 };
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
+#[doc(hidden)]
+pub use wipe::wiping_the_stack;

@@ -11,14 +11,27 @@ pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
     zeroize::optimization_barrier(values);
 }
 
-/// Overwrites 8 KiB of the stack below the caller's frame, where the calls that it has made before
-/// had their frames.
+/// Overwrites `BYTES` bytes of the stack below the caller's frame, where the calls that it has made
+/// before had their frames.
 ///
 /// The compiler spills registers, and the crates that hash move states by value. Both leave copies
 /// of secrets that no variable owns any more.
 #[inline(never)]
-pub(crate) fn wipe_stack() {
-    wipe(&mut [0u8; 8 << 10], 0);
+pub(crate) fn wipe_stack<const BYTES: usize>() {
+    wipe(&mut [0u8; BYTES], 0);
+}
+
+/// Calls `work`, and then overwrites `BYTES` bytes of the stack, at least as many as `work` uses:
+/// the copies that moves of keys and of shared secrets, and spilled registers, have left there.
+pub fn wiping_the_stack<const BYTES: usize, T>(work: impl FnOnce() -> T) -> T {
+    // If this were inlined, the frame of `work` would not be below that of this function.
+    #[inline(never)]
+    fn call<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+    let result = call(work);
+    wipe_stack::<BYTES>();
+    result
 }
 
 /// Secret bytes, wiped when dropped.

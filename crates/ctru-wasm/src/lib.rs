@@ -3,10 +3,8 @@
 mod fault;
 mod set;
 
-use std::hint::black_box;
-
 use ctru_kem::engine::{RowError, RowSizes, Seeds};
-use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, wiping_the_stack};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
@@ -35,7 +33,7 @@ pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
 /// randomness.
 #[wasm_bindgen]
 pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
-    wiping_the_stack(|| {
+    wiping_the_stack::<STACK, _>(|| {
         let engine = engine(set)?;
         let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
         let mut public = room(count, engine.sizes().encapsulation_key)?;
@@ -58,7 +56,7 @@ pub fn encapsulate(
     count: usize,
     seeds: Option<Uint8Array>,
 ) -> Result<Array, Fault> {
-    wiping_the_stack(|| {
+    wiping_the_stack::<STACK, _>(|| {
         let engine = engine(set)?;
         let keys = from_js(keys)?;
         let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
@@ -83,7 +81,7 @@ pub fn decapsulate(
     ciphertexts: &Uint8Array,
     count: usize,
 ) -> Result<Uint8Array, Fault> {
-    wiping_the_stack(|| {
+    wiping_the_stack::<STACK, _>(|| {
         let engine = engine(set)?;
         let keys = Zeroizing::new(from_js(keys)?);
         let ciphertexts = from_js(ciphertexts)?;
@@ -129,23 +127,6 @@ fn from_js(array: &Uint8Array) -> Result<Vec<u8>, Fault> {
 /// Returns a copy of bytes in the memory of JavaScript.
 fn to_js(bytes: &[u8]) -> Uint8Array {
     Uint8Array::new_from_slice(bytes)
-}
-
-/// Does the work, and then overwrites the stack that it has used. The compiler leaves copies of
-/// secrets there that no variable owns any more.
-fn wiping_the_stack<T>(work: impl FnOnce() -> T) -> T {
-    #[inline(never)]
-    fn call<T>(work: impl FnOnce() -> T) -> T {
-        work()
-    }
-    #[inline(never)]
-    fn wipe() {
-        // Mutable, because the compiler may take a constant from elsewhere.
-        black_box(&mut [0u8; STACK]);
-    }
-    let result = call(work);
-    wipe();
-    result
 }
 
 /// More bytes of the stack than an operation uses. The largest set uses about 105 KiB.
