@@ -10,7 +10,7 @@ mod serve;
 #[cfg(feature = "opentelemetry")]
 mod traces;
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -76,14 +76,28 @@ fn sealing_key(out: Option<&Path>) -> Result<ExitCode> {
     match out {
         None => io::stdout().write_all(line.as_bytes())?,
         Some(path) => {
-            // A file that exists may have keys, or be open to others.
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let written = options.open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+            let written = write_new(path, line.as_bytes());
             written.map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a new file, which only its owner can read where files have such modes. A file that exists
+/// may have keys, or be open to others, so it stays.
+///
+/// # Errors
+/// If there is something with this name, or the file cannot be written. No new file is left then.
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of a key is of no use. The first error is the one to be told.
+        let _ = fs::remove_file(path);
+    }
+    written
 }
