@@ -1,7 +1,6 @@
 //! Metrics, probes and profiles over plain HTTP, on an address of their own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::extract::State;
@@ -13,6 +12,7 @@ use tokio::net::TcpListener;
 use crate::job::Shared;
 use crate::room::Memory;
 use crate::service::Service;
+use crate::stage::Stages;
 
 /// What the probes look at.
 #[derive(Clone, Debug)]
@@ -20,8 +20,7 @@ pub(crate) struct Admin {
     pub(crate) service: Service,
     pub(crate) shared: Arc<Shared>,
     pub(crate) memory: Memory,
-    /// Whether calls should go to another server.
-    pub(crate) is_stopping: Arc<AtomicBool>,
+    pub(crate) stages: Stages,
 }
 
 impl Admin {
@@ -66,7 +65,7 @@ async fn live(State(admin): State<Admin>) -> (StatusCode, &'static str) {
 
 /// Fails when calls should go to another server.
 async fn ready(State(admin): State<Admin>) -> (StatusCode, &'static str) {
-    match admin.is_stopping.load(Ordering::Relaxed) {
+    match admin.stages.is_stopping() {
         true => (StatusCode::SERVICE_UNAVAILABLE, "going down\n"),
         false => live(State(admin)).await,
     }

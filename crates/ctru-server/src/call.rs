@@ -16,7 +16,6 @@ use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tonic::{Code, Status};
@@ -30,6 +29,7 @@ use crate::loaded::Place;
 use crate::metrics::code_name;
 use crate::room::{Held, Memory};
 use crate::span;
+use crate::stage::Stages;
 
 /// The header that names a call. The server takes the client's name or makes one.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -59,7 +59,7 @@ pub(crate) struct Calls {
     pub(crate) memory: Memory,
     /// The number of the next call.
     pub(crate) next: Arc<AtomicU64>,
-    pub(crate) leaving: watch::Receiver<bool>,
+    pub(crate) stages: Stages,
 }
 
 impl Calls {
@@ -79,7 +79,7 @@ impl Calls {
         let (mut head, body) = request.into_parts();
         let caller = Caller { peer, deadline, claim: claim.clone(), held: Arc::clone(&held) };
         head.extensions.insert(caller);
-        let over = (method == OTHER).then(|| over(self.leaving.clone()));
+        let over = (method == OTHER).then(|| over(self.stages.clone()));
         let body = Body::new(Counted { body, held: Arc::clone(&held), over, is_over: false });
         let answer = self.routes.call(Request::from_parts(head, body));
         let answer = until(deadline, claim, answer).instrument(span.clone()).await;
@@ -168,14 +168,11 @@ fn code_of(value: &HeaderValue) -> Code {
     Code::from_bytes(value.as_bytes())
 }
 
-/// Waits until the server is going down.
+/// Waits until the server leaves.
 type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-fn over(mut leaving: watch::Receiver<bool>) -> Over {
-    Box::pin(async move {
-        // If the sender is gone, so is the server.
-        let _ = leaving.wait_for(|leaving| *leaving).await;
-    })
+fn over(mut stages: Stages) -> Over {
+    Box::pin(async move { stages.left().await })
 }
 
 /// The body of a request. Its bytes count as memory of the call.

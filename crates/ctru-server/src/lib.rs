@@ -26,6 +26,7 @@ mod sealing_keys;
 mod server;
 mod service;
 mod span;
+mod stage;
 mod tls;
 
 pub use engines::{EngineFactory, Engines};

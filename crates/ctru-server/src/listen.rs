@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -26,6 +26,7 @@ use tokio_rustls::server::TlsStream;
 use crate::call::Calls;
 use crate::identity::{Identity, Peer};
 use crate::room::Seats;
+use crate::stage::Stages;
 use crate::tls::TlsOptions;
 
 /// How long a client may take for the TLS handshake, and then for the first bytes of HTTP/2.
@@ -99,9 +100,7 @@ pub(crate) struct Connections {
     pub(crate) max_streams: u32,
     /// The number of the next connection.
     pub(crate) next: Arc<AtomicU64>,
-    pub(crate) leaving: watch::Receiver<bool>,
-    /// Whether calls in progress are cut off.
-    pub(crate) cut_off: watch::Receiver<bool>,
+    pub(crate) stages: Stages,
     /// Each connection has a clone, so that the receiver ends with the last of them.
     pub(crate) _open: mpsc::Sender<()>,
 }
@@ -125,12 +124,6 @@ impl Handshakes {
         under_way.push_back(sender);
         given_up
     }
-}
-
-/// Waits until the server is going down.
-async fn left(leaving: &mut watch::Receiver<bool>) {
-    // If the sender is gone, so is the server.
-    let _ = leaving.wait_for(|leaving| *leaving).await;
 }
 
 /// A socket that accepts connections.
@@ -185,12 +178,12 @@ impl Listener {
 
     /// Accepts connections until the server is going down.
     pub(crate) async fn run(self, connections: Connections) {
-        let mut leaving = connections.leaving.clone();
-        let mut leaving = pin!(left(&mut leaving));
+        let mut stages = connections.stages.clone();
+        let mut left = pin!(stages.left());
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = &mut leaving => return,
+                () = &mut left => return,
                 accepted = self.accept(&connections) => accepted,
             };
             if let Err(error) = accepted {
@@ -272,13 +265,13 @@ impl Connections {
         io: I,
     ) -> io::Result<(TlsStream<I>, Option<Identity>)> {
         let given_up = self.handshakes.begin();
-        let mut leaving = self.leaving.clone();
+        let mut stages = self.stages.clone();
         tokio::select! {
             accepted = tokio::time::timeout(HANDSHAKE, tls.accept(io)) => {
                 accepted.unwrap_or_else(|_| Err(io::Error::other("it took too long")))
             }
             _ = given_up => Err(io::Error::other("too many others have begun since")),
-            () = left(&mut leaving) => Err(io::Error::other("the server is going down")),
+            () = stages.left() => Err(io::Error::other("the server is going down")),
         }
     }
 
@@ -306,21 +299,14 @@ impl Connections {
             .keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE_ANSWER);
         let mut connection = pin!(http.serve_connection(TokioIo::new(Watched::new(io)), service));
-        let mut leaving = self.leaving.clone();
+        let mut stages = self.stages.clone();
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = left(&mut leaving) => {
+            () = stages.left() => {
                 connection.as_mut().graceful_shutdown();
-                let mut cut_off = self.cut_off.clone();
-                let cut_off = async {
-                    // A server that is dropped finishes its calls.
-                    if cut_off.wait_for(|cut_off| *cut_off).await.is_err() {
-                        std::future::pending::<()>().await;
-                    }
-                };
                 tokio::select! {
                     ended = connection => ended,
-                    () = cut_off => Ok(()),
+                    () = stages.cut_off() => Ok(()),
                 }
             }
         };

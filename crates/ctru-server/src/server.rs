@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ use crate::scheme::Scheme;
 use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
 use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
+use crate::stage::{Stage, Stages};
 use crate::tls::{TlsError, TlsOptions};
 
 /// The names for which clients ask for the health: the server, and the service.
@@ -154,11 +155,7 @@ pub struct Server {
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
     health: HealthReporter,
-    /// Whether calls should go to another server. It becomes `true` before `leaving` does.
-    is_stopping: Arc<AtomicBool>,
-    leaving: watch::Sender<bool>,
-    /// Whether calls in progress are cut off.
-    cut_off: watch::Sender<bool>,
+    stage: watch::Sender<Stage>,
     closed: mpsc::Receiver<()>,
 }
 
@@ -237,14 +234,11 @@ impl Server {
         let decapsulations = options.max_decapsulations_per_key.map(Decapsulations::new);
         let sealer = Sealer::new(sealing_keys);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
-        let [leaving, cut_off] = [(); 2].map(|()| watch::Sender::new(false));
+        let stage = watch::Sender::<Stage>::default();
+        let mut stages = Stages::of(&stage);
         let device_bytes = engines.device_bytes.clone();
-        let service = Service::start(
-            options.service.clone(),
-            engines,
-            Arc::clone(&shared),
-            leaving.subscribe(),
-        )?;
+        let service =
+            Service::start(options.service.clone(), engines, Arc::clone(&shared), stages.clone())?;
 
         let (health, health_service) = tonic_health::server::health_reporter();
         health.set_serving::<KemServer<Service>>().await;
@@ -272,23 +266,21 @@ impl Server {
                 shared: Arc::clone(&shared),
                 memory: memory.clone(),
                 next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
-                leaving: leaving.subscribe(),
+                stages: stages.clone(),
             },
             tls: tls.clone(),
             handshakes: Handshakes::default(),
             seats: Seats::new(options.max_connections),
             max_streams: options.max_calls_per_connection,
             next: Arc::new(AtomicU64::new(0)),
-            leaving: leaving.subscribe(),
-            cut_off: cut_off.subscribe(),
+            stages: stages.clone(),
             _open: open,
         };
-        let is_stopping = Arc::new(AtomicBool::new(false));
         let admin = Admin {
             service: service.clone(),
             shared: Arc::clone(&shared),
             memory,
-            is_stopping: Arc::clone(&is_stopping),
+            stages: stages.clone(),
         };
         let refused = |address: String| move |source| StartError::Listen { address, source };
         let mut listeners = Vec::new();
@@ -314,7 +306,6 @@ impl Server {
         let listeners = listeners.into_iter().map(run).collect();
         // From now on, only listeners and connections keep the channel open.
         drop(connections);
-        let mut stopped = leaving.subscribe();
         let metrics = Arc::clone(&shared);
         tokio::spawn(async move {
             let tidy = async {
@@ -331,7 +322,7 @@ impl Server {
             };
             tokio::select! {
                 () = tidy => {}
-                _ = stopped.wait_for(|leaving| *leaving) => {}
+                () = stages.left() => {}
             }
         });
         Ok(Self {
@@ -343,9 +334,7 @@ impl Server {
             shared,
             tls,
             health,
-            is_stopping,
-            leaving,
-            cut_off,
+            stage,
             closed,
         })
     }
@@ -410,10 +399,10 @@ impl Server {
     /// Afterwards the addresses are free for another server, and the engines are dropped, unless
     /// a device or a client of the metrics still keeps them.
     pub async fn stop(mut self, delay: Duration, limit: Duration) -> bool {
-        self.is_stopping.store(true, Ordering::Relaxed);
+        self.stage.send_replace(Stage::Stopping);
         self.tell_health().await;
         tokio::time::sleep(delay).await;
-        self.leaving.send_replace(true);
+        self.stage.send_replace(Stage::Leaving);
         for listener in self.listeners.drain(..) {
             // One that has panicked has ended as well.
             let _ = listener.await;
@@ -425,7 +414,7 @@ impl Server {
         // Nothing is sent; the channel ends with the last connection.
         let is_done = timeout(limit, self.closed.recv()).await.is_ok();
         if !is_done {
-            self.cut_off.send_replace(true);
+            self.stage.send_replace(Stage::CutOff);
             let _ = timeout(ENDING, self.closed.recv()).await;
         }
         self.service.forget_keys();

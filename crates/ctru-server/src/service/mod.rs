@@ -12,7 +12,7 @@ use std::{fmt, io};
 
 use ctru_kem::SHARED_SECRET_BYTES;
 use ctru_kem::engine::RowSizes;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::call::Caller;
@@ -31,6 +31,7 @@ use crate::proto::{
 use crate::quota::Quotas;
 use crate::scheme::Scheme;
 use crate::sealing;
+use crate::stage::Stages;
 use request::Private;
 
 pub(crate) use request::Limits;
@@ -101,7 +102,7 @@ struct State {
     large: Lane,
     /// The operations that the lane of large calls has room for.
     room: Arc<Semaphore>,
-    leaving: watch::Receiver<bool>,
+    stages: Stages,
 }
 
 /// The engines of the two lanes. They can be the same.
@@ -129,7 +130,7 @@ impl fmt::Debug for LaneEngines {
 impl Service {
     /// Starts the lanes.
     ///
-    /// `leaving` becomes `true` when the server is going down.
+    /// `stages` are those of the server.
     ///
     /// # Errors
     /// If the system does not start the threads or provides no randomness.
@@ -137,7 +138,7 @@ impl Service {
         options: ServiceOptions,
         engines: LaneEngines,
         shared: Arc<Shared>,
-        leaving: watch::Receiver<bool>,
+        stages: Stages,
     ) -> io::Result<Self> {
         let small = lane::Options {
             name: "small",
@@ -178,7 +179,7 @@ impl Service {
             small,
             large,
             room,
-            leaving,
+            stages,
             options,
         })))
     }

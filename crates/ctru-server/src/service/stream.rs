@@ -90,12 +90,12 @@ async fn read<Q: Message, T>(
     prepare: fn(&State, &Caller, Q) -> Result<Prepared<T>, Fault>,
     pending: mpsc::Sender<Result<Pending<T>, Status>>,
 ) {
-    let mut leaving = state.leaving.clone();
+    let mut stages = state.stages.clone();
     // If the receiver is gone, so is the client.
     while let Ok(place) = pending.reserve().await {
         let next = tokio::select! {
             biased;
-            _ = leaving.wait_for(|leaving| *leaving) => Err(Fault::Leaving.into()),
+            () = stages.left() => Err(Fault::Leaving.into()),
             () = pending.closed() => return,
             message = messages.message() => message,
         };

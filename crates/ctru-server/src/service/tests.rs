@@ -2,6 +2,8 @@ use bytes::Bytes;
 use ctru_kem::engine::{CpuEngine, EngineError};
 use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet};
 
+use tokio::sync::watch;
+
 use super::*;
 use crate::engines::EngineFactory;
 use crate::identity::{Identity, Peer};
@@ -32,8 +34,8 @@ fn start_with(options: ServiceOptions, engines: impl EngineFactory) -> Service {
         device_bytes: None,
     };
     let shared = Arc::new(Shared::new(sealer, None, Metrics::new()));
-    let leaving = watch::Sender::new(false);
-    Service::start(options, engines, shared, leaving.subscribe()).unwrap()
+    let stages = Stages::of(&watch::Sender::default());
+    Service::start(options, engines, shared, stages).unwrap()
 }
 
 /// Returns a client, whose messages take at most a half of `bytes`.
