@@ -7,10 +7,10 @@ mod gpu;
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 
-#[cfg(feature = "cuda")]
+pub(crate) use factory::EngineFactory;
+
 use crate::error::Error;
 use crate::tell;
-pub(crate) use factory::EngineFactory;
 
 /// The engine that the user chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
